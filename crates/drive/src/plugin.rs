@@ -1,0 +1,61 @@
+//! How a model is registered: one `PLUGIN` constant in its own file, one word in its folder's list.
+
+use crate::error::{did_you_mean, SpecError};
+use crate::spec::Params;
+use serde::de::DeserializeOwned;
+
+/// One entry of a registry: name, one-line summary, and how to make it from parameters.
+pub struct Plugin<T: ?Sized> {
+    /// The name in drive files and on the command line.
+    pub name: &'static str,
+    /// One line for help texts.
+    pub summary: &'static str,
+    /// A parameter table that works, as TOML, for documentation and contract tests.
+    pub example: &'static str,
+    /// Makes the model from its parameters; unknown keys are errors.
+    pub build: fn(&Params) -> Result<Box<T>, SpecError>,
+}
+
+/// Makes `pub mod` and `PLUGINS` from one list of file names.
+macro_rules! plugins {
+    (dyn $trait:ident: $($(#[$meta:meta])* $file:ident),+ $(,)?) => {
+        $(pub mod $file;)+
+        /// Every model of this folder.
+        pub const PLUGINS: &[$crate::plugin::Plugin<dyn $trait>] = &[$($file::PLUGIN),+];
+    };
+}
+pub(crate) use plugins;
+
+/// Finds the plug-in that `name` asks for.
+///
+/// # Errors
+/// Names the key, what was got, the list of names and the nearest one.
+pub fn find<'a, T: ?Sized>(
+    plugins: &'a [Plugin<T>],
+    key: &str,
+    name: &str,
+) -> Result<&'a Plugin<T>, SpecError> {
+    plugins.iter().find(|p| p.name == name).ok_or_else(|| {
+        let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
+        let hint = did_you_mean(name, names.iter().copied());
+        SpecError::new(
+            key,
+            format!("{name:?}"),
+            format!("one of {}{hint}", names.join(", ")),
+        )
+    })
+}
+
+/// Reads a plug-in's parameter struct from its table (without the key `model`).
+///
+/// # Errors
+/// Unknown, missing or ill-formed keys, by name.
+pub fn params<P: DeserializeOwned>(table: &Params) -> Result<P, SpecError> {
+    let mut table = table.clone();
+    table.remove("model");
+    let value = serde_json::Value::Object(table);
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let key = e.path().to_string();
+        SpecError::new(key, "a table that does not fit", e.into_inner().to_string())
+    })
+}

@@ -1,0 +1,41 @@
+//! Every seek takes the same time.
+//!
+//! # Model
+//! `t(0) = 0`; `t(d) = time` for every other distance.
+//! # Source
+//! The simplest of DiskSim 4.0's seek types (`Seek type = constant`).
+//! # Validity
+//! For bounds and tests only: no drive behaves so.
+
+use super::SeekModel;
+use crate::error::SpecError;
+use crate::plugin::{params, Plugin};
+use headstack_units::Span;
+use serde::Deserialize;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
+    name: "constant",
+    summary: "every seek takes the same time",
+    example: r#"time = "5 ms""#,
+    build: |table| {
+        let model: Constant = params(table)?;
+        if model.time.0 <= 0 {
+            return Err(SpecError::new("time", model.time, "a positive time"));
+        }
+        Ok(Box::new(model))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Constant {
+    /// Time of every seek.
+    time: Span,
+}
+
+impl SeekModel for Constant {
+    fn seek(&self, distance: u32) -> Span {
+        if distance == 0 { Span::ZERO } else { self.time }
+    }
+}

@@ -1,0 +1,485 @@
+//! The one schema of a drive: what `drives/*.toml` says and every importer produces.
+//!
+//! Quantities are text with their unit; unknown keys are errors. [`DriveSpec::sources`] says for
+//! each value where it comes from, or that it was chosen.
+
+use headstack_units::{Bandwidth, Bytes, Rpm, Span, Turn, Watts};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Parameters of a plug-in, as its file documents them; `model` names the plug-in.
+pub type Params = serde_json::Map<String, serde_json::Value>;
+
+/// A whole drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveSpec {
+    /// The name that experiments use, equal to the file's stem.
+    pub name: String,
+    /// Maker, family, model number and capacity, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// What the drive is an example of and what its file can and cannot be trusted for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Platters, tracks, zones and the order of addresses.
+    pub geometry: GeometrySpec,
+    /// Seek model and its parameters: `model = "table"` and so on, see the `seek` folder.
+    pub seek: Params,
+    /// Head switch, settling and arms.
+    #[serde(default)]
+    pub positioning: PositioningSpec,
+    /// Buffer segments, read-ahead and write policy.
+    #[serde(default)]
+    pub cache: CacheSpec,
+    /// Time that commands cost besides mechanics and link.
+    #[serde(default)]
+    pub overhead: OverheadSpec,
+    /// The cable between host and drive.
+    #[serde(default)]
+    pub link: LinkSpec,
+    /// How many commands the drive holds and in which order it takes them.
+    #[serde(default)]
+    pub queue: QueueSpec,
+    /// Power by state, see the `power` folder.
+    #[serde(default = "default_power")]
+    pub power: Params,
+    /// Where each value comes from, by dotted key or prefix of it (`"geometry.rotation_speed"`,
+    /// `"seek"`): a document, or `chosen: why`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, String>,
+}
+
+fn default_power() -> Params {
+    let mut params = Params::new();
+    params.insert("model".into(), "modes".into());
+    params
+}
+
+/// Platters, tracks, zones and the order of addresses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GeometrySpec {
+    /// Spindle speed.
+    pub rotation_speed: Rpm,
+    /// Recording surfaces (heads).
+    pub surfaces: u32,
+    /// Tracks per surface that the arm can reach, spare areas included.
+    pub cylinders: u32,
+    /// Size of a physical sector: 512 B or 4 KiB (then addressed in 512-byte blocks all the same).
+    #[serde(default = "default_sector")]
+    pub sector_size: Bytes,
+    /// The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads
+    /// reversed in odd cylinders of each zone), `serpentine-disk` (in odd cylinders of the disk),
+    /// `banded`, `extents`.
+    #[serde(default = "default_layout")]
+    pub layout: String,
+    /// Cylinders per band of the `banded` layout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band_cylinders: Option<u32>,
+    /// Whether skews and offsets count sectors or turns.
+    #[serde(default)]
+    pub skew_unit: SkewUnit,
+    /// Where spare places lie and how slipped sectors push later ones.
+    #[serde(default)]
+    pub sparing: Sparing,
+    /// Cylinders per range of [`Sparing::Range`].
+    #[serde(default = "one")]
+    pub sparing_range_cylinders: u32,
+    /// Zones from the first address on.
+    pub zones: Vec<ZoneSpec>,
+    /// Largest usable number of 512-byte blocks, where the drive offers less than its zones hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_blocks: Option<u64>,
+}
+
+fn default_sector() -> Bytes {
+    Bytes(512)
+}
+fn default_layout() -> String {
+    "cylinder-major".into()
+}
+fn one() -> u32 {
+    1
+}
+
+/// What skews and offsets of a zone count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkewUnit {
+    /// Sectors of that zone (whole ones: fractions are cut).
+    #[default]
+    Sectors,
+    /// Turns.
+    Turns,
+}
+
+/// Where spare places lie and how far a slipped (skipped) place pushes later data.
+///
+/// The letter of each rule is `DISKSIM-FORMAT` section 4.2's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sparing {
+    /// No spares, no slips.
+    #[default]
+    None,
+    /// Whole spare tracks at the end of the zone; slips are tracks. (1)
+    Tracks,
+    /// Spare sectors at the end of each cylinder; slips push inside it. (2)
+    CylinderEnd,
+    /// Spare sectors at the end of each track; slips push inside it. (3)
+    TrackEnd,
+    /// As `CylinderEnd`, but slips push to the end of the zone. (4)
+    CylinderEndSlipToZoneEnd,
+    /// Spare sectors at the front of each cylinder; slips push inside it. (5)
+    CylinderFront,
+    /// As `CylinderFront`, but slips push to the end of the zone. (6)
+    CylinderFrontSlipToZoneEnd,
+    /// Spares at the end of the disk. (7)
+    DiskEnd,
+    /// Spares at the end of each range of cylinders. (8)
+    Range,
+    /// Spares at the end of the zone. (9)
+    ZoneEnd,
+    /// As `ZoneEnd`, but slips use spares at the end of the disk. (10)
+    ZoneEndSlipToDiskEnd,
+}
+
+/// Cylinders with the same track format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneSpec {
+    /// First cylinder.
+    pub first_cylinder: u32,
+    /// Last cylinder, inclusive.
+    pub last_cylinder: u32,
+    /// Physical sectors per track: one number for all surfaces, or one for each.
+    pub sectors_per_track: PerSurface,
+    /// Angle between the first sectors of neighbouring tracks of a cylinder, in `skew_unit`.
+    #[serde(default)]
+    pub track_skew: f64,
+    /// Angle between the last track of a cylinder and the first of the next, in `skew_unit`.
+    #[serde(default)]
+    pub cylinder_skew: f64,
+    /// Angle of the zone's first sector, in `skew_unit`.
+    #[serde(default)]
+    pub offset: f64,
+    /// Sectors at the front of the zone that carry no address.
+    #[serde(default)]
+    pub empty_sectors: u32,
+    /// Spare sectors (tracks for [`Sparing::Tracks`]) per zone, cylinder, track or range.
+    #[serde(default)]
+    pub spares: u32,
+    /// Skipped places: physical indices from the zone's start (tracks for [`Sparing::Tracks`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slips: Vec<u64>,
+    /// Remapped places: `[from, to]`, physical indices from the zone's start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remaps: Vec<[u64; 2]>,
+}
+
+/// A count for all surfaces, or one for each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PerSurface {
+    /// The same on every surface.
+    Same(u32),
+    /// One for each surface, in head order.
+    Each(Vec<u32>),
+}
+
+impl PerSurface {
+    /// The count of this surface; the list's last one if the list is short.
+    pub fn of(&self, surface: u32) -> u32 {
+        match self {
+            PerSurface::Same(n) => *n,
+            PerSurface::Each(list) => list
+                .get(surface as usize)
+                .or(list.last())
+                .copied()
+                .unwrap_or(0),
+        }
+    }
+}
+
+/// Head switch, settling and arms.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PositioningSpec {
+    /// Time to switch to another head of the same cylinder.
+    pub head_switch: Span,
+    /// Added to every movement or head switch before a write; may be negative.
+    pub write_settle: Span,
+    /// Lower bound of the positioning time of a write that does not follow the last one.
+    pub minimum_write: Span,
+    /// Lower bound of the positioning time of a read miss after a read.
+    pub minimum_read_after_read: Span,
+    /// Lower bound of the positioning time of a read miss after a write.
+    pub minimum_read_after_write: Span,
+    /// Added to every seek of one cylinder or more; may be negative.
+    pub seek_constant: Span,
+    /// Arm assemblies; empty means one at angle zero.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<ArmSpec>,
+}
+
+/// One arm assembly.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArmSpec {
+    /// Where round the platter the assembly stands.
+    pub angle: Turn,
+}
+
+/// How far a drive reads on after what was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadAhead {
+    /// Not at all.
+    #[default]
+    None,
+    /// To the end of the track.
+    TrackEnd,
+    /// To the end of the cylinder.
+    CylinderEnd,
+    /// Until `read_ahead_sectors` are read or the segment is full.
+    Limit,
+    /// To the end of the track that holds the next sector, and one track more if the segment's
+    /// data begin on an earlier track.
+    NextTrack,
+}
+
+/// Which reads start read-ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadAheadTrigger {
+    /// Every read.
+    #[default]
+    Always,
+    /// Reads that start where the previous request, a read, ended, and hits.
+    Sequential,
+}
+
+/// When the drive looks whether it holds what a read asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HitCheck {
+    /// When the scheduler takes the request.
+    #[default]
+    Service,
+    /// Also on arrival: a whole hit then never waits for the mechanism.
+    Arrival,
+}
+
+/// Buffer segments, read-ahead and write policy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheSpec {
+    /// Whether the buffer keeps data for later requests.
+    pub enabled: bool,
+    /// Number of segments, each one contiguous interval of addresses.
+    pub segments: u32,
+    /// Physical sectors per segment.
+    pub segment_sectors: u32,
+    /// How many segments may hold data not yet on the medium.
+    pub write_segments: u32,
+    /// Segment 0 is for writes only and never serves reads.
+    pub separate_write_segment: bool,
+    /// When hits are looked for.
+    pub hit_check: HitCheck,
+    /// How far to read on.
+    pub read_ahead: ReadAhead,
+    /// Which reads start it.
+    pub read_ahead_trigger: ReadAheadTrigger,
+    /// Read-ahead ends this many sectors after the request; 0: the segment decides.
+    pub read_ahead_sectors: u32,
+    /// Read-ahead cannot be interrupted before this many sectors.
+    pub read_ahead_minimum: u32,
+    /// A whole hit on an idle segment starts read-ahead behind it.
+    pub read_ahead_on_idle_hit: bool,
+    /// Requested sectors are dropped once sent; what lies ahead is kept.
+    pub discard_requested: bool,
+    /// Sectors of the target track that pass before the first wanted one are kept.
+    pub keep_passing_sectors: bool,
+    /// One turn after a read the whole track is kept (bounded by the segment).
+    pub keep_whole_track: bool,
+    /// Reads take each sector of a track at its first pass (zero latency, read on arrival).
+    pub read_on_arrival: bool,
+    /// The same for writes.
+    pub write_on_arrival: bool,
+    /// An arriving request stops read-ahead inside a sector instead of at its end.
+    pub stop_read_ahead_in_sector: bool,
+    /// A write whose data the segment being read ahead holds cuts the read-ahead short.
+    pub write_hit_stops_read_ahead: bool,
+    /// A read of the sector that is being read ahead joins it as a partial hit.
+    pub almost_hits: bool,
+    /// Completion when the data are in the buffer (write-back) instead of on the medium.
+    pub write_back: bool,
+    /// Written data stay readable after they are on the medium.
+    pub read_hits_on_written: bool,
+    /// A write that continues the unwritten data joins their segment.
+    pub append_writes: bool,
+    /// When unwritten data go to the medium.
+    pub destage: Destage,
+    /// With `destage = "idle"`: how long the drive must be idle first.
+    pub destage_after: Span,
+    /// Share of the request (or segment) that must be buffered before a read miss reconnects.
+    pub read_watermark: f64,
+    /// Watermarks are shares of min(request, segment) instead of the segment.
+    pub watermark_of_request: bool,
+}
+
+/// When unwritten data go to the medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Destage {
+    /// At once, in the background of the next commands.
+    #[default]
+    Immediate,
+    /// When the drive has been idle for `destage_after`, or the write segments are full.
+    Idle,
+}
+
+impl Default for CacheSpec {
+    fn default() -> Self {
+        CacheSpec {
+            enabled: false,
+            segments: 1,
+            segment_sectors: 256,
+            write_segments: 1,
+            separate_write_segment: false,
+            hit_check: HitCheck::Service,
+            read_ahead: ReadAhead::None,
+            read_ahead_trigger: ReadAheadTrigger::Always,
+            read_ahead_sectors: 0,
+            read_ahead_minimum: 0,
+            read_ahead_on_idle_hit: false,
+            discard_requested: false,
+            keep_passing_sectors: false,
+            keep_whole_track: false,
+            read_on_arrival: false,
+            write_on_arrival: false,
+            stop_read_ahead_in_sector: false,
+            write_hit_stops_read_ahead: false,
+            almost_hits: false,
+            write_back: false,
+            read_hits_on_written: true,
+            append_writes: false,
+            destage: Destage::Immediate,
+            destage_after: Span::ZERO,
+            read_watermark: 0.0,
+            watermark_of_request: true,
+        }
+    }
+}
+
+/// A pair of values keyed by the direction of the previous request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AfterPrevious {
+    /// After a read.
+    pub after_read: Span,
+    /// After a write.
+    pub after_write: Span,
+}
+
+/// Time that commands cost besides mechanics and link.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OverheadSpec {
+    /// Delays every arrival.
+    pub per_request: Span,
+    /// Before the first byte of a read hit goes to the link.
+    pub read_hit: AfterPrevious,
+    /// Before the arm may move for a read miss.
+    pub read_miss: AfterPrevious,
+    /// Before link and arm of a write that completes in the buffer.
+    pub write_hit: AfterPrevious,
+    /// Before link and arm of a write that completes on the medium.
+    pub write_miss: AfterPrevious,
+    /// At the very end of a read.
+    pub read_completion: Span,
+    /// At the very end of a write.
+    pub write_completion: Span,
+    /// Before each transfer on the link.
+    pub data_preparation: Span,
+    /// Before the first reconnection.
+    pub first_reselect: Span,
+    /// Before later reconnections.
+    pub other_reselect: Span,
+    /// A read miss leaves the link for at least this long.
+    pub read_disconnect: AfterPrevious,
+    /// After the data of a write have been taken in.
+    pub write_disconnect: Span,
+    /// A second disconnection of writes that follow a write to another place (HP C2247A).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_write_disconnect: Option<ExtraDisconnect>,
+}
+
+/// The second disconnection of a write that follows a write elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExtraDisconnect {
+    /// Command overhead instead of the write's own.
+    pub command: Span,
+    /// First disconnection.
+    pub disconnect: Span,
+    /// Pause until the reconnection.
+    pub pause: Span,
+    /// Second disconnection.
+    pub second_disconnect: Span,
+    /// The arm may move this long after the command overhead.
+    pub seek_delay: Span,
+    /// So many sectors must have arrived before the medium is written (0: none).
+    pub buffered_sectors: u32,
+    /// Requests of this many sectors or more wait for `buffered_sectors_long` instead.
+    pub long_request_sectors: u32,
+    /// See `long_request_sectors`.
+    pub buffered_sectors_long: u32,
+}
+
+/// The cable between host and drive.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkSpec {
+    /// Data rate both ways; or give the two sector times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Bandwidth>,
+    /// Time of one physical sector towards the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_sector_time: Option<Span>,
+    /// Time of one physical sector towards the drive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_sector_time: Option<Span>,
+    /// The link stays connected for the whole command: no disconnection or reselection.
+    pub never_disconnect: bool,
+}
+
+/// How many commands the drive holds and in which order it takes them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct QueueSpec {
+    /// Commands that the drive's scheduler sees; the rest wait in order. 0: all.
+    pub depth: u32,
+    /// Name of a scheduler of the `scheduler` folder.
+    pub scheduler: String,
+    /// Parameters of that scheduler, as its file documents them.
+    #[serde(skip_serializing_if = "Params::is_empty")]
+    pub scheduler_parameters: Params,
+    /// A command older than this is taken next, whatever the scheduler prefers; 0: never.
+    pub age_limit: Span,
+}
+
+impl Default for QueueSpec {
+    fn default() -> Self {
+        QueueSpec {
+            depth: 0,
+            scheduler: "fcfs".into(),
+            scheduler_parameters: Params::new(),
+            age_limit: Span::ZERO,
+        }
+    }
+}
+
+/// The wattage used where no power model is given.
+pub const NO_POWER: Watts = Watts(0.0);

@@ -1,0 +1,32 @@
+//! One block request, the unit that every reader produces and every system consumes.
+
+use headstack_units::{Lba, Time};
+use serde::{Deserialize, Serialize};
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// Data from the medium or the cache to the host.
+    #[default]
+    Read,
+    /// Data from the host.
+    Write,
+    /// Everything written before must be on the medium before this completes.
+    Flush,
+}
+
+/// One request as the host issued it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Request {
+    /// When it was issued, since the trace began.
+    pub time: Time,
+    /// Which device of the trace (SPC: ASU; MSR: disk number; ...).
+    pub device: u32,
+    /// The first block, in 512-byte blocks.
+    pub lba: Lba,
+    /// How many 512-byte blocks; zero only for [`Op::Flush`].
+    pub blocks: u32,
+    /// What is asked.
+    pub op: Op,
+}

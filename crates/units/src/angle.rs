@@ -1,0 +1,135 @@
+//! Angles as integer fractions of a turn, and a platter that never drifts.
+
+use crate::parse::{parse_with_units, serde_as_text, UnitError};
+use crate::{Rpm, Time};
+use std::fmt;
+use std::str::FromStr;
+
+/// An angle: the fraction `self.0 / 2^64` of a turn. Wrapping arithmetic is arithmetic modulo one
+/// turn, so no reduction is ever needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Turn(pub u64);
+
+impl Turn {
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("turn", 1.0), ("deg", 1.0 / 360.0), ("turns", 1.0)];
+    const UNITS_HELP: &'static str = "one of turn, deg";
+
+    /// From a number of turns; whole turns fall away.
+    pub fn from_turns(turns: f64) -> Turn {
+        let fraction = turns - turns.floor();
+        // 2^64 as f64; `as` saturates, and a fraction that rounded up to one turn is zero.
+        let scaled = fraction * 18_446_744_073_709_551_616.0;
+        if scaled >= 18_446_744_073_709_551_616.0 {
+            Turn(0)
+        } else {
+            Turn(scaled as u64)
+        }
+    }
+    /// The exact ratio `numerator / denominator` of a turn, modulo one turn.
+    pub fn from_ratio(numerator: u64, denominator: u64) -> Turn {
+        Turn((((numerator % denominator) as u128) << 64).wrapping_div(denominator as u128) as u64)
+    }
+    /// As a number of turns in `[0, 1)`.
+    pub fn as_turns(self) -> f64 {
+        // 53 bits, rounded down, so that one turn is never reached.
+        (self.0 >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+    }
+    /// The angle from `earlier` forward to this one.
+    pub fn since(self, earlier: Turn) -> Turn {
+        Turn(self.0.wrapping_sub(earlier.0))
+    }
+    /// The sum, modulo one turn.
+    pub fn plus(self, other: Turn) -> Turn {
+        Turn(self.0.wrapping_add(other.0))
+    }
+}
+
+impl FromStr for Turn {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Turn, UnitError> {
+        parse_with_units(text, Turn::UNITS).map(Turn::from_turns)
+    }
+}
+impl fmt::Display for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} turn", self.as_turns())
+    }
+}
+serde_as_text!(Turn, "an angle");
+
+/// A spindle at constant speed: angle from absolute time, exactly enough for ever.
+///
+/// The turns per nanosecond are kept as a multiple of 2^-96; over the 2^64 ns that time can
+/// count the phase is off by less than 2^-33 turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rotation {
+    step: u128,
+    period_ns: f64,
+    phase: Turn,
+}
+
+impl Rotation {
+    /// A platter at this speed whose index passes the head at time zero.
+    pub fn new(speed: Rpm) -> Rotation {
+        // Speed in micro-turns per minute is an integer, so that the ratio is exact.
+        let micro = (speed.0 * 1e6).round() as u128;
+        // turns/ns = micro / (1e6 · 60e9); scaled by 2^96 in two steps to stay inside u128.
+        let denominator: u128 = 60_000_000_000_000_000;
+        let high = (micro << 64) / denominator;
+        let rest = (micro << 64) % denominator;
+        Rotation {
+            step: (high << 32) + (rest << 32) / denominator,
+            period_ns: 60e9 / speed.0,
+            phase: Turn(0),
+        }
+    }
+    /// The same, with this angle under the head at time zero.
+    pub fn with_phase(mut self, phase: Turn) -> Rotation {
+        self.phase = phase;
+        self
+    }
+    /// The length of one turn in nanoseconds; not a whole number in general.
+    #[inline]
+    pub fn period_ns(&self) -> f64 {
+        self.period_ns
+    }
+    /// The angle under the head at `time`.
+    #[inline]
+    pub fn angle_at(&self, time: Time) -> Turn {
+        // Only bits 32..96 of the product matter; what wraps away are whole turns.
+        let product = (time.0 as u128).wrapping_mul(self.step);
+        Turn((product >> 32) as u64).plus(self.phase)
+    }
+    /// How long the platter takes to turn by `angle`, in nanoseconds, rounded to the nearest.
+    #[inline]
+    pub fn time_for(&self, angle: Turn) -> u64 {
+        (angle.0 as f64 * (1.0 / 18_446_744_073_709_551_616.0) * self.period_ns + 0.5) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phase_is_exact_after_a_century() {
+        // In every minute of a 10 045 rpm drive there are 10 045 whole turns.
+        let r = Rotation::new(Rpm(10_045.0));
+        let century = 100 * 365 * 24 * 60 * 60_000_000_000u64;
+        let angle = r.angle_at(Time(century)).as_turns();
+        assert!(angle < 1e-6 || angle > 1.0 - 1e-6, "{angle}");
+        let quarter = Time(century + (r.period_ns() / 4.0).round() as u64);
+        assert!((r.angle_at(quarter).as_turns() - 0.25).abs() < 1e-6);
+    }
+
+    #[test]
+    fn ratios_and_turns_agree() {
+        for (n, d) in [(0, 5), (1, 3), (311, 312), (7, 7), (1000, 312)] {
+            let exact = (n % d) as f64 / d as f64;
+            assert!((Turn::from_ratio(n, d).as_turns() - exact).abs() < 1e-12);
+            assert!((Turn::from_turns(n as f64 / d as f64).as_turns() - exact).abs() < 1e-12);
+        }
+        assert_eq!(Turn::from_turns(-0.25), Turn::from_ratio(3, 4));
+    }
+}

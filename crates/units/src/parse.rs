@@ -1,0 +1,117 @@
+//! Numbers with units, as people write them in TOML and on the command line.
+
+use thiserror::Error;
+
+/// Text that is not a number with one of the known units.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("got {got:?}, need a number and a unit: one of {units}")]
+pub struct UnitError {
+    /// The text as it was given.
+    pub got: String,
+    /// The units that would be understood, for the message.
+    pub units: String,
+}
+
+/// Reads `"<number> <unit>"` and returns the number times the unit's factor.
+///
+/// `units` lists each accepted spelling with its factor; the first ones are shown in errors.
+/// White space between number and unit is optional; underscores in the number are ignored.
+///
+/// # Errors
+/// [`UnitError`] when there is no number, no unit, an unknown unit, or a value that is not finite.
+pub fn parse_with_units(text: &str, units: &[(&str, f64)]) -> Result<f64, UnitError> {
+    let fail = || UnitError {
+        got: text.to_string(),
+        units: units.iter().map(|u| u.0).collect::<Vec<_>>().join(", "),
+    };
+    let trimmed = text.trim();
+    // The unit starts at the first character that cannot belong to a number; an `e` belongs to
+    // one only when a digit or a sign follows it.
+    let bytes = trimmed.as_bytes();
+    let mut end = 0;
+    while end < bytes.len() {
+        let number = match bytes[end] {
+            b'0'..=b'9' | b'.' | b'_' | b'+' | b'-' => true,
+            b'e' | b'E' => {
+                end > 0
+                    && bytes[end - 1].is_ascii_digit()
+                    && matches!(bytes.get(end + 1), Some(b'0'..=b'9' | b'+' | b'-'))
+            }
+            _ => false,
+        };
+        if !number {
+            break;
+        }
+        end += 1;
+    }
+    let (number, unit) = trimmed.split_at(end);
+    let value: f64 = number.replace('_', "").parse().map_err(|_| fail())?;
+    let unit = unit.trim();
+    let factor = units
+        .iter()
+        .find(|u| u.0 == unit)
+        .map(|u| u.1)
+        .ok_or_else(fail)?;
+    let scaled = value * factor;
+    if scaled.is_finite() {
+        Ok(scaled)
+    } else {
+        Err(fail())
+    }
+}
+
+/// Serde through text: `Display` to write, `FromStr` to read, so that a bare number is refused
+/// with the list of units.
+macro_rules! serde_as_text {
+    ($type:ty, $what:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                struct V;
+                impl serde::de::Visitor<'_> for V {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                        write!(
+                            f,
+                            "{} as text with its unit: {}",
+                            $what,
+                            <$type>::UNITS_HELP
+                        )
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                d.deserialize_any(V)
+            }
+        }
+    };
+}
+pub(crate) use serde_as_text;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: &[(&str, f64)] = &[("ms", 1e6), ("s", 1e9)];
+
+    #[test]
+    fn reads_numbers_with_units() {
+        assert_eq!(parse_with_units("8.5 ms", MS), Ok(8.5e6));
+        assert_eq!(parse_with_units("1e3ms", MS), Ok(1e9));
+        assert_eq!(parse_with_units(" -2 s ", MS), Ok(-2e9));
+        assert_eq!(parse_with_units("1_000 s", MS), Ok(1e12));
+    }
+
+    #[test]
+    fn refuses_bare_numbers_and_unknown_units() {
+        for text in ["8", "8 parsec", "", "ms", "1e999 s", "--3 s"] {
+            let error = parse_with_units(text, MS).unwrap_err();
+            assert!(error.to_string().contains("one of ms, s"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Addresses, sizes, rates, power and energy.
+
+use crate::parse::{parse_with_units, serde_as_text, UnitError};
+use std::fmt;
+use std::str::FromStr;
+
+/// A logical block address, in sectors of the drive at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Lba(pub u64);
+
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident, $inner:ty, $help:literal, $units:expr, $what:literal, $show:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+        pub struct $name(pub $inner);
+        impl $name {
+            const UNITS: &'static [(&'static str, f64)] = $units;
+            const UNITS_HELP: &'static str = $help;
+        }
+        impl FromStr for $name {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<$name, UnitError> {
+                let value = parse_with_units(text, $name::UNITS)?;
+                if value < 0.0 {
+                    return Err(UnitError { got: text.to_string(), units: $help.to_string() + " (not negative)" });
+                }
+                Ok($name(value as $inner))
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, $show, self.0)
+            }
+        }
+        serde_as_text!($name, $what);
+    };
+}
+
+quantity!(
+    /// A size in bytes. `k` is 1000 and `Ki` is 1024, always.
+    Bytes, u64, "one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
+    &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12),
+      ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0), ("KB", 1e3)],
+    "a size", "{} B"
+);
+quantity!(
+    /// Bytes per second.
+    Bandwidth, f64, "one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s",
+    &[("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("KiB/s", 1024.0),
+      ("MiB/s", 1048576.0), ("GiB/s", 1073741824.0), ("Mb/s", 125e3), ("Gb/s", 125e6)],
+    "a data rate", "{} B/s"
+);
+quantity!(
+    /// Events per second.
+    Frequency, f64, "one of /s, /min, /h",
+    &[("/s", 1.0), ("/min", 1.0 / 60.0), ("/h", 1.0 / 3600.0), ("Hz", 1.0)],
+    "a rate", "{} /s"
+);
+quantity!(
+    /// Turns per minute.
+    Rpm, f64, "rpm", &[("rpm", 1.0)], "a rotation speed", "{} rpm"
+);
+quantity!(
+    /// Power in watts.
+    Watts, f64, "one of W, mW", &[("W", 1.0), ("mW", 1e-3), ("kW", 1e3)], "a power", "{} W"
+);
+quantity!(
+    /// Energy in joules.
+    Joules, f64, "one of J, Wh, kWh", &[("J", 1.0), ("Wh", 3600.0), ("kWh", 3.6e6)], "an energy", "{} J"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_is_decimal_and_ki_is_binary() {
+        assert_eq!("4 KiB".parse(), Ok(Bytes(4096)));
+        assert_eq!("4 kB".parse(), Ok(Bytes(4000)));
+        assert_eq!("1.5 GB".parse(), Ok(Bytes(1_500_000_000)));
+        assert_eq!("6 Gb/s".parse(), Ok(Bandwidth(750e6)));
+        assert!("-4 kB".parse::<Bytes>().is_err());
+        assert!("4".parse::<Bytes>().is_err());
+    }
+}

@@ -1,0 +1,149 @@
+//! Points in time and lengths of time, in integer nanoseconds.
+
+use crate::parse::{parse_with_units, serde_as_text, UnitError};
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::str::FromStr;
+
+/// A point in simulated time: nanoseconds since the run began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(pub u64);
+
+/// A length of time in nanoseconds; negative where a drive file says so (write settling).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(pub i64);
+
+impl Time {
+    /// The beginning of a run.
+    pub const ZERO: Time = Time(0);
+    /// Later than every event: "never".
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// Seconds since the run began.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+    /// The time that many seconds after the beginning, to the nearest nanosecond.
+    pub fn from_secs_f64(s: f64) -> Time {
+        Time((s * 1e9).round().max(0.0) as u64)
+    }
+    /// How long after `earlier` this is; zero if it is not after it.
+    pub fn since(self, earlier: Time) -> Span {
+        Span(self.0.saturating_sub(earlier.0).min(i64::MAX as u64) as i64)
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Span = Span(0);
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("s", 1e9),
+        ("ms", 1e6),
+        ("us", 1e3),
+        ("ns", 1.0),
+        ("min", 60e9),
+        ("h", 3600e9),
+        ("µs", 1e3),
+    ];
+    const UNITS_HELP: &'static str = "one of s, ms, us, ns, min, h";
+
+    /// From milliseconds, to the nearest nanosecond.
+    pub fn from_ms(ms: f64) -> Span {
+        Span((ms * 1e6).round() as i64)
+    }
+    /// In milliseconds.
+    pub fn as_ms(self) -> f64 {
+        self.0 as f64 * 1e-6
+    }
+    /// From seconds, to the nearest nanosecond.
+    pub fn from_secs_f64(s: f64) -> Span {
+        Span((s * 1e9).round() as i64)
+    }
+    /// In seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+    /// As nanoseconds, with negative lengths cut to zero.
+    pub fn non_negative(self) -> u64 {
+        self.0.max(0) as u64
+    }
+}
+
+impl Add<Span> for Time {
+    type Output = Time;
+    fn add(self, span: Span) -> Time {
+        Time(self.0.saturating_add_signed(span.0))
+    }
+}
+impl AddAssign<Span> for Time {
+    fn add_assign(&mut self, span: Span) {
+        *self = *self + span;
+    }
+}
+impl Add for Span {
+    type Output = Span;
+    fn add(self, other: Span) -> Span {
+        Span(self.0 + other.0)
+    }
+}
+impl Sub for Span {
+    type Output = Span;
+    fn sub(self, other: Span) -> Span {
+        Span(self.0 - other.0)
+    }
+}
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Span) {
+        self.0 += other.0;
+    }
+}
+impl SubAssign for Span {
+    fn sub_assign(&mut self, other: Span) {
+        self.0 -= other.0;
+    }
+}
+
+impl FromStr for Span {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Span, UnitError> {
+        parse_with_units(text, Span::UNITS).map(|ns| Span(ns.round() as i64))
+    }
+}
+
+impl fmt::Display for Span {
+    /// The largest unit that loses nothing.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let ns = self.0;
+        if ns != 0 && ns % 1_000_000_000 == 0 {
+            write!(f, "{} s", ns / 1_000_000_000)
+        } else if ns.abs() >= 1_000_000 || ns == 0 {
+            // An f64 prints the shortest text that reads back the same.
+            write!(f, "{} ms", ns as f64 / 1e6)
+        } else {
+            write!(f, "{} us", ns as f64 / 1e3)
+        }
+    }
+}
+serde_as_text!(Span, "a length of time");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_round_trips_to_the_nanosecond() {
+        for ns in [
+            0,
+            1,
+            999,
+            1_000,
+            8_500_000,
+            123_456_789,
+            -642_000,
+            5_000_000_000,
+        ] {
+            let text = Span(ns).to_string();
+            assert_eq!(text.parse::<Span>(), Ok(Span(ns)), "{text}");
+        }
+    }
+}
