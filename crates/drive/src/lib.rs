@@ -10,3 +10,5 @@ pub mod spec;
 
 pub use error::SpecError;
 pub use spec::DriveSpec;
+pub mod drive;
+pub use drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
