@@ -5,7 +5,7 @@ use crate::spec::Params;
 use serde::de::DeserializeOwned;
 
 /// One entry of a registry: name, one-line summary, and how to make it from parameters.
-pub struct Plugin<T: ?Sized> {
+pub struct Plugin<T: ?Sized, C = Params> {
     /// The name in drive files and on the command line.
     pub name: &'static str,
     /// One line for help texts.
@@ -13,15 +13,18 @@ pub struct Plugin<T: ?Sized> {
     /// A parameter table that works, as TOML, for documentation and contract tests.
     pub example: &'static str,
     /// Makes the model from its parameters; unknown keys are errors.
-    pub build: fn(&Params) -> Result<Box<T>, SpecError>,
+    pub build: fn(&C) -> Result<Box<T>, SpecError>,
 }
 
 /// Makes `pub mod` and `PLUGINS` from one list of file names.
 macro_rules! plugins {
-    (dyn $trait:ident: $($(#[$meta:meta])* $file:ident),+ $(,)?) => {
+    (dyn $trait:ident: $($file:ident),+ $(,)?) => {
+        $crate::plugin::plugins! { dyn $trait from $crate::spec::Params: $($file),+ }
+    };
+    (dyn $trait:ident from $config:ty: $($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
         /// Every model of this folder.
-        pub const PLUGINS: &[$crate::plugin::Plugin<dyn $trait>] = &[$($file::PLUGIN),+];
+        pub const PLUGINS: &[$crate::plugin::Plugin<dyn $trait, $config>] = &[$($file::PLUGIN),+];
     };
 }
 pub(crate) use plugins;
@@ -30,11 +33,11 @@ pub(crate) use plugins;
 ///
 /// # Errors
 /// Names the key, what was got, the list of names and the nearest one.
-pub fn find<'a, T: ?Sized>(
-    plugins: &'a [Plugin<T>],
+pub fn find<'a, T: ?Sized, C>(
+    plugins: &'a [Plugin<T, C>],
     key: &str,
     name: &str,
-) -> Result<&'a Plugin<T>, SpecError> {
+) -> Result<&'a Plugin<T, C>, SpecError> {
     plugins.iter().find(|p| p.name == name).ok_or_else(|| {
         let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
         let hint = did_you_mean(name, names.iter().copied());
