@@ -86,7 +86,7 @@ pub(crate) mod contract {
                 .expect("a name")
                 .to_string_lossy()
                 .to_string();
-            if stem == "mod" || file.extension().is_none_or(|e| e != "rs") {
+            if stem == "mod" || file.extension() != Some("rs".as_ref()) {
                 continue;
             }
             let name = stem.replace('_', "-");

@@ -96,8 +96,8 @@ pub fn build(params: &Params, rotation_speed: Rpm, arms: u32) -> Result<StateWat
 
 /// Share of the spindle's power at `reference` speed that it draws at `speed`.
 ///
-/// Air drag grows with the 2.8th power of speed: exponent as used by Sankar, Gurumurthi and Stan
-/// (ISCA 2008) after earlier measurements.
+/// Air drag grows a little slower than the cube of speed; 2.8 is the usual exponent of the thermal
+/// models of disk drives (with 4.6 for the diameter of the platters).
 fn spindle_ratio(speed: Rpm, reference: Rpm) -> f64 {
     (speed.0 / reference.0).powf(2.8)
 }

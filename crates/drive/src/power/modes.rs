@@ -4,9 +4,10 @@
 //! `idle = spindle (speed / rotation_speed)^2.8 + electronics + per_extra_arm (arms - 1)`;
 //! `seek = idle + voice_coil`; `rotation = transfer = idle + access`; `standby` as given.
 //! # Source
-//! The mode split and the 2.8 are those of S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk
-//! Parallelism: An Idea Whose Time Has Come", ISCA 2008. Its constants were not printed; the
-//! profiles are fitted (7200 rpm, 4 platters): `main` to the Barracuda ES manual's idle of 9.30 W
+//! The split by mode is that of S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An
+//! Idea Whose Time Has Come", ISCA 2008; it calls the effect of speed "nearly cubic", and 2.8 is the
+//! usual exponent of air drag. The paper prints no constants: the profiles are fitted (7200 rpm,
+//! 4 platters): `main` to the Barracuda ES manual's idle of 9.30 W
 //! (12 V x 0.520 A = 6.24 W spindle, 5 V x 0.611 A = 3.06 W electronics), to 34 W with four arms
 //! moving (Table 1) and 13.0 W for 40 % seek, 40 % access, 20 % idle; `table-1` to 13.2 W and 34 W
 //! with motor and voice coils alone; `raid-fitted` to 34 W and the watts of section 7.3. Standby,

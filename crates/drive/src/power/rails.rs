@@ -116,7 +116,7 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
     if !(s > 0.0 && s <= 1.0) {
         return Err(SpecError::new("seek_share", s, "a share above 0 and at most 1"));
     }
-    if !(x >= 0.0 && x < 1.0 && s + x <= 1.0) {
+    if !((0.0..1.0).contains(&x) && s + x <= 1.0) {
         return Err(SpecError::new(
             "transfer_share",
             x,
