@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod plugin;
+pub mod power;
 pub mod seek;
 pub mod spec;
 
