@@ -159,7 +159,7 @@ fn compatible_mode_equals_disksim_request_by_request() {
     }
 }
 
-/// DiskSim's own responses under the same measure are the bar; 1 us is below what the measure can
+/// DiskSim's own responses under the same measure are the bar; 2 us is far below what the measure can
 /// tell apart.
 #[test]
 fn honouring_every_switch_is_no_worse_than_disksim() {
