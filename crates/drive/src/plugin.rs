@@ -5,7 +5,7 @@ use crate::spec::Params;
 use serde::de::DeserializeOwned;
 
 /// One entry of a registry: name, one-line summary, and how to make it from parameters.
-pub struct Plugin<T: ?Sized> {
+pub struct Plugin<T: ?Sized, C = Params> {
     /// The name in drive files and on the command line.
     pub name: &'static str,
     /// One line for help texts.
@@ -13,15 +13,18 @@ pub struct Plugin<T: ?Sized> {
     /// A parameter table that works, as TOML, for documentation and contract tests.
     pub example: &'static str,
     /// Makes the model from its parameters; unknown keys are errors.
-    pub build: fn(&Params) -> Result<Box<T>, SpecError>,
+    pub build: fn(&C) -> Result<Box<T>, SpecError>,
 }
 
 /// Makes `pub mod` and `PLUGINS` from one list of file names.
 macro_rules! plugins {
-    (dyn $trait:ident: $($(#[$meta:meta])* $file:ident),+ $(,)?) => {
+    (dyn $trait:ident: $($file:ident),+ $(,)?) => {
+        $crate::plugin::plugins! { dyn $trait from $crate::spec::Params: $($file),+ }
+    };
+    (dyn $trait:ident from $config:ty: $($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
         /// Every model of this folder.
-        pub const PLUGINS: &[$crate::plugin::Plugin<dyn $trait>] = &[$($file::PLUGIN),+];
+        pub const PLUGINS: &[$crate::plugin::Plugin<dyn $trait, $config>] = &[$($file::PLUGIN),+];
     };
 }
 pub(crate) use plugins;
@@ -30,11 +33,11 @@ pub(crate) use plugins;
 ///
 /// # Errors
 /// Names the key, what was got, the list of names and the nearest one.
-pub fn find<'a, T: ?Sized>(
-    plugins: &'a [Plugin<T>],
+pub fn find<'a, T: ?Sized, C>(
+    plugins: &'a [Plugin<T, C>],
     key: &str,
     name: &str,
-) -> Result<&'a Plugin<T>, SpecError> {
+) -> Result<&'a Plugin<T, C>, SpecError> {
     plugins.iter().find(|p| p.name == name).ok_or_else(|| {
         let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
         let hint = did_you_mean(name, names.iter().copied());
@@ -58,4 +61,71 @@ pub fn params<P: DeserializeOwned>(table: &Params) -> Result<P, SpecError> {
         let key = e.path().to_string();
         SpecError::new(key, "a table that does not fit", e.into_inner().to_string())
     })
+}
+
+/// What every folder of plug-ins is tested for.
+#[cfg(test)]
+pub(crate) mod contract {
+    use super::Plugin;
+    use crate::spec::Params;
+    use std::path::Path;
+
+    /// The example of a plug-in as its parameter table.
+    pub fn example<T: ?Sized>(plugin: &Plugin<T>) -> Params {
+        toml::from_str(plugin.example).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name))
+    }
+
+    /// The folder's files and its list name the same plug-ins, and each file says its equation,
+    /// its source and where it holds.
+    pub fn folder_matches_list<T: ?Sized>(folder: &str, plugins: &[Plugin<T>]) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("src")
+            .join(folder);
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&path).expect("the folder exists") {
+            let file = entry.expect("a readable folder").path();
+            let stem = file
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .to_string();
+            if stem == "mod" || file.extension() != Some("rs".as_ref()) {
+                continue;
+            }
+            let name = stem.replace('_', "-");
+            assert!(
+                plugins.iter().any(|p| p.name == name),
+                "src/{folder}/{stem}.rs: got no entry {name:?}, need the word {stem} in `plugins!` of src/{folder}/mod.rs"
+            );
+            let text = std::fs::read_to_string(&file).expect("a readable file");
+            for section in ["# Model", "# Source", "# Validity"] {
+                assert!(
+                    text.lines().any(|l| l == format!("//! {section}")),
+                    "src/{folder}/{stem}.rs: got module docs without it, need {section:?}"
+                );
+            }
+            found.push(name);
+        }
+        assert_eq!(
+            found.len(),
+            plugins.len(),
+            "src/{folder}: names repeat or lack a file"
+        );
+    }
+
+    /// The example builds, and a key that nobody knows is refused by name.
+    pub fn refuses_unknown_keys<T: ?Sized>(plugins: &[Plugin<T>]) {
+        for plugin in plugins {
+            let mut table = example(plugin);
+            if let Err(e) = (plugin.build)(&table) {
+                panic!("example of {}: {e}", plugin.name);
+            }
+            table.insert("no_such_key".into(), 1.into());
+            let error = (plugin.build)(&table)
+                .err()
+                .map(|e| e.to_string())
+                .unwrap_or_default();
+            assert!(error.contains("no_such_key"), "{}: {error:?}", plugin.name);
+        }
+    }
 }

@@ -13,7 +13,8 @@
 use crate::error::SpecError;
 use crate::plugin::{find, plugins};
 use crate::spec::Params;
-use headstack_units::Span;
+use headstack_units::{parse_with_units, Span};
+use serde::{Deserialize, Deserializer};
 
 /// How long an arm takes over a distance.
 pub trait SeekModel: Send + Sync {
@@ -21,7 +22,7 @@ pub trait SeekModel: Send + Sync {
     fn seek(&self, distance: u32) -> Span;
 }
 
-plugins! { dyn SeekModel: constant }
+plugins! { dyn SeekModel: bang_bang, constant, hpl, linear, ng, table, three_point }
 
 /// A seek model evaluated for every distance of a drive: one look-up per candidate.
 #[derive(Debug, Clone)]
@@ -69,10 +70,91 @@ impl SeekTable {
         })
     }
 
+    /// Number of cylinders.
+    pub fn cylinders(&self) -> u32 {
+        self.ns.len() as u32
+    }
+
     /// Seek time in nanoseconds; distances beyond the last cylinder take the longest time known.
     #[inline]
     pub fn ns(&self, distance: u32) -> u32 {
         let last = self.ns.len() - 1;
         self.ns[(distance as usize).min(last)]
+    }
+}
+
+/// A number with a unit, in SI units, kept as a float where whole nanoseconds would be too coarse
+/// (slopes are multiplied by many cylinders).
+fn with_unit<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    units: &[(&str, f64)],
+) -> Result<f64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_with_units(&text, units).map_err(serde::de::Error::custom)
+}
+
+/// A time coefficient in milliseconds.
+fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    with_unit(
+        deserializer,
+        &[("s", 1e3), ("ms", 1.0), ("us", 1e-3), ("ns", 1e-6)],
+    )
+}
+
+/// `value`, or an error naming `key` if it is not a positive finite number.
+fn positive(key: &str, value: f64) -> Result<f64, SpecError> {
+    if value > 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(SpecError::new(key, value, "a positive number"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::contract;
+
+    /// A model of this folder from its TOML parameters.
+    pub(super) fn model(name: &str, toml: &str) -> Result<Box<dyn SeekModel>, SpecError> {
+        let table: Params = toml::from_str(toml).expect("TOML");
+        (find(PLUGINS, "seek.model", name)?.build)(&table)
+    }
+
+    #[test]
+    fn files_and_list_agree() {
+        contract::folder_matches_list("seek", PLUGINS);
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        contract::refuses_unknown_keys(PLUGINS);
+    }
+
+    #[test]
+    fn zero_at_zero_positive_beyond_and_repeatable() {
+        for plugin in PLUGINS {
+            let model = (plugin.build)(&contract::example(plugin)).expect("the example builds");
+            assert_eq!(model.seek(0), Span::ZERO, "{}", plugin.name);
+            for d in (1..3_000).chain((3_000..20_000).step_by(97)) {
+                let t = model.seek(d);
+                assert!(
+                    t.0 > 0 && t.0 < 4_000_000_000,
+                    "{}: {d} takes {t}",
+                    plugin.name
+                );
+                assert_eq!(t, model.seek(d), "{}: {d}", plugin.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_model_name_gets_the_list_and_the_nearest() {
+        let mut table = Params::new();
+        table.insert("model".into(), "liner".into());
+        let error = SeekTable::build(&table, 10, Span::ZERO)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("did you mean \"linear\"?"), "{error}");
     }
 }

@@ -1,0 +1,33 @@
+//! Banded: a band of cylinders on one surface, then the same band on the next surface.
+//!
+//! # Model
+//! Address order: sectors of a track, tracks of a band on one surface (inward on even heads,
+//! outward on odd ones, so that a head switch needs no long seek), heads, bands inward.
+//! The cylinder skew separates neighbouring tracks of a surface, the track skew two surfaces.
+//! # Source
+//! Krevat, Tucek and Ganger, "Disks are like snowflakes", CMU-PDL-11-102, section 4: a head switch
+//! about every 120 MB.
+//! # Validity
+//! Drives since about 2005, whose heads have densities of their own. The direction on odd heads
+//! differs between makers.
+
+use super::zoned::{BandOrder, ZonedLayout};
+use super::Layout;
+use crate::error::SpecError;
+use crate::plugin::Plugin;
+use crate::spec::GeometrySpec;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
+    name: "banded",
+    summary: "a band of cylinders on one surface, then on the next surface",
+    example: "",
+    build: |spec| match spec.band_cylinders {
+        Some(width) if width > 0 => Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?)),
+        other => Err(SpecError::new(
+            "geometry.band_cylinders",
+            other.map_or("nothing".to_string(), |w| w.to_string()),
+            "the number of cylinders in a band, 1 or more",
+        )),
+    },
+};

@@ -1,0 +1,21 @@
+//! cylinder-major: all heads of a cylinder, then the next cylinder.
+//!
+//! # Model
+//! Address order: sectors of a track, heads of a cylinder, cylinders inward. DiskSim's mapping scheme 0.
+//! # Source
+//! DiskSim 4.0, "LBN-to-PBN mapping scheme" of its layout g1.
+//! # Validity
+//! Drives up to about 2000; later ones are serpentine or banded.
+
+use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
+use super::Layout;
+use crate::plugin::Plugin;
+use crate::spec::GeometrySpec;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
+    name: "cylinder-major",
+    summary: "all heads of a cylinder, then the next cylinder",
+    example: "",
+    build: |spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::CylinderMajor))?)),
+};

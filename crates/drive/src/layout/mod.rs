@@ -1,0 +1,60 @@
+//! Layouts: which address lies where on the platters.
+//!
+//! # Contract
+//! - `locate` is a bijection between addresses below `capacity` and usable sectors; `address_at`
+//!   is its inverse.
+//! - Within a run addresses follow each other under the head: sector `i` of the run starts `i`
+//!   sector angles after the first.
+//! - The track bounds of an address hold it.
+//!
+//! To add one: write `crates/drive/src/layout/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+
+use crate::error::SpecError;
+use crate::plugin::{find, plugins};
+use crate::spec::GeometrySpec;
+use headstack_units::Turn;
+
+mod zoned;
+
+/// Where a sector lies, and how many follow it on the same track without a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Place {
+    /// Cylinder, 0 outermost.
+    pub cylinder: u32,
+    /// Head (surface).
+    pub head: u16,
+    /// Zone, in address order.
+    pub zone: u16,
+    /// Physical sector on its track.
+    pub sector: u32,
+    /// Physical sectors on its track.
+    pub sectors_per_track: u32,
+    /// Sectors from this one on, itself included, with consecutive addresses and no gap on this track.
+    pub run: u32,
+    /// Angle of its leading edge.
+    pub angle: Turn,
+    /// Time that one sector of this track passes under the head, in nanoseconds.
+    pub sector_ns: f64,
+}
+
+/// The order of addresses on a drive. Addresses count physical sectors.
+pub trait Layout: Send + Sync {
+    /// Number of addressable physical sectors.
+    fn capacity(&self) -> u64;
+    /// Where `sector` lies; `None` past the end.
+    fn locate(&self, sector: u64) -> Option<Place>;
+    /// The address of a physical place, `None` where no address lies (spare, slipped, outside).
+    fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64>;
+    /// First and last address on the track that holds `sector`, which must be below `capacity`.
+    fn track_bounds(&self, sector: u64) -> (u64, u64);
+}
+
+plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded }
+
+/// Builds the layout that a geometry asks for.
+///
+/// # Errors
+/// Unknown layout names and geometries that do not fit together, by dotted key.
+pub fn build(spec: &GeometrySpec) -> Result<Box<dyn Layout>, SpecError> {
+    (find(PLUGINS, "geometry.layout", &spec.layout)?.build)(spec)
+}

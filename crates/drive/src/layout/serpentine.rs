@@ -1,0 +1,21 @@
+//! serpentine: as cylinder-major, heads reversed in odd cylinders of each zone.
+//!
+//! # Model
+//! As cylinder-major, but in cylinders whose number from the zone's start is odd the heads run backward, so that the last track of a cylinder and the first of the next share a head. DiskSim's mapping scheme 1.
+//! # Source
+//! DiskSim 4.0, "LBN-to-PBN mapping scheme" of its layout g1.
+//! # Validity
+//! Quantum Atlas 10K and its contemporaries.
+
+use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
+use super::Layout;
+use crate::plugin::Plugin;
+use crate::spec::GeometrySpec;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
+    name: "serpentine",
+    summary: "as cylinder-major, heads reversed in odd cylinders of each zone",
+    example: "",
+    build: |spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineZone))?)),
+};

@@ -1,0 +1,21 @@
+//! serpentine-disk: as serpentine, counting cylinders from the disk's start.
+//!
+//! # Model
+//! As serpentine, but odd absolute cylinders are reversed. DiskSim's mapping scheme 2.
+//! # Source
+//! DiskSim 4.0, "LBN-to-PBN mapping scheme" of its layout g1.
+//! # Validity
+//! No drive at hand is known to use it; DiskSim offers it.
+
+use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
+use super::Layout;
+use crate::plugin::Plugin;
+use crate::spec::GeometrySpec;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
+    name: "serpentine-disk",
+    summary: "as serpentine, counting cylinders from the disk's start",
+    example: "",
+    build: |spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineDisk))?)),
+};

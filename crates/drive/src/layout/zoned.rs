@@ -1,0 +1,718 @@
+//! What all zoned layouts share: zones, spares, slips, remaps and skews.
+//!
+//! A zone's places are numbered by a *physical index* along its tracks in logical order; spare
+//! places, slipped places and the empty space at its front make the address-relative index a
+//! monotone map into it. `TrackOrder` says which track a physical index lies on.
+
+use super::{Layout, Place};
+use crate::error::SpecError;
+use crate::spec::{GeometrySpec, SkewUnit, Sparing, ZoneSpec};
+use headstack_units::Turn;
+
+/// How logical heads of a cylinder map to physical ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum HeadOrder {
+    CylinderMajor,
+    SerpentineZone,
+    SerpentineDisk,
+}
+
+/// Where a physical index lies, and how many skews lie before its track.
+pub(super) struct Split {
+    cylinder: u32,
+    head: u32,
+    sector: u32,
+    sectors_per_track: u32,
+    track_skews: u64,
+    cylinder_skews: u64,
+}
+
+/// Which track a physical index of a zone lies on.
+pub(super) trait TrackOrder: Send + Sync {
+    fn split(&self, zone: &Zone, index: u64) -> Split;
+    /// Inverse of `split`; cylinder relative to the zone.
+    fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64;
+    /// Number of tracks before which the order's unit of `Sparing` slips are counted (cylinder
+    /// major orders only support them).
+    fn is_cylinder_major(&self) -> bool;
+}
+
+/// One zone, ready for look-ups.
+pub(super) struct Zone {
+    first_cylinder: u32,
+    cylinders: u32,
+    surfaces: u32,
+    /// Sectors per track where all surfaces agree.
+    same: Option<u32>,
+    per_surface: Vec<u32>,
+    cylinder_sectors: u64,
+    first_address: u64,
+    addresses: u64,
+    empty: u64,
+    spares: u64,
+    sparing: Sparing,
+    unit_data: u64,
+    unit_places: u64,
+    unit_front: u64,
+    slips: Vec<u64>,
+    /// `slips[i] - i`: the pushed count of an address is a partition point in this list.
+    slips_less_rank: Vec<u64>,
+    remaps: Vec<[u64; 2]>,
+    track_skew: Turn,
+    cylinder_skew: Turn,
+    offset: Turn,
+    period_ns: f64,
+}
+
+/// Division that uses the short instruction where both fit 32 bits, as they nearly always do.
+#[inline]
+fn div_rem(a: u64, b: u64) -> (u64, u64) {
+    if (a | b) >> 32 == 0 {
+        let (a, b) = (a as u32, b as u32);
+        ((a / b) as u64, (a % b) as u64)
+    } else {
+        (a / b, a % b)
+    }
+}
+
+impl Zone {
+    fn sectors_on(&self, head: u32) -> u32 {
+        self.per_surface[head as usize]
+    }
+
+    /// Physical index of the `r`-th address of the zone, and how many addresses from it on have
+    /// consecutive indices (at most; other limits are the caller's).
+    #[inline]
+    fn index_of(&self, r: u64) -> (u64, u64) {
+        let v = r + self.empty;
+        match self.sparing {
+            Sparing::None => (v, u64::MAX),
+            Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd => {
+                if self.slips.is_empty() {
+                    return (v, u64::MAX);
+                }
+                let pushed = self.slips_less_rank.partition_point(|s| *s <= v);
+                let run = self.slips_less_rank.get(pushed).map_or(u64::MAX, |s| s - v);
+                (v + pushed as u64, run)
+            }
+            Sparing::Tracks => {
+                let spt = self.per_surface[0] as u64;
+                let (track, sector) = div_rem(v, spt);
+                let pushed = self.slips_less_rank.partition_point(|s| *s <= track);
+                ((track + pushed as u64) * spt + sector, spt - sector)
+            }
+            Sparing::CylinderEnd | Sparing::CylinderFront | Sparing::TrackEnd | Sparing::Range => {
+                let (unit, within) = div_rem(v, self.unit_data);
+                let base = unit * self.unit_places + self.unit_front + within;
+                let first = self.slips.partition_point(|s| *s < unit * self.unit_places);
+                let mut pushed = 0;
+                let mut run = self.unit_data - within;
+                for slip in &self.slips[first..] {
+                    if *slip >= (unit + 1) * self.unit_places {
+                        break;
+                    }
+                    if *slip <= base + pushed {
+                        pushed += 1;
+                    } else {
+                        run = run.min(slip - base - pushed);
+                        break;
+                    }
+                }
+                (base + pushed, run)
+            }
+            Sparing::CylinderEndSlipToZoneEnd | Sparing::CylinderFrontSlipToZoneEnd => {
+                let place = |v: u64| {
+                    let (unit, within) = div_rem(v, self.unit_data);
+                    (
+                        unit * self.unit_places + self.unit_front + within,
+                        self.unit_data - within,
+                    )
+                };
+                let mut v = v;
+                let (mut index, mut run) = place(v);
+                for slip in &self.slips {
+                    if *slip <= index {
+                        v += 1;
+                        (index, run) = place(v);
+                    } else {
+                        run = run.min(slip - index);
+                        break;
+                    }
+                }
+                (index, run)
+            }
+        }
+    }
+
+    /// Applies remaps: the index where the data really are, and whether the run ends after it.
+    #[inline]
+    fn remapped(&self, index: u64, run: u64) -> (u64, u64) {
+        if self.remaps.is_empty() {
+            return (index, run);
+        }
+        if self.sparing == Sparing::Tracks {
+            // Remaps of this rule name tracks.
+            let spt = self.per_surface[0] as u64;
+            let (track, sector) = div_rem(index, spt);
+            let moved = self.remaps.iter().find(|r| r[0] == track);
+            return (
+                moved.map_or(track, |r| r[1]) * spt + sector,
+                run.min(spt - sector),
+            );
+        }
+        match self.remaps.binary_search_by_key(&index, |r| r[0]) {
+            Ok(i) => (self.remaps[i][1], 1),
+            Err(i) => {
+                let next = self.remaps.get(i).map_or(u64::MAX, |r| r[0] - index);
+                (index, run.min(next))
+            }
+        }
+    }
+
+    /// Slips that turn the sectors of this place further on: those before its cylinder (or track)
+    /// for the rules that slip inside such units, none for the others.
+    fn slips_before(&self, index: u64) -> u64 {
+        let unit = match self.sparing {
+            Sparing::CylinderEnd
+            | Sparing::CylinderFront
+            | Sparing::CylinderEndSlipToZoneEnd
+            | Sparing::CylinderFrontSlipToZoneEnd => self.cylinder_sectors,
+            Sparing::TrackEnd => self.per_surface[0] as u64,
+            _ => return 0,
+        };
+        if self.slips.is_empty() {
+            return 0;
+        }
+        let start = index / unit * unit;
+        self.slips.partition_point(|s| *s < start) as u64
+    }
+}
+
+/// Heads of a cylinder, then the next cylinder.
+pub(super) struct StackOrder(pub HeadOrder);
+
+impl StackOrder {
+    #[inline]
+    fn reversed(&self, zone: &Zone, cylinder: u32) -> bool {
+        match self.0 {
+            HeadOrder::CylinderMajor => false,
+            HeadOrder::SerpentineZone => cylinder % 2 == 1,
+            HeadOrder::SerpentineDisk => (cylinder + zone.first_cylinder) % 2 == 1,
+        }
+    }
+}
+
+impl TrackOrder for StackOrder {
+    #[inline]
+    fn split(&self, zone: &Zone, index: u64) -> Split {
+        let surfaces = zone.surfaces;
+        let (cylinder, logical, sector, spt);
+        if let Some(same) = zone.same {
+            let (track, s) = div_rem(index, same as u64);
+            let (c, h) = div_rem(track, surfaces as u64);
+            (cylinder, logical, sector, spt) = (c as u32, h as u32, s as u32, same);
+        } else {
+            let (c, mut rest) = div_rem(index, zone.cylinder_sectors);
+            let c = c as u32;
+            let mut h = 0;
+            loop {
+                let physical = if self.reversed(zone, c) {
+                    surfaces - 1 - h
+                } else {
+                    h
+                };
+                let here = zone.sectors_on(physical) as u64;
+                if rest < here || h + 1 == surfaces {
+                    (cylinder, logical, sector, spt) = (c, h, rest as u32, here as u32);
+                    break;
+                }
+                rest -= here;
+                h += 1;
+            }
+        }
+        let head = if self.reversed(zone, cylinder) {
+            surfaces - 1 - logical
+        } else {
+            logical
+        };
+        Split {
+            cylinder,
+            head,
+            sector,
+            sectors_per_track: spt,
+            track_skews: logical as u64 + (surfaces as u64 - 1) * cylinder as u64,
+            cylinder_skews: cylinder as u64,
+        }
+    }
+
+    fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64 {
+        let reversed = self.reversed(zone, cylinder);
+        let before: u64 = (0..zone.surfaces)
+            .filter(|h| if reversed { *h > head } else { *h < head })
+            .map(|h| zone.sectors_on(h) as u64)
+            .sum();
+        cylinder as u64 * zone.cylinder_sectors + before + sector as u64
+    }
+
+    fn is_cylinder_major(&self) -> bool {
+        true
+    }
+}
+
+/// A band of cylinders on one surface, then on the next.
+pub(super) struct BandOrder {
+    /// Cylinders per band; the last band of a zone may be narrower.
+    pub width: u32,
+}
+
+impl BandOrder {
+    /// First cylinder and width of a band.
+    fn band(&self, zone: &Zone, band: u64) -> (u32, u32) {
+        let first = band as u32 * self.width;
+        (first, self.width.min(zone.cylinders - first))
+    }
+}
+
+impl TrackOrder for BandOrder {
+    fn split(&self, zone: &Zone, index: u64) -> Split {
+        let full = zone.cylinder_sectors * self.width as u64;
+        let last_band = (zone.cylinders - 1) as u64 / self.width as u64;
+        let band = (index / full).min(last_band);
+        let (first, width) = self.band(zone, band);
+        let mut rest = index - band * full;
+        let mut head = 0;
+        while head + 1 < zone.surfaces && rest >= zone.sectors_on(head) as u64 * width as u64 {
+            rest -= zone.sectors_on(head) as u64 * width as u64;
+            head += 1;
+        }
+        let spt = zone.sectors_on(head);
+        let (step, sector) = div_rem(rest, spt as u64);
+        let step = step as u32;
+        let within = if head % 2 == 1 {
+            width.saturating_sub(1 + step)
+        } else {
+            step
+        };
+        let switches = band * zone.surfaces as u64 + head as u64;
+        let tracks = band * self.width as u64 * zone.surfaces as u64
+            + head as u64 * width as u64
+            + step as u64;
+        Split {
+            cylinder: first + within,
+            head,
+            sector: sector as u32,
+            sectors_per_track: spt,
+            track_skews: switches,
+            cylinder_skews: tracks - switches.min(tracks),
+        }
+    }
+
+    fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64 {
+        let band = (cylinder / self.width) as u64;
+        let (first, width) = self.band(zone, band);
+        let before: u64 = (0..head)
+            .map(|h| zone.sectors_on(h) as u64 * width as u64)
+            .sum();
+        let within = cylinder - first;
+        let step = if head % 2 == 1 {
+            width - 1 - within
+        } else {
+            within
+        };
+        band * zone.cylinder_sectors * self.width as u64
+            + before
+            + step as u64 * zone.sectors_on(head) as u64
+            + sector as u64
+    }
+
+    fn is_cylinder_major(&self) -> bool {
+        false
+    }
+}
+
+/// A layout made of zones.
+pub(super) struct ZonedLayout<O> {
+    order: O,
+    zones: Vec<Zone>,
+    capacity: u64,
+    /// Zone of the first address of each bucket of `1 << bucket_shift` addresses.
+    buckets: Vec<u16>,
+    bucket_shift: u32,
+}
+
+impl<O: TrackOrder> ZonedLayout<O> {
+    pub(super) fn build(spec: &GeometrySpec, order: O) -> Result<Self, SpecError> {
+        let surfaces = spec.surfaces;
+        if surfaces == 0 || surfaces > 1024 {
+            return Err(SpecError::new("geometry.surfaces", surfaces, "1 to 1024"));
+        }
+        if spec.cylinders == 0 || spec.cylinders > 50_000_000 {
+            return Err(SpecError::new(
+                "geometry.cylinders",
+                spec.cylinders,
+                "1 to 50000000",
+            ));
+        }
+        let rpm = spec.rotation_speed.0;
+        if !(1.0..=1e6).contains(&rpm) {
+            return Err(SpecError::new(
+                "geometry.rotation_speed",
+                rpm,
+                "1 to 1000000 rpm",
+            ));
+        }
+        if !matches!(spec.sector_size.0, 512 | 4096) {
+            return Err(SpecError::new(
+                "geometry.sector_size",
+                spec.sector_size,
+                "512 B or 4 KiB",
+            ));
+        }
+        if spec.zones.is_empty() || spec.zones.len() > u16::MAX as usize {
+            return Err(SpecError::new(
+                "geometry.zones",
+                spec.zones.len(),
+                "1 to 65535 zones",
+            ));
+        }
+        let mut zones = Vec::with_capacity(spec.zones.len());
+        let mut first_address = 0u64;
+        for (i, zone) in spec.zones.iter().enumerate() {
+            let zone =
+                build_zone(spec, zone, first_address, 60e9 / rpm, &order).map_err(|mut e| {
+                    e.key = format!("geometry.zones[{i}].{}", e.key);
+                    e
+                })?;
+            first_address += zone.addresses;
+            zones.push(zone);
+        }
+        let per_block = spec.sector_size.0 / 512;
+        let mut capacity = first_address;
+        if let Some(blocks) = spec.capacity_blocks {
+            if blocks / per_block > capacity || blocks == 0 {
+                return Err(SpecError::new(
+                    "geometry.capacity_blocks",
+                    blocks,
+                    format!(
+                        "1 to {}, which is what the zones hold",
+                        capacity * per_block
+                    ),
+                ));
+            }
+            capacity = blocks / per_block;
+        }
+        let mut bucket_shift = 0;
+        while (first_address >> bucket_shift) >= 4096 {
+            bucket_shift += 1;
+        }
+        let buckets = (0..=(first_address >> bucket_shift))
+            .map(|b| {
+                let address = b << bucket_shift;
+                zones.partition_point(|z| z.first_address + z.addresses <= address) as u16
+            })
+            .collect();
+        Ok(ZonedLayout {
+            order,
+            zones,
+            capacity,
+            buckets,
+            bucket_shift,
+        })
+    }
+
+    #[inline]
+    fn zone_of(&self, address: u64) -> usize {
+        let mut zone = self.buckets[(address >> self.bucket_shift) as usize] as usize;
+        while address >= self.zones[zone].first_address + self.zones[zone].addresses {
+            zone += 1;
+        }
+        zone
+    }
+}
+
+fn build_zone(
+    spec: &GeometrySpec,
+    zone: &ZoneSpec,
+    first_address: u64,
+    period_ns: f64,
+    order: &impl TrackOrder,
+) -> Result<Zone, SpecError> {
+    if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= spec.cylinders {
+        return Err(SpecError::new(
+            "last_cylinder",
+            zone.last_cylinder,
+            format!(
+                "first_cylinder ({}) to {}",
+                zone.first_cylinder,
+                spec.cylinders - 1
+            ),
+        ));
+    }
+    let cylinders = zone.last_cylinder - zone.first_cylinder + 1;
+    let per_surface: Vec<u32> = (0..spec.surfaces)
+        .map(|h| zone.sectors_per_track.of(h))
+        .collect();
+    if let crate::spec::PerSurface::Each(list) = &zone.sectors_per_track {
+        if list.len() != spec.surfaces as usize {
+            return Err(SpecError::new(
+                "sectors_per_track",
+                format!("{} numbers", list.len()),
+                format!("one for each of {} surfaces", spec.surfaces),
+            ));
+        }
+    }
+    if let Some(bad) = per_surface.iter().find(|n| **n == 0 || **n > 10_000_000) {
+        return Err(SpecError::new("sectors_per_track", bad, "1 to 10000000"));
+    }
+    let same = per_surface
+        .iter()
+        .all(|n| *n == per_surface[0])
+        .then(|| per_surface[0]);
+    let spt = per_surface[0] as u64;
+    let cylinder_sectors: u64 = per_surface.iter().map(|n| *n as u64).sum();
+    let places = cylinder_sectors * cylinders as u64;
+    let sparing = spec.sparing;
+    let plain = matches!(
+        sparing,
+        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
+    );
+    if !plain && (same.is_none() || !order.is_cylinder_major()) {
+        return Err(SpecError::new(
+            "spares",
+            format!("sparing {sparing:?}"),
+            "none, disk-end, zone-end or zone-end-slip-to-disk-end for banded layouts and for \
+             surfaces with formats of their own",
+        ));
+    }
+    let spares = zone.spares as u64;
+    let range = spec.sparing_range_cylinders.max(1) as u64;
+    let (unit_places, unit_front) = match sparing {
+        Sparing::CylinderEnd | Sparing::CylinderEndSlipToZoneEnd => (cylinder_sectors, 0),
+        Sparing::CylinderFront | Sparing::CylinderFrontSlipToZoneEnd => (cylinder_sectors, spares),
+        Sparing::TrackEnd => (spt, 0),
+        Sparing::Range => (cylinder_sectors * range, 0),
+        _ => (places, 0),
+    };
+    if spares >= unit_places {
+        return Err(SpecError::new(
+            "spares",
+            spares,
+            format!("fewer than {unit_places}"),
+        ));
+    }
+    let mut slips = zone.slips.clone();
+    slips.sort_unstable();
+    slips.dedup();
+    if let Some(last) = slips.last() {
+        let limit = if sparing == Sparing::Tracks {
+            places / spt
+        } else {
+            places
+        };
+        if *last >= limit {
+            return Err(SpecError::new(
+                "slips",
+                last,
+                format!("places below {limit}"),
+            ));
+        }
+    }
+    let n_slips = slips.len() as u64;
+    let c = cylinders as u64;
+    let lost = match sparing {
+        Sparing::None => 0,
+        Sparing::Tracks => spares * spt,
+        Sparing::CylinderEnd | Sparing::CylinderFront => spares * c,
+        Sparing::TrackEnd => spares * c * spec.surfaces as u64,
+        Sparing::CylinderEndSlipToZoneEnd | Sparing::CylinderFrontSlipToZoneEnd => {
+            spares * c + n_slips
+        }
+        Sparing::DiskEnd => n_slips,
+        Sparing::Range => spares * (c / range),
+        Sparing::ZoneEnd => spares,
+        Sparing::ZoneEndSlipToDiskEnd => spares + n_slips,
+    } + zone.empty_sectors as u64;
+    if lost >= places {
+        return Err(SpecError::new(
+            "spares",
+            format!("{lost} places without address"),
+            format!("fewer than the zone's {places} places"),
+        ));
+    }
+    let mut remaps = zone.remaps.clone();
+    remaps.sort_unstable();
+    let limit = if sparing == Sparing::Tracks {
+        places / spt
+    } else {
+        places
+    };
+    if let Some(bad) = remaps.iter().flatten().find(|p| **p >= limit) {
+        return Err(SpecError::new(
+            "remaps",
+            bad,
+            format!("places below {limit}"),
+        ));
+    }
+    let turn = |amount: f64| match spec.skew_unit {
+        // Fractions of a sector are cut, as DiskSim does.
+        SkewUnit::Sectors => Turn::from_turns(amount.trunc() / spt as f64),
+        SkewUnit::Turns => Turn::from_turns(amount),
+    };
+    for (key, value) in [
+        ("track_skew", zone.track_skew),
+        ("cylinder_skew", zone.cylinder_skew),
+        ("offset", zone.offset),
+    ] {
+        if !value.is_finite() {
+            return Err(SpecError::new(key, value, "a finite number"));
+        }
+    }
+    let built = Zone {
+        first_cylinder: zone.first_cylinder,
+        cylinders,
+        surfaces: spec.surfaces,
+        same,
+        cylinder_sectors,
+        per_surface,
+        first_address,
+        addresses: places - lost,
+        empty: zone.empty_sectors as u64,
+        spares,
+        sparing,
+        unit_data: unit_places
+            - if plain {
+                0
+            } else {
+                spares.min(unit_places - 1)
+            },
+        unit_places,
+        unit_front,
+        slips_less_rank: slips
+            .iter()
+            .enumerate()
+            .map(|(i, s)| s - i as u64)
+            .collect(),
+        slips,
+        remaps,
+        track_skew: turn(zone.track_skew),
+        cylinder_skew: turn(zone.cylinder_skew),
+        offset: turn(zone.offset),
+        period_ns,
+    };
+    // The last address must still lie inside the zone, or spares and slips contradict each other.
+    let (last, _) = built.index_of(built.addresses - 1);
+    if last >= places {
+        return Err(SpecError::new(
+            "slips",
+            format!("{n_slips} slips"),
+            format!("at most what {} spares can take in", built.spares),
+        ));
+    }
+    Ok(built)
+}
+
+impl<O: TrackOrder> Layout for ZonedLayout<O> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    #[inline]
+    fn locate(&self, sector: u64) -> Option<Place> {
+        if sector >= self.capacity {
+            return None;
+        }
+        let z = self.zone_of(sector);
+        let zone = &self.zones[z];
+        let r = sector - zone.first_address;
+        let (index, run) = zone.index_of(r);
+        let (index, run) = zone.remapped(index, run);
+        let at = self.order.split(zone, index);
+        let run = run
+            .min((at.sectors_per_track - at.sector) as u64)
+            .min(zone.addresses - r)
+            .min(self.capacity - sector);
+        let per_sector = u64::MAX / at.sectors_per_track as u64;
+        let angle = zone
+            .offset
+            .0
+            .wrapping_add(zone.track_skew.0.wrapping_mul(at.track_skews))
+            .wrapping_add(zone.cylinder_skew.0.wrapping_mul(at.cylinder_skews))
+            .wrapping_add(per_sector.wrapping_mul(at.sector as u64 + zone.slips_before(index)));
+        Some(Place {
+            cylinder: zone.first_cylinder + at.cylinder,
+            head: at.head as u16,
+            zone: z as u16,
+            sector: at.sector,
+            sectors_per_track: at.sectors_per_track,
+            run: run as u32,
+            angle: Turn(angle),
+            sector_ns: zone.period_ns / at.sectors_per_track as f64,
+        })
+    }
+
+    fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {
+        let zone = self
+            .zones
+            .iter()
+            .find(|z| cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders)?;
+        if head >= zone.surfaces || sector >= zone.sectors_on(head) {
+            return None;
+        }
+        let mut index = self
+            .order
+            .join(zone, cylinder - zone.first_cylinder, head, sector);
+        if zone.sparing == Sparing::Tracks && !zone.remaps.is_empty() {
+            let spt = zone.per_surface[0] as u64;
+            let track = index / spt;
+            match zone.remaps.iter().find(|r| r[1] == track) {
+                Some(r) => index = r[0] * spt + index % spt,
+                None if zone.remaps.iter().any(|r| r[0] == track) => return None,
+                None => {}
+            }
+        } else if let Some(r) = zone.remaps.iter().find(|r| r[1] == index) {
+            index = r[0];
+        } else if zone.remaps.binary_search_by_key(&index, |r| r[0]).is_ok() {
+            return None;
+        }
+        // The map is monotone: the address is where it reaches the index, if it does.
+        let (mut low, mut high) = (0, zone.addresses);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if zone.index_of(middle).0 < index {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let address = zone.first_address + low;
+        (low < zone.addresses && zone.index_of(low).0 == index && address < self.capacity)
+            .then_some(address)
+    }
+
+    fn track_bounds(&self, sector: u64) -> (u64, u64) {
+        let zone = &self.zones[self.zone_of(sector.min(self.capacity - 1))];
+        let r = sector.min(self.capacity - 1) - zone.first_address;
+        let (index, _) = zone.index_of(r);
+        let at = self.order.split(zone, index);
+        let start = index - at.sector as u64;
+        let end = start + at.sectors_per_track as u64;
+        let least = |bound: u64, from: u64, to: u64| {
+            let (mut low, mut high) = (from, to);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if zone.index_of(middle).0 < bound {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            low
+        };
+        let from = r.saturating_sub(at.sector as u64);
+        let to = (r + (end - index)).min(zone.addresses);
+        let first = least(start, from, r);
+        let past = least(end, r, to);
+        let last = (zone.first_address + past - 1).min(self.capacity - 1);
+        (zone.first_address + first, last)
+    }
+}

@@ -1,0 +1,59 @@
+//! Closed-loop replay of a measured trace: one request at a time, with the measured pauses.
+//!
+//! This is how DiskSim's validation traces were taken: `issue(1) = 0`, `issue(i+1) =
+//! completion(i) + think(i)`, with the *simulated* completion.
+
+use crate::drive::{Command, Drive, DriveOptions, DriveRequest};
+use crate::error::SpecError;
+use crate::spec::DriveSpec;
+use headstack_units::{Lba, Time};
+
+/// One request of a closed replay.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReplayRequest {
+    /// Whether it writes.
+    pub write: bool,
+    /// First 512-byte block.
+    pub lba: u64,
+    /// Number of 512-byte blocks.
+    pub blocks: u32,
+    /// Pause after its completion, nanoseconds.
+    pub think_ns: u64,
+}
+
+/// Response time of each request in nanoseconds; `None` for one that the drive refused.
+///
+/// # Errors
+/// A description that does not fit together.
+pub fn replay_closed(
+    spec: &DriveSpec,
+    options: &DriveOptions,
+    requests: &[ReplayRequest],
+) -> Result<Vec<Option<u64>>, SpecError> {
+    let mut drive = Drive::new(spec, options)?;
+    let mut now = Time::ZERO;
+    let mut responses = Vec::with_capacity(requests.len());
+    for (id, r) in requests.iter().enumerate() {
+        let command = if r.write {
+            Command::Write
+        } else {
+            Command::Read
+        };
+        let request = DriveRequest {
+            id: id as u64,
+            command,
+            lba: Lba(r.lba),
+            blocks: r.blocks,
+        };
+        drive.submit(now, request);
+        let mut response = None;
+        let mut end = now;
+        drive.advance(Time::NEVER, &mut |c| {
+            end = c.completion;
+            response = (!c.error).then_some(c.completion.0 - c.arrival.0);
+        });
+        responses.push(response);
+        now = Time(end.0 + r.think_ns);
+    }
+    Ok(responses)
+}

@@ -1,0 +1,33 @@
+//! First come, first served.
+//!
+//! # Model
+//! The command that has waited longest.
+//! # Source
+//! The order of arrival; DiskSim policy 1.
+//! # Validity
+//! Exact: no prediction is involved.
+
+use super::{Choice, Scheduler, View};
+use crate::plugin::{params, Plugin};
+use crate::queue::Queue;
+use serde::Deserialize;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
+    name: "fcfs",
+    summary: "First come, first served",
+    example: "",
+    build: |table| Ok(Box::new(params::<Fcfs>(table)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fcfs {}
+
+impl Scheduler for Fcfs {
+    #[inline]
+    fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
+        let index = queue.oldest();
+        Choice { index, arm: view.best_arm(queue, index) }
+    }
+}

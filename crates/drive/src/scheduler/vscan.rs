@@ -1,0 +1,60 @@
+//! V(R): SSTF with a penalty for turning round.
+//!
+//! # Model
+//! The command with the smallest distance in cylinders, where a distance against the direction of movement counts R times the stroke more.
+//! # Source
+//! Geist and Daniel, ACM TOCS 5(1), 1987.
+//! # Validity
+//! R = 0 is SSTF, R = 1 is SCAN. DiskSim 4.0 sets R but never applies it.
+
+use super::{least, Choice, Scheduler, View};
+use crate::error::SpecError;
+use crate::plugin::{params, Plugin};
+use crate::queue::Queue;
+use serde::Deserialize;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
+    name: "vscan",
+    summary: "V(R): SSTF with a penalty for turning round",
+    example: "r = 0.2",
+    build: |table| {
+        let model: VScan = params(table)?;
+        if !(0.0..=1.0).contains(&model.r) {
+            return Err(SpecError::new("r", model.r, "0 (SSTF) to 1 (SCAN)"));
+        }
+        Ok(Box::new(model))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VScan {
+    /// Penalty for turning round, as a share of the stroke.
+    #[serde(default = "default_r")]
+    r: f64,
+    #[serde(skip)]
+    downward: bool,
+}
+
+fn default_r() -> f64 {
+    0.2
+}
+
+impl Scheduler for VScan {
+    fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
+        let penalty = self.r * view.mechanics.seek.cylinders() as f64;
+        let downward = self.downward;
+        let here = view.arms[0].cylinder;
+        let index = least(queue, |i| {
+            let cylinder = queue.keys()[i].cylinder;
+            let back = cylinder != here && (cylinder < here) != downward;
+            cylinder.abs_diff(here) as f64 + if back { penalty } else { 0.0 }
+        });
+        let cylinder = queue.keys()[index].cylinder;
+        if cylinder != here {
+            self.downward = cylinder < here;
+        }
+        Choice { index, arm: view.best_arm(queue, index) }
+    }
+}

@@ -1,0 +1,159 @@
+//! An arm that accelerates, coasts at a speed limit, brakes and settles.
+//!
+//! # Model
+//! With acceleration `g`, speed limit `v` and way `x = d track_pitch` (or `d` inches /
+//! `tracks_per_inch`): `t(0) = 0`; `t(d) = 2 sqrt(x / g) + settle` while the peak speed `sqrt(x g)`
+//! stays below `v`, that is for `x <= v^2 / g`; `t(d) = x / v + v / g + settle` beyond.
+//! # Source
+//! Kinematics of the four phases in C. Ruemmler and J. Wilkes, "An introduction to disk drive
+//! modeling", IEEE Computer 27(3), 1994 (speed-up, coast, slow-down, settle).
+//! # Validity
+//! Acceleration and braking are equal, constant and reached at once; settling is the same for all
+//! distances. Without a settling time short seeks are far too quick.
+
+use super::{positive, with_unit, SeekModel};
+use crate::error::SpecError;
+use crate::plugin::{params, Plugin};
+use headstack_units::Span;
+use serde::{Deserialize, Deserializer};
+
+/// Metres in an inch.
+const INCH_M: f64 = 0.0254;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
+    name: "bang-bang",
+    summary: "physics: accelerate, coast at a speed limit, brake, settle",
+    example: "acceleration = \"600 m/s2\"\nvelocity_limit = \"2 m/s\"\n\
+              tracks_per_inch = 150000\nsettle = \"0.6 ms\"",
+    build: |table| {
+        let p: BangBang = params(table)?;
+        let pitch_m = match (p.track_pitch, p.tracks_per_inch) {
+            (Some(pitch), None) => positive("track_pitch", pitch)?,
+            (None, Some(density)) => INCH_M / positive("tracks_per_inch", density)?,
+            (both, _) => {
+                let got = if both.is_some() { "both" } else { "neither" };
+                return Err(SpecError::new("track_pitch", got, "track_pitch or tracks_per_inch"));
+            }
+        };
+        if p.settle.0 < 0 {
+            return Err(SpecError::new("settle", p.settle, "zero or more"));
+        }
+        Ok(Box::new(Arm {
+            acceleration: positive("acceleration", p.acceleration)?,
+            velocity_limit: positive("velocity_limit", p.velocity_limit)?,
+            pitch_m,
+            settle_s: p.settle.as_secs_f64(),
+        }))
+    },
+};
+
+fn acceleration<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    with_unit(d, &[("m/s2", 1.0), ("m/s^2", 1.0), ("g", 9.80665)])
+}
+fn velocity<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    with_unit(d, &[("m/s", 1.0)])
+}
+fn length<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
+    with_unit(d, &[("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9)]).map(Some)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BangBang {
+    /// Of the head, in m/s2 or g.
+    #[serde(deserialize_with = "acceleration")]
+    acceleration: f64,
+    /// Of the head, in m/s.
+    #[serde(deserialize_with = "velocity")]
+    velocity_limit: f64,
+    /// Distance of neighbouring tracks (m, mm, um, nm); or give `tracks_per_inch`.
+    #[serde(default, deserialize_with = "length")]
+    track_pitch: Option<f64>,
+    /// Tracks per inch.
+    tracks_per_inch: Option<f64>,
+    /// Added to every seek.
+    settle: Span,
+}
+
+/// All in SI units.
+struct Arm {
+    acceleration: f64,
+    velocity_limit: f64,
+    pitch_m: f64,
+    settle_s: f64,
+}
+
+impl SeekModel for Arm {
+    fn seek(&self, distance: u32) -> Span {
+        if distance == 0 {
+            return Span::ZERO;
+        }
+        let (x, g, v) = (f64::from(distance) * self.pitch_m, self.acceleration, self.velocity_limit);
+        let travel = if x * g <= v * v {
+            2.0 * (x / g).sqrt()
+        } else {
+            x / v + v / g
+        };
+        // A way too short to measure still takes a moment.
+        Span(Span::from_secs_f64(travel + self.settle_s).0.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::seek::tests::model;
+    use headstack_units::Span;
+
+    const TOML: &str = "acceleration=\"500 m/s2\"\nvelocity_limit=\"1 m/s\"\n\
+                        track_pitch=\"1 um\"\nsettle=\"1 ms\"";
+
+    /// v^2/g = 2 mm: half of it takes 2 sqrt(.001/500) s; 2 mm takes 4 ms by either piece; 10 mm
+    /// takes 10 + 2 ms. Settling of 1 ms comes on top.
+    #[test]
+    fn both_pieces_by_hand() {
+        let m = model("bang-bang", TOML).unwrap();
+        assert_eq!(m.seek(1_000), Span::from_secs_f64(2.0 * 2e-6f64.sqrt() + 1e-3));
+        assert_eq!(m.seek(2_000), Span::from_ms(5.0));
+        assert_eq!(m.seek(10_000), Span::from_ms(13.0));
+        // The pieces meet with the same slope 1/v: one cylinder more costs 1 us on either side.
+        let slope = m.seek(2_001).0 - m.seek(1_999).0;
+        assert!((slope - 2_000).abs() <= 2, "{slope}");
+    }
+
+    /// Compared with stepping the motion in time.
+    #[test]
+    fn agrees_with_numerical_integration() {
+        let m = model("bang-bang", TOML).unwrap();
+        for d in [300u32, 1_900, 2_600, 7_000] {
+            let (x, dt) = (f64::from(d) * 1e-6, 1e-8);
+            let (mut pos, mut speed, mut t) = (0.0f64, 0.0f64, 0.0f64);
+            loop {
+                let braking = speed * speed / (2.0 * 500.0);
+                let push = if pos + braking >= x { -500.0 } else { 500.0 };
+                speed = (speed + push * dt).min(1.0);
+                if speed <= 0.0 || pos >= x {
+                    break;
+                }
+                pos += speed * dt;
+                t += dt;
+            }
+            let ours = m.seek(d).as_secs_f64() - 1e-3;
+            assert!((ours / t - 1.0).abs() < 5e-3, "{d}: {ours} {t}");
+        }
+    }
+
+    #[test]
+    fn refuses_missing_units_and_missing_or_double_pitch() {
+        for (from, to, key) in [
+            ("\"500 m/s2\"", "\"500\"", "acceleration"),
+            ("\"500 m/s2\"", "\"0 m/s2\"", "acceleration"),
+            ("track_pitch=\"1 um\"", "", "track_pitch"),
+            ("settle", "tracks_per_inch=9\nsettle", "track_pitch"),
+            ("\"1 ms\"", "\"-1 ms\"", "settle"),
+        ] {
+            let error = model("bang-bang", &TOML.replace(from, to)).err().expect(to);
+            assert_eq!(error.key, key, "{error}");
+        }
+    }
+}

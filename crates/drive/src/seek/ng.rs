@@ -1,0 +1,95 @@
+//! Travel under full acceleration plus settling that grows with track density.
+//!
+//! # Model
+//! `t(0) = 0`; `t(d) = a + b sqrt(x) + c ln(tracks_per_inch)` for `d > 0`, where
+//! `x = d / tracks_per_inch` is the distance in inches.
+//! # Source
+//! S. W. Ng, "Advances in Disk Technology: Performance Issues", IEEE Computer 31(5), 1998:
+//! "seek time = A + B x sqrt(seek distance) + C x log(tpi)". The paper gives the logarithm no base
+//! (here it is natural; another base only rescales `c`), and its text counts the distance
+//! physically: denser tracks shorten it.
+//! # Validity
+//! By the paper's word a first-order model of an arm that accelerates to the halfway point and
+//! then brakes: no speed limit, so long seeks of large drives come out too short. It is for
+//! comparing densities; the paper prints no constants.
+
+use super::{milliseconds, positive, SeekModel};
+use crate::error::SpecError;
+use crate::plugin::{params, Plugin};
+use headstack_units::Span;
+use serde::Deserialize;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
+    name: "ng",
+    summary: "square root of the way plus settling by log of track density (Ng 1998)",
+    example: "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000",
+    build: |table| {
+        let model: Ng = params(table)?;
+        positive("tracks_per_inch", model.tracks_per_inch)?;
+        for (key, value) in [("b", model.b), ("c", model.c)] {
+            if value < 0.0 {
+                return Err(SpecError::new(key, format!("{value} ms"), "zero or more"));
+            }
+        }
+        if model.seek(1).0 <= 0 {
+            return Err(SpecError::new(
+                "a",
+                format!("{} for 1 cylinder", model.seek(1)),
+                "a positive time",
+            ));
+        }
+        Ok(Box::new(model))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ng {
+    /// Constant part.
+    #[serde(deserialize_with = "milliseconds")]
+    a: f64,
+    /// Travel over one inch.
+    #[serde(deserialize_with = "milliseconds")]
+    b: f64,
+    /// Settling per factor e of track density.
+    #[serde(deserialize_with = "milliseconds")]
+    c: f64,
+    /// Tracks per inch.
+    tracks_per_inch: f64,
+}
+
+impl SeekModel for Ng {
+    fn seek(&self, distance: u32) -> Span {
+        if distance == 0 {
+            return Span::ZERO;
+        }
+        let inches = f64::from(distance) / self.tracks_per_inch;
+        Span::from_ms(self.a + self.b * inches.sqrt() + self.c * self.tracks_per_inch.ln())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::seek::tests::model;
+
+    fn ms(distance: u32, tpi: f64) -> f64 {
+        let toml = format!("a=\"0.5 ms\"\nb=\"14 ms\"\nc=\"0.1 ms\"\ntracks_per_inch={tpi}");
+        model("ng", &toml).unwrap().seek(distance).as_ms()
+    }
+
+    /// One inch, and the time's derivative by density, which vanishes at `(b sqrt(d) / 2c)^2`.
+    #[test]
+    fn density_shortens_travel_and_lengthens_settling() {
+        assert!((ms(10_000, 1e4) - (0.5 + 14.0 + 0.1 * 1e4f64.ln())).abs() < 1e-6);
+        let best = (14.0 * 4f64.sqrt() / (2.0 * 0.1)).powi(2);
+        let at_best = ms(4, best);
+        assert!(ms(4, best / 2.0) > at_best && ms(4, best * 2.0) > at_best);
+    }
+
+    #[test]
+    fn refuses_a_density_of_zero() {
+        let bad = super::PLUGIN.example.replace("10000", "0");
+        assert_eq!(model("ng", &bad).err().expect("refused").key, "tracks_per_inch");
+    }
+}

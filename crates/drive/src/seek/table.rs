@@ -1,0 +1,141 @@
+//! Measured seek times, linear between the measured distances.
+//!
+//! # Model
+//! `t(0) = 0`; at a listed distance exactly its time; between two listed distances the straight
+//! line through them; before the first and beyond the last the nearest line is continued. One
+//! point alone holds for every distance.
+//! # Source
+//! DiskSim 4.0 (`Seek type = extracted`), whose seek files are such tables.
+//! # Validity
+//! As good as the measurement, outliers included: tables may decrease and are used as they stand.
+//! Times must stay positive over the cylinders of the drive that uses the table.
+
+use super::SeekModel;
+use crate::error::SpecError;
+use crate::plugin::{params, Plugin};
+use headstack_units::Span;
+use serde::Deserialize;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
+    name: "table",
+    summary: "measured times, linear between them",
+    example: "points = [[1, \"1.943 ms\"], [10, \"2.4 ms\"], [2000, \"18 ms\"]]",
+    build: |table| {
+        let model: Table = params(table)?;
+        let mut points: Vec<(u32, Span)> = Vec::with_capacity(model.points.len());
+        for (i, &(distance, time)) in model.points.iter().enumerate() {
+            if distance == 0 && time == Span::ZERO && i == 0 {
+                continue; // Says nothing: every model has it.
+            }
+            if distance == 0 || time.0 <= 0 {
+                return Err(SpecError::new(
+                    format!("points[{i}]"),
+                    format!("[{distance}, \"{time}\"]"),
+                    "a distance of 1 or more and a positive time",
+                ));
+            }
+            if let Some(&(last, _)) = points.last().filter(|p| p.0 >= distance) {
+                return Err(SpecError::new(
+                    format!("points[{i}]"),
+                    format!("distance {distance} after {last}"),
+                    "distances that increase",
+                ));
+            }
+            points.push((distance, time));
+        }
+        if points.is_empty() {
+            return Err(SpecError::new("points", "none", "at least one point"));
+        }
+        let model = Table { points };
+        let first = model.seek(1);
+        if first.0 <= 0 {
+            return Err(SpecError::new(
+                "points",
+                format!("{first} for 1 cylinder"),
+                "a positive time; list distance 1",
+            ));
+        }
+        Ok(Box::new(model))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    /// Distance in cylinders and time, by increasing distance.
+    points: Vec<(u32, Span)>,
+}
+
+impl SeekModel for Table {
+    fn seek(&self, distance: u32) -> Span {
+        if distance == 0 {
+            return Span::ZERO;
+        }
+        let points = &self.points;
+        let above = points.partition_point(|p| p.0 < distance);
+        if let Some(&(_, t)) = points.get(above).filter(|p| p.0 == distance) {
+            return t;
+        }
+        if points.len() == 1 {
+            return points[0].1;
+        }
+        let above = above.clamp(1, points.len() - 1);
+        let ((d0, t0), (d1, t1)) = (points[above - 1], points[above]);
+        let share = (f64::from(distance) - f64::from(d0)) / (f64::from(d1) - f64::from(d0));
+        Span::from_ms(t0.as_ms() + share * (t1 - t0).as_ms())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SeekTable;
+    use crate::seek::tests::model;
+    use headstack_units::Span;
+
+    #[test]
+    fn exact_at_points_linear_between_and_beyond() {
+        let m = model(
+            "table",
+            "points = [[0, \"0 ms\"], [1, \"1 ms\"], [11, \"3 ms\"], [21, \"2 ms\"]]",
+        )
+        .unwrap();
+        for (d, ms) in [(1, 1.0), (6, 2.0), (11, 3.0), (16, 2.5), (21, 2.0), (31, 1.0)] {
+            assert_eq!(m.seek(d), Span::from_ms(ms), "{d}");
+        }
+    }
+
+    #[test]
+    fn one_point_holds_everywhere() {
+        let m = model("table", "points = [[5, \"4 ms\"]]").unwrap();
+        assert_eq!([1, 5, 900].map(|d| m.seek(d)), [Span::from_ms(4.0); 3]);
+    }
+
+    #[test]
+    fn refuses_unsorted_repeated_and_impossible_points() {
+        for (points, key) in [
+            ("[[2, \"1 ms\"], [1, \"2 ms\"]]", "points[1]"),
+            ("[[2, \"1 ms\"], [2, \"2 ms\"]]", "points[1]"),
+            ("[[0, \"1 ms\"]]", "points[0]"),
+            ("[[1, \"1 ms\"], [2, \"-1 ms\"]]", "points[1]"),
+            ("[]", "points"),
+            ("[[2, \"1 ms\"], [3, \"9 ms\"]]", "points"),
+            ("[[1, 2]]", "points[0][1]"),
+        ] {
+            let error = model("table", &format!("points = {points}")).err().expect(points);
+            assert_eq!(error.key, key, "{error}");
+        }
+    }
+
+    /// A last segment that falls below zero inside the drive is found when the drive is built.
+    #[test]
+    fn a_falling_end_is_refused_for_a_drive_it_does_not_reach() {
+        let table = toml::from_str(
+            "model = \"table\"\npoints = [[1, \"3 ms\"], [10, \"2 ms\"], [11, \"1 ms\"]]",
+        )
+        .unwrap();
+        assert!(SeekTable::build(&table, 12, Span::ZERO).is_ok());
+        let error = SeekTable::build(&table, 13, Span::ZERO).unwrap_err();
+        assert!(error.to_string().contains("for 12 cylinders"), "{error}");
+    }
+}

@@ -1,0 +1,99 @@
+//! A curve through the three seek times that data sheets print.
+//!
+//! # Model
+//! With `N` cylinders, `t(0) = 0` and `t(d) = single + A sqrt(d - 1) + B (d - 1)` for `d > 0`, where
+//! `A = (-10 single + 15 average - 5 full) / (3 sqrt(N))` and
+//! `B = (7 single - 15 average + 8 full) / (3 N)`.
+//! # Source
+//! E. K. Lee and R. H. Katz, "An Analytic Performance Model of Disk Arrays", SIGMETRICS 1993; the
+//! curve of DiskSim's `Seek type = curve`.
+//! # Validity
+//! `average` is the mean over random pairs of cylinders and `full` the time over `N - 1`; both hold
+//! up to terms of order `1/sqrt(N)`, for `N` of a few hundred and more. Three values fix only one
+//! compromise between short and long seeks: expect errors of a millisecond on real drives.
+
+use super::SeekModel;
+use crate::error::SpecError;
+use crate::plugin::{params, Plugin};
+use headstack_units::Span;
+use serde::Deserialize;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
+    name: "three-point",
+    summary: "square root plus line through single, average and full seek (Lee & Katz 1993)",
+    example: "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536",
+    build: |table| {
+        let model: ThreePoint = params(table)?;
+        if model.single.0 <= 0 {
+            return Err(SpecError::new("single", model.single, "a positive time"));
+        }
+        if model.average < model.single || model.average > model.full {
+            return Err(SpecError::new(
+                "average",
+                model.average,
+                format!("a time from single ({}) to full ({})", model.single, model.full),
+            ));
+        }
+        if model.cylinders < 2 {
+            return Err(SpecError::new("cylinders", model.cylinders, "at least 2"));
+        }
+        Ok(Box::new(model))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ThreePoint {
+    /// Time over one cylinder.
+    single: Span,
+    /// Mean time over random pairs of cylinders.
+    average: Span,
+    /// Time over all cylinders.
+    full: Span,
+    /// Cylinders of the drive.
+    cylinders: u32,
+}
+
+impl SeekModel for ThreePoint {
+    fn seek(&self, distance: u32) -> Span {
+        if distance == 0 {
+            return Span::ZERO;
+        }
+        let (c, a, f) = (self.single.as_ms(), self.average.as_ms(), self.full.as_ms());
+        let n = f64::from(self.cylinders);
+        let x = f64::from(distance - 1);
+        let root = (-10.0 * c + 15.0 * a - 5.0 * f) / (3.0 * n.sqrt());
+        let slope = (7.0 * c - 15.0 * a + 8.0 * f) / (3.0 * n);
+        Span::from_ms(c + root * x.sqrt() + slope * x)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::seek::tests::model;
+    use headstack_units::Span;
+
+    /// The curve is built so that its mean under the density `2 (1 - x)` of relative distances is
+    /// `average`: the integral of `sqrt(x)` under it is 8/15, of `x` 1/3, hence the coefficients.
+    #[test]
+    fn mean_over_random_pairs_is_the_average() {
+        let n = 163_536u32;
+        let m = model("three-point", super::PLUGIN.example).unwrap();
+        let pairs = f64::from(n) * f64::from(n);
+        let mean: f64 = (1..n)
+            .map(|d| m.seek(d).as_ms() * 2.0 * f64::from(n - d) / pairs)
+            .sum();
+        assert!((mean / 8.5 - 1.0).abs() < 0.002, "{mean}");
+        assert_eq!(m.seek(1), Span::from_ms(0.8));
+        assert!((m.seek(n - 1).as_ms() - 17.0).abs() < 0.001);
+        assert!((1..n - 1).all(|d| m.seek(d) <= m.seek(d + 1)));
+    }
+
+    #[test]
+    fn refuses_an_average_outside_the_ends() {
+        let toml = "single=\"1 ms\"\naverage=\"9 ms\"\nfull=\"8 ms\"\ncylinders=100";
+        let error = model("three-point", toml).err().expect("refused");
+        assert_eq!(error.key, "average");
+    }
+}

@@ -1,0 +1,327 @@
+//! How a drive serves one command: buffer, link, mechanics, and what goes on in the background.
+//!
+//! # Model
+//! One command is in service at a time. Commands pay overheads that depend on kind, hit or miss
+//! and the direction of the previous command; link and medium overlap sector by sector; read-ahead
+//! and destaging occupy the mechanism between commands and are interrupted as the drive would.
+//! # Source
+//! DiskSim 4.0's disk module as observed from outside (per-request equality on its validation
+//! traces), with the two parameter groups that it leaves inert honoured unless `compat` is set.
+//! # Validity
+//! The link is private to the drive and commands do not overlap on it. Command decoding of the
+//! next command is not hidden behind the present one.
+
+mod background;
+mod pass;
+mod read;
+mod segments;
+mod write;
+
+use crate::drive::Components;
+use crate::error::SpecError;
+use crate::mechanics::{Arm, Mechanics};
+use crate::spec::{AfterPrevious, CacheSpec, Destage, DriveSpec, OverheadSpec};
+use background::Background;
+use segments::Segments;
+
+/// Nanoseconds that the mechanism spent in each state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Busy {
+    pub seek: u64,
+    pub rotation: u64,
+    pub transfer: u64,
+}
+
+impl Busy {
+    pub fn add(&mut self, other: &Busy) {
+        self.seek += other.seek;
+        self.rotation += other.rotation;
+        self.transfer += other.transfer;
+    }
+}
+
+/// What came of one command.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Outcome {
+    pub completion: u64,
+    pub components: Components,
+    pub hit: bool,
+    pub mechanical: bool,
+    pub distance: u32,
+}
+
+/// A command as the service sees it: physical sectors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task {
+    pub start: u64,
+    pub sector: u64,
+    pub count: u32,
+    /// Some sectors are written in part: they are read first.
+    pub partial: bool,
+}
+
+impl Task {
+    fn past(&self) -> u64 {
+        self.sector + self.count as u64
+    }
+}
+
+/// Overheads by direction of the previous command, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ByPrevious([u64; 2]);
+
+impl ByPrevious {
+    fn new(pair: &AfterPrevious) -> ByPrevious {
+        ByPrevious([
+            pair.after_read.non_negative(),
+            pair.after_write.non_negative(),
+        ])
+    }
+    fn of(&self, previous_write: bool) -> u64 {
+        self.0[previous_write as usize]
+    }
+}
+
+/// Unwritten data waiting for the mechanism.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dirty {
+    pub start: u64,
+    pub end: u64,
+    pub ready: u64,
+    pub partial: bool,
+}
+
+/// Everything that serves commands.
+pub(crate) struct Core {
+    pub mechanics: Mechanics,
+    pub arms: Vec<Arm>,
+    pub active: usize,
+    pub cache: CacheSpec,
+    pub overhead: OverheadSpec,
+    pub segments: Segments,
+    pub background: Background,
+    pub dirty: Vec<Dirty>,
+    pub busy: Busy,
+    pub compat: bool,
+    pub previous_write: bool,
+    pub previous_end: u64,
+    /// When the last foreground pass ended.
+    pub mechanism_free: u64,
+    /// When the last destage ended.
+    pub destage_free: u64,
+    read_hit: ByPrevious,
+    read_miss: ByPrevious,
+    write_over: ByPrevious,
+    read_disconnect: ByPrevious,
+    minimum_read: ByPrevious,
+    minimum_write: u64,
+    link_read_ns: f64,
+    link_write_ns: f64,
+    never_disconnect: bool,
+    scratch: Vec<u64>,
+}
+
+impl Core {
+    pub fn new(spec: &DriveSpec, mechanics: Mechanics, compat: bool) -> Result<Core, SpecError> {
+        let c = &spec.cache;
+        if c.enabled && !(1..=65_536).contains(&c.segments) {
+            return Err(SpecError::new("cache.segments", c.segments, "1 to 65536"));
+        }
+        if c.enabled && c.segment_sectors == 0 {
+            return Err(SpecError::new("cache.segment_sectors", 0, "1 or more"));
+        }
+        if c.enabled && c.separate_write_segment && c.segments < 2 {
+            return Err(SpecError::new(
+                "cache.segments",
+                c.segments,
+                "2 or more, one of which is for writes (separate_write_segment)",
+            ));
+        }
+        if !(0.0..=1.0).contains(&c.read_watermark) {
+            return Err(SpecError::new(
+                "cache.read_watermark",
+                c.read_watermark,
+                "0 to 1",
+            ));
+        }
+        if c.write_back && c.write_segments == 0 {
+            return Err(SpecError::new(
+                "cache.write_segments",
+                0,
+                "1 or more with write_back",
+            ));
+        }
+        let sector = spec.geometry.sector_size.0 as f64;
+        let from_rate = match spec.link.rate {
+            Some(rate) if rate.0 > 0.0 => Some(sector * 1e9 / rate.0),
+            Some(rate) => return Err(SpecError::new("link.rate", rate, "more than zero")),
+            None => None,
+        };
+        let time = |given: Option<headstack_units::Span>| {
+            given
+                .map(|s| s.non_negative() as f64)
+                .or(from_rate)
+                .unwrap_or(0.0)
+        };
+        let o = &spec.overhead;
+        let arms = match spec.positioning.arms.len() {
+            0 => vec![Arm::default()],
+            n if n <= 64 => spec
+                .positioning
+                .arms
+                .iter()
+                .map(|a| Arm {
+                    angle: a.angle,
+                    ..Arm::default()
+                })
+                .collect(),
+            n => {
+                return Err(SpecError::new(
+                    "positioning.arms",
+                    n,
+                    "at most 64 assemblies",
+                ))
+            }
+        };
+        let p = &spec.positioning;
+        Ok(Core {
+            mechanics,
+            arms,
+            active: 0,
+            segments: Segments::new(
+                if c.enabled { c.segments as usize } else { 0 },
+                c.segment_sectors as u64,
+                c.separate_write_segment,
+            ),
+            background: Background::None,
+            dirty: Vec::new(),
+            busy: Busy::default(),
+            compat,
+            previous_write: false,
+            previous_end: u64::MAX,
+            mechanism_free: 0,
+            destage_free: 0,
+            read_hit: ByPrevious::new(&o.read_hit),
+            read_miss: ByPrevious::new(&o.read_miss),
+            write_over: ByPrevious::new(if c.write_back {
+                &o.write_hit
+            } else {
+                &o.write_miss
+            }),
+            read_disconnect: ByPrevious::new(&o.read_disconnect),
+            minimum_read: ByPrevious([
+                p.minimum_read_after_read.non_negative(),
+                p.minimum_read_after_write.non_negative(),
+            ]),
+            minimum_write: p.minimum_write.non_negative(),
+            link_read_ns: time(spec.link.read_sector_time),
+            link_write_ns: time(spec.link.write_sector_time),
+            never_disconnect: spec.link.never_disconnect,
+            overhead: o.clone(),
+            cache: c.clone(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Writes that complete in the buffer and wait there for the mechanism, instead of starting
+    /// on the medium while their data still arrive.
+    fn deferred_writes(&self) -> bool {
+        self.cache.write_back
+            && (self.cache.write_segments > 1 || self.cache.destage == Destage::Idle)
+    }
+
+    /// Earliest start of a movement for a command that begins now, for reads and writes.
+    pub fn earliest_moves(&self, now: u64) -> [u64; 2] {
+        let p = self.previous_write;
+        [now + self.read_miss.of(p), now + self.write_over.of(p)]
+    }
+
+    /// Whether a read would be served from the buffer alone.
+    pub fn would_hit(&self, sector: u64, past: u64) -> bool {
+        self.segments
+            .find(sector)
+            .is_some_and(|i| self.segments.list[i].end >= past)
+            || self
+                .dirty
+                .iter()
+                .any(|d| d.start <= sector && past <= d.end)
+    }
+
+    /// When the mechanism may be commanded: `compat` adds what a stopped read-ahead still needs to
+    /// the overhead, as DiskSim does; otherwise both run in parallel.
+    fn command_mechanism(&mut self, at: u64, ready: u64) -> u64 {
+        let free = self.stop_read_ahead(at);
+        if self.compat {
+            ready + free.saturating_sub(at)
+        } else {
+            ready.max(free)
+        }
+    }
+
+    /// Waits for data on their way to the medium; returns when they are there.
+    fn finish_destage(&mut self) -> Option<u64> {
+        match self.background {
+            Background::Writing(w) => {
+                self.end_destage(w);
+                Some(w.end)
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes sure that everything written is on the medium.
+    pub fn flush(&mut self, at: u64) -> Outcome {
+        self.run_background(at);
+        let mut end = at;
+        let stopped = self.stop_read_ahead(at);
+        end = end.max(if self.dirty.is_empty() { at } else { stopped });
+        loop {
+            if let Some(e) = self.finish_destage() {
+                end = end.max(e);
+            }
+            if self.dirty.is_empty() {
+                break;
+            }
+            self.start_destage(end);
+        }
+        Outcome {
+            completion: end,
+            components: Components {
+                queue: end - at,
+                ..Components::default()
+            },
+            hit: end == at,
+            mechanical: end > at,
+            distance: 0,
+        }
+    }
+
+    /// Whether work remains that no command waits for.
+    pub fn destage_pending(&self) -> bool {
+        !self.dirty.is_empty() || matches!(self.background, Background::Writing(_))
+    }
+
+    /// Time in each state up to `until`, background work in progress included.
+    pub fn busy_until(&mut self, until: u64) -> Busy {
+        self.run_background(until);
+        let mut busy = self.busy;
+        match &self.background {
+            Background::Writing(w) if w.end > until && w.end > w.start => {
+                // In progress: its shares in proportion to the time that has passed.
+                let share = until.saturating_sub(w.start) as f64 / (w.end - w.start) as f64;
+                busy.seek += (w.busy.seek as f64 * share) as u64;
+                busy.rotation += (w.busy.rotation as f64 * share) as u64;
+                busy.transfer += (w.busy.transfer as f64 * share) as u64;
+            }
+            Background::Reading(r) => {
+                if let Some(run) = r.run {
+                    busy.seek += run.there.min(until) - run.begun.min(until);
+                    busy.rotation += run.first.min(until).saturating_sub(run.there);
+                    busy.transfer += until.saturating_sub(run.first);
+                }
+            }
+            _ => {}
+        }
+        busy
+    }
+}

@@ -1,0 +1,174 @@
+//! One pass of the medium under the head: the sectors of a request, run by run.
+
+use crate::mechanics::{Arm, Mechanics};
+
+/// Where the time of a pass went, and when data became available to the link.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pass {
+    /// When the last sector had passed.
+    pub end: u64,
+    pub seek: u64,
+    pub rotation: u64,
+    pub transfer: u64,
+    /// Cylinders moved to reach the first sector.
+    pub distance: u32,
+    /// Wait for the first sector, and its run's sector time, for read-on-passing.
+    pub first_wait: u64,
+    pub first_sector_ns: f64,
+    /// When sector `watermark` had been read.
+    pub ready: u64,
+    /// Largest of (media time of sector k + link time of the sectors from k on).
+    pub link_bound: u64,
+}
+
+/// What shapes a pass.
+pub(crate) struct Order {
+    pub sector: u64,
+    pub count: u32,
+    pub write: bool,
+    /// Earliest time that the arm may move.
+    pub start: u64,
+    /// Lower bound of the first positioning movement.
+    pub minimum_move: u64,
+    /// Take sectors at their first pass on each track.
+    pub on_arrival: bool,
+    /// Index of the sector at which the link may start.
+    pub watermark: u32,
+    /// Link time per sector in ns.
+    pub link_ns: f64,
+    /// For writes: when sector 0 and later ones are in the buffer.
+    pub supply: Option<Supply>,
+}
+
+/// When the sectors of a write are in the buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Supply {
+    /// When the link starts.
+    pub start: u64,
+    /// So many sectors must be there before the first goes to the medium.
+    pub gate: u32,
+    /// Buffer size in sectors: sector k waits for the place of sector k - buffer.
+    pub buffer: u64,
+}
+
+/// Runs a pass and leaves the arm on its last track. Sectors past the end of the drive end it.
+///
+/// `media` is scratch: filled only for writes longer than the buffer.
+pub(crate) fn run(
+    m: &Mechanics,
+    arm: &mut Arm,
+    order: &Order,
+    media: &mut Vec<u64>,
+) -> (Pass, u64) {
+    let mut p = Pass {
+        end: order.start,
+        ..Pass::default()
+    };
+    let mut done = 0u32;
+    let mut arrived: f64 = order.supply.map_or(0.0, |s| s.start as f64);
+    let long = order.supply.is_some_and(|s| order.count as u64 > s.buffer);
+    media.clear();
+    while done < order.count {
+        let Some(place) = m.layout.locate(order.sector + done as u64) else {
+            break;
+        };
+        let count = place.run.min(order.count - done);
+        let mut seek = m.move_ns(arm, place.cylinder, place.head, order.write);
+        if done == 0 {
+            p.distance = arm.cylinder.abs_diff(place.cylinder);
+            seek = seek.max(order.minimum_move);
+        }
+        arm.cylinder = place.cylinder;
+        arm.head = place.head;
+        let there = p.end + seek;
+        let mut wait = m.wait_ns(arm, place.angle, there);
+        let period = m.rotation.period_ns();
+        if let Some(supply) = order.supply {
+            // A sector whose data have not come when the head reaches it costs whole turns.
+            let turn_if_late = |wait: u64, k: u32, have: f64| -> u64 {
+                let at = (there + wait) as f64 + k as f64 * place.sector_ns;
+                if have <= at + 1.0 {
+                    wait
+                } else {
+                    wait + (((have - at) / period).ceil() * period + 0.5) as u64
+                }
+            };
+            if done == 0 && supply.gate > 1 {
+                let have =
+                    supply.start as f64 + supply.gate.min(order.count) as f64 * order.link_ns;
+                wait = turn_if_late(wait, 0, have);
+            }
+            if !long && order.link_ns <= place.sector_ns {
+                // Data come faster than they are written: the first sector decides for the run.
+                let have = supply.start as f64 + (done + 1) as f64 * order.link_ns;
+                wait = turn_if_late(wait, 0, have);
+            } else {
+                for k in 0..count {
+                    let global = (done + k) as u64;
+                    if global >= supply.buffer {
+                        let freed = media[(global - supply.buffer) as usize] as f64;
+                        arrived = arrived.max(freed);
+                    }
+                    arrived += order.link_ns;
+                    wait = turn_if_late(wait, k, arrived);
+                    if long {
+                        let passed = (k + 1) as f64 * place.sector_ns;
+                        media.push(there + wait + passed as u64);
+                    }
+                }
+            }
+        }
+        let whole = Mechanics::pass_ns(count, place.sector_ns);
+        let mut bound = |first: u32, last: u32, at: u64| {
+            // Media time is linear over the piece, so its ends bound the link.
+            for k in [first, last - 1] {
+                let media = at as f64 + (k - first + 1) as f64 * place.sector_ns;
+                let global = done + k;
+                let rest = (order.count - global) as f64 * order.link_ns;
+                p.link_bound = p.link_bound.max((media + rest) as u64);
+                if (first..last).contains(&order.watermark.wrapping_sub(done)) {
+                    let w = order.watermark - done;
+                    p.ready = at + ((w - first + 1) as f64 * place.sector_ns) as u64;
+                }
+            }
+        };
+        let inside = order.on_arrival
+            && order.supply.is_none_or(|s| {
+                (s.start as f64 + order.count as f64 * order.link_ns) <= there as f64
+            })
+            && wait as f64 + whole as f64 > period + place.sector_ns;
+        if inside {
+            // The head has come down inside the run: take its tail now, its front one turn later.
+            let passed = (period - wait as f64) / place.sector_ns;
+            let tail = (passed.ceil() as u32).min(count - 1).max(1);
+            let at = there + ((tail as f64 - passed) * place.sector_ns).max(0.0) as u64;
+            bound(tail, count, at);
+            bound(0, tail, there + wait);
+            let end = there + wait + Mechanics::pass_ns(tail, place.sector_ns);
+            p.transfer += whole.min(end - there);
+            p.rotation += (end - there) - whole.min(end - there);
+            if done == 0 {
+                p.first_wait = at - there;
+                p.first_sector_ns = place.sector_ns;
+            }
+            p.end = end;
+        } else {
+            bound(0, count, there + wait);
+            p.rotation += wait;
+            p.transfer += whole;
+            if done == 0 {
+                p.first_wait = wait;
+                p.first_sector_ns = place.sector_ns;
+            }
+            p.end = there + wait + whole;
+        }
+        p.seek += seek;
+        done += count;
+    }
+    let last_arrival = match order.supply {
+        Some(s) if !long => s.start + (order.count as f64 * order.link_ns + 0.5) as u64,
+        Some(_) => arrived as u64,
+        None => 0,
+    };
+    (p, last_arrival)
+}

@@ -1,0 +1,349 @@
+//! Writes: through to the medium, or completing in the buffer with the medium written behind.
+
+use super::background::{Background, Destaging};
+use super::pass::{Order, Supply};
+use super::read::mechanical;
+use super::{Busy, Core, Dirty, Outcome, Task};
+use crate::drive::Components;
+use crate::spec::Destage;
+
+impl Core {
+    pub fn write(&mut self, task: &Task) -> Outcome {
+        self.run_background(task.start);
+        let outcome = if self.deferred_writes() {
+            self.write_deferred(task)
+        } else {
+            self.write_now(task)
+        };
+        self.previous_write = true;
+        self.previous_end = task.past();
+        outcome
+    }
+
+    /// The medium is written while (or right after) the data arrive.
+    fn write_now(&mut self, task: &Task) -> Outcome {
+        let a = task.start;
+        let back = self.cache.write_back;
+        let over = self.write_over.of(self.previous_write);
+        let preparation = self.overhead.data_preparation.non_negative();
+        let connected = self.never_disconnect;
+        let unless = |span: headstack_units::Span| if connected { 0 } else { span.non_negative() };
+        let disconnect = unless(self.overhead.write_disconnect);
+        let first_reselect = unless(self.overhead.first_reselect);
+        let elsewhere = self.previous_write && task.sector != self.previous_end;
+        let mut last_disconnect = disconnect;
+        let mut last_reselect = first_reselect;
+        let mut gate = 1;
+        let mut waited = 0;
+        let mut appended = None;
+        let (bus, mut mech);
+        if let Background::Writing(w) = self.background {
+            if self.cache.append_writes && w.past == task.sector && w.segment.is_some() {
+                bus = a + over + preparation;
+                mech = w.end;
+                appended = w.segment;
+            } else {
+                bus = (a + over + disconnect).max(w.end) + first_reselect + preparation;
+                mech = (a + over).max(w.end);
+            }
+            waited = w.end.saturating_sub(a);
+            self.end_destage(w);
+        } else {
+            match self.overhead.extra_write_disconnect {
+                Some(x) if elsewhere => {
+                    let command = a + x.command.non_negative();
+                    bus = command
+                        + x.disconnect.non_negative()
+                        + x.pause.non_negative()
+                        + first_reselect
+                        + preparation;
+                    mech = self.command_mechanism(a, command + x.seek_delay.non_negative());
+                    last_disconnect = x.second_disconnect.non_negative();
+                    last_reselect = unless(self.overhead.other_reselect);
+                }
+                _ => {
+                    bus = a + over + preparation;
+                    mech = self.command_mechanism(a, a + over);
+                }
+            }
+        }
+        if let Some(x) = self.overhead.extra_write_disconnect {
+            gate = if x.long_request_sectors > 0 && task.count >= x.long_request_sectors {
+                x.buffered_sectors_long
+            } else {
+                x.buffered_sectors
+            }
+            .max(1);
+        }
+        if self.minimum_write > 0 && task.sector != self.previous_end {
+            if let Some(place) = self.mechanics.layout.locate(task.sector) {
+                let arm = &self.arms[self.active];
+                let movement = self
+                    .mechanics
+                    .move_ns(arm, place.cylinder, place.head, true);
+                mech += self.minimum_write.saturating_sub(movement);
+            }
+        }
+        let buffer = if self.segments.size == 0 {
+            u64::MAX
+        } else {
+            self.segments.size
+        };
+        let order = Order {
+            sector: task.sector,
+            count: task.count,
+            write: true,
+            start: mech,
+            minimum_move: 0,
+            on_arrival: self.cache.write_on_arrival && !self.compat,
+            watermark: 0,
+            link_ns: self.link_write_ns,
+            supply: Some(Supply {
+                start: bus,
+                gate,
+                buffer,
+            }),
+        };
+        let (mut pass, last_arrival) = self.pass(&order);
+        if task.partial {
+            // The sectors were read in this turn; they are written in the next.
+            let turn = self.mechanics.rotation.period_ns() as u64;
+            pass.rotation += turn;
+            pass.end += turn;
+            if !back {
+                self.busy.rotation += turn;
+            }
+            self.mechanism_free = pass.end;
+        }
+        let segment = self.place_written(task, appended);
+        let tail = self.overhead.write_completion.non_negative();
+        if back {
+            let busy = Busy {
+                seek: pass.seek,
+                rotation: pass.rotation,
+                transfer: pass.transfer,
+            };
+            self.background = Background::Writing(Destaging {
+                segment,
+                start: mech,
+                end: pass.end,
+                past: task.past(),
+                busy,
+            });
+            let completion = last_arrival + tail;
+            let queue = waited.min(bus - a);
+            return Outcome {
+                completion,
+                components: Components {
+                    queue,
+                    overhead: bus - a - queue + tail,
+                    bus: last_arrival - bus,
+                    ..Components::default()
+                },
+                hit: true,
+                mechanical: false,
+                distance: 0,
+            };
+        }
+        if let Some(i) = segment {
+            if !self.cache.read_hits_on_written {
+                self.segments.list[i].clear();
+            }
+        }
+        let completion = pass.end.max(last_arrival + last_disconnect) + last_reselect + tail;
+        mechanical(a, mech, waited, &pass, completion)
+    }
+
+    /// Puts written data into a segment, and drops what they overwrite elsewhere.
+    fn place_written(&mut self, task: &Task, appended: Option<usize>) -> Option<usize> {
+        let (start, end) = (task.sector, task.past());
+        if self.segments.list.is_empty() {
+            return None;
+        }
+        let i = if let Some(i) = appended {
+            i
+        } else if self.segments.separate_write {
+            0
+        } else {
+            let overlapping = self
+                .segments
+                .list
+                .iter()
+                .position(|s| s.start < end && start < s.end);
+            overlapping.or_else(|| self.segments.victim(None))?
+        };
+        self.segments.invalidate(start, end, Some(i));
+        self.segments.touch(i);
+        let size = self.segments.size;
+        let s = &mut self.segments.list[i];
+        if appended.is_none() || s.end != start {
+            s.start = start;
+        }
+        s.end = end;
+        s.visible_at = 0;
+        s.whole_track = None;
+        s.bound(size);
+        Some(i)
+    }
+
+    /// The data wait in the buffer until the mechanism takes them.
+    fn write_deferred(&mut self, task: &Task) -> Outcome {
+        let a = task.start;
+        let over = self.write_over.of(self.previous_write);
+        let (start, end) = (task.sector, task.past());
+        // Read-ahead into what is overwritten must not resurrect old data.
+        if let Background::Reading(r) = self.background {
+            let s = &self.segments.list[r.segment];
+            if s.start < end && start < r.limit.max(s.end) {
+                let free = self.stop_read_ahead(a);
+                self.mechanism_free = self.mechanism_free.max(free);
+            }
+        }
+        self.segments.invalidate(start, end, None);
+        let joined = self.dirty.iter().position(|d| {
+            (d.start <= start && end <= d.end)
+                || (self.cache.append_writes
+                    && d.end == start
+                    && end - d.start <= self.segments.size.max(1))
+        });
+        let mut free = a;
+        if joined.is_none() {
+            let stopped = if self.dirty.len() >= self.cache.write_segments as usize {
+                self.stop_read_ahead(a)
+            } else {
+                0
+            };
+            self.mechanism_free = self.mechanism_free.max(stopped);
+            // A segment stays taken until its data are on the medium.
+            while self.dirty.len() + matches!(self.background, Background::Writing(_)) as usize
+                >= self.cache.write_segments as usize
+            {
+                match self.finish_destage() {
+                    Some(e) => free = free.max(e),
+                    None => self.start_destage(free),
+                }
+            }
+        }
+        let bus = (a + over).max(free) + self.overhead.data_preparation.non_negative();
+        let arrived = bus + (task.count as f64 * self.link_write_ns + 0.5) as u64;
+        match joined {
+            Some(i) => {
+                let d = &mut self.dirty[i];
+                d.end = d.end.max(end);
+                d.partial |= task.partial;
+            }
+            None => self.dirty.push(Dirty {
+                start,
+                end,
+                ready: arrived,
+                partial: task.partial,
+            }),
+        }
+        let tail = self.overhead.write_completion.non_negative();
+        let queue = (free - a).min(bus - a);
+        Outcome {
+            completion: arrived + tail,
+            components: Components {
+                queue,
+                overhead: bus - a - queue + tail,
+                bus: arrived - bus,
+                ..Components::default()
+            },
+            hit: true,
+            mechanical: false,
+            distance: 0,
+        }
+    }
+
+    /// Sends the unwritten data that are reached first to the medium, not before `at`.
+    pub(super) fn start_destage(&mut self, at: u64) {
+        let mut best = (u64::MAX, 0);
+        for (i, d) in self.dirty.iter().enumerate() {
+            let begin = at.max(self.mechanism_free).max(d.ready);
+            if let Some(place) = self.mechanics.layout.locate(d.start) {
+                let cost = self
+                    .mechanics
+                    .position(&self.arms[self.active], &place, true, begin);
+                let total = begin - at + cost.total();
+                if total < best.0 {
+                    best = (total, i);
+                }
+            }
+        }
+        let d = self.dirty.remove(best.1);
+        let begin = at
+            .max(self.mechanism_free)
+            .max(self.destage_free)
+            .max(d.ready);
+        let order = Order {
+            sector: d.start,
+            count: (d.end - d.start) as u32,
+            write: true,
+            start: begin,
+            minimum_move: 0,
+            on_arrival: self.cache.write_on_arrival,
+            watermark: 0,
+            link_ns: 0.0,
+            supply: Some(Supply {
+                start: 0,
+                gate: 1,
+                buffer: u64::MAX,
+            }),
+        };
+        let (mut pass, _) = self.pass(&order);
+        if d.partial {
+            let turn = self.mechanics.rotation.period_ns() as u64;
+            pass.rotation += turn;
+            pass.end += turn;
+            self.mechanism_free = pass.end;
+        }
+        let task = Task {
+            start: begin,
+            sector: d.start,
+            count: order.count,
+            partial: d.partial,
+        };
+        let segment = if self.cache.read_hits_on_written {
+            self.place_written(&task, None)
+        } else {
+            None
+        };
+        self.background = Background::Writing(Destaging {
+            segment,
+            start: begin,
+            end: pass.end,
+            past: d.end,
+            busy: Busy {
+                seek: pass.seek,
+                rotation: pass.rotation,
+                transfer: pass.transfer,
+            },
+        });
+    }
+
+    /// Destages what the policy lets go before `until`.
+    pub(super) fn run_destaging(&mut self, until: u64) {
+        while !self.dirty.is_empty() {
+            match self.background {
+                Background::Writing(w) if w.end <= until => self.end_destage(w),
+                Background::None => {}
+                _ => return,
+            }
+            let ready = self.dirty.iter().map(|d| d.ready).min().unwrap_or(0);
+            let mut begin = ready.max(self.mechanism_free).max(self.destage_free);
+            if self.cache.destage == Destage::Idle {
+                begin = begin.max(self.idle_since() + self.cache.destage_after.non_negative());
+            }
+            if begin >= until {
+                return;
+            }
+            self.start_destage(begin);
+        }
+    }
+
+    /// When the last command ended on the mechanism or in the buffer.
+    fn idle_since(&self) -> u64 {
+        self.mechanism_free
+            .max(self.dirty.iter().map(|d| d.ready).max().unwrap_or(0))
+    }
+}
