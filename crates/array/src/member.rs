@@ -1,6 +1,6 @@
 //! What the host needs of a member drive; static dispatch, so that it costs nothing.
 
-use headstack_drive::{Completion, DriveEnergy, DriveRequest};
+use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest};
 use headstack_units::Time;
 
 /// A drive as the array drives it.
@@ -27,4 +27,31 @@ pub trait Member {
     fn energy(&mut self, until: Time) -> DriveEnergy;
     /// Energy counts from `now` on.
     fn reset_statistics(&mut self, now: Time);
+}
+
+impl Member for Drive {
+    fn capacity_blocks(&self) -> u64 {
+        Drive::capacity_blocks(self)
+    }
+    #[inline]
+    fn submit(&mut self, now: Time, request: DriveRequest) {
+        Drive::submit(self, now, request);
+    }
+    #[inline]
+    fn next_event(&self) -> Time {
+        Drive::next_event(self)
+    }
+    #[inline]
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
+        Drive::advance(self, until, sink);
+    }
+    fn queue_len(&self) -> usize {
+        Drive::queue_len(self)
+    }
+    fn energy(&mut self, until: Time) -> DriveEnergy {
+        Drive::energy(self, until)
+    }
+    fn reset_statistics(&mut self, now: Time) {
+        Drive::reset_statistics(self, now);
+    }
 }

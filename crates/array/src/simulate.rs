@@ -419,22 +419,25 @@ impl<M: Member> Run<'_, '_, M> {
             queue.push(Time::ZERO, 0, ());
         }
         self.host.issues = Some((queue, think));
-        let mut now;
+        let mut now = Time::ZERO;
         loop {
             let issue = match &self.host.issues {
                 Some((queue, _)) => queue.next_time(),
                 None => Time::NEVER,
             };
             let (drive, member) = self.earliest();
+            // Completions that a drive holds ready are due now, whatever time it names.
+            let drive = drive.max(now);
             if drive < issue {
-                self.sample_until(drive);
-                self.step(member, drive)?;
+                now = drive;
+                self.sample_until(now);
+                self.step(member, now)?;
                 continue;
             }
-            now = issue;
             if issue == Time::NEVER {
                 break;
             }
+            now = issue;
             let Some(request) = self.take(source)? else {
                 break;
             };
@@ -447,7 +450,7 @@ impl<M: Member> Run<'_, '_, M> {
         }
         // What is in flight completes; nothing more is issued.
         self.host.issues = None;
-        self.drain(if now == Time::NEVER { Time::ZERO } else { now })
+        self.drain(now)
     }
 
     /// The next request, unless the workload, the limit or the patience is at its end.
