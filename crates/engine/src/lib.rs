@@ -1,1 +1,3 @@
-//! Placeholder.
+//! What simulations share: named random streams.
+
+pub mod random;
