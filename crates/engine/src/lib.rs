@@ -6,6 +6,7 @@
 pub mod progress;
 pub mod quantiles;
 pub mod queue;
+pub mod random;
 pub mod series;
 
 pub use progress::Progress;

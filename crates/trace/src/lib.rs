@@ -4,10 +4,16 @@
 //! blocks whatever the source counts in.
 
 mod error;
+mod options;
+pub mod reader;
 mod request;
+pub mod writer;
 
 pub use error::TraceError;
+pub use options::{BlockAction, Clock, Counters, FioWait, OnError, Order, ReadOptions};
+pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};
+pub use writer::{create, TraceWriter};
 
 /// A stream of requests in time order. An error names where in the source it was found.
 pub type Source = Box<dyn Iterator<Item = Result<Request, TraceError>> + Send>;
