@@ -35,7 +35,15 @@ Spec = dict[str, Any]
 #: Simulates a drive (JSON) on the fitted requests; response times in seconds.
 Evaluate = Callable[[str], npt.ArrayLike]
 
-_UNIT_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "µs": 1e-3, "ns": 1e-6, "min": 6e4, "h": 3.6e6}
+_UNIT_MS = {
+    "s": 1e3,
+    "ms": 1.0,
+    "us": 1e-3,
+    "µs": 1e-3,
+    "ns": 1e-6,
+    "min": 6e4,
+    "h": 3.6e6,
+}
 
 #: Read-ahead policies that drives follow without saying so in their files.
 POLICIES: dict[str, dict[str, Any]] = {
@@ -125,11 +133,14 @@ def read_trace(path: str | Path) -> Requests:
     if len(rows) < 4:
         raise ValueError(f"{path}: got {len(rows)} requests, need at least 4")
     write, lba, blocks, measured = zip(*rows, strict=True)
-    return Requests(np.array(write), np.array(lba), np.array(blocks), np.array(measured))
+    return Requests(
+        np.array(write), np.array(lba), np.array(blocks), np.array(measured)
+    )
 
 
 def demerit(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Root mean square distance of two samples, over quantiles 0.0001, 0.0002, … 1."""
+
     def quantiles(sample: npt.ArrayLike) -> Floats:
         ordered = np.sort(np.asarray(sample, dtype=float))
         return ordered[-(-np.arange(1, 10_001) * len(ordered) // 10_000) - 1]
@@ -152,7 +163,9 @@ def objective(requests: Requests, simulated_s: Floats) -> float:
 def _ms(text: str) -> float:
     found = re.fullmatch(r"\s*([-+0-9.eE_]+)\s*(\S+)\s*", text)
     if found is None or found[2] not in _UNIT_MS:
-        raise ValueError(f'got "{text}", need a time with its unit: one of {", ".join(_UNIT_MS)}')
+        raise ValueError(
+            f'got "{text}", need a time with its unit: one of {", ".join(_UNIT_MS)}'
+        )
     return float(found[1]) * _UNIT_MS[found[2]]
 
 
@@ -172,7 +185,10 @@ def _set(spec: Spec, path: tuple[str, ...], ms: float) -> None:
 
 def _keys(spec: Spec) -> dict[str, tuple[str, ...]]:
     kind = "write_hit" if spec.get("cache", {}).get("write_back") else "write_miss"
-    writes = {f"write_{d}": ("overhead", kind, f"after_{o}") for d, o in (("r", "read"), ("w", "write"))}
+    writes = {
+        f"write_{d}": ("overhead", kind, f"after_{o}")
+        for d, o in (("r", "read"), ("w", "write"))
+    }
     return {**_KEYS, **writes}
 
 
@@ -180,14 +196,20 @@ def _link(spec: Spec) -> tuple[float, float]:
     link = spec.get("link", {})
     rate = link.get("rate")
     if rate and "read_sector_time" not in link:
-        raise ValueError(f'link.rate: got "{rate}", need read_sector_time and write_sector_time')
-    return _get(spec, ("link", "read_sector_time")), _get(spec, ("link", "write_sector_time"))
+        raise ValueError(
+            f'link.rate: got "{rate}", need read_sector_time and write_sector_time'
+        )
+    return _get(spec, ("link", "read_sector_time")), _get(
+        spec, ("link", "write_sector_time")
+    )
 
 
 def numbers_of(spec: Spec, names: tuple[str, ...]) -> Floats:
     """Return the numbers of a drive, in milliseconds."""
     keys = _keys(spec)
-    return np.array([_link(spec)[0] if n == "link" else _get(spec, keys[n]) for n in names])
+    return np.array(
+        [_link(spec)[0] if n == "link" else _get(spec, keys[n]) for n in names]
+    )
 
 
 def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -> Spec:
@@ -199,7 +221,11 @@ def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -
         if name == "link":
             read, write = _link(spec)
             _set(result, ("link", "read_sector_time"), ms)
-            _set(result, ("link", "write_sector_time"), ms * (write / read if read > 0 else 1.0))
+            _set(
+                result,
+                ("link", "write_sector_time"),
+                ms * (write / read if read > 0 else 1.0),
+            )
         else:
             _set(result, keys[name], ms)
     return result
@@ -213,7 +239,11 @@ def with_policy(spec: Spec, policy: str) -> Spec:
 
 
 def _moments(
-    spec: Spec, names: tuple[str, ...], requests: Requests, evaluate: Evaluate, rounds: int
+    spec: Spec,
+    names: tuple[str, ...],
+    requests: Requests,
+    evaluate: Evaluate,
+    rounds: int,
 ) -> Floats:
     """Numbers from class medians of measured minus simulated times, in damped rounds.
 
@@ -228,7 +258,9 @@ def _moments(
     line = np.isin(classes, (1, 4, 5, 6, 7) if back else (1,))
     best, best_score = values, np.inf
     for _ in range(rounds + 1):
-        simulated = np.asarray(evaluate(json.dumps(with_numbers(spec, names, values))), dtype=float)
+        simulated = np.asarray(
+            evaluate(json.dumps(with_numbers(spec, names, values))), dtype=float
+        )
         score = objective(requests, simulated)
         if score < best_score:
             best, best_score = values.copy(), score
@@ -245,7 +277,11 @@ def _moments(
                 values[i] = max(values[i] + 0.5 * slope, 0.0)
             elif name in of or name.startswith("write"):
                 base = 4 if name.endswith("_r") else 6
-                mine = classes == of[name] if name in of else np.isin(classes, (base, base + 1))
+                mine = (
+                    classes == of[name]
+                    if name in of
+                    else np.isin(classes, (base, base + 1))
+                )
                 if mine.sum() >= 5:
                     rest = error[mine] - slope * requests.blocks[mine]
                     values[i] = max(values[i] + 0.5 * float(np.median(rest)), 0.0)
@@ -267,7 +303,9 @@ def fit_numbers(
 
     def score(values: Floats) -> float:
         # Times below zero are cut when simulated; the penalty leads the simplex back.
-        low = sum(max(-v, 0.0) for n, v in zip(names, values, strict=True) if n != "seek")
+        low = sum(
+            max(-v, 0.0) for n, v in zip(names, values, strict=True) if n != "seek"
+        )
         simulated = evaluate(json.dumps(with_numbers(spec, names, values)))
         return objective(requests, np.asarray(simulated, dtype=float)) + low**2
 
@@ -279,7 +317,12 @@ def fit_numbers(
     for run, size in enumerate(0.1 * 0.5**k for k in range(runs)):
         step = size * (-1) ** run
         simplex = np.vstack([values, values + step * np.eye(len(values))])
-        options = {"maxiter": steps, "initial_simplex": simplex, "xatol": 1e-5, "fatol": 1e-9}
+        options = {
+            "maxiter": steps,
+            "initial_simplex": simplex,
+            "xatol": 1e-5,
+            "fatol": 1e-9,
+        }
         found = optimize.minimize(score, values, method="Nelder-Mead", options=options)
         if found.fun < reached:
             values, reached = found.x, float(found.fun)
@@ -317,7 +360,9 @@ def calibrate(
         ValueError: an argument or the trace cannot be used.
     """
     if numbers not in (7, 10) or half not in (0, 1):
-        raise ValueError(f"calibrate: got numbers {numbers}, half {half}, need 7 or 10, 0 or 1")
+        raise ValueError(
+            f"calibrate: got numbers {numbers}, half {half}, need 7 or 10, 0 or 1"
+        )
     if evaluate is None:
         from headstack import _core
 
@@ -349,7 +394,13 @@ def calibrate(
     for _, policy in sorted(short)[:3]:
         candidate = with_policy(spec, policy)
         values, reached = fit_numbers(
-            candidate, names, requests, fitted, runs=runs, steps=steps, progress=progress
+            candidate,
+            names,
+            requests,
+            fitted,
+            runs=runs,
+            steps=steps,
+            progress=progress,
         )
         if best is None or reached < best[0]:
             best = (reached, policy, values)

@@ -7,8 +7,15 @@ import pytest
 
 calibration = pytest.importorskip("headstack.calibration")
 
-TRUE = {"link": 0.1, "hit_r": 0.3, "hit_w": 0.5, "miss_r": 0.8, "miss_w": 1.2,
-        "write_r": 0.4, "write_w": 0.6}
+TRUE = {
+    "link": 0.1,
+    "hit_r": 0.3,
+    "hit_w": 0.5,
+    "miss_r": 0.8,
+    "miss_w": 1.2,
+    "write_r": 0.4,
+    "write_w": 0.6,
+}
 
 
 def made_up(n: int = 800) -> calibration.Requests:
@@ -25,7 +32,16 @@ def made_up(n: int = 800) -> calibration.Requests:
 def responses(requests: calibration.Requests, ms: dict[str, float]) -> np.ndarray:
     """A drive of straight lines: sequential reads hit, other reads wait for the arm too."""
     classes = requests.classes()
-    names = ["miss_r", "hit_r", "miss_w", "hit_w", "write_r", "write_r", "write_w", "write_w"]
+    names = [
+        "miss_r",
+        "hit_r",
+        "miss_w",
+        "hit_w",
+        "write_r",
+        "write_r",
+        "write_w",
+        "write_w",
+    ]
     overhead = np.array([ms[names[c]] for c in classes])
     arm = np.where(np.isin(classes, (0, 2)), 2.0 + requests.lba * 5e-6, 0.0)
     return (overhead + arm + ms["link"] * requests.blocks) * 1e-3
@@ -35,7 +51,11 @@ def drive() -> dict:
     zero = {"after_read": "0.2 ms", "after_write": "0.2 ms"}
     return {
         "link": {"read_sector_time": "0.08 ms", "write_sector_time": "80 us"},
-        "overhead": {"read_hit": dict(zero), "read_miss": dict(zero), "write_hit": dict(zero)},
+        "overhead": {
+            "read_hit": dict(zero),
+            "read_miss": dict(zero),
+            "write_hit": dict(zero),
+        },
         "cache": {"write_back": True},
     }
 
@@ -61,7 +81,9 @@ def test_the_tested_half_takes_no_part(tmp_path):
     times = responses(requests, TRUE)
     lines = [
         f"{'W' if w else 'R'} Hit {lba} {n} {s * 1e6:.3f} 1000"
-        for w, lba, n, s in zip(requests.write, requests.lba, requests.blocks, times, strict=True)
+        for w, lba, n, s in zip(
+            requests.write, requests.lba, requests.blocks, times, strict=True
+        )
     ]
     asked = []
 
@@ -85,7 +107,10 @@ def test_the_tested_half_takes_no_part(tmp_path):
     calibration.write_drive(first.spec, tmp_path / "x.toml")
     import tomllib
 
-    assert tomllib.loads((tmp_path / "x.toml").read_text())["overhead"] == first.spec["overhead"]
+    assert (
+        tomllib.loads((tmp_path / "x.toml").read_text())["overhead"]
+        == first.spec["overhead"]
+    )
 
 
 def test_demerit_of_a_shift_and_bad_traces(tmp_path):
