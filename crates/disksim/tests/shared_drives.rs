@@ -2,8 +2,8 @@
 
 use headstack_disksim::validate::{demerit, demerit_histogram, pairs};
 use headstack_disksim::{import_file, parse_file, FileLoader, Treatment};
-use headstack_drive::spec::{ReadAhead, Sparing};
 use headstack_drive::seek::SeekTable;
+use headstack_drive::spec::{ReadAhead, Sparing};
 use headstack_drive::DriveSpec;
 use headstack_units::Span;
 use std::path::PathBuf;
