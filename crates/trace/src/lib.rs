@@ -4,6 +4,9 @@
 //! blocks whatever the source counts in.
 
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
+mod info;
 mod options;
 pub mod reader;
 mod request;
@@ -12,6 +15,7 @@ pub mod transform;
 pub mod writer;
 
 pub use error::TraceError;
+pub use info::{DeviceSummary, Gaps, RowSummary, SizeClass, TraceInfo, TraceSummary};
 pub use options::{BlockAction, Clock, Counters, FioWait, OnError, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};

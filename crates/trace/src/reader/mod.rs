@@ -313,3 +313,6 @@ pub fn open_with(
     };
     (format.open)(input, options)
 }
+
+#[cfg(test)]
+mod tests;
