@@ -32,10 +32,15 @@ impl Columns {
     /// Finds them; the error says what is needed.
     pub(crate) fn find(names: &[&str]) -> Result<Columns, String> {
         let place = |name: &str| names.iter().position(|n| *n == name);
-        let (time, time_places) = [("time_s", 9), ("time_ms", 6), ("time_us", 3), ("time_ns", 0)]
-            .into_iter()
-            .find_map(|(name, places)| Some((place(name)?, places)))
-            .ok_or("a column time_s, time_ms, time_us or time_ns")?;
+        let (time, time_places) = [
+            ("time_s", 9),
+            ("time_ms", 6),
+            ("time_us", 3),
+            ("time_ns", 0),
+        ]
+        .into_iter()
+        .find_map(|(name, places)| Some((place(name)?, places)))
+        .ok_or("a column time_s, time_ms, time_us or time_ns")?;
         let address = (place("lba").map(Address::Lba))
             .or(place("offset_bytes").map(Address::Offset))
             .ok_or("a column lba or offset_bytes")?;

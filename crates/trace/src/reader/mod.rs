@@ -299,7 +299,11 @@ pub fn open_with(
                 },
                 need: format!(
                     "a trace in one of {}; hint: name the format",
-                    FORMATS.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")
+                    FORMATS
+                        .iter()
+                        .map(|f| f.name)
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 ),
             })?;
             let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
@@ -309,3 +313,6 @@ pub fn open_with(
     };
     (format.open)(input, options)
 }
+
+#[cfg(test)]
+mod tests;

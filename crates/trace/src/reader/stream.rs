@@ -307,11 +307,9 @@ impl<F: BinaryFormat, R: BufRead + Send> Records for Binary<F, R> {
                 &self.path,
                 self.number,
             )))),
-            Err(Halt::Lost(wrong)) => Some(Err(Failure::Lost(located(
-                *wrong,
-                &self.path,
-                self.number,
-            )))),
+            Err(Halt::Lost(wrong)) => {
+                Some(Err(Failure::Lost(located(*wrong, &self.path, self.number))))
+            }
             Err(Halt::Io(e)) => Some(Err(io_failure(&self.path, e))),
         }
     }
@@ -558,7 +556,12 @@ impl<I: Records> Checked<I> {
             }
             let count = self.second.len() as u64;
             for (i, request) in self.second.iter_mut().enumerate() {
-                request.time = Time(request.time.0.saturating_add(i as u64 * 1_000_000_000 / count));
+                request.time = Time(
+                    request
+                        .time
+                        .0
+                        .saturating_add(i as u64 * 1_000_000_000 / count),
+                );
             }
         }
         self.second.pop_front().map(Ok)

@@ -31,7 +31,11 @@ pub const WRITERS: &[(&str, &str, &[&str])] = &[
     ("parquet", "Parquet, exact", &["parquet"]),
     ("csv", "named columns with time_ns, exact", &["csv"]),
     ("spc", "SPC/UMass, exact", &["spc"]),
-    ("fio-iolog", "fio I/O log version 3, microseconds", &["iolog", "fio", "log"]),
+    (
+        "fio-iolog",
+        "fio I/O log version 3, microseconds",
+        &["iolog", "fio", "log"],
+    ),
     ("disksim", "DiskSim ascii, exact", &["disksim", "ascii"]),
 ];
 

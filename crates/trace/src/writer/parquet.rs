@@ -75,9 +75,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let batch = RecordBatch::try_new(self.schema.clone(), columns)
             .map_err(|e| failed(&self.path, e))?;
         self.held.clear();
-        self.writer
-            .write(&batch)
-            .map_err(|e| failed(&self.path, e))
+        self.writer.write(&batch).map_err(|e| failed(&self.path, e))
     }
 
     fn close(mut self) -> Result<(), TraceError> {
