@@ -1,1 +1,50 @@
-//! Placeholder.
+//! DiskSim 4.0 parameter files, read into the drive schema.
+//!
+//! [`parse_file`] reads the grammar ([`ast`] is what it makes of it); [`Document::disks`] turns
+//! every disk into an [`Import`]: a drive the simulator runs, and a report that names each
+//! parameter and says whether it is honoured. [`validate`] measures how far simulated response
+//! times are from measured ones.
+
+pub mod ast;
+mod convert;
+mod error;
+mod lexer;
+mod loader;
+mod parser;
+pub mod validate;
+
+pub use ast::Document;
+pub use convert::{Import, Note, Treatment};
+pub use error::{Error, Position};
+pub use loader::{FileLoader, Loader, MemoryLoader};
+pub use parser::parse;
+
+use std::path::Path;
+
+/// Reads a parameter file and everything it sources.
+///
+/// Sourced files are looked for beside the file that names them.
+///
+/// # Errors
+/// Unreadable files and text outside the grammar, with file, line and column.
+pub fn parse_file(path: impl AsRef<Path>) -> Result<Document, Error> {
+    parse(path.as_ref(), &FileLoader::default())
+}
+
+/// Reads the drive that a file is about: the first instantiated disk of a system, or the first
+/// disk block of a file without instances.
+///
+/// # Errors
+/// As [`parse_file`] and [`Document::disks`]; also when the file has no disk.
+pub fn import_file(path: impl AsRef<Path>) -> Result<Import, Error> {
+    let path = path.as_ref();
+    let loader = FileLoader::default();
+    let document = parse(path, &loader)?;
+    document.disks(&loader)?.into_iter().next().ok_or_else(|| {
+        Error::new(
+            Position::start(path),
+            "no disk",
+            "a block of type disksim_disk or dm_disk",
+        )
+    })
+}

@@ -154,7 +154,11 @@ impl Drive {
         Ok(Drive {
             queue: Queue::default(),
             beyond: VecDeque::new(),
-            depth: if spec.queue.depth == 0 { usize::MAX } else { spec.queue.depth as usize },
+            depth: if spec.queue.depth == 0 {
+                usize::MAX
+            } else {
+                spec.queue.depth as usize
+            },
             scheduler: scheduler::build(&spec.queue)?,
             fcfs: spec.queue.scheduler == "fcfs",
             age_limit: match spec.queue.age_limit.non_negative() {
@@ -214,7 +218,10 @@ impl Drive {
             waiting.count = (((past + up) >> self.shift) - waiting.sector) as u32;
             if self.check_arrivals && request.command == Command::Read {
                 self.core.run_background(arrival);
-                if let Some(o) = self.core.read_at_arrival(arrival, waiting.sector, waiting.count) {
+                if let Some(o) = self
+                    .core
+                    .read_at_arrival(arrival, waiting.sector, waiting.count)
+                {
                     self.done.push(completion(&waiting, 0, o));
                     return;
                 }
@@ -295,14 +302,23 @@ impl Drive {
     fn choose(&mut self, start: u64, oldest: usize) -> Choice {
         let single = self.queue.len() == 1;
         if (single || self.fcfs) && self.core.arms.len() == 1 {
-            return Choice { index: if single { 0 } else { oldest }, arm: 0 };
+            return Choice {
+                index: if single { 0 } else { oldest },
+                arm: 0,
+            };
         }
         // A flush is a barrier: what came before it is served first, then it.
         if self.queue.items()[oldest].request.command == Command::Flush {
-            return Choice { index: oldest, arm: self.core.active as u8 };
+            return Choice {
+                index: oldest,
+                arm: self.core.active as u8,
+            };
         }
         if start - self.queue.items()[oldest].arrival > self.age_limit {
-            return Choice { index: oldest, arm: self.core.active as u8 };
+            return Choice {
+                index: oldest,
+                arm: self.core.active as u8,
+            };
         }
         self.core.run_background(start);
         let core = &self.core;
@@ -324,7 +340,10 @@ impl Drive {
         let chosen = &queue.items()[choice.index];
         if chosen.request.command == Command::Flush {
             // Everything that arrived before a flush goes first, in order of age.
-            return Choice { index: oldest, arm: choice.arm };
+            return Choice {
+                index: oldest,
+                arm: choice.arm,
+            };
         }
         choice
     }

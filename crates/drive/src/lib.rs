@@ -3,13 +3,19 @@
 //! Mechanics are pure functions of state and time; the scheduler that predicts and the service
 //! that moves call the same one.
 
+pub mod drive;
 pub mod error;
+pub mod layout;
+pub mod mechanics;
 pub mod plugin;
 pub mod power;
+pub mod queue;
+pub mod replay;
+pub mod scheduler;
 pub mod seek;
+mod service;
 pub mod spec;
 
+pub use drive::{Command, Completion, Components, Drive, DriveEnergy, DriveOptions, DriveRequest};
 pub use error::SpecError;
 pub use spec::DriveSpec;
-pub mod drive;
-pub use drive::{Command, Completion, Components, DriveEnergy, DriveRequest};

@@ -62,10 +62,18 @@ impl Mechanics {
         let p = &spec.positioning;
         let head_switch = p.head_switch.0;
         if !(0..=1_000_000_000).contains(&head_switch) {
-            return Err(SpecError::new("positioning.head_switch", p.head_switch, "0 to 1 s"));
+            return Err(SpecError::new(
+                "positioning.head_switch",
+                p.head_switch,
+                "0 to 1 s",
+            ));
         }
         if p.write_settle.0.abs() > 1_000_000_000 {
-            return Err(SpecError::new("positioning.write_settle", p.write_settle, "-1 to 1 s"));
+            return Err(SpecError::new(
+                "positioning.write_settle",
+                p.write_settle,
+                "-1 to 1 s",
+            ));
         }
         Ok(Mechanics {
             layout,
@@ -109,7 +117,10 @@ impl Mechanics {
     #[inline]
     pub fn position(&self, arm: &Arm, place: &Place, write: bool, at: u64) -> Positioning {
         let seek = self.move_ns(arm, place.cylinder, place.head, write);
-        Positioning { seek, rotation: self.wait_ns(arm, place.angle, at + seek) }
+        Positioning {
+            seek,
+            rotation: self.wait_ns(arm, place.angle, at + seek),
+        }
     }
 
     /// Time that `count` sectors of a track take to pass.

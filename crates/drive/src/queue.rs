@@ -147,7 +147,12 @@ mod tests {
 
     fn item(id: u64) -> Waiting {
         Waiting {
-            request: DriveRequest { id, command: Command::Read, lba: Lba(id), blocks: 8 },
+            request: DriveRequest {
+                id,
+                command: Command::Read,
+                lba: Lba(id),
+                blocks: 8,
+            },
             arrival: id,
             sector: id,
             count: 8,
@@ -178,9 +183,16 @@ mod tests {
             model.iter().for_each(|id| queue.push(item(*id)));
             for rank in order {
                 let id = model.remove(rank);
-                let at = queue.items().iter().position(|w| w.request.id == id).unwrap();
+                let at = queue
+                    .items()
+                    .iter()
+                    .position(|w| w.request.id == id)
+                    .unwrap();
                 assert_eq!(queue.remove(at).request.id, id);
-                let ages: Vec<u64> = queue.by_age().map(|i| queue.items()[i].request.id).collect();
+                let ages: Vec<u64> = queue
+                    .by_age()
+                    .map(|i| queue.items()[i].request.id)
+                    .collect();
                 assert_eq!(ages, model);
             }
             queue.push(item(9));

@@ -34,9 +34,17 @@ pub fn replay_closed(
     let mut now = Time::ZERO;
     let mut responses = Vec::with_capacity(requests.len());
     for (id, r) in requests.iter().enumerate() {
-        let command = if r.write { Command::Write } else { Command::Read };
-        let request =
-            DriveRequest { id: id as u64, command, lba: Lba(r.lba), blocks: r.blocks };
+        let command = if r.write {
+            Command::Write
+        } else {
+            Command::Read
+        };
+        let request = DriveRequest {
+            id: id as u64,
+            command,
+            lba: Lba(r.lba),
+            blocks: r.blocks,
+        };
         drive.submit(now, request);
         let mut response = None;
         let mut end = now;

@@ -88,6 +88,13 @@ pub struct GeometrySpec {
     pub sparing_range_cylinders: u32,
     /// Zones from the first address on.
     pub zones: Vec<ZoneSpec>,
+    /// Runs of addresses of the `extents` layout:
+    /// `[first address, count, cylinder, head, first sector]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extents: Vec<[u64; 5]>,
+    /// Places that the `extents` layout leaves out: `[cylinder, head, sector]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extent_defects: Vec<[u64; 3]>,
     /// Largest usable number of 512-byte blocks, where the drive offers less than its zones hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_blocks: Option<u64>,

@@ -58,4 +58,3 @@ plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_
 pub fn build(spec: &GeometrySpec) -> Result<Box<dyn Layout>, SpecError> {
     (find(PLUGINS, "geometry.layout", &spec.layout)?.build)(spec)
 }
-

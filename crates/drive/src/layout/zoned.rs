@@ -123,7 +123,10 @@ impl Zone {
             Sparing::CylinderEndSlipToZoneEnd | Sparing::CylinderFrontSlipToZoneEnd => {
                 let place = |v: u64| {
                     let (unit, within) = div_rem(v, self.unit_data);
-                    (unit * self.unit_places + self.unit_front + within, self.unit_data - within)
+                    (
+                        unit * self.unit_places + self.unit_front + within,
+                        self.unit_data - within,
+                    )
                 };
                 let mut v = v;
                 let (mut index, mut run) = place(v);
@@ -152,7 +155,10 @@ impl Zone {
             let spt = self.per_surface[0] as u64;
             let (track, sector) = div_rem(index, spt);
             let moved = self.remaps.iter().find(|r| r[0] == track);
-            return (moved.map_or(track, |r| r[1]) * spt + sector, run.min(spt - sector));
+            return (
+                moved.map_or(track, |r| r[1]) * spt + sector,
+                run.min(spt - sector),
+            );
         }
         match self.remaps.binary_search_by_key(&index, |r| r[0]) {
             Ok(i) => (self.remaps[i][1], 1),
@@ -210,7 +216,11 @@ impl TrackOrder for StackOrder {
             let c = c as u32;
             let mut h = 0;
             loop {
-                let physical = if self.reversed(zone, c) { surfaces - 1 - h } else { h };
+                let physical = if self.reversed(zone, c) {
+                    surfaces - 1 - h
+                } else {
+                    h
+                };
                 let here = zone.sectors_on(physical) as u64;
                 if rest < here || h + 1 == surfaces {
                     (cylinder, logical, sector, spt) = (c, h, rest as u32, here as u32);
@@ -220,7 +230,11 @@ impl TrackOrder for StackOrder {
                 h += 1;
             }
         }
-        let head = if self.reversed(zone, cylinder) { surfaces - 1 - logical } else { logical };
+        let head = if self.reversed(zone, cylinder) {
+            surfaces - 1 - logical
+        } else {
+            logical
+        };
         Split {
             cylinder,
             head,
@@ -274,7 +288,11 @@ impl TrackOrder for BandOrder {
         let spt = zone.sectors_on(head);
         let (step, sector) = div_rem(rest, spt as u64);
         let step = step as u32;
-        let within = if head % 2 == 1 { width.saturating_sub(1 + step) } else { step };
+        let within = if head % 2 == 1 {
+            width.saturating_sub(1 + step)
+        } else {
+            step
+        };
         let switches = band * zone.surfaces as u64 + head as u64;
         let tracks = band * self.width as u64 * zone.surfaces as u64
             + head as u64 * width as u64
@@ -292,10 +310,15 @@ impl TrackOrder for BandOrder {
     fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64 {
         let band = (cylinder / self.width) as u64;
         let (first, width) = self.band(zone, band);
-        let before: u64 =
-            (0..head).map(|h| zone.sectors_on(h) as u64 * width as u64).sum();
+        let before: u64 = (0..head)
+            .map(|h| zone.sectors_on(h) as u64 * width as u64)
+            .sum();
         let within = cylinder - first;
-        let step = if head % 2 == 1 { width - 1 - within } else { within };
+        let step = if head % 2 == 1 {
+            width - 1 - within
+        } else {
+            within
+        };
         band * zone.cylinder_sectors * self.width as u64
             + before
             + step as u64 * zone.sectors_on(head) as u64
@@ -324,25 +347,42 @@ impl<O: TrackOrder> ZonedLayout<O> {
             return Err(SpecError::new("geometry.surfaces", surfaces, "1 to 1024"));
         }
         if spec.cylinders == 0 || spec.cylinders > 50_000_000 {
-            return Err(SpecError::new("geometry.cylinders", spec.cylinders, "1 to 50000000"));
+            return Err(SpecError::new(
+                "geometry.cylinders",
+                spec.cylinders,
+                "1 to 50000000",
+            ));
         }
         let rpm = spec.rotation_speed.0;
         if !(1.0..=1e6).contains(&rpm) {
-            return Err(SpecError::new("geometry.rotation_speed", rpm, "1 to 1000000 rpm"));
+            return Err(SpecError::new(
+                "geometry.rotation_speed",
+                rpm,
+                "1 to 1000000 rpm",
+            ));
         }
         if !matches!(spec.sector_size.0, 512 | 4096) {
-            return Err(SpecError::new("geometry.sector_size", spec.sector_size, "512 B or 4 KiB"));
+            return Err(SpecError::new(
+                "geometry.sector_size",
+                spec.sector_size,
+                "512 B or 4 KiB",
+            ));
         }
         if spec.zones.is_empty() || spec.zones.len() > u16::MAX as usize {
-            return Err(SpecError::new("geometry.zones", spec.zones.len(), "1 to 65535 zones"));
+            return Err(SpecError::new(
+                "geometry.zones",
+                spec.zones.len(),
+                "1 to 65535 zones",
+            ));
         }
         let mut zones = Vec::with_capacity(spec.zones.len());
         let mut first_address = 0u64;
         for (i, zone) in spec.zones.iter().enumerate() {
-            let zone = build_zone(spec, zone, first_address, 60e9 / rpm, &order).map_err(|mut e| {
-                e.key = format!("geometry.zones[{i}].{}", e.key);
-                e
-            })?;
+            let zone =
+                build_zone(spec, zone, first_address, 60e9 / rpm, &order).map_err(|mut e| {
+                    e.key = format!("geometry.zones[{i}].{}", e.key);
+                    e
+                })?;
             first_address += zone.addresses;
             zones.push(zone);
         }
@@ -353,7 +393,10 @@ impl<O: TrackOrder> ZonedLayout<O> {
                 return Err(SpecError::new(
                     "geometry.capacity_blocks",
                     blocks,
-                    format!("1 to {}, which is what the zones hold", capacity * per_block),
+                    format!(
+                        "1 to {}, which is what the zones hold",
+                        capacity * per_block
+                    ),
                 ));
             }
             capacity = blocks / per_block;
@@ -368,7 +411,13 @@ impl<O: TrackOrder> ZonedLayout<O> {
                 zones.partition_point(|z| z.first_address + z.addresses <= address) as u16
             })
             .collect();
-        Ok(ZonedLayout { order, zones, capacity, buckets, bucket_shift })
+        Ok(ZonedLayout {
+            order,
+            zones,
+            capacity,
+            buckets,
+            bucket_shift,
+        })
     }
 
     #[inline]
@@ -392,11 +441,17 @@ fn build_zone(
         return Err(SpecError::new(
             "last_cylinder",
             zone.last_cylinder,
-            format!("first_cylinder ({}) to {}", zone.first_cylinder, spec.cylinders - 1),
+            format!(
+                "first_cylinder ({}) to {}",
+                zone.first_cylinder,
+                spec.cylinders - 1
+            ),
         ));
     }
     let cylinders = zone.last_cylinder - zone.first_cylinder + 1;
-    let per_surface: Vec<u32> = (0..spec.surfaces).map(|h| zone.sectors_per_track.of(h)).collect();
+    let per_surface: Vec<u32> = (0..spec.surfaces)
+        .map(|h| zone.sectors_per_track.of(h))
+        .collect();
     if let crate::spec::PerSurface::Each(list) = &zone.sectors_per_track {
         if list.len() != spec.surfaces as usize {
             return Err(SpecError::new(
@@ -409,7 +464,10 @@ fn build_zone(
     if let Some(bad) = per_surface.iter().find(|n| **n == 0 || **n > 10_000_000) {
         return Err(SpecError::new("sectors_per_track", bad, "1 to 10000000"));
     }
-    let same = per_surface.iter().all(|n| *n == per_surface[0]).then(|| per_surface[0]);
+    let same = per_surface
+        .iter()
+        .all(|n| *n == per_surface[0])
+        .then(|| per_surface[0]);
     let spt = per_surface[0] as u64;
     let cylinder_sectors: u64 = per_surface.iter().map(|n| *n as u64).sum();
     let places = cylinder_sectors * cylinders as u64;
@@ -436,15 +494,27 @@ fn build_zone(
         _ => (places, 0),
     };
     if spares >= unit_places {
-        return Err(SpecError::new("spares", spares, format!("fewer than {unit_places}")));
+        return Err(SpecError::new(
+            "spares",
+            spares,
+            format!("fewer than {unit_places}"),
+        ));
     }
     let mut slips = zone.slips.clone();
     slips.sort_unstable();
     slips.dedup();
     if let Some(last) = slips.last() {
-        let limit = if sparing == Sparing::Tracks { places / spt } else { places };
+        let limit = if sparing == Sparing::Tracks {
+            places / spt
+        } else {
+            places
+        };
         if *last >= limit {
-            return Err(SpecError::new("slips", last, format!("places below {limit}")));
+            return Err(SpecError::new(
+                "slips",
+                last,
+                format!("places below {limit}"),
+            ));
         }
     }
     let n_slips = slips.len() as u64;
@@ -471,18 +541,28 @@ fn build_zone(
     }
     let mut remaps = zone.remaps.clone();
     remaps.sort_unstable();
-    let limit = if sparing == Sparing::Tracks { places / spt } else { places };
+    let limit = if sparing == Sparing::Tracks {
+        places / spt
+    } else {
+        places
+    };
     if let Some(bad) = remaps.iter().flatten().find(|p| **p >= limit) {
-        return Err(SpecError::new("remaps", bad, format!("places below {limit}")));
+        return Err(SpecError::new(
+            "remaps",
+            bad,
+            format!("places below {limit}"),
+        ));
     }
     let turn = |amount: f64| match spec.skew_unit {
         // Fractions of a sector are cut, as DiskSim does.
         SkewUnit::Sectors => Turn::from_turns(amount.trunc() / spt as f64),
         SkewUnit::Turns => Turn::from_turns(amount),
     };
-    for (key, value) in
-        [("track_skew", zone.track_skew), ("cylinder_skew", zone.cylinder_skew), ("offset", zone.offset)]
-    {
+    for (key, value) in [
+        ("track_skew", zone.track_skew),
+        ("cylinder_skew", zone.cylinder_skew),
+        ("offset", zone.offset),
+    ] {
         if !value.is_finite() {
             return Err(SpecError::new(key, value, "a finite number"));
         }
@@ -499,10 +579,19 @@ fn build_zone(
         empty: zone.empty_sectors as u64,
         spares,
         sparing,
-        unit_data: unit_places - if plain { 0 } else { spares.min(unit_places - 1) },
+        unit_data: unit_places
+            - if plain {
+                0
+            } else {
+                spares.min(unit_places - 1)
+            },
         unit_places,
         unit_front,
-        slips_less_rank: slips.iter().enumerate().map(|(i, s)| s - i as u64).collect(),
+        slips_less_rank: slips
+            .iter()
+            .enumerate()
+            .map(|(i, s)| s - i as u64)
+            .collect(),
         slips,
         remaps,
         track_skew: turn(zone.track_skew),
@@ -562,13 +651,16 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
     }
 
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {
-        let zone = self.zones.iter().find(|z| {
-            cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders
-        })?;
+        let zone = self
+            .zones
+            .iter()
+            .find(|z| cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders)?;
         if head >= zone.surfaces || sector >= zone.sectors_on(head) {
             return None;
         }
-        let mut index = self.order.join(zone, cylinder - zone.first_cylinder, head, sector);
+        let mut index = self
+            .order
+            .join(zone, cylinder - zone.first_cylinder, head, sector);
         if zone.sparing == Sparing::Tracks && !zone.remaps.is_empty() {
             let spt = zone.per_surface[0] as u64;
             let track = index / spt;

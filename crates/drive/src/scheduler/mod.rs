@@ -36,7 +36,8 @@ impl View<'_> {
     /// Positioning time of a command with an arm: what service will take.
     #[inline]
     pub fn positioning(&self, place: &Place, write: bool, arm: usize) -> Positioning {
-        self.mechanics.position(&self.arms[arm], place, write, self.start[write as usize])
+        self.mechanics
+            .position(&self.arms[arm], place, write, self.start[write as usize])
     }
 
     /// Positioning time of the queue's `i`-th command with the arm that reaches it first, and that arm.
@@ -46,7 +47,9 @@ impl View<'_> {
         let start = self.start[key.write as usize];
         let mut best = (u64::MAX, 0);
         for (a, arm) in self.arms.iter().enumerate() {
-            let seek = self.mechanics.move_ns(arm, key.cylinder, key.head, key.write);
+            let seek = self
+                .mechanics
+                .move_ns(arm, key.cylinder, key.head, key.write);
             if seek < best.0 {
                 let angle = headstack_units::Turn(key.angle);
                 let total = seek + self.mechanics.wait_ns(arm, angle, start + seek);
@@ -61,7 +64,11 @@ impl View<'_> {
     /// The arm that reaches a command first.
     #[inline]
     pub fn best_arm(&self, queue: &Queue, i: usize) -> u8 {
-        if self.arms.len() == 1 { 0 } else { self.cost(queue, i).1 }
+        if self.arms.len() == 1 {
+            0
+        } else {
+            self.cost(queue, i).1
+        }
     }
 }
 
@@ -112,4 +119,3 @@ fn older(queue: &Queue, a: usize, b: usize) -> bool {
     let (a, b) = (&queue.items()[a], &queue.items()[b]);
     (a.arrival, a.request.id) < (b.arrival, b.request.id)
 }
-

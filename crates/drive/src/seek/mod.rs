@@ -70,6 +70,11 @@ impl SeekTable {
         })
     }
 
+    /// Number of cylinders.
+    pub fn cylinders(&self) -> u32 {
+        self.ns.len() as u32
+    }
+
     /// Seek time in nanoseconds; distances beyond the last cylinder take the longest time known.
     #[inline]
     pub fn ns(&self, distance: u32) -> u32 {

@@ -99,7 +99,9 @@ impl Core {
         if r.next >= r.limit.max(needed) {
             return false;
         }
-        let Some(place) = self.mechanics.layout.locate(r.next) else { return false };
+        let Some(place) = self.mechanics.layout.locate(r.next) else {
+            return false;
+        };
         if r.next >= needed {
             let moved = match self.cache.read_ahead {
                 ReadAhead::TrackEnd => place.cylinder != r.cylinder || place.head != r.head,
@@ -111,7 +113,9 @@ impl Core {
             }
         }
         let arm = &mut self.arms[self.active];
-        let seek = self.mechanics.move_ns(arm, place.cylinder, place.head, false);
+        let seek = self
+            .mechanics
+            .move_ns(arm, place.cylinder, place.head, false);
         arm.cylinder = place.cylinder;
         arm.head = place.head;
         let there = r.time + seek;
@@ -181,7 +185,12 @@ impl Core {
             }
             let Some(mut run) = r.run else { break };
             let take = ((past - r.next).min((run.count - run.done) as u64)) as u32;
-            each(r.next, r.next + take as u64, run.at(run.done), run.sector_ns);
+            each(
+                r.next,
+                r.next + take as u64,
+                run.at(run.done),
+                run.sector_ns,
+            );
             r.next += take as u64;
             run.done += take;
             end = run.at(run.done);
@@ -202,7 +211,9 @@ impl Core {
 
     /// Stops read-ahead for a command at `at`; returns when the mechanism can be commanded.
     pub(crate) fn stop_read_ahead(&mut self, at: u64) -> u64 {
-        let Background::Reading(mut r) = self.background else { return 0 };
+        let Background::Reading(mut r) = self.background else {
+            return 0;
+        };
         self.background = Background::None;
         let mut at = at;
         let least = r.at_least.min(r.limit);

@@ -72,7 +72,10 @@ pub(crate) struct ByPrevious([u64; 2]);
 
 impl ByPrevious {
     fn new(pair: &AfterPrevious) -> ByPrevious {
-        ByPrevious([pair.after_read.non_negative(), pair.after_write.non_negative()])
+        ByPrevious([
+            pair.after_read.non_negative(),
+            pair.after_write.non_negative(),
+        ])
     }
     fn of(&self, previous_write: bool) -> u64 {
         self.0[previous_write as usize]
@@ -135,10 +138,18 @@ impl Core {
             ));
         }
         if !(0.0..=1.0).contains(&c.read_watermark) {
-            return Err(SpecError::new("cache.read_watermark", c.read_watermark, "0 to 1"));
+            return Err(SpecError::new(
+                "cache.read_watermark",
+                c.read_watermark,
+                "0 to 1",
+            ));
         }
         if c.write_back && c.write_segments == 0 {
-            return Err(SpecError::new("cache.write_segments", 0, "1 or more with write_back"));
+            return Err(SpecError::new(
+                "cache.write_segments",
+                0,
+                "1 or more with write_back",
+            ));
         }
         let sector = spec.geometry.sector_size.0 as f64;
         let from_rate = match spec.link.rate {
@@ -147,7 +158,10 @@ impl Core {
             None => None,
         };
         let time = |given: Option<headstack_units::Span>| {
-            given.map(|s| s.non_negative() as f64).or(from_rate).unwrap_or(0.0)
+            given
+                .map(|s| s.non_negative() as f64)
+                .or(from_rate)
+                .unwrap_or(0.0)
         };
         let o = &spec.overhead;
         let arms = match spec.positioning.arms.len() {
@@ -156,9 +170,18 @@ impl Core {
                 .positioning
                 .arms
                 .iter()
-                .map(|a| Arm { angle: a.angle, ..Arm::default() })
+                .map(|a| Arm {
+                    angle: a.angle,
+                    ..Arm::default()
+                })
                 .collect(),
-            n => return Err(SpecError::new("positioning.arms", n, "at most 64 assemblies")),
+            n => {
+                return Err(SpecError::new(
+                    "positioning.arms",
+                    n,
+                    "at most 64 assemblies",
+                ))
+            }
         };
         let p = &spec.positioning;
         Ok(Core {
@@ -180,7 +203,11 @@ impl Core {
             destage_free: 0,
             read_hit: ByPrevious::new(&o.read_hit),
             read_miss: ByPrevious::new(&o.read_miss),
-            write_over: ByPrevious::new(if c.write_back { &o.write_hit } else { &o.write_miss }),
+            write_over: ByPrevious::new(if c.write_back {
+                &o.write_hit
+            } else {
+                &o.write_miss
+            }),
             read_disconnect: ByPrevious::new(&o.read_disconnect),
             minimum_read: ByPrevious([
                 p.minimum_read_after_read.non_negative(),
@@ -211,8 +238,13 @@ impl Core {
 
     /// Whether a read would be served from the buffer alone.
     pub fn would_hit(&self, sector: u64, past: u64) -> bool {
-        self.segments.find(sector).is_some_and(|i| self.segments.list[i].end >= past)
-            || self.dirty.iter().any(|d| d.start <= sector && past <= d.end)
+        self.segments
+            .find(sector)
+            .is_some_and(|i| self.segments.list[i].end >= past)
+            || self
+                .dirty
+                .iter()
+                .any(|d| d.start <= sector && past <= d.end)
     }
 
     /// When the mechanism may be commanded: `compat` adds what a stopped read-ahead still needs to
@@ -254,7 +286,10 @@ impl Core {
         }
         Outcome {
             completion: end,
-            components: Components { queue: end - at, ..Components::default() },
+            components: Components {
+                queue: end - at,
+                ..Components::default()
+            },
             hit: end == at,
             mechanical: end > at,
             distance: 0,

@@ -54,14 +54,24 @@ pub(crate) struct Supply {
 /// Runs a pass and leaves the arm on its last track. Sectors past the end of the drive end it.
 ///
 /// `media` is scratch: filled only for writes longer than the buffer.
-pub(crate) fn run(m: &Mechanics, arm: &mut Arm, order: &Order, media: &mut Vec<u64>) -> (Pass, u64) {
-    let mut p = Pass { end: order.start, ..Pass::default() };
+pub(crate) fn run(
+    m: &Mechanics,
+    arm: &mut Arm,
+    order: &Order,
+    media: &mut Vec<u64>,
+) -> (Pass, u64) {
+    let mut p = Pass {
+        end: order.start,
+        ..Pass::default()
+    };
     let mut done = 0u32;
     let mut arrived: f64 = order.supply.map_or(0.0, |s| s.start as f64);
     let long = order.supply.is_some_and(|s| order.count as u64 > s.buffer);
     media.clear();
     while done < order.count {
-        let Some(place) = m.layout.locate(order.sector + done as u64) else { break };
+        let Some(place) = m.layout.locate(order.sector + done as u64) else {
+            break;
+        };
         let count = place.run.min(order.count - done);
         let mut seek = m.move_ns(arm, place.cylinder, place.head, order.write);
         if done == 0 {
@@ -84,7 +94,8 @@ pub(crate) fn run(m: &Mechanics, arm: &mut Arm, order: &Order, media: &mut Vec<u
                 }
             };
             if done == 0 && supply.gate > 1 {
-                let have = supply.start as f64 + supply.gate.min(order.count) as f64 * order.link_ns;
+                let have =
+                    supply.start as f64 + supply.gate.min(order.count) as f64 * order.link_ns;
                 wait = turn_if_late(wait, 0, have);
             }
             if !long && order.link_ns <= place.sector_ns {
@@ -121,9 +132,11 @@ pub(crate) fn run(m: &Mechanics, arm: &mut Arm, order: &Order, media: &mut Vec<u
                 }
             }
         };
-        let inside = order.on_arrival && order.supply.is_none_or(|s| {
-            (s.start as f64 + order.count as f64 * order.link_ns) <= there as f64
-        }) && wait as f64 + whole as f64 > period + place.sector_ns;
+        let inside = order.on_arrival
+            && order.supply.is_none_or(|s| {
+                (s.start as f64 + order.count as f64 * order.link_ns) <= there as f64
+            })
+            && wait as f64 + whole as f64 > period + place.sector_ns;
         if inside {
             // The head has come down inside the run: take its tail now, its front one turn later.
             let passed = (period - wait as f64) / place.sector_ns;

@@ -14,8 +14,10 @@ impl Core {
         let limit = match self.cache.read_ahead {
             ReadAhead::None => past,
             ReadAhead::NextTrack => {
-                let (low, high) =
-                    self.mechanics.layout.track_bounds(past.min(capacity.saturating_sub(1)));
+                let (low, high) = self
+                    .mechanics
+                    .layout
+                    .track_bounds(past.min(capacity.saturating_sub(1)));
                 let more = if self.segments.list[segment].start < low {
                     let place = self.mechanics.layout.locate(task.sector);
                     place.map_or(0, |p| p.sectors_per_track as u64)
@@ -87,7 +89,11 @@ impl Core {
         let tail = self.overhead.read_completion.non_negative();
         Some(Outcome {
             completion: at + overhead + bus + tail,
-            components: Components { overhead: overhead + tail, bus, ..Components::default() },
+            components: Components {
+                overhead: overhead + tail,
+                bus,
+                ..Components::default()
+            },
             hit: true,
             ..Outcome::default()
         })
@@ -99,27 +105,41 @@ impl Core {
         let sequential = !p && task.sector == self.previous_end;
         self.run_background(a);
         let miss = self.read_miss.of(p);
-        let disconnect = if self.never_disconnect { 0 } else { self.read_disconnect.of(p) };
-        let reselect =
-            if self.never_disconnect { 0 } else { self.overhead.first_reselect.non_negative() };
+        let disconnect = if self.never_disconnect {
+            0
+        } else {
+            self.read_disconnect.of(p)
+        };
+        let reselect = if self.never_disconnect {
+            0
+        } else {
+            self.overhead.first_reselect.non_negative()
+        };
         let preparation = self.overhead.data_preparation.non_negative();
         let tail = self.overhead.read_completion.non_negative();
         let link_all = (task.count as f64 * self.link_read_ns + 0.5) as u64;
         let past = task.past();
 
         // Data still in the write buffer.
-        if self.dirty.iter().any(|d| d.start <= task.sector && past <= d.end) {
+        if self
+            .dirty
+            .iter()
+            .any(|d| d.start <= task.sector && past <= d.end)
+        {
             let overhead = self.read_hit.of(p) + preparation;
-            return self.finish_read(task, Outcome {
-                completion: a + overhead + link_all + tail,
-                components: Components {
-                    overhead: overhead + tail,
-                    bus: link_all,
-                    ..Components::default()
+            return self.finish_read(
+                task,
+                Outcome {
+                    completion: a + overhead + link_all + tail,
+                    components: Components {
+                        overhead: overhead + tail,
+                        bus: link_all,
+                        ..Components::default()
+                    },
+                    hit: true,
+                    ..Outcome::default()
                 },
-                hit: true,
-                ..Outcome::default()
-            });
+            );
         }
 
         // A write on its way to the medium is finished first; the search comes after it, because
@@ -140,7 +160,9 @@ impl Core {
             _ => None,
         });
 
-        let Some(segment) = found else { return self.read_miss(task, blocked, sequential) };
+        let Some(segment) = found else {
+            return self.read_miss(task, blocked, sequential);
+        };
         self.segments.touch(segment);
         let bus = match blocked {
             Some(e) => (a + miss + disconnect).max(e) + reselect + preparation,
@@ -154,7 +176,9 @@ impl Core {
                 r.limit = r.limit.max(limit);
                 self.background = Background::Reading(r);
             } else {
-                let mech = self.command_mechanism(a, a + miss).max(blocked.unwrap_or(0));
+                let mech = self
+                    .command_mechanism(a, a + miss)
+                    .max(blocked.unwrap_or(0));
                 if self.cache.read_ahead_on_idle_hit {
                     self.start_read_ahead(task, segment, mech);
                 }
@@ -162,17 +186,20 @@ impl Core {
             self.discard(segment, task);
             let completion = bus + link_all + tail;
             let queue = waited.min(bus - a);
-            return self.finish_read(task, Outcome {
-                completion,
-                components: Components {
-                    queue,
-                    overhead: bus - a - queue + tail,
-                    bus: link_all,
-                    ..Components::default()
+            return self.finish_read(
+                task,
+                Outcome {
+                    completion,
+                    components: Components {
+                        queue,
+                        overhead: bus - a - queue + tail,
+                        bus: link_all,
+                        ..Components::default()
+                    },
+                    hit: true,
+                    ..Outcome::default()
                 },
-                hit: true,
-                ..Outcome::default()
-            });
+            );
         }
 
         // Partial hit: what is held goes out while the rest is read.
@@ -193,9 +220,15 @@ impl Core {
             r.limit = r.limit.max(limit);
             self.background = Background::Reading(r);
             mech = begun.min(end).max(a);
-            pass = Pass { end: end.max(mech), transfer: end.saturating_sub(mech), ..Pass::default() };
+            pass = Pass {
+                end: end.max(mech),
+                transfer: end.saturating_sub(mech),
+                ..Pass::default()
+            };
         } else {
-            mech = self.command_mechanism(a, a + miss).max(blocked.unwrap_or(0));
+            mech = self
+                .command_mechanism(a, a + miss)
+                .max(blocked.unwrap_or(0));
             let order = Order {
                 sector: held,
                 count: (past - held) as u32,
@@ -227,7 +260,9 @@ impl Core {
         let preparation = self.overhead.data_preparation.non_negative();
         let tail = self.overhead.read_completion.non_negative();
         let past = task.past();
-        let mech = self.command_mechanism(a, a + miss).max(blocked.unwrap_or(0));
+        let mech = self
+            .command_mechanism(a, a + miss)
+            .max(blocked.unwrap_or(0));
         let waited = mech - (a + miss);
         let base = if self.cache.watermark_of_request {
             (task.count as u64).min(self.segments.size.max(1))
@@ -271,7 +306,10 @@ impl Core {
             }
             let whole_track = (self.cache.keep_whole_track && !self.compat).then(|| {
                 let turn = self.mechanics.rotation.period_ns() as u64;
-                (pass.end + turn, self.mechanics.layout.track_bounds(task.sector).0)
+                (
+                    pass.end + turn,
+                    self.mechanics.layout.track_bounds(task.sector).0,
+                )
             });
             let s = &mut self.segments.list[segment];
             s.before = (0, 0);
@@ -291,8 +329,12 @@ impl Core {
     /// Runs a pass with the active arm and charges its time.
     pub(super) fn pass(&mut self, order: &Order) -> (Pass, u64) {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let result =
-            pass::run(&self.mechanics, &mut self.arms[self.active], order, &mut scratch);
+        let result = pass::run(
+            &self.mechanics,
+            &mut self.arms[self.active],
+            order,
+            &mut scratch,
+        );
         self.scratch = scratch;
         self.mechanism_free = result.0.end;
         if order.supply.is_none() || !self.cache.write_back {

@@ -45,7 +45,12 @@ pub(crate) struct Segments {
 
 impl Segments {
     pub fn new(count: usize, size: u64, separate_write: bool) -> Segments {
-        Segments { list: vec![Segment::default(); count], size, separate_write, clock: 0 }
+        Segments {
+            list: vec![Segment::default(); count],
+            size,
+            separate_write,
+            clock: 0,
+        }
     }
 
     pub fn touch(&mut self, i: usize) {
@@ -60,7 +65,10 @@ impl Segments {
     /// The segment that holds `sector`, where reads may look.
     pub fn find(&self, sector: u64) -> Option<usize> {
         let from = self.first_for_reads();
-        self.list[from..].iter().position(|s| s.holds(sector)).map(|i| i + from)
+        self.list[from..]
+            .iter()
+            .position(|s| s.holds(sector))
+            .map(|i| i + from)
     }
 
     /// Whether a read that arrives at `now` is wholly in a segment by then.
@@ -69,7 +77,11 @@ impl Segments {
         self.list[from..]
             .iter()
             .position(|s| {
-                let (a, b) = if now < s.visible_at { s.before } else { (s.start, s.end) };
+                let (a, b) = if now < s.visible_at {
+                    s.before
+                } else {
+                    (s.start, s.end)
+                };
                 a <= start && end <= b
             })
             .map(|i| i + from)

@@ -78,11 +78,17 @@ impl Core {
         if self.minimum_write > 0 && task.sector != self.previous_end {
             if let Some(place) = self.mechanics.layout.locate(task.sector) {
                 let arm = &self.arms[self.active];
-                let movement = self.mechanics.move_ns(arm, place.cylinder, place.head, true);
+                let movement = self
+                    .mechanics
+                    .move_ns(arm, place.cylinder, place.head, true);
                 mech += self.minimum_write.saturating_sub(movement);
             }
         }
-        let buffer = if self.segments.size == 0 { u64::MAX } else { self.segments.size };
+        let buffer = if self.segments.size == 0 {
+            u64::MAX
+        } else {
+            self.segments.size
+        };
         let order = Order {
             sector: task.sector,
             count: task.count,
@@ -92,7 +98,11 @@ impl Core {
             on_arrival: self.cache.write_on_arrival && !self.compat,
             watermark: 0,
             link_ns: self.link_write_ns,
-            supply: Some(Supply { start: bus, gate, buffer }),
+            supply: Some(Supply {
+                start: bus,
+                gate,
+                buffer,
+            }),
         };
         let (mut pass, last_arrival) = self.pass(&order);
         if task.partial {
@@ -108,7 +118,11 @@ impl Core {
         let segment = self.place_written(task, appended);
         let tail = self.overhead.write_completion.non_negative();
         if back {
-            let busy = Busy { seek: pass.seek, rotation: pass.rotation, transfer: pass.transfer };
+            let busy = Busy {
+                seek: pass.seek,
+                rotation: pass.rotation,
+                transfer: pass.transfer,
+            };
             self.background = Background::Writing(Destaging {
                 segment,
                 start: mech,
@@ -136,8 +150,7 @@ impl Core {
                 self.segments.list[i].clear();
             }
         }
-        let completion =
-            pass.end.max(last_arrival + last_disconnect) + last_reselect + tail;
+        let completion = pass.end.max(last_arrival + last_disconnect) + last_reselect + tail;
         mechanical(a, mech, waited, &pass, completion)
     }
 
@@ -152,8 +165,11 @@ impl Core {
         } else if self.segments.separate_write {
             0
         } else {
-            let overlapping =
-                self.segments.list.iter().position(|s| s.start < end && start < s.end);
+            let overlapping = self
+                .segments
+                .list
+                .iter()
+                .position(|s| s.start < end && start < s.end);
             overlapping.or_else(|| self.segments.victim(None))?
         };
         self.segments.invalidate(start, end, Some(i));
@@ -199,8 +215,7 @@ impl Core {
             };
             self.mechanism_free = self.mechanism_free.max(stopped);
             // A segment stays taken until its data are on the medium.
-            while self.dirty.len()
-                + matches!(self.background, Background::Writing(_)) as usize
+            while self.dirty.len() + matches!(self.background, Background::Writing(_)) as usize
                 >= self.cache.write_segments as usize
             {
                 match self.finish_destage() {
@@ -217,7 +232,12 @@ impl Core {
                 d.end = d.end.max(end);
                 d.partial |= task.partial;
             }
-            None => self.dirty.push(Dirty { start, end, ready: arrived, partial: task.partial }),
+            None => self.dirty.push(Dirty {
+                start,
+                end,
+                ready: arrived,
+                partial: task.partial,
+            }),
         }
         let tail = self.overhead.write_completion.non_negative();
         let queue = (free - a).min(bus - a);
@@ -241,7 +261,9 @@ impl Core {
         for (i, d) in self.dirty.iter().enumerate() {
             let begin = at.max(self.mechanism_free).max(d.ready);
             if let Some(place) = self.mechanics.layout.locate(d.start) {
-                let cost = self.mechanics.position(&self.arms[self.active], &place, true, begin);
+                let cost = self
+                    .mechanics
+                    .position(&self.arms[self.active], &place, true, begin);
                 let total = begin - at + cost.total();
                 if total < best.0 {
                     best = (total, i);
@@ -249,7 +271,10 @@ impl Core {
             }
         }
         let d = self.dirty.remove(best.1);
-        let begin = at.max(self.mechanism_free).max(self.destage_free).max(d.ready);
+        let begin = at
+            .max(self.mechanism_free)
+            .max(self.destage_free)
+            .max(d.ready);
         let order = Order {
             sector: d.start,
             count: (d.end - d.start) as u32,
@@ -259,7 +284,11 @@ impl Core {
             on_arrival: self.cache.write_on_arrival,
             watermark: 0,
             link_ns: 0.0,
-            supply: Some(Supply { start: 0, gate: 1, buffer: u64::MAX }),
+            supply: Some(Supply {
+                start: 0,
+                gate: 1,
+                buffer: u64::MAX,
+            }),
         };
         let (mut pass, _) = self.pass(&order);
         if d.partial {
@@ -268,16 +297,27 @@ impl Core {
             pass.end += turn;
             self.mechanism_free = pass.end;
         }
-        let task =
-            Task { start: begin, sector: d.start, count: order.count, partial: d.partial };
-        let segment =
-            if self.cache.read_hits_on_written { self.place_written(&task, None) } else { None };
+        let task = Task {
+            start: begin,
+            sector: d.start,
+            count: order.count,
+            partial: d.partial,
+        };
+        let segment = if self.cache.read_hits_on_written {
+            self.place_written(&task, None)
+        } else {
+            None
+        };
         self.background = Background::Writing(Destaging {
             segment,
             start: begin,
             end: pass.end,
             past: d.end,
-            busy: Busy { seek: pass.seek, rotation: pass.rotation, transfer: pass.transfer },
+            busy: Busy {
+                seek: pass.seek,
+                rotation: pass.rotation,
+                transfer: pass.transfer,
+            },
         });
     }
 
@@ -303,6 +343,7 @@ impl Core {
 
     /// When the last command ended on the mechanism or in the buffer.
     fn idle_since(&self) -> u64 {
-        self.mechanism_free.max(self.dirty.iter().map(|d| d.ready).max().unwrap_or(0))
+        self.mechanism_free
+            .max(self.dirty.iter().map(|d| d.ready).max().unwrap_or(0))
     }
 }

@@ -1,0 +1,238 @@
+//! `dm_layout_g1` and `dm_layout_g2`: zones, skews, spares, and the order of addresses.
+
+use super::fields::{count_of, indices_of, Fields};
+use super::{Note, Treatment};
+use crate::ast::{Block, Value};
+use crate::error::{Error, Position};
+use crate::loader::Loader;
+use headstack_drive::spec::{GeometrySpec, PerSurface, SkewUnit, Sparing, ZoneSpec};
+use headstack_units::{Bytes, Rpm};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Surfaces and cylinders of the disk.
+pub(super) struct Shape {
+    pub surfaces: u32,
+    pub cylinders: u32,
+}
+
+/// Reads a layout block; the rotation speed is left at zero.
+pub(super) fn read(
+    block: &Block,
+    shape: &Shape,
+    loader: &dyn Loader,
+    report: &mut Vec<Note>,
+) -> Result<GeometrySpec, Error> {
+    let mut geometry = GeometrySpec {
+        rotation_speed: Rpm(0.0),
+        surfaces: shape.surfaces,
+        cylinders: shape.cylinders,
+        sector_size: Bytes(512),
+        layout: String::new(),
+        band_cylinders: None,
+        skew_unit: SkewUnit::Sectors,
+        sparing: Sparing::None,
+        sparing_range_cylinders: 1,
+        zones: Vec::new(),
+        extents: Vec::new(),
+        extent_defects: Vec::new(),
+        capacity_blocks: None,
+    };
+    let mut fields = Fields::new(block, "Layout Model");
+    let g1 = match block.kind.as_str() {
+        "dm_layout_g1" => true,
+        "dm_layout_g2" => false,
+        kind => {
+            let need = "a block dm_layout_g1 or dm_layout_g2; others are not supported";
+            return Err(Error::new(block.at.clone(), format!("a block {kind}"), need));
+        }
+    };
+    if g1 {
+        let mapping = fields.count("LBN-to-PBN mapping scheme", 0, 2, 0)?;
+        geometry.layout = ["cylinder-major", "serpentine", "serpentine-disk"][mapping as usize].into();
+        geometry.sparing = SCHEMES[fields.count("Sparing scheme used", 0, 10, 0)? as usize];
+        geometry.sparing_range_cylinders =
+            fields.count("Rangesize for sparing", 0, 10_000_000, 1)?.max(1);
+        if geometry.sparing != Sparing::Range {
+            fields.no_effect(&["Rangesize for sparing"], "only scheme 8 has ranges");
+        }
+    } else {
+        geometry.layout = "extents".into();
+        let value = fields.need("Layout Map File")?;
+        let name = value.word()?;
+        let (path, text) = loader.load(name, Some(&value.at.file)).map_err(|why| {
+            Error::new(value.at.clone(), format!("{name:?}: {why}"), "a layout map")
+        })?;
+        map(&path, &text, &mut geometry)?;
+    }
+    let common = fields.get("Skew units").map(unit).transpose()?;
+    let zones = fields.need("Zones")?;
+    let mut units = Vec::new();
+    let mut notes: Vec<Note> = Vec::new();
+    for value in zones.list()? {
+        let mut zone_notes = Vec::new();
+        let (zone, own) = zone(value, g1, shape, &mut zone_notes)?;
+        geometry.zones.push(zone);
+        units.push(own.or(common).unwrap_or(SkewUnit::Sectors));
+        // One note says it for all zones, unless another zone's value fares differently.
+        for note in zone_notes {
+            let same = |n: &Note| n.parameter == note.parameter && n.treatment == note.treatment;
+            if !notes.iter().any(same) {
+                notes.push(note);
+            }
+        }
+    }
+    if geometry.zones.is_empty() {
+        return Err(Error::new(zones.at.clone(), zones.show(), "at least one zone"));
+    }
+    fields.finish(report);
+    report.extend(notes);
+    if units.iter().all(|u| *u == units[0]) {
+        geometry.skew_unit = units[0];
+    } else {
+        // The schema has one unit for the disk: sectors, cut to whole ones, become turns.
+        geometry.skew_unit = SkewUnit::Turns;
+        for (zone, unit) in geometry.zones.iter_mut().zip(&units) {
+            if *unit == SkewUnit::Sectors {
+                let sectors = zone.sectors_per_track.of(0) as f64;
+                for value in [&mut zone.track_skew, &mut zone.cylinder_skew, &mut zone.offset] {
+                    *value = value.trunc() / sectors;
+                }
+            }
+        }
+    }
+    Ok(geometry)
+}
+
+const SCHEMES: [Sparing; 11] = [
+    Sparing::None,
+    Sparing::Tracks,
+    Sparing::CylinderEnd,
+    Sparing::TrackEnd,
+    Sparing::CylinderEndSlipToZoneEnd,
+    Sparing::CylinderFront,
+    Sparing::CylinderFrontSlipToZoneEnd,
+    Sparing::DiskEnd,
+    Sparing::Range,
+    Sparing::ZoneEnd,
+    Sparing::ZoneEndSlipToDiskEnd,
+];
+
+fn unit(value: &Value) -> Result<SkewUnit, Error> {
+    match value.word()? {
+        "sectors" => Ok(SkewUnit::Sectors),
+        "revolutions" => Ok(SkewUnit::Turns),
+        _ => Err(Error::new(value.at.clone(), value.show(), "sectors or revolutions")),
+    }
+}
+
+fn zone(
+    value: &Value,
+    g1: bool,
+    shape: &Shape,
+    report: &mut Vec<Note>,
+) -> Result<(ZoneSpec, Option<SkewUnit>), Error> {
+    let block = value.block()?;
+    let kind = if g1 { "dm_layout_g1_zone" } else { "dm_layout_g2_zone" };
+    if block.kind != kind {
+        return Err(Error::new(block.at.clone(), value.show(), format!("a block {kind}")));
+    }
+    let mut fields = Fields::new(block, "Layout Model: Zones");
+    let first = fields.need("First cylinder number")?;
+    let last = fields.need("Last cylinder number")?;
+    let first_cylinder = count_of(first, 0, shape.cylinders - 1)?;
+    let last_cylinder = count_of(last, first_cylinder, shape.cylinders - 1)?;
+    let sectors = count_of(fields.need("Blocks per track")?, 1, 10_000_000)?;
+    let mut zone = ZoneSpec {
+        first_cylinder,
+        last_cylinder,
+        sectors_per_track: PerSurface::Same(sectors),
+        track_skew: skew(&mut fields, "Skew for track switch")?,
+        cylinder_skew: skew(&mut fields, "Skew for cylinder switch")?,
+        offset: 0.0,
+        empty_sectors: 0,
+        spares: 0,
+        slips: Vec::new(),
+        remaps: Vec::new(),
+    };
+    let own = fields.get("Skew units").map(unit).transpose()?;
+    if g1 {
+        zone.offset = skew(&mut fields, "Offset of first block")?;
+        zone.empty_sectors = fields.count("Empty space at zone front", 0, u32::MAX, 0)?;
+        zone.spares = fields.count("Number of spares", 0, u32::MAX, 0)?;
+        zone.slips = fields.get("slips").map_or(Ok(Vec::new()), indices_of)?;
+        if let Some(value) = fields.get("defects") {
+            let flat = indices_of(value)?;
+            if flat.len() % 2 != 0 {
+                return Err(Error::new(value.at.clone(), value.show(), "pairs: from, to"));
+            }
+            zone.remaps = flat.chunks_exact(2).map(|p| [p[0], p[1]]).collect();
+        }
+    } else {
+        zone.offset = skew(&mut fields, "Zone Skew")?;
+        for name in ["First LBN", "Last LBN"] {
+            if fields.get(name).is_some() {
+                fields.note(name, Treatment::NoTimingEffect, "the extents say the same");
+            }
+        }
+    }
+    fields.finish(report);
+    Ok((zone, own))
+}
+
+fn skew(fields: &mut Fields, name: &str) -> Result<f64, Error> {
+    let skew = fields.real(name)?;
+    if skew.abs() <= 1e9 {
+        return Ok(skew);
+    }
+    let at = fields.block.at.clone();
+    Err(Error::new(at, format!("{name} = {skew}"), "at most 1e9"))
+}
+
+/// A layout map: two title lines, the disk's shape, extents, defects.
+fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error> {
+    let file = Arc::new(path.to_path_buf());
+    for (index, line) in text.lines().enumerate().skip(3) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let fail = |need: &str| {
+            let at = Position { file: file.clone(), line: index as u32 + 1, column: 1 };
+            let got = format!("{:?}", line.chars().take(60).collect::<String>());
+            Err(Error::new(at, got, need))
+        };
+        let words: Vec<&str> = line
+            .split(|c: char| c.is_whitespace() || c == ',')
+            .filter(|w| !w.is_empty())
+            .take(12)
+            .collect();
+        let number = |w: &str| w.parse::<u64>().ok().filter(|n| *n <= u32::MAX as u64 * 512);
+        match words[..] {
+            ["lbn", lbn, "-->", "cyl", c, "head", h, "sect", s, word, n] => {
+                let values = [lbn, n, c, h, s].map(number);
+                let [Some(lbn), Some(n), Some(c), Some(h), Some(s)] = values else {
+                    return fail("numbers from 0 on");
+                };
+                if c >= geometry.cylinders as u64 || h >= geometry.surfaces as u64 {
+                    return fail("a cylinder and a head of the disk");
+                }
+                let count = n + u64::from(word == "seqcnt");
+                geometry.extents.push([lbn, count, c, h, s]);
+            }
+            ["Defect", "at", "cyl", c, "head", h, "sect", s] => {
+                let [Some(c), Some(h), Some(s)] = [c, h, s].map(number) else {
+                    return fail("numbers from 0 on");
+                };
+                geometry.extent_defects.push([c, h, s]);
+            }
+            _ => {
+                return fail("lbn L --> cyl C, head H, sect S, WORD N or Defect at cyl C, head H, sect S")
+            }
+        }
+    }
+    if geometry.extents.is_empty() {
+        let at = Position { file, line: 4, column: 1 };
+        return Err(Error::new(at, "no extent", "at least one line lbn L --> cyl C, …"));
+    }
+    Ok(())
+}

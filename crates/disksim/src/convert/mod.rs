@@ -1,0 +1,256 @@
+//! Disk blocks to drive specifications, with a report on every parameter.
+
+mod controller;
+mod fields;
+mod geometry;
+mod mechanics;
+
+use crate::ast::{Block, Document, Node, ValueKind};
+use crate::error::Error;
+use crate::loader::Loader;
+use fields::Fields;
+use headstack_drive::spec::{CacheSpec, LinkSpec, OverheadSpec, Params, QueueSpec};
+use headstack_drive::DriveSpec;
+use headstack_units::Span;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A drive read from parameter files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Import {
+    /// The drive; its name is the block's.
+    pub spec: DriveSpec,
+    /// Instances of it, in order of instantiation.
+    pub instances: Vec<String>,
+    /// What became of each parameter, in the order of reading.
+    pub report: Vec<Note>,
+}
+
+/// What became of one parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// The parameter's name in the file, after those of the blocks it is in.
+    pub parameter: String,
+    /// The value given, shortened.
+    pub value: String,
+    /// File, line and column.
+    pub at: String,
+    /// What became of it.
+    pub treatment: Treatment,
+    /// Why, or how; may be empty.
+    pub detail: String,
+}
+
+/// What becomes of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Treatment {
+    /// The drive does what it says.
+    Honoured,
+    /// It changes no response time.
+    NoTimingEffect,
+    /// The model has nothing for it, and the value given is not the one that does nothing.
+    NotModelled,
+    /// It describes the system round the drive, not the drive.
+    NotOfTheDrive,
+    /// No block of this type has such a parameter.
+    Unknown,
+}
+
+impl Document {
+    /// Every disk of the document: instantiated ones first in order of instantiation, then the
+    /// other disk blocks. Copies of one block are one [`Import`]. A document that has only
+    /// `dm_disk` blocks gives drives without cache, overhead and queue.
+    ///
+    /// # Errors
+    /// Missing or impossible values and unreadable seek tables and layout maps.
+    pub fn disks(&self, loader: &dyn Loader) -> Result<Vec<Import>, Error> {
+        let mut chosen: Vec<(&Block, Vec<String>)> = Vec::new();
+        let is_disk = |block: &&Block| block.kind == "disksim_disk";
+        for instance in self.instances() {
+            let Some(block) = self.block(&instance.of).filter(is_disk) else { continue };
+            match chosen.iter_mut().find(|(b, _)| std::ptr::eq(*b, block)) {
+                Some((_, names)) => names.extend(instance.names.iter().cloned()),
+                None => chosen.push((block, instance.names.clone())),
+            }
+        }
+        for block in self.blocks().filter(is_disk) {
+            if !chosen.iter().any(|(b, _)| std::ptr::eq(*b, block)) {
+                chosen.push((block, Vec::new()));
+            }
+        }
+        if chosen.is_empty() {
+            let models = self.blocks().filter(|b| b.kind == "dm_disk");
+            chosen.extend(models.map(|b| (b, Vec::new())));
+        }
+        chosen.into_iter().map(|(block, names)| self.import(block, names, loader)).collect()
+    }
+
+    fn import(
+        &self,
+        block: &Block,
+        instances: Vec<String>,
+        loader: &dyn Loader,
+    ) -> Result<Import, Error> {
+        let mut report = Vec::new();
+        let mut sources = BTreeMap::new();
+        let mut source = |key: &str, from: &Block| {
+            let file = from.at.file.file_name().unwrap_or(from.at.file.as_os_str());
+            let text = format!("DiskSim parameter file {}", file.to_string_lossy());
+            sources.insert(key.to_string(), text);
+        };
+        let mut cache = CacheSpec::default();
+        let mut overhead = OverheadSpec::default();
+        let mut queue = QueueSpec::default();
+        let mut link = LinkSpec::default();
+        let mut minimum_write = Span::ZERO;
+        let model = if block.kind == "dm_disk" {
+            block
+        } else {
+            let mut fields = Fields::new(block, "");
+            let value = fields.need("Model")?;
+            let model = match &value.kind {
+                ValueKind::Word(name) => self.block(name).ok_or_else(|| {
+                    Error::new(value.at.clone(), value.show(), "the name of a dm_disk block")
+                })?,
+                _ => value.block()?,
+            };
+            let read = controller::read(&mut fields, &mut report)?;
+            (cache, overhead, queue, link) = (read.cache, read.overhead, read.queue, read.link);
+            minimum_write = read.minimum_write;
+            fields.finish(&mut report);
+            self.bus(&instances, read.sector_ms, &mut link, &mut report)?;
+            for key in ["cache", "overhead", "queue", "link"] {
+                source(key, block);
+            }
+            model
+        };
+        if model.kind != "dm_disk" {
+            let got = format!("a block {}", model.kind);
+            return Err(Error::new(model.at.clone(), got, "a block dm_disk"));
+        }
+        let mut fields = Fields::new(model, "");
+        fields.no_effect(
+            &["Block count"],
+            "informative: the capacity is the sum over the zones",
+        );
+        let layout = fields.need("Layout Model")?.block()?;
+        let mechanics = fields.need("Mechanical Model")?.block()?;
+        let shape = geometry::Shape {
+            surfaces: fields::count_of(fields.need("Number of data surfaces")?, 1, 1000)?,
+            cylinders: fields::count_of(fields.need("Number of cylinders")?, 1, 10_000_000)?,
+        };
+        fields.finish(&mut report);
+        let mechanics = mechanics::read(mechanics, shape.cylinders, loader, &mut report)?;
+        let mut geometry = geometry::read(layout, &shape, loader, &mut report)?;
+        geometry.rotation_speed = mechanics.rotation_speed;
+        let mut positioning = mechanics.positioning;
+        positioning.minimum_write = minimum_write;
+        for key in ["geometry", "seek", "positioning"] {
+            source(key, model);
+        }
+        if minimum_write != Span::ZERO {
+            source("positioning.minimum_write", block);
+        }
+        self.surroundings(block, model, &mut report);
+        sources.insert("power".into(), "chosen: DiskSim parameter files hold no power".into());
+        let name = block.name.clone().unwrap_or_else(|| block.kind.clone());
+        let spec = DriveSpec {
+            name,
+            title: String::new(),
+            description: String::new(),
+            geometry,
+            seek: mechanics.seek,
+            positioning,
+            cache,
+            overhead,
+            link,
+            queue,
+            power: default_power(),
+            sources,
+        };
+        Ok(Import { spec, instances, report })
+    }
+
+    /// The slowest of disk, nearest bus and nearest controller sets the time of a sector.
+    fn bus(
+        &self,
+        instances: &[String],
+        disk_ms: f64,
+        link: &mut LinkSpec,
+        report: &mut Vec<Note>,
+    ) -> Result<(), Error> {
+        let (mut read, mut write) = (disk_ms, disk_ms);
+        let above = instances.first().map(|name| self.above(name)).unwrap_or_default();
+        let nearest = |kind: &str| {
+            let node = above.iter().find(|n: &&&Node| n.kind == kind)?;
+            self.block_of_instance(&node.name).or(self.block(&node.name))
+        };
+        if let Some(bus) = nearest("disksim_bus") {
+            let mut fields = Fields::new(bus, bus.name.as_deref().unwrap_or("bus"));
+            read = read.max(fields.ms("Read block transfer time", false)?);
+            write = write.max(fields.ms("Write block transfer time", false)?);
+            fields.only("Arbitration time", 0.0, "buses are granted at once")?;
+            fields.no_effect(&["type", "Arbitration type"], "the drive has its link alone");
+            fields.no_effect(&["Print stats"], "printing only");
+            fields.finish(report);
+        }
+        if let Some(controller) = nearest("disksim_ctlr") {
+            let mut fields = Fields::new(controller, controller.name.as_deref().unwrap_or("ctlr"));
+            let ms = fields.ms("Bulk sector transfer time", false)?;
+            (read, write) = (read.max(ms), write.max(ms));
+            fields.only("type", 1.0, "controllers only pass requests through")?;
+            fields.only("Scale for delays", 0.0, "controllers pass requests at once")?;
+            fields.only("Maximum queue length", 0.0, "controllers hold no queue")?;
+            let queue = "controllers hold no queue and no cache";
+            for name in ["Max per-disk pending count", "Scheduler", "Cache"] {
+                fields.note(name, Treatment::NotModelled, queue);
+            }
+            fields.no_effect(&["Print stats"], "printing only");
+            fields.finish(report);
+        }
+        link.read_sector_time = Some(Span::from_ms(read));
+        link.write_sector_time = Some(Span::from_ms(write));
+        Ok(())
+    }
+
+    /// One note for each block that says nothing about this drive.
+    fn surroundings(&self, disk: &Block, model: &Block, report: &mut Vec<Note>) {
+        for block in self.blocks() {
+            let name = block.name.as_deref().unwrap_or("");
+            let told = |n: &Note| n.parameter.starts_with(&format!("{name}: "));
+            if std::ptr::eq(block, disk) || std::ptr::eq(block, model) {
+                continue;
+            }
+            if matches!(block.kind.as_str(), "disksim_bus" | "disksim_ctlr")
+                && report.iter().any(told)
+            {
+                continue;
+            }
+            let detail = match block.kind.as_str() {
+                "disksim_stats" => "printing only",
+                "disksim_global" => "random streams and statistics of a run",
+                "disksim_disk" | "dm_disk" => "another drive",
+                _ => "the system round the drive",
+            };
+            report.push(Note {
+                parameter: format!("{} {name}", block.kind),
+                value: "a block".into(),
+                at: block.at.to_string(),
+                treatment: Treatment::NotOfTheDrive,
+                detail: detail.into(),
+            });
+        }
+    }
+}
+
+fn default_power() -> Params {
+    let mut params = Params::new();
+    params.insert("model".into(), "modes".into());
+    params
+}
+
+/// Milliseconds as the text that drive files use, exactly.
+fn ms_text(ms: f64) -> serde_json::Value {
+    format!("{ms} ms").into()
+}

@@ -1,0 +1,57 @@
+//! What can be wrong with a parameter file, and where.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A place in a file; line and column count from one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// The file.
+    pub file: Arc<PathBuf>,
+    /// Line, from one.
+    pub line: u32,
+    /// Column in characters, from one.
+    pub column: u32,
+}
+
+impl Position {
+    /// The first character of a file.
+    pub fn start(file: &Path) -> Position {
+        Position {
+            file: Arc::new(file.to_path_buf()),
+            line: 1,
+            column: 1,
+        }
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
+}
+
+/// Something a parameter file says that cannot be used.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{at}: got {got}, need {need}")]
+pub struct Error {
+    /// Where.
+    pub at: Position,
+    /// What the file says.
+    pub got: String,
+    /// What would be right.
+    pub need: String,
+}
+
+impl Error {
+    /// A new error at a place.
+    pub fn new(at: Position, got: impl Into<String>, need: impl Into<String>) -> Error {
+        Error {
+            at,
+            got: got.into(),
+            need: need.into(),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Text to tokens, with `source FILE` spliced in wherever it stands.
+
+use crate::error::{Error, Position};
+use crate::loader::Loader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files that source files that source files…: DiskSim's own limit.
+const MAX_NESTING: usize = 32;
+/// Files and bytes of one document, so that files that source each other twice end.
+const MAX_FILES: usize = 1024;
+const MAX_BYTES: usize = 64 << 20;
+
+/// One token.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Token {
+    /// One of `{ } [ ] , =`.
+    Punct(char),
+    /// Everything else; `number` is set where the text is one.
+    Word { text: String, number: Option<Number> },
+}
+
+/// A word that is a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Number {
+    Integer(i64),
+    Real(f64),
+}
+
+/// A token and where it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Located {
+    pub token: Token,
+    file: u32,
+    line: u32,
+    column: u32,
+}
+
+/// All tokens of a file and what it sources.
+#[derive(Debug)]
+pub(crate) struct Tokens {
+    files: Vec<Arc<PathBuf>>,
+    pub list: Vec<Located>,
+}
+
+impl Tokens {
+    /// Where a token is; beyond the last one, the place of the last one.
+    pub fn position(&self, index: usize) -> Position {
+        match self.list.get(index).or(self.list.last()) {
+            Some(t) => Position {
+                file: self.files[t.file as usize].clone(),
+                line: t.line,
+                column: t.column,
+            },
+            None => Position::start(self.files.first().map_or(Path::new(""), |f| f.as_path())),
+        }
+    }
+}
+
+/// Reads a file and everything it sources.
+pub(crate) fn tokenize(path: &Path, loader: &dyn Loader) -> Result<Tokens, Error> {
+    let name = path.to_string_lossy();
+    let (found, text) = loader
+        .load(&name, None)
+        .map_err(|why| Error::new(Position::start(path), why, "a readable file"))?;
+    let mut lexer = Lexer {
+        loader,
+        tokens: Tokens { files: Vec::new(), list: Vec::new() },
+        open: Vec::new(),
+        bytes: 0,
+    };
+    lexer.file(found, &text, Position::start(path))?;
+    Ok(lexer.tokens)
+}
+
+struct Lexer<'a> {
+    loader: &'a dyn Loader,
+    tokens: Tokens,
+    open: Vec<PathBuf>,
+    bytes: usize,
+}
+
+impl Lexer<'_> {
+    fn file(&mut self, path: PathBuf, text: &str, from: Position) -> Result<(), Error> {
+        if self.open.contains(&path) {
+            let got = format!("{} sourcing itself", path.display());
+            return Err(Error::new(from, got, "files without a cycle"));
+        }
+        self.bytes += text.len();
+        for (got, limit, what) in [
+            (self.open.len() + 1, MAX_NESTING, "levels of sourced files"),
+            (self.tokens.files.len() + 1, MAX_FILES, "sourced files"),
+            (self.bytes, MAX_BYTES, "bytes in all files"),
+        ] {
+            if got > limit {
+                return Err(Error::new(from, got.to_string(), format!("at most {limit} {what}")));
+            }
+        }
+        let file = self.tokens.files.len() as u32;
+        let shared = Arc::new(path.clone());
+        self.tokens.files.push(shared.clone());
+        self.open.push(path.clone());
+        let mut sourcing = false;
+        let mut place = (1u32, 1u32);
+        let mut chars = text.chars().peekable();
+        while let Some(&c) = chars.peek() {
+            let at = place;
+            let position = || Position { file: shared.clone(), line: at.0, column: at.1 };
+            if c == '\n' {
+                place = (place.0 + 1, 1);
+                chars.next();
+                continue;
+            }
+            place.1 += 1;
+            chars.next();
+            if c.is_whitespace() || c == '\0' {
+                continue;
+            }
+            if c == '#' {
+                while chars.next_if(|&c| c != '\n').is_some() {
+                    place.1 += 1;
+                }
+                continue;
+            }
+            if matches!(c, ';' | '?' | ':') {
+                return Err(Error::new(position(), format!("{c:?}"), "a word, number, or one of {}[],="));
+            }
+            let token = if is_punct(c) {
+                Token::Punct(c)
+            } else {
+                let mut word = String::from(c);
+                while let Some(c) = chars.next_if(|&c| {
+                    !c.is_whitespace() && c != '\0' && !is_punct(c) && !matches!(c, ';' | '?' | ':')
+                }) {
+                    word.push(c);
+                    place.1 += 1;
+                }
+                Token::Word { number: number(&word), text: word }
+            };
+            if sourcing {
+                sourcing = false;
+                let Token::Word { text: name, .. } = token else {
+                    return Err(Error::new(position(), format!("{c:?}"), "a file name after source"));
+                };
+                let (found, text) = self.loader.load(&name, Some(&path)).map_err(|why| {
+                    Error::new(position(), format!("{name:?}: {why}"), "a readable file to source")
+                })?;
+                self.file(found, &text, position())?;
+            } else if matches!(&token, Token::Word { text, .. } if text == "source") {
+                sourcing = true;
+            } else {
+                self.tokens.list.push(Located { token, file, line: at.0, column: at.1 });
+            }
+        }
+        if sourcing {
+            let end = Position { file: shared, line: place.0, column: place.1 };
+            return Err(Error::new(end, "the end of the file", "a file name after source"));
+        }
+        self.open.pop();
+        Ok(())
+    }
+}
+
+fn is_punct(c: char) -> bool {
+    matches!(c, '{' | '}' | '[' | ']' | ',' | '=')
+}
+
+/// The number a word is, if it is one: finite, written in digits.
+fn number(word: &str) -> Option<Number> {
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    if let Some(hex) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        if hex.starts_with(['+', '-']) {
+            return None;
+        }
+        let n = i64::from_str_radix(hex, 16).ok()?;
+        return Some(Number::Integer(if word.starts_with('-') { -n } else { n }));
+    }
+    let first = digits.trim_start_matches('.').chars().next()?;
+    if !first.is_ascii_digit() {
+        return None;
+    }
+    if let Ok(n) = word.parse::<i64>() {
+        return Some(Number::Integer(n));
+    }
+    word.parse::<f64>().ok().filter(|x| x.is_finite()).map(Number::Real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_numbers() {
+        assert_eq!(number("12"), Some(Number::Integer(12)));
+        assert_eq!(number("-0x1F"), Some(Number::Integer(-31)));
+        assert_eq!(number("1.5e+2"), Some(Number::Real(150.0)));
+        assert_eq!(number("-.5"), Some(Number::Real(-0.5)));
+        for word in ["2nd", "inf", "nan", "-", ".", "..", "a1", "1e999", "0x", "--1"] {
+            assert_eq!(number(word), None, "{word}");
+        }
+    }
+}
