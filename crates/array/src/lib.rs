@@ -1,1 +1,15 @@
-//! Placeholder.
+//! Drives put together: organisations, arrivals, experiments and their results.
+
+pub mod experiment;
+pub mod member;
+pub mod organisation;
+pub mod output;
+pub mod result;
+pub mod run;
+pub mod simulate;
+
+pub use experiment::Experiment;
+pub use member::Member;
+pub use result::{RunResult, SystemResult};
+pub use run::{run, run_with, Inputs, OpenWorkload, RunError, RunOptions};
+pub use simulate::{simulate, Options, Outcome, SimulateError};

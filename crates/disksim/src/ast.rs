@@ -120,7 +120,10 @@ impl Document {
 
     /// The block that an instance copies.
     pub fn block_of_instance(&self, name: &str) -> Option<&Block> {
-        let of = &self.instances().find(|i| i.names.iter().any(|n| n == name))?.of;
+        let of = &self
+            .instances()
+            .find(|i| i.names.iter().any(|n| n == name))?
+            .of;
         self.block(of)
     }
 
@@ -148,7 +151,10 @@ impl Document {
 impl Block {
     /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        let param = self.params.iter().find(|p| p.names.iter().any(|n| n == name));
+        let param = self
+            .params
+            .iter()
+            .find(|p| p.names.iter().any(|n| n == name));
         param.map(|p| &p.value)
     }
 }
@@ -161,7 +167,11 @@ impl Value {
             ValueKind::Real(x) => x.to_string(),
             ValueKind::Word(w) => {
                 let short: String = w.chars().take(60).collect();
-                if short.len() < w.len() { format!("{short}…") } else { short }
+                if short.len() < w.len() {
+                    format!("{short}…")
+                } else {
+                    short
+                }
             }
             ValueKind::List(items) => format!("a list of {}", items.len()),
             ValueKind::Block(b) => format!("a block {}", b.kind),

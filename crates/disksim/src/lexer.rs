@@ -17,7 +17,10 @@ pub(crate) enum Token {
     /// One of `{ } [ ] , =`.
     Punct(char),
     /// Everything else; `number` is set where the text is one.
-    Word { text: String, number: Option<Number> },
+    Word {
+        text: String,
+        number: Option<Number>,
+    },
 }
 
 /// A word that is a number.
@@ -65,7 +68,10 @@ pub(crate) fn tokenize(path: &Path, loader: &dyn Loader) -> Result<Tokens, Error
         .map_err(|why| Error::new(Position::start(path), why, "a readable file"))?;
     let mut lexer = Lexer {
         loader,
-        tokens: Tokens { files: Vec::new(), list: Vec::new() },
+        tokens: Tokens {
+            files: Vec::new(),
+            list: Vec::new(),
+        },
         open: Vec::new(),
         bytes: 0,
     };
@@ -93,7 +99,11 @@ impl Lexer<'_> {
             (self.bytes, MAX_BYTES, "bytes in all files"),
         ] {
             if got > limit {
-                return Err(Error::new(from, got.to_string(), format!("at most {limit} {what}")));
+                return Err(Error::new(
+                    from,
+                    got.to_string(),
+                    format!("at most {limit} {what}"),
+                ));
             }
         }
         let file = self.tokens.files.len() as u32;
@@ -105,7 +115,11 @@ impl Lexer<'_> {
         let mut chars = text.chars().peekable();
         while let Some(&c) = chars.peek() {
             let at = place;
-            let position = || Position { file: shared.clone(), line: at.0, column: at.1 };
+            let position = || Position {
+                file: shared.clone(),
+                line: at.0,
+                column: at.1,
+            };
             if c == '\n' {
                 place = (place.0 + 1, 1);
                 chars.next();
@@ -123,7 +137,11 @@ impl Lexer<'_> {
                 continue;
             }
             if matches!(c, ';' | '?' | ':') {
-                return Err(Error::new(position(), format!("{c:?}"), "a word, number, or one of {}[],="));
+                return Err(Error::new(
+                    position(),
+                    format!("{c:?}"),
+                    "a word, number, or one of {}[],=",
+                ));
             }
             let token = if is_punct(c) {
                 Token::Punct(c)
@@ -135,26 +153,50 @@ impl Lexer<'_> {
                     word.push(c);
                     place.1 += 1;
                 }
-                Token::Word { number: number(&word), text: word }
+                Token::Word {
+                    number: number(&word),
+                    text: word,
+                }
             };
             if sourcing {
                 sourcing = false;
                 let Token::Word { text: name, .. } = token else {
-                    return Err(Error::new(position(), format!("{c:?}"), "a file name after source"));
+                    return Err(Error::new(
+                        position(),
+                        format!("{c:?}"),
+                        "a file name after source",
+                    ));
                 };
                 let (found, text) = self.loader.load(&name, Some(&path)).map_err(|why| {
-                    Error::new(position(), format!("{name:?}: {why}"), "a readable file to source")
+                    Error::new(
+                        position(),
+                        format!("{name:?}: {why}"),
+                        "a readable file to source",
+                    )
                 })?;
                 self.file(found, &text, position())?;
             } else if matches!(&token, Token::Word { text, .. } if text == "source") {
                 sourcing = true;
             } else {
-                self.tokens.list.push(Located { token, file, line: at.0, column: at.1 });
+                self.tokens.list.push(Located {
+                    token,
+                    file,
+                    line: at.0,
+                    column: at.1,
+                });
             }
         }
         if sourcing {
-            let end = Position { file: shared, line: place.0, column: place.1 };
-            return Err(Error::new(end, "the end of the file", "a file name after source"));
+            let end = Position {
+                file: shared,
+                line: place.0,
+                column: place.1,
+            };
+            return Err(Error::new(
+                end,
+                "the end of the file",
+                "a file name after source",
+            ));
         }
         self.open.pop();
         Ok(())
@@ -182,7 +224,10 @@ fn number(word: &str) -> Option<Number> {
     if let Ok(n) = word.parse::<i64>() {
         return Some(Number::Integer(n));
     }
-    word.parse::<f64>().ok().filter(|x| x.is_finite()).map(Number::Real)
+    word.parse::<f64>()
+        .ok()
+        .filter(|x| x.is_finite())
+        .map(Number::Real)
 }
 
 #[cfg(test)]
@@ -195,7 +240,9 @@ mod tests {
         assert_eq!(number("-0x1F"), Some(Number::Integer(-31)));
         assert_eq!(number("1.5e+2"), Some(Number::Real(150.0)));
         assert_eq!(number("-.5"), Some(Number::Real(-0.5)));
-        for word in ["2nd", "inf", "nan", "-", ".", "..", "a1", "1e999", "0x", "--1"] {
+        for word in [
+            "2nd", "inf", "nan", "-", ".", "..", "a1", "1e999", "0x", "--1",
+        ] {
             assert_eq!(number(word), None, "{word}");
         }
     }

@@ -217,7 +217,7 @@ pub struct PositioningSpec {
     pub head_switch: Span,
     /// Added to every movement or head switch before a write; may be negative.
     pub write_settle: Span,
-    /// Lower bound of the positioning time of a write that does not follow the last one.
+    /// Lower bound of the movement before a write.
     pub minimum_write: Span,
     /// Lower bound of the positioning time of a read miss after a read.
     pub minimum_read_after_read: Span,
@@ -340,10 +340,12 @@ pub struct CacheSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destage {
-    /// At once, in the background of the next commands.
+    /// While they arrive: the medium is written behind the completed command, and the next write
+    /// waits for it unless it continues it.
     #[default]
     Immediate,
-    /// When the drive has been idle for `destage_after`, or the write segments are full.
+    /// Data wait in up to `write_segments` segments; they go out, nearest first, when no command
+    /// has used the mechanism for `destage_after`, or when the segments are full.
     Idle,
 }
 

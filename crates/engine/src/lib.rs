@@ -1,1 +1,14 @@
-//! Placeholder.
+//! What every simulation needs and no drive knows of: ordered events, statistics, progress.
+//!
+//! Everything here is deterministic: sums are kept in integers, so that the order in which
+//! values arrive cannot change a result.
+
+pub mod progress;
+pub mod quantiles;
+pub mod queue;
+pub mod series;
+
+pub use progress::Progress;
+pub use quantiles::{Quantiles, Summary};
+pub use queue::EventQueue;
+pub use series::{ByMode, Series, SeriesPoint};

@@ -38,12 +38,21 @@ pub(super) fn read(fields: &mut Fields, report: &mut Vec<Note>) -> Result<Contro
         fields.only(name, 0.0, others)?;
     }
     fields.no_effect(&["Print stats"], "printing only");
-    fields.no_effect(&["Avg sectors per cylinder"], "only told to schedulers outside the drive");
-    fields.no_effect(&["Calc sector by sector"], "sectors are always followed one by one");
+    fields.no_effect(
+        &["Avg sectors per cylinder"],
+        "only told to schedulers outside the drive",
+    );
+    fields.no_effect(
+        &["Calc sector by sector"],
+        "sectors are always followed one by one",
+    );
     Ok(Controller {
         cache,
         overhead,
-        link: LinkSpec { never_disconnect, ..LinkSpec::default() },
+        link: LinkSpec {
+            never_disconnect,
+            ..LinkSpec::default()
+        },
         queue,
         minimum_write: fields.span("Minimum seek delay", 1.0)?,
         sector_ms: fields.ms("Bulk sector transfer time", false)?,
@@ -72,9 +81,21 @@ fn bus(fields: &mut Fields, overhead: &OverheadSpec) -> Result<(), Error> {
         0.0,
         "only for writes larger than the buffer: they are taken in as space comes free",
     )?;
-    fields.only("Immed transfer partial hit", 1.0, "partial hits send at once what is there")?;
-    fields.only("Read directly to buffer", 1.0, "sectors count as they arrive")?;
-    fields.only("Disconnect write if seek", 0.0, "writes take their data in at once")
+    fields.only(
+        "Immed transfer partial hit",
+        1.0,
+        "partial hits send at once what is there",
+    )?;
+    fields.only(
+        "Read directly to buffer",
+        1.0,
+        "sectors count as they arrive",
+    )?;
+    fields.only(
+        "Disconnect write if seek",
+        0.0,
+        "writes take their data in at once",
+    )
 }
 
 fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
@@ -110,10 +131,18 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
     };
     if let Some(value) = fields.get("High (read) water mark") {
         if !(0.0..=1.0).contains(&cache.read_watermark) {
-            return Err(Error::new(value.at.clone(), value.show(), "a share from 0 to 1"));
+            return Err(Error::new(
+                value.at.clone(),
+                value.show(),
+                "a share from 0 to 1",
+            ));
         }
     }
-    for name in ["Read any free blocks", "Immediate buffer read", "Immediate buffer write"] {
+    for name in [
+        "Read any free blocks",
+        "Immediate buffer read",
+        "Immediate buffer write",
+    ] {
         fields.note(name, Treatment::Honoured, "inert in DiskSim 4.0");
     }
     // The value means three things, two of which only matter where no maximum is set.
@@ -139,7 +168,11 @@ fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error
         Some(value) => {
             let scale = value.real()?;
             if !(0.0..=1000.0).contains(&scale) {
-                return Err(Error::new(value.at.clone(), value.show(), "a factor from 0 to 1000"));
+                return Err(Error::new(
+                    value.at.clone(),
+                    value.show(),
+                    "a factor from 0 to 1000",
+                ));
             }
             scale
         }
@@ -153,11 +186,17 @@ fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error
     let read_hit = pair("Read hit over. after read", "Read hit over. after write")?;
     let read_miss = pair("Read miss over. after read", "Read miss over. after write")?;
     let write_hit = pair("Write hit over. after read", "Write hit over. after write")?;
-    let write_miss = pair("Write miss over. after read", "Write miss over. after write")?;
+    let write_miss = pair(
+        "Write miss over. after read",
+        "Write miss over. after write",
+    )?;
     let read_disconnect = pair("Read disconnect afterread", "Read disconnect afterwrite")?;
     if fast_write {
         fields.no_effect(
-            &["Write miss over. after read", "Write miss over. after write"],
+            &[
+                "Write miss over. after read",
+                "Write miss over. after write",
+            ],
             "with fast writes every write takes the hit overhead",
         );
     } else {
@@ -219,7 +258,10 @@ const POLICIES: [(&str, &str); 28] = [
     ("fcfs", ""),
     ("look", ""),
     ("c-look", ""),
-    ("sstf", "distances are counted in cylinders instead of blocks"),
+    (
+        "sstf",
+        "distances are counted in cylinders instead of blocks",
+    ),
     ("look", "addresses are swept instead of cylinders"),
     ("c-look", "addresses are swept instead of cylinders"),
     ("sstf", ""),
@@ -232,11 +274,20 @@ const POLICIES: [(&str, &str); 28] = [
     ("aged-sptf", ""),
     ("aged-sptf", "buffer hits are not taken first"),
     ("aged-sptf", "the time of the transfer is not counted"),
-    ("sstf", "as DiskSim 4.0 does, which never applies the weight of V-SCAN; by cylinder"),
-    ("sstf", "as DiskSim 4.0 does, which never applies the weight of V-SCAN"),
+    (
+        "sstf",
+        "as DiskSim 4.0 does, which never applies the weight of V-SCAN; by cylinder",
+    ),
+    (
+        "sstf",
+        "as DiskSim 4.0 does, which never applies the weight of V-SCAN",
+    ),
     ("sstf", "commands have no priority"),
     ("aged-sptf", "commands have no priority"),
-    ("aged-sptf", "commands have no priority; buffer hits are not taken first"),
+    (
+        "aged-sptf",
+        "commands have no priority; buffer hits are not taken first",
+    ),
     ("sstf", "distance from the last request is not known apart"),
     ("sstf", ""),
     ("sptf", "seek and rotation weigh the same"),
@@ -247,7 +298,10 @@ const POLICIES: [(&str, &str); 28] = [
 ];
 
 fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<QueueSpec, Error> {
-    let mut spec = QueueSpec { depth, ..QueueSpec::default() };
+    let mut spec = QueueSpec {
+        depth,
+        ..QueueSpec::default()
+    };
     let Some(value) = fields.get("Scheduler") else {
         return Ok(spec);
     };
@@ -263,7 +317,8 @@ fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<Queu
     if name == "aged-sptf" {
         // A command loses 0.001·w ms for each ms it waits.
         let weight = (0.001 * weight).clamp(0.0, 1e6);
-        spec.scheduler_parameters.insert("weight".into(), weight.into());
+        spec.scheduler_parameters
+            .insert("weight".into(), weight.into());
     } else {
         inner.no_effect(&["Timeout time/weight"], "this policy has no weight");
     }
@@ -284,7 +339,11 @@ fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<Queu
         &["Scheduling timeout scheme", "Timeout scheduling"],
         "read and ignored by DiskSim 4.0 too",
     );
-    inner.only("Scheduling priority scheme", 0.0, "commands have no priority")?;
+    inner.only(
+        "Scheduling priority scheme",
+        0.0,
+        "commands have no priority",
+    )?;
     inner.no_effect(&["Priority scheduling"], "commands have no priority");
     inner.finish(report);
     Ok(spec)

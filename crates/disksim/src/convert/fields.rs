@@ -20,13 +20,26 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// `path` is put before the names of parameters in the report.
     pub fn new(block: &'a Block, path: &str) -> Fields<'a> {
-        let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
-        Fields { block, path, seen: HashSet::new(), notes: Vec::new() }
+        let path = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}: ")
+        };
+        Fields {
+            block,
+            path,
+            seen: HashSet::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// The value of a parameter without a note; a `note` must follow if there is one.
     fn value(&mut self, name: &str) -> Option<&'a Value> {
-        let param = self.block.params.iter().find(|p| p.names.iter().any(|n| n == name))?;
+        let param = self
+            .block
+            .params
+            .iter()
+            .find(|p| p.names.iter().any(|n| n == name))?;
         let own = param.names.iter().find(|n| *n == name)?;
         self.seen.insert(own);
         Some(&param.value)
@@ -34,7 +47,9 @@ impl<'a> Fields<'a> {
 
     /// Says what becomes of a parameter that the block gives.
     pub fn note(&mut self, name: &str, treatment: Treatment, detail: &str) {
-        let Some(value) = self.value(name) else { return };
+        let Some(value) = self.value(name) else {
+            return;
+        };
         let note = Note {
             parameter: format!("{}{name}", self.path),
             value: value.show(),
@@ -42,7 +57,11 @@ impl<'a> Fields<'a> {
             treatment,
             detail: detail.to_string(),
         };
-        match self.notes.iter_mut().find(|n| n.parameter == note.parameter) {
+        match self
+            .notes
+            .iter_mut()
+            .find(|n| n.parameter == note.parameter)
+        {
             Some(earlier) => *earlier = note,
             None => self.notes.push(note),
         }
@@ -59,7 +78,8 @@ impl<'a> Fields<'a> {
     pub fn need(&mut self, name: &str) -> Result<&'a Value, Error> {
         let at = self.block.at.clone();
         let got = format!("{} without {name:?}", self.block.kind);
-        self.get(name).ok_or_else(|| Error::new(at, got, "this parameter"))
+        self.get(name)
+            .ok_or_else(|| Error::new(at, got, "this parameter"))
     }
 
     /// A number, zero if it is not there.
@@ -102,7 +122,9 @@ impl<'a> Fields<'a> {
 
     /// A parameter that the model knows only one value of.
     pub fn only(&mut self, name: &str, neutral: f64, why: &str) -> Result<(), Error> {
-        let Some(value) = self.get(name) else { return Ok(()) };
+        let Some(value) = self.get(name) else {
+            return Ok(());
+        };
         if value.real()? != neutral {
             self.note(name, Treatment::NotModelled, why);
         }
@@ -111,7 +133,12 @@ impl<'a> Fields<'a> {
 
     /// Everything not asked for is unknown.
     pub fn finish(self, report: &mut Vec<Note>) {
-        let Fields { block, path, seen, notes } = self;
+        let Fields {
+            block,
+            path,
+            seen,
+            notes,
+        } = self;
         report.extend(notes);
         for param in &block.params {
             for name in param.names.iter().filter(|n| !seen.contains(n.as_str())) {

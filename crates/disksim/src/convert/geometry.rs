@@ -44,15 +44,21 @@ pub(super) fn read(
         "dm_layout_g2" => false,
         kind => {
             let need = "a block dm_layout_g1 or dm_layout_g2; others are not supported";
-            return Err(Error::new(block.at.clone(), format!("a block {kind}"), need));
+            return Err(Error::new(
+                block.at.clone(),
+                format!("a block {kind}"),
+                need,
+            ));
         }
     };
     if g1 {
         let mapping = fields.count("LBN-to-PBN mapping scheme", 0, 2, 0)?;
-        geometry.layout = ["cylinder-major", "serpentine", "serpentine-disk"][mapping as usize].into();
+        geometry.layout =
+            ["cylinder-major", "serpentine", "serpentine-disk"][mapping as usize].into();
         geometry.sparing = SCHEMES[fields.count("Sparing scheme used", 0, 10, 0)? as usize];
-        geometry.sparing_range_cylinders =
-            fields.count("Rangesize for sparing", 0, 10_000_000, 1)?.max(1);
+        geometry.sparing_range_cylinders = fields
+            .count("Rangesize for sparing", 0, 10_000_000, 1)?
+            .max(1);
         if geometry.sparing != Sparing::Range {
             fields.no_effect(&["Rangesize for sparing"], "only scheme 8 has ranges");
         }
@@ -83,7 +89,11 @@ pub(super) fn read(
         }
     }
     if geometry.zones.is_empty() {
-        return Err(Error::new(zones.at.clone(), zones.show(), "at least one zone"));
+        return Err(Error::new(
+            zones.at.clone(),
+            zones.show(),
+            "at least one zone",
+        ));
     }
     fields.finish(report);
     report.extend(notes);
@@ -95,7 +105,11 @@ pub(super) fn read(
         for (zone, unit) in geometry.zones.iter_mut().zip(&units) {
             if *unit == SkewUnit::Sectors {
                 let sectors = zone.sectors_per_track.of(0) as f64;
-                for value in [&mut zone.track_skew, &mut zone.cylinder_skew, &mut zone.offset] {
+                for value in [
+                    &mut zone.track_skew,
+                    &mut zone.cylinder_skew,
+                    &mut zone.offset,
+                ] {
                     *value = value.trunc() / sectors;
                 }
             }
@@ -122,7 +136,11 @@ fn unit(value: &Value) -> Result<SkewUnit, Error> {
     match value.word()? {
         "sectors" => Ok(SkewUnit::Sectors),
         "revolutions" => Ok(SkewUnit::Turns),
-        _ => Err(Error::new(value.at.clone(), value.show(), "sectors or revolutions")),
+        _ => Err(Error::new(
+            value.at.clone(),
+            value.show(),
+            "sectors or revolutions",
+        )),
     }
 }
 
@@ -133,9 +151,17 @@ fn zone(
     report: &mut Vec<Note>,
 ) -> Result<(ZoneSpec, Option<SkewUnit>), Error> {
     let block = value.block()?;
-    let kind = if g1 { "dm_layout_g1_zone" } else { "dm_layout_g2_zone" };
+    let kind = if g1 {
+        "dm_layout_g1_zone"
+    } else {
+        "dm_layout_g2_zone"
+    };
     if block.kind != kind {
-        return Err(Error::new(block.at.clone(), value.show(), format!("a block {kind}")));
+        return Err(Error::new(
+            block.at.clone(),
+            value.show(),
+            format!("a block {kind}"),
+        ));
     }
     let mut fields = Fields::new(block, "Layout Model: Zones");
     let first = fields.need("First cylinder number")?;
@@ -164,7 +190,11 @@ fn zone(
         if let Some(value) = fields.get("defects") {
             let flat = indices_of(value)?;
             if flat.len() % 2 != 0 {
-                return Err(Error::new(value.at.clone(), value.show(), "pairs: from, to"));
+                return Err(Error::new(
+                    value.at.clone(),
+                    value.show(),
+                    "pairs: from, to",
+                ));
             }
             zone.remaps = flat.chunks_exact(2).map(|p| [p[0], p[1]]).collect();
         }
@@ -197,7 +227,11 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
             continue;
         }
         let fail = |need: &str| {
-            let at = Position { file: file.clone(), line: index as u32 + 1, column: 1 };
+            let at = Position {
+                file: file.clone(),
+                line: index as u32 + 1,
+                column: 1,
+            };
             let got = format!("{:?}", line.chars().take(60).collect::<String>());
             Err(Error::new(at, got, need))
         };
@@ -206,7 +240,11 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
             .filter(|w| !w.is_empty())
             .take(12)
             .collect();
-        let number = |w: &str| w.parse::<u64>().ok().filter(|n| *n <= u32::MAX as u64 * 512);
+        let number = |w: &str| {
+            w.parse::<u64>()
+                .ok()
+                .filter(|n| *n <= u32::MAX as u64 * 512)
+        };
         match words[..] {
             ["lbn", lbn, "-->", "cyl", c, "head", h, "sect", s, word, n] => {
                 let values = [lbn, n, c, h, s].map(number);
@@ -226,13 +264,23 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
                 geometry.extent_defects.push([c, h, s]);
             }
             _ => {
-                return fail("lbn L --> cyl C, head H, sect S, WORD N or Defect at cyl C, head H, sect S")
+                return fail(
+                    "lbn L --> cyl C, head H, sect S, WORD N or Defect at cyl C, head H, sect S",
+                )
             }
         }
     }
     if geometry.extents.is_empty() {
-        let at = Position { file, line: 4, column: 1 };
-        return Err(Error::new(at, "no extent", "at least one line lbn L --> cyl C, …"));
+        let at = Position {
+            file,
+            line: 4,
+            column: 1,
+        };
+        return Err(Error::new(
+            at,
+            "no extent",
+            "at least one line lbn L --> cyl C, …",
+        ));
     }
     Ok(())
 }

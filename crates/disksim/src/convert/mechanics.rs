@@ -52,7 +52,11 @@ pub(super) fn read(
     let rpm = fields.need("Rotation speed (in rpms)")?;
     let speed = rpm.real()?;
     if !(1.0..=1e6).contains(&speed) {
-        return Err(Error::new(rpm.at.clone(), rpm.show(), "turns per minute from 1 to 1000000"));
+        return Err(Error::new(
+            rpm.at.clone(),
+            rpm.show(),
+            "turns per minute from 1 to 1000000",
+        ));
     }
     fields.note(
         "Percent error in rpms",
@@ -60,7 +64,11 @@ pub(super) fn read(
         "inert in DiskSim 4.0 too: the speed is exact",
     );
     fields.finish(report);
-    Ok(Mechanics { seek, positioning, rotation_speed: Rpm(speed) })
+    Ok(Mechanics {
+        seek,
+        positioning,
+        rotation_speed: Rpm(speed),
+    })
 }
 
 const TIMES: [&str; 7] = [
@@ -120,7 +128,11 @@ fn fixed<'a>(value: &'a Value, n: usize) -> Result<&'a [Value], Error> {
     if list.len() == n {
         Ok(list)
     } else {
-        Err(Error::new(value.at.clone(), value.show(), format!("a list of {n}")))
+        Err(Error::new(
+            value.at.clone(),
+            value.show(),
+            format!("a list of {n}"),
+        ))
     }
 }
 
@@ -137,8 +149,10 @@ fn hpl(fields: &mut Fields, plus_ten: bool) -> Result<serde_json::Value, Error> 
     });
     if plus_ten {
         let first = fixed(fields.need("First ten seek times")?, 10)?;
-        let times: Result<Vec<_>, Error> =
-            first.iter().map(|v| Ok(ms_text(ms_of(v, false)?))).collect();
+        let times: Result<Vec<_>, Error> = first
+            .iter()
+            .map(|v| Ok(ms_text(ms_of(v, false)?)))
+            .collect();
         params["first"] = times?.into();
     } else {
         let single = values[5].real()?;
@@ -161,14 +175,20 @@ fn table(value: &Value, loader: &dyn Loader) -> Result<serde_json::Value, Error>
         .load(name, Some(&value.at.file))
         .map_err(|why| Error::new(value.at.clone(), format!("{name:?}: {why}"), "a seek table"))?;
     let points = points(&path, &text)?;
-    let rows = points.into_iter().map(|(cylinders, ms)| json!([cylinders, ms_text(ms)]));
+    let rows = points
+        .into_iter()
+        .map(|(cylinders, ms)| json!([cylinders, ms_text(ms)]));
     Ok(rows.collect::<Vec<_>>().into())
 }
 
 fn points(path: &Path, text: &str) -> Result<Vec<(u32, f64)>, Error> {
     let file = Arc::new(path.to_path_buf());
     let fail = |line: usize, got: &str, need: &str| {
-        let at = Position { file: file.clone(), line: line as u32 + 1, column: 1 };
+        let at = Position {
+            file: file.clone(),
+            line: line as u32 + 1,
+            column: 1,
+        };
         let got: String = got.chars().take(60).collect();
         Err(Error::new(at, format!("{got:?}"), need))
     };
@@ -178,7 +198,11 @@ fn points(path: &Path, text: &str) -> Result<Vec<(u32, f64)>, Error> {
         .strip_prefix("Seek distances measured:")
         .and_then(|n| n.trim().parse::<usize>().ok());
     let Some(count) = count.filter(|n| *n > 0) else {
-        return fail(0, first, "\"Seek distances measured: \" and a count from 1 on");
+        return fail(
+            0,
+            first,
+            "\"Seek distances measured: \" and a count from 1 on",
+        );
     };
     let mut points: Vec<(u32, f64)> = Vec::new();
     for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
@@ -201,7 +225,11 @@ fn points(path: &Path, text: &str) -> Result<Vec<(u32, f64)>, Error> {
     }
     if points.len() < count {
         let got = format!("{} points", points.len());
-        return fail(text.lines().count(), &got, &format!("the {count} that the first line says"));
+        return fail(
+            text.lines().count(),
+            &got,
+            &format!("the {count} that the first line says"),
+        );
     }
     Ok(points)
 }

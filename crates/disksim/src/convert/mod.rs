@@ -68,7 +68,9 @@ impl Document {
         let mut chosen: Vec<(&Block, Vec<String>)> = Vec::new();
         let is_disk = |block: &&Block| block.kind == "disksim_disk";
         for instance in self.instances() {
-            let Some(block) = self.block(&instance.of).filter(is_disk) else { continue };
+            let Some(block) = self.block(&instance.of).filter(is_disk) else {
+                continue;
+            };
             match chosen.iter_mut().find(|(b, _)| std::ptr::eq(*b, block)) {
                 Some((_, names)) => names.extend(instance.names.iter().cloned()),
                 None => chosen.push((block, instance.names.clone())),
@@ -83,7 +85,10 @@ impl Document {
             let models = self.blocks().filter(|b| b.kind == "dm_disk");
             chosen.extend(models.map(|b| (b, Vec::new())));
         }
-        chosen.into_iter().map(|(block, names)| self.import(block, names, loader)).collect()
+        chosen
+            .into_iter()
+            .map(|(block, names)| self.import(block, names, loader))
+            .collect()
     }
 
     fn import(
@@ -111,7 +116,11 @@ impl Document {
             let value = fields.need("Model")?;
             let model = match &value.kind {
                 ValueKind::Word(name) => self.block(name).ok_or_else(|| {
-                    Error::new(value.at.clone(), value.show(), "the name of a dm_disk block")
+                    Error::new(
+                        value.at.clone(),
+                        value.show(),
+                        "the name of a dm_disk block",
+                    )
                 })?,
                 _ => value.block()?,
             };
@@ -153,7 +162,10 @@ impl Document {
             source("positioning.minimum_write", block);
         }
         self.surroundings(block, model, &mut report);
-        sources.insert("power".into(), "chosen: DiskSim parameter files hold no power".into());
+        sources.insert(
+            "power".into(),
+            "chosen: DiskSim parameter files hold no power".into(),
+        );
         let name = block.name.clone().unwrap_or_else(|| block.kind.clone());
         let spec = DriveSpec {
             name,
@@ -169,7 +181,11 @@ impl Document {
             power: default_power(),
             sources,
         };
-        Ok(Import { spec, instances, report })
+        Ok(Import {
+            spec,
+            instances,
+            report,
+        })
     }
 
     /// The slowest of disk, nearest bus and nearest controller sets the time of a sector.
@@ -181,17 +197,24 @@ impl Document {
         report: &mut Vec<Note>,
     ) -> Result<(), Error> {
         let (mut read, mut write) = (disk_ms, disk_ms);
-        let above = instances.first().map(|name| self.above(name)).unwrap_or_default();
+        let above = instances
+            .first()
+            .map(|name| self.above(name))
+            .unwrap_or_default();
         let nearest = |kind: &str| {
             let node = above.iter().find(|n: &&&Node| n.kind == kind)?;
-            self.block_of_instance(&node.name).or(self.block(&node.name))
+            self.block_of_instance(&node.name)
+                .or(self.block(&node.name))
         };
         if let Some(bus) = nearest("disksim_bus") {
             let mut fields = Fields::new(bus, bus.name.as_deref().unwrap_or("bus"));
             read = read.max(fields.ms("Read block transfer time", false)?);
             write = write.max(fields.ms("Write block transfer time", false)?);
             fields.only("Arbitration time", 0.0, "buses are granted at once")?;
-            fields.no_effect(&["type", "Arbitration type"], "the drive has its link alone");
+            fields.no_effect(
+                &["type", "Arbitration type"],
+                "the drive has its link alone",
+            );
             fields.no_effect(&["Print stats"], "printing only");
             fields.finish(report);
         }

@@ -49,7 +49,7 @@ impl SeekTable {
         let mut ns = Vec::with_capacity(cylinders.max(1) as usize);
         ns.push(0);
         for distance in 1..cylinders.max(1) {
-            let span = model.seek(distance) + constant;
+            let span = Span(model.seek(distance).0.saturating_add(constant.0));
             // A constant that was fitted may push the shortest seeks below zero: they take no time.
             let t = if constant.0 < 0 {
                 span.0.max(1)
@@ -145,6 +145,24 @@ mod tests {
                 );
                 assert_eq!(t, model.seek(d), "{}: {d}", plugin.name);
             }
+        }
+    }
+
+    /// Times of centuries are refused, not wrapped.
+    #[test]
+    fn absurd_times_are_errors() {
+        for (name, toml) in [
+            ("constant", "time = \"1e300 s\""),
+            ("linear", "single = \"1e300 s\"\nfull = \"1e301 s\"\ncylinders = 9"),
+            ("table", "points = [[1, \"1e300 s\"], [9, \"1 ns\"]]"),
+            ("three-point", "single=\"1 ns\"\naverage=\"1e300 s\"\nfull=\"1e300 s\"\ncylinders=9"),
+            ("hpl", "short_limit=3\nshort_base=\"1e300 s\"\nshort_sqrt=\"1e300 s\"\nlong_base=\"1 s\"\nlong_slope=\"9e300 s\""),
+            ("ng", "a=\"1e300 s\"\nb=\"1e300 s\"\nc=\"0 s\"\ntracks_per_inch=1e-300"),
+            ("bang-bang", "acceleration=\"1e-300 m/s2\"\nvelocity_limit=\"1e-300 m/s\"\ntrack_pitch=\"1 m\"\nsettle=\"1 s\""),
+        ] {
+            let mut table: Params = toml::from_str(toml).expect("TOML");
+            table.insert("model".into(), name.into());
+            assert!(SeekTable::build(&table, 20, Span::from_ms(1.0)).is_err(), "{name}");
         }
     }
 

@@ -226,8 +226,7 @@ impl Core {
     /// Writes that complete in the buffer and wait there for the mechanism, instead of starting
     /// on the medium while their data still arrive.
     fn deferred_writes(&self) -> bool {
-        self.cache.write_back
-            && (self.cache.write_segments > 1 || self.cache.destage == Destage::Idle)
+        self.cache.write_back && self.cache.destage == Destage::Idle
     }
 
     /// Earliest start of a movement for a command that begins now, for reads and writes.

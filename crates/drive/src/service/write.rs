@@ -75,7 +75,7 @@ impl Core {
             }
             .max(1);
         }
-        if self.minimum_write > 0 && task.sector != self.previous_end {
+        if self.minimum_write > 0 {
             if let Some(place) = self.mechanics.layout.locate(task.sector) {
                 let arm = &self.arms[self.active];
                 let movement = self

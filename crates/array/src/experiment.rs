@@ -1,0 +1,697 @@
+//! The one schema of an experiment: what TOML files and Python say, and every way it can be wrong.
+//!
+//! Both forms go through the same types. Errors name the dotted key, what was got and what is
+//! needed, with the nearest known name.
+
+use crate::simulate::{Arrivals, PastEnd, WarmUp};
+use headstack_drive::error::did_you_mean;
+use headstack_drive::spec::Params;
+use headstack_drive::{DriveSpec, SpecError};
+use headstack_units::Span;
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Systems to be run on workloads.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// What is asked of the systems; each system gets each workload.
+    #[serde(alias = "workloads")]
+    pub workload: Vec<Workload>,
+    /// What is compared.
+    #[serde(alias = "systems")]
+    pub system: Vec<System>,
+    /// Seed, threads and limits.
+    #[serde(default)]
+    pub run: RunSpec,
+    /// Folder that relative paths start from.
+    #[serde(skip)]
+    pub base: PathBuf,
+}
+
+/// A trace or a synthetic workload.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Workload {
+    /// Name in results; the trace's file stem, or `synthetic`.
+    #[serde(default)]
+    pub name: String,
+    /// Path of a trace.
+    pub trace: Option<String>,
+    /// Format of the trace; detected if absent.
+    pub format: Option<String>,
+    /// What a wrong record does: `fail` or `skip`.
+    #[serde(default)]
+    pub on_error: OnError,
+    /// Parameters of a synthetic workload.
+    pub synthetic: Option<Params>,
+    /// What statistics leave out: a length of time, or a number of requests.
+    pub warm_up: Option<WarmUp>,
+    /// `open`, or `{ closed = { outstanding, think_time } }`.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// Size of each device in 512-byte blocks, or one size for all; measured in a first pass when an
+    /// organisation needs it.
+    pub device_blocks: Option<Vec<u64>>,
+    /// What happens to requests beyond the end of a device.
+    #[serde(default)]
+    pub past_end: PastEnd,
+    /// Every other key: transformations of the trace (`time_scale`, ...), checked by whoever
+    /// opens the workload.
+    #[serde(flatten)]
+    pub transform: Params,
+}
+
+/// What a wrong record of a trace does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnError {
+    /// Ends the run with an error that names it.
+    #[default]
+    Fail,
+    /// Is left out.
+    Skip,
+}
+
+/// One system: drives and how they are put together.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// Name in results; the drive's name if absent.
+    #[serde(default)]
+    pub name: String,
+    /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
+    pub drive: Value,
+    /// Values of the drive to change, by dotted key or nested tables.
+    #[serde(default, alias = "drive_overrides")]
+    pub set: Params,
+    /// Number of drives.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Name of an organisation, or a table with `name` and its parameters.
+    #[serde(default = "independent")]
+    pub organisation: Value,
+    /// Scheduler of the drives.
+    pub scheduler: Option<String>,
+    /// Parameters of the scheduler.
+    pub scheduler_parameters: Option<Params>,
+    /// Commands that each drive's scheduler sees; 0: all.
+    pub queue_depth: Option<u32>,
+    /// Values of the drive's cache to change.
+    pub cache: Option<Params>,
+    /// Arms, assemblies, surfaces and heads, e.g. `D1A1S1H1`.
+    pub dash: Option<String>,
+    /// Seed of this system's drives instead of the run's.
+    pub seed: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
+}
+fn independent() -> Value {
+    "independent".into()
+}
+
+/// Seed, threads and limits of a run.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunSpec {
+    /// Of every random stream.
+    pub seed: u64,
+    /// Threads; all cores if absent.
+    pub threads: Option<usize>,
+    /// No arrivals later than this after the first.
+    pub duration: Option<Span>,
+    /// No more requests than this, per system and workload.
+    pub max_requests: Option<u64>,
+    /// Writes a log of all requests (needs an output folder).
+    pub log_requests: bool,
+    /// How many response times are kept exactly before a histogram takes over.
+    pub exact_limit: Option<usize>,
+}
+
+impl Experiment {
+    /// Reads TOML. `file` names the source in errors and is where relative paths start.
+    ///
+    /// # Errors
+    /// The dotted key or line, what was got and what is needed.
+    pub fn from_toml(text: &str, file: &Path) -> Result<Experiment, SpecError> {
+        let value: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+            let line = e.span().map_or(1, |s| {
+                text[..s.start.min(text.len())].lines().count().max(1)
+            });
+            let got = e.message().trim().to_string();
+            SpecError::new(format!("{}:{line}", file.display()), got, "valid TOML")
+        })?;
+        let value = serde_json::to_value(value).map_err(|e| {
+            SpecError::new(
+                file.display().to_string(),
+                e,
+                "values that TOML and JSON share",
+            )
+        })?;
+        let base = file.parent().unwrap_or(Path::new(""));
+        Experiment::from_value(value, base).map_err(|mut e| {
+            e.key = format!("{}: {}", file.display(), e.key);
+            e
+        })
+    }
+
+    /// Reads JSON text; relative paths start from `base`.
+    ///
+    /// # Errors
+    /// As [`Experiment::from_toml`].
+    pub fn from_json(text: &str, base: &Path) -> Result<Experiment, SpecError> {
+        let value = serde_json::from_str(text)
+            .map_err(|e| SpecError::new("experiment", e, "valid JSON"))?;
+        Experiment::from_value(value, base)
+    }
+
+    /// From a parsed document.
+    ///
+    /// # Errors
+    /// As [`Experiment::from_toml`].
+    pub fn from_value(mut value: Value, base: &Path) -> Result<Experiment, SpecError> {
+        let mut single = Vec::new();
+        for key in ["workload", "workloads", "system", "systems"] {
+            if let Some(entry) = value.get_mut(key).filter(|e| e.is_object()) {
+                *entry = Value::Array(vec![entry.take()]);
+                single.push(key);
+            }
+        }
+        // One size for all devices is written as a number.
+        for key in ["workload", "workloads"] {
+            for workload in value
+                .get_mut(key)
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
+                if let Some(n) = workload.get_mut("device_blocks").filter(|n| n.is_number()) {
+                    *n = Value::Array(vec![n.take()]);
+                }
+            }
+        }
+        let mut experiment: Experiment = from_value(value).map_err(|mut e| {
+            for key in single {
+                e.key = e.key.replacen(&format!("{key}[0]"), key, 1);
+            }
+            e
+        })?;
+        experiment.base = base.to_path_buf();
+        experiment.check()?;
+        Ok(experiment)
+    }
+
+    fn check(&mut self) -> Result<(), SpecError> {
+        for (list, n) in [
+            ("workload", self.workload.len()),
+            ("system", self.system.len()),
+        ] {
+            if n == 0 {
+                return Err(SpecError::new(list, "none", "at least one"));
+            }
+        }
+        for (i, w) in self.workload.iter_mut().enumerate() {
+            let key = format!("workload[{i}]");
+            if w.trace.is_some() == w.synthetic.is_some() {
+                let got = if w.trace.is_some() {
+                    "trace and synthetic"
+                } else {
+                    "neither trace nor synthetic"
+                };
+                let hint = w
+                    .transform
+                    .keys()
+                    .map(|k| did_you_mean(k, ["trace", "synthetic"]))
+                    .find(|h| !h.is_empty())
+                    .unwrap_or_default();
+                return Err(SpecError::new(key, got, format!("one of them{hint}")));
+            }
+            if let Arrivals::Closed { outstanding: 0, .. } = w.arrivals {
+                let key = format!("{key}.arrivals.closed.outstanding");
+                return Err(SpecError::new(key, 0, "at least 1"));
+            }
+            if w.name.is_empty() {
+                w.name = match &w.trace {
+                    Some(path) => Path::new(path)
+                        .file_stem()
+                        .map_or(path.clone(), |s| s.to_string_lossy().into_owned()),
+                    None => "synthetic".into(),
+                };
+            }
+        }
+        for (i, s) in self.system.iter_mut().enumerate() {
+            let key = format!("system[{i}]");
+            if s.count == 0 || s.count > 100_000 {
+                return Err(SpecError::new(
+                    format!("{key}.count"),
+                    s.count,
+                    "1 to 100000",
+                ));
+            }
+            if let Some(dash) = s.dash.as_deref().filter(|d| *d != "D1A1S1H1") {
+                let need = "\"D1A1S1H1\"; other designs are not supported yet";
+                return Err(SpecError::new(
+                    format!("{key}.dash"),
+                    format!("{dash:?}"),
+                    need,
+                ));
+            }
+            s.organisation().map_err(|mut e| {
+                e.key = format!("{key}.{}", e.key);
+                e
+            })?;
+            if s.name.is_empty() {
+                s.name = match &s.drive {
+                    Value::String(name) => Path::new(name)
+                        .file_stem()
+                        .map_or(name.clone(), |n| n.to_string_lossy().into_owned()),
+                    table => table["name"].as_str().unwrap_or("drive").to_string(),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// A path of the experiment, from the folder of its file.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.base.join(path)
+    }
+}
+
+impl System {
+    /// Name and parameters of the organisation.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest one.
+    pub fn organisation(&self) -> Result<(&'static crate::organisation::Entry, Params), SpecError> {
+        let (name, params) = match &self.organisation {
+            Value::String(name) => (name.clone(), Params::new()),
+            Value::Object(table) => {
+                let mut table = table.clone();
+                match table.remove("name") {
+                    Some(Value::String(name)) => (name, table),
+                    other => {
+                        let got = other.map_or("nothing".into(), |v| v.to_string());
+                        return Err(SpecError::new("organisation.name", got, "a name"));
+                    }
+                }
+            }
+            other => return Err(SpecError::new("organisation", other, "a name or a table")),
+        };
+        Ok((crate::organisation::find(&name)?, params))
+    }
+
+    /// The drive with everything that this system changes.
+    ///
+    /// `dirs` are searched for `NAME.toml`; `other` reads files that are not TOML.
+    ///
+    /// # Errors
+    /// An unknown drive, a file or value that does not fit.
+    pub fn drive_spec(
+        &self,
+        base: &Path,
+        dirs: &[PathBuf],
+        other: &dyn Fn(&str) -> Result<DriveSpec, String>,
+    ) -> Result<DriveSpec, SpecError> {
+        let spec = match &self.drive {
+            Value::String(name) => load_drive(name, base, dirs, other)?,
+            table @ Value::Object(_) => from_value(table.clone()).map_err(|mut e| {
+                e.key = format!("drive.{}", e.key);
+                e
+            })?,
+            other => return Err(SpecError::new("drive", other, "a name, a path or a table")),
+        };
+        let mut changes = Params::new();
+        let mut set = |key: &str, value: Value| {
+            changes.insert(key.to_string(), value);
+        };
+        if let Some(scheduler) = &self.scheduler {
+            set("queue.scheduler", scheduler.clone().into());
+            // Parameters belong to the scheduler they were written for.
+            set("queue.scheduler_parameters", Value::Null);
+        }
+        if let Some(parameters) = &self.scheduler_parameters {
+            set(
+                "queue.scheduler_parameters",
+                Value::Object(parameters.clone()),
+            );
+        }
+        if let Some(depth) = self.queue_depth {
+            set("queue.depth", depth.into());
+        }
+        if let Some(cache) = &self.cache {
+            set("cache", Value::Object(cache.clone()));
+        }
+        if changes.is_empty() && self.set.is_empty() {
+            return Ok(spec);
+        }
+        let mut value = serde_json::to_value(&spec)
+            .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
+        for (table, whole) in [(&changes, ""), (&self.set, "set")] {
+            for (key, change) in table {
+                let path = parse_key(key).ok_or_else(|| {
+                    SpecError::new(
+                        format!("{whole}.{key}"),
+                        "a bad key",
+                        "a dotted key, indices in brackets",
+                    )
+                })?;
+                change_value(&mut value, &path, change).map_err(|mut e| {
+                    e.key = format!("{whole}.{key}{}", e.key);
+                    e
+                })?;
+            }
+        }
+        from_value(value).map_err(|mut e| {
+            e.key = format!("drive.{}", e.key);
+            e
+        })
+    }
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+fn parse_key(key: &str) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
+    for piece in key.split('.') {
+        let mut parts = piece.split('[');
+        let name = parts.next().filter(|n| !n.is_empty())?;
+        steps.push(Step::Key(name.to_string()));
+        for index in parts {
+            steps.push(Step::Index(index.strip_suffix(']')?.parse().ok()?));
+        }
+    }
+    Some(steps)
+}
+
+/// Tables are merged, anything else is replaced; null removes.
+fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(), SpecError> {
+    match path {
+        [] => match (target, change) {
+            (Value::Object(target), Value::Object(change)) => {
+                // A model's parameters mean nothing to another model.
+                if change
+                    .get("model")
+                    .is_some_and(|m| target.get("model") != Some(m))
+                {
+                    target.clear();
+                }
+                for (key, change) in change {
+                    if change.is_null() {
+                        target.remove(key);
+                    } else {
+                        let entry = target.entry(key.clone()).or_insert(Value::Null);
+                        change_value(entry, &[], change)?;
+                    }
+                }
+                Ok(())
+            }
+            (target, change) => {
+                *target = change.clone();
+                Ok(())
+            }
+        },
+        [Step::Key(key), rest @ ..] => {
+            if target.is_null() {
+                *target = Value::Object(Params::new());
+            }
+            let table = target.as_object_mut().ok_or_else(|| {
+                SpecError::new("", format!("the key {key:?} in a plain value"), "a table")
+            })?;
+            if rest.is_empty() && change.is_null() {
+                table.remove(key);
+                return Ok(());
+            }
+            change_value(
+                table.entry(key.clone()).or_insert(Value::Null),
+                rest,
+                change,
+            )
+        }
+        [Step::Index(i), rest @ ..] => {
+            let n = target.as_array().map_or(0, Vec::len);
+            let entry = target.get_mut(*i).ok_or_else(|| {
+                SpecError::new("", format!("index {i}"), format!("an index below {n}"))
+            })?;
+            change_value(entry, rest, change)
+        }
+    }
+}
+
+/// Finds a drive by name or path.
+///
+/// # Errors
+/// Lists the drives that there are, and the nearest.
+pub fn load_drive(
+    name: &str,
+    base: &Path,
+    dirs: &[PathBuf],
+    other: &dyn Fn(&str) -> Result<DriveSpec, String>,
+) -> Result<DriveSpec, SpecError> {
+    let mut candidates = vec![base.join(name)];
+    candidates.extend(dirs.iter().map(|d| d.join(format!("{name}.toml"))));
+    let path = candidates.iter().find(|p| p.is_file()).ok_or_else(|| {
+        let names = drive_names(dirs);
+        let hint = did_you_mean(name, names.iter().map(String::as_str));
+        let known = match names.is_empty() {
+            true => "a path (no drive files were found)".to_string(),
+            false => format!("a path or one of {}", names.join(", ")),
+        };
+        SpecError::new("drive", format!("{name:?}"), format!("{known}{hint}"))
+    })?;
+    let shown = path.display().to_string();
+    if path.extension().is_none_or(|e| e != "toml") {
+        return other(&shown).map_err(|e| {
+            SpecError::new(
+                "drive",
+                format!("{name:?}"),
+                format!("a readable drive file: {e}"),
+            )
+        });
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| SpecError::new("drive", format!("{shown}: {e}"), "a readable file"))?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|e: toml::de::Error| SpecError::new(&shown, e.message(), "valid TOML"))?;
+    let value = serde_json::to_value(table).map_err(|e| SpecError::new(&shown, e, "a drive"))?;
+    from_value(value).map_err(|mut e| {
+        e.key = format!("{shown}: {}", e.key);
+        e
+    })
+}
+
+/// Names of the drives in these folders, sorted.
+pub fn drive_names(dirs: &[PathBuf]) -> Vec<String> {
+    let mut names: Vec<String> = dirs
+        .iter()
+        .filter_map(|d| std::fs::read_dir(d).ok())
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|file| file.strip_suffix(".toml").map(str::to_string))
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Deserialises with errors in the house form.
+///
+/// # Errors
+/// The dotted key, what was got, what is needed, and the nearest known name.
+pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let path = e.path().to_string();
+        explain(&path, &e.into_inner().to_string())
+    })
+}
+
+/// Turns serde's sentences into key, got and need.
+fn explain(path: &str, message: &str) -> SpecError {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let key = if path == "." { "experiment" } else { path };
+    if message.starts_with("unknown field") || message.starts_with("unknown variant") {
+        if let Some((got, known)) = quoted.split_first() {
+            let hint = did_you_mean(got, known.iter().copied());
+            let what = if message.starts_with("unknown field") {
+                "key "
+            } else {
+                ""
+            };
+            // The path already ends with the unknown key itself.
+            let suffix = format!(".{got}");
+            let key = match key.strip_suffix(&suffix) {
+                Some(parent) => parent,
+                None if key == *got => "experiment",
+                None => key,
+            };
+            let need = format!("one of {}{hint}", known.join(", "));
+            return SpecError::new(key, format!("{what}{got:?}"), need);
+        }
+    }
+    if message.starts_with("missing field") {
+        if let Some(field) = quoted.first() {
+            let key = if path == "." {
+                field.to_string()
+            } else {
+                format!("{path}.{field}")
+            };
+            return SpecError::new(key, "nothing", "a value");
+        }
+    }
+    if let Some((got, need)) = message
+        .strip_prefix("got ")
+        .and_then(|m| m.split_once(", need "))
+    {
+        return SpecError::new(key, got, need);
+    }
+    if let Some((got, need)) = message.split_once(", expected ") {
+        let got = got
+            .trim_start_matches("invalid type: ")
+            .trim_start_matches("invalid value: ");
+        return SpecError::new(key, got, need);
+    }
+    if message.contains("untagged enum WarmUp") {
+        return SpecError::new(
+            key,
+            "something else",
+            "a number of requests, or a length of time such as \"10 s\"",
+        );
+    }
+    SpecError::new(key, "a value that does not fit", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Experiment::from_toml(text, Path::new("x/e.toml"))
+            .unwrap_err()
+            .to_string()
+    }
+
+    const DESIGN: &str = r#"
+[workload]
+trace = "websearch.trace"
+format = "mqsim"
+time_scale = 1.39
+warm_up = "10 s"
+[[system]]
+name = "MD"
+drive = "cheetah-10k-19g"
+count = 6
+organisation = "independent"
+scheduler = "c-look"
+[[system]]
+drive = "barracuda-es-750"
+organisation = { name = "raid0", stripe_unit = "64 KiB" }
+queue_depth = 32
+"#;
+
+    #[test]
+    fn reads_toml_and_json_alike() {
+        let e = Experiment::from_toml(DESIGN, Path::new("x/e.toml")).unwrap();
+        assert_eq!(e.workload[0].name, "websearch");
+        assert_eq!(e.workload[0].transform["time_scale"], 1.39);
+        assert_eq!(
+            e.workload[0].warm_up,
+            Some(WarmUp::Time(Span(10_000_000_000)))
+        );
+        assert_eq!(e.system[1].name, "barracuda-es-750");
+        assert_eq!(e.path("t.trace"), Path::new("x/t.trace"));
+        let table: toml::Table = DESIGN.parse().unwrap();
+        let json = serde_json::to_string(&table).unwrap();
+        assert_eq!(Experiment::from_json(&json, Path::new("x")).unwrap(), e);
+    }
+
+    #[test]
+    fn errors_name_key_got_and_need() {
+        for (from, to, wants) in [
+            (
+                "scheduler =",
+                "schedular =",
+                &[
+                    "x/e.toml: system[0]: got key \"schedular\"",
+                    "did you mean \"scheduler\"?",
+                ][..],
+            ),
+            ("count = 6", "count = -6", &["system[0].count", "-6"]),
+            (
+                "count = 6",
+                "count = 0",
+                &["system[0].count: got 0, need 1 to"],
+            ),
+            (
+                "\"10 s\"",
+                "10.5",
+                &["workload.warm_up", "a length of time"],
+            ),
+            (
+                "\"independent\"",
+                "\"independant\"",
+                &[
+                    "system[0].organisation: got \"independant\"",
+                    "did you mean \"independent\"?",
+                ],
+            ),
+            (
+                "count = 6",
+                "dash = \"D1A2S1H1\"",
+                &["system[0].dash: got \"D1A2S1H1\"", "not supported yet"],
+            ),
+            (
+                "trace =",
+                "trase =",
+                &["neither trace nor synthetic", "did you mean \"trace\"?"],
+            ),
+            (
+                "time_scale = 1.39",
+                "arrivals = \"close\"",
+                &["workload.arrivals", "got \"close\"", "closed"],
+            ),
+            ("count = 6", "count = ", &["e.toml:"]),
+        ] {
+            let text = error(&DESIGN.replacen(from, to, 1));
+            for want in wants {
+                assert!(text.contains(want), "{to}: {text}");
+            }
+        }
+        assert!(error("").contains("workload: got nothing"), "{}", error(""));
+    }
+
+    #[test]
+    fn drives_are_changed_by_dotted_keys_and_tables() {
+        let drive = r#"{"name":"d","geometry":{"rotation_speed":"7200 rpm","surfaces":1,"cylinders":10,
+            "zones":[{"first_cylinder":0,"last_cylinder":9,"sectors_per_track":100}]},
+            "seek":{"model":"constant","time":"5 ms"}}"#;
+        let system = |extra: &str| -> System {
+            from_value(serde_json::from_str(&format!("{{\"drive\":{drive}{extra}}}")).unwrap())
+                .unwrap()
+        };
+        let get = |extra: &str| system(extra).drive_spec(Path::new(""), &[], &|_| Err("no".into()));
+        let s = get(r#","set":{"geometry.zones[0].track_skew":3,"queue":{"depth":4}},"scheduler":"look","cache":{"enabled":true}"#).unwrap();
+        assert_eq!(s.geometry.zones[0].track_skew, 3.0);
+        assert_eq!((s.queue.depth, s.queue.scheduler.as_str()), (4, "look"));
+        assert!(s.cache.enabled && s.cache.segments == 1);
+        let e = get(r#","set":{"geometry.rotation_sped":"1 rpm"}"#)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            e.contains("drive.geometry") && e.contains("rotation_speed"),
+            "{e}"
+        );
+        let e = get(r#","set":{"geometry.zones[7].offset":1}"#)
+            .unwrap_err()
+            .to_string();
+        assert!(e.contains("index 7") && e.contains("below 1"), "{e}");
+        let e = load_drive("nope", Path::new(""), &[], &|_| Err("no".into())).unwrap_err();
+        assert!(e.to_string().starts_with("drive: got \"nope\""), "{e}");
+    }
+}

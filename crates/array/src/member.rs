@@ -1,0 +1,57 @@
+//! What the host needs of a member drive; static dispatch, so that it costs nothing.
+
+use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest};
+use headstack_units::Time;
+
+/// A drive as the array drives it.
+///
+/// # Contract
+/// - Time never decreases from call to call, save that [`Member::next_event`] may be asked any time.
+/// - [`Member::advance`] starts every service that starts before `until` (strictly: what arrives
+///   at `until` is submitted first) and reports its completion, which may lie after `until`.
+/// - Advancing in more or fewer steps changes nothing.
+/// - Each request submitted is reported exactly once; its components add up to its response time.
+pub trait Member {
+    /// Size in 512-byte blocks.
+    fn capacity_blocks(&self) -> u64;
+    /// A request reaches the drive at `now`.
+    fn submit(&mut self, now: Time, request: DriveRequest);
+    /// Earliest time at which [`Member::advance`] would do something; [`Time::NEVER`] if nothing is
+    /// queued.
+    fn next_event(&self) -> Time;
+    /// Starts what starts before `until`, reporting completions.
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion));
+    /// Commands that wait.
+    fn queue_len(&self) -> usize;
+    /// Energy from the last reset to `until`.
+    fn energy(&mut self, until: Time) -> DriveEnergy;
+    /// Energy counts from `now` on.
+    fn reset_statistics(&mut self, now: Time);
+}
+
+impl Member for Drive {
+    fn capacity_blocks(&self) -> u64 {
+        Drive::capacity_blocks(self)
+    }
+    #[inline]
+    fn submit(&mut self, now: Time, request: DriveRequest) {
+        Drive::submit(self, now, request);
+    }
+    #[inline]
+    fn next_event(&self) -> Time {
+        Drive::next_event(self)
+    }
+    #[inline]
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
+        Drive::advance(self, until, sink);
+    }
+    fn queue_len(&self) -> usize {
+        Drive::queue_len(self)
+    }
+    fn energy(&mut self, until: Time) -> DriveEnergy {
+        Drive::energy(self, until)
+    }
+    fn reset_statistics(&mut self, now: Time) {
+        Drive::reset_statistics(self, now);
+    }
+}

@@ -1,0 +1,309 @@
+//! Array organisations: how addresses of the workload's devices fall on the member drives.
+//!
+//! # Contract
+//! - A device's usable blocks are `0..device_blocks(device)`; a device that does not exist is an
+//!   error that names the device and the drives.
+//! - [`Organisation::plan`] maps every usable block to exactly one block of one member, inside
+//!   that member, and no two blocks to the same place; [`Organisation::origin`] is its inverse.
+//! - A plan's parts cover the request exactly; parts of one member never overlap.
+//! - Planning allocates nothing once the plan has been used.
+//!
+//! To add one: write `crates/array/src/organisation/NAME.rs` with an `ENTRY`, add `NAME` to the
+//! list.
+
+use headstack_drive::spec::Params;
+use headstack_drive::SpecError;
+
+/// The part of a request that one member drive serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Index of the member drive.
+    pub member: u32,
+    /// First 512-byte block on the member.
+    pub lba: u64,
+    /// Number of 512-byte blocks.
+    pub blocks: u32,
+}
+
+/// The parts of one request; kept and reused from request to request.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// In ascending order of the request's addresses.
+    pub parts: Vec<Part>,
+}
+
+impl Plan {
+    /// Adds a part, joined to the last part of the same member if it continues it.
+    #[inline]
+    pub fn push(&mut self, member: u32, lba: u64, blocks: u32) {
+        for part in self.parts.iter_mut().rev() {
+            if part.member == member {
+                if part.lba + part.blocks as u64 == lba {
+                    part.blocks += blocks;
+                    return;
+                }
+                break;
+            }
+        }
+        self.parts.push(Part {
+            member,
+            lba,
+            blocks,
+        });
+    }
+}
+
+/// A mapping from devices of the workload to member drives.
+pub trait Organisation: Send {
+    /// How many blocks of this device can be addressed.
+    ///
+    /// # Errors
+    /// What is wrong with the device number, naming it and the drives.
+    fn device_blocks(&self, device: u32) -> Result<u64, String>;
+    /// Appends the parts of `blocks` blocks from `lba` of `device`, which are in range.
+    fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan);
+    /// Which device and block a member's block holds; `None` for unused space.
+    fn origin(&self, member: u32, lba: u64) -> Option<(u32, u64)>;
+    /// Which members must flush when this device does.
+    fn members_of(&self, device: u32) -> std::ops::Range<u32>;
+}
+
+/// What an organisation is built from.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// Capacity of each member drive in 512-byte blocks.
+    pub member_blocks: Vec<u64>,
+    /// Size of each device of the workload in 512-byte blocks; empty when it is not known.
+    pub device_blocks: Vec<u64>,
+    /// Parameters, as the organisation's file documents them.
+    pub params: Params,
+}
+
+/// One entry of the registry.
+pub struct Entry {
+    /// The name in experiments.
+    pub name: &'static str,
+    /// One line for help texts.
+    pub summary: &'static str,
+    /// Whether the sizes of the workload's devices must be known.
+    pub needs_device_blocks: bool,
+    /// Makes it; unknown parameters are errors.
+    pub build: fn(&Context) -> Result<Box<dyn Organisation>, SpecError>,
+}
+
+macro_rules! organisations {
+    ($($file:ident),+ $(,)?) => {
+        $(pub mod $file;)+
+        /// Every organisation.
+        pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
+    };
+}
+organisations! { independent, concatenate, raid0 }
+
+/// Finds an organisation by name.
+///
+/// # Errors
+/// Lists the names and the nearest one.
+pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
+    ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
+        let hint = headstack_drive::error::did_you_mean(name, names.iter().copied());
+        SpecError::new(
+            "organisation",
+            format!("{name:?}"),
+            format!("one of {}{hint}", names.join(", ")),
+        )
+    })
+}
+
+/// Devices laid one after another in one linear space, cut at the space's end.
+pub(crate) struct DeviceSpace {
+    starts: Vec<u64>,
+    total: u64,
+}
+
+impl DeviceSpace {
+    /// `devices` may be empty: then there is one device that fills the space.
+    pub(crate) fn new(devices: &[u64], total: u64) -> DeviceSpace {
+        let mut starts = vec![0];
+        if devices.is_empty() {
+            starts.push(total);
+        }
+        for blocks in devices {
+            starts.push(starts[starts.len() - 1].saturating_add(*blocks));
+        }
+        DeviceSpace { starts, total }
+    }
+    pub(crate) fn device_blocks(&self, device: u32) -> Result<u64, String> {
+        let i = device as usize;
+        match (self.starts.get(i), self.starts.get(i + 1)) {
+            (Some(from), Some(to)) => Ok(to.min(&self.total).saturating_sub(*from)),
+            _ => Err(format!(
+                "got device {device}, need one of the {} devices whose size is known; give workload.device_blocks",
+                self.starts.len() - 1
+            )),
+        }
+    }
+    #[inline]
+    pub(crate) fn linear(&self, device: u32, lba: u64) -> u64 {
+        self.starts[device as usize] + lba
+    }
+    pub(crate) fn origin(&self, linear: u64) -> Option<(u32, u64)> {
+        if linear >= self.total {
+            return None;
+        }
+        let i = self.starts.partition_point(|s| *s <= linear) - 1;
+        (i + 1 < self.starts.len()).then(|| (i as u32, linear - self.starts[i]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn params(json: &str) -> Params {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn contexts() -> Vec<Context> {
+        let mut list = Vec::new();
+        for members in [vec![97], vec![64, 64, 64], vec![50, 33, 71, 20]] {
+            for devices in [vec![], vec![30, 1, 17], vec![60, 60, 60, 60]] {
+                list.push(Context {
+                    member_blocks: members.clone(),
+                    device_blocks: devices,
+                    params: Params::new(),
+                });
+            }
+        }
+        list
+    }
+
+    /// Every entry on every context: bijection, in range, inverse, and requests of any length
+    /// agree with their blocks taken one at a time.
+    #[test]
+    fn every_block_has_exactly_one_place() {
+        for entry in ENTRIES {
+            let mut built = 0;
+            for mut context in contexts() {
+                if entry.name == "raid0" {
+                    context.params = params(r#"{"stripe_unit":"2560 B"}"#);
+                }
+                let Ok(organisation) = (entry.build)(&context) else {
+                    continue;
+                };
+                built += 1;
+                let mut places = HashMap::new();
+                let mut plan = Plan::default();
+                for device in 0.. {
+                    let Ok(size) = organisation.device_blocks(device) else {
+                        break;
+                    };
+                    for lba in 0..size {
+                        plan.parts.clear();
+                        organisation.plan(device, lba, 1, &mut plan);
+                        assert_eq!(plan.parts.len(), 1, "{}", entry.name);
+                        let part = plan.parts[0];
+                        assert_eq!(part.blocks, 1);
+                        assert!(part.lba < context.member_blocks[part.member as usize]);
+                        assert!(organisation.members_of(device).contains(&part.member));
+                        let place = (part.member, part.lba);
+                        assert_eq!(organisation.origin(place.0, place.1), Some((device, lba)));
+                        assert_eq!(places.insert(place, (device, lba)), None, "{}", entry.name);
+                    }
+                    for (lba, blocks) in [(0, size), (size / 3, size / 2), (size / 2, 1)] {
+                        if blocks == 0 || lba + blocks > size {
+                            continue;
+                        }
+                        plan.parts.clear();
+                        organisation.plan(device, lba, blocks as u32, &mut plan);
+                        let mut got: Vec<_> = plan
+                            .parts
+                            .iter()
+                            .flat_map(|p| (0..p.blocks as u64).map(|i| (p.member, p.lba + i)))
+                            .map(|place| places[&place])
+                            .collect();
+                        got.sort();
+                        let want: Vec<_> = (lba..lba + blocks).map(|b| (device, b)).collect();
+                        assert_eq!(got, want, "{}", entry.name);
+                    }
+                }
+                for (member, &blocks) in context.member_blocks.iter().enumerate() {
+                    for lba in 0..blocks + 3 {
+                        let place = (member as u32, lba);
+                        assert_eq!(
+                            organisation.origin(place.0, lba),
+                            places.get(&place).copied(),
+                            "{} {place:?}",
+                            entry.name
+                        );
+                    }
+                }
+            }
+            assert!(built >= 3, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn unknown_devices_and_names_are_named() {
+        let context = Context {
+            member_blocks: vec![10, 10],
+            ..Context::default()
+        };
+        let organisation = (find("independent").unwrap().build)(&context).unwrap();
+        let error = organisation.device_blocks(2).unwrap_err();
+        assert!(
+            error.contains("device 2") && error.contains("2 drives"),
+            "{error}"
+        );
+        let error = find("raid-0").err().unwrap().to_string();
+        assert!(error.contains("did you mean \"raid0\"?"), "{error}");
+    }
+
+    #[test]
+    fn raid0_by_the_book() {
+        // Patterson, Gibson & Katz 1988, fig. 5: blocks go round the disks unit by unit.
+        let context = Context {
+            member_blocks: vec![100; 4],
+            device_blocks: vec![],
+            params: params(r#"{"stripe_unit":"4 KiB"}"#),
+        };
+        let organisation = (find("raid0").unwrap().build)(&context).unwrap();
+        let mut plan = Plan::default();
+        organisation.plan(0, 8 * 5 + 3, 10, &mut plan);
+        let want = [
+            Part {
+                member: 1,
+                lba: 11,
+                blocks: 5,
+            },
+            Part {
+                member: 2,
+                lba: 8,
+                blocks: 5,
+            },
+        ];
+        assert_eq!(plan.parts, want);
+        // A whole stripe and a half: one contiguous part per member.
+        plan.parts.clear();
+        organisation.plan(0, 0, 48, &mut plan);
+        assert_eq!(plan.parts.len(), 4);
+        assert_eq!(
+            plan.parts[0],
+            Part {
+                member: 0,
+                lba: 0,
+                blocks: 16
+            }
+        );
+        assert_eq!(
+            plan.parts[3],
+            Part {
+                member: 3,
+                lba: 0,
+                blocks: 8
+            }
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! Striping without redundancy.
+//!
+//! # Model
+//! With `n` drives and a stripe unit of `u` blocks, block `b` lies on drive `(b / u) mod n` at
+//! `(b / u / n)·u + b mod u`. Several devices lie one after another in the striped space.
+//! # Source
+//! Patterson, Gibson & Katz, "A case for redundant arrays of inexpensive disks (RAID)",
+//! SIGMOD 1988.
+//! # Validity
+//! Each drive offers as many whole stripe units as the smallest one. `footprint` limits the space
+//! that is used, counted over the array.
+
+use super::{Context, DeviceSpace, Entry, Organisation, Plan};
+use headstack_drive::plugin::params;
+use headstack_drive::SpecError;
+use headstack_units::Bytes;
+use serde::Deserialize;
+use std::ops::Range;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "raid0",
+    summary: "striped over all drives, no redundancy",
+    needs_device_blocks: true,
+    build,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Contiguous data per drive; a multiple of 512 B.
+    #[serde(default = "default_unit")]
+    stripe_unit: Bytes,
+    /// How much of the array is used, from its start.
+    footprint: Option<Bytes>,
+}
+
+fn default_unit() -> Bytes {
+    Bytes(64 * 1024)
+}
+
+struct Raid0 {
+    space: DeviceSpace,
+    total: u64,
+    unit: u64,
+    members: u64,
+}
+
+fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
+    let p: Parameters = params(&context.params)?;
+    let unit = p.stripe_unit.0 / 512;
+    if unit == 0 || p.stripe_unit.0 % 512 != 0 || unit > u32::MAX as u64 {
+        return Err(SpecError::new(
+            "stripe_unit",
+            p.stripe_unit,
+            "a positive multiple of 512 B below 2 TiB",
+        ));
+    }
+    let members = context.member_blocks.len() as u64;
+    let smallest = context.member_blocks.iter().min().copied().unwrap_or(0);
+    let mut total = smallest / unit * unit * members;
+    if let Some(footprint) = p.footprint {
+        let blocks = footprint.0 / 512;
+        if blocks == 0 || blocks > total {
+            return Err(SpecError::new(
+                "footprint",
+                footprint,
+                format!("at least 512 B and at most the array's {} B", total * 512),
+            ));
+        }
+        total = blocks;
+    }
+    Ok(Box::new(Raid0 {
+        space: DeviceSpace::new(&context.device_blocks, total),
+        total,
+        unit,
+        members,
+    }))
+}
+
+impl Organisation for Raid0 {
+    fn device_blocks(&self, device: u32) -> Result<u64, String> {
+        self.space.device_blocks(device)
+    }
+    #[inline]
+    fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan) {
+        let mut at = self.space.linear(device, lba);
+        let end = at + blocks as u64;
+        while at < end {
+            let (number, inside) = (at / self.unit, at % self.unit);
+            let stop = end.min(at - inside + self.unit);
+            let lba = number / self.members * self.unit + inside;
+            plan.push((number % self.members) as u32, lba, (stop - at) as u32);
+            at = stop;
+        }
+    }
+    fn origin(&self, member: u32, lba: u64) -> Option<(u32, u64)> {
+        if member as u64 >= self.members {
+            return None;
+        }
+        let number = lba / self.unit * self.members + member as u64;
+        let linear = number * self.unit + lba % self.unit;
+        (linear < self.total).then(|| self.space.origin(linear))?
+    }
+    fn members_of(&self, _device: u32) -> Range<u32> {
+        0..self.members as u32
+    }
+}

@@ -1,0 +1,301 @@
+//! What a run found, in the form of `run --json`.
+//!
+//! Times are seconds, energies joules, powers watts. A number that does not exist (the mean of no
+//! requests) is `null`.
+
+use crate::simulate::{MemberOutcome, Outcome};
+use headstack_drive::DriveEnergy;
+use headstack_engine::quantiles::mean_s;
+use headstack_engine::Summary;
+use serde::Serialize;
+
+/// Most points of a response-time distribution.
+pub const CDF_POINTS: usize = 1000;
+
+/// All systems on all workloads, in the order of the experiment: systems first, then workloads.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunResult {
+    /// One entry per system and workload.
+    pub systems: Vec<SystemResult>,
+    /// The run's seed.
+    pub seed: u64,
+    /// Version of the simulator.
+    pub version: String,
+    /// Whether the run was stopped early.
+    pub partial: bool,
+}
+
+impl RunResult {
+    /// The document as one line of JSON.
+    ///
+    /// # Errors
+    /// Never for results that a run made.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+}
+
+/// One system on one workload.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemResult {
+    /// The system's name.
+    pub name: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Requests after the warm-up, failed ones included.
+    pub n_requests: u64,
+    /// Failed ones.
+    pub n_errors: u64,
+    /// Requests past the end that were left out on demand.
+    pub n_dropped: u64,
+    /// From the end of the warm-up (or the first arrival) to the last completion.
+    pub duration_s: f64,
+    /// Requests that succeeded, per second.
+    pub throughput_iops: f64,
+    /// Their bytes per second.
+    pub throughput_bytes_per_s: f64,
+    /// From arrival to completion.
+    pub response_time_s: Summary,
+    /// From start of service to completion.
+    pub service_time_s: Summary,
+    /// Means per request; they add up to the mean response time.
+    pub components_s: ComponentMeans,
+    /// Share of requests for which an arm moved.
+    pub nonzero_seek_ratio: f64,
+    /// Share of requests that buffers served.
+    pub cache_hit_ratio: f64,
+    /// Mean number of requests in the system.
+    pub queue_depth_mean: f64,
+    /// Of all drives.
+    pub energy_j: f64,
+    /// Of all drives.
+    pub power_w: PowerByMode,
+    /// Each drive.
+    pub drives: Vec<DriveResult>,
+    /// What the drives cost; not estimated yet.
+    pub cost_usd: Cost,
+    /// `exact`, or `hdr-3`: an HdrHistogram with three significant figures.
+    pub quantile_method: &'static str,
+    /// Points `[seconds, fraction of requests not slower]`.
+    pub response_time_cdf: Vec<[f64; 2]>,
+    /// Over time.
+    pub series: SeriesColumns,
+    /// Whether this simulation was stopped early.
+    pub partial: bool,
+    /// The log of requests, relative to the output folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_file: Option<String>,
+    /// The time series by mode of power, relative to the output folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series_file: Option<String>,
+}
+
+/// Mean share of the response time per request, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ComponentMeans {
+    /// Waiting.
+    pub queue: f64,
+    /// Command processing.
+    pub overhead: f64,
+    /// Arm movement.
+    pub seek: f64,
+    /// Waiting for the platter.
+    pub rotation: f64,
+    /// Under the head.
+    pub transfer: f64,
+    /// The link.
+    pub bus: f64,
+}
+
+/// Mean power by mode; the modes add up to the mean.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PowerByMode {
+    /// Total.
+    pub mean: f64,
+    /// Spinning only.
+    pub idle: f64,
+    /// Seeking.
+    pub seek: f64,
+    /// Waiting for rotation.
+    pub rotation: f64,
+    /// Transferring.
+    pub transfer: f64,
+    /// Spun down.
+    pub standby: f64,
+}
+
+/// Seconds in each mode.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TimeByMode {
+    /// Spinning only.
+    pub idle: f64,
+    /// Seeking.
+    pub seek: f64,
+    /// Waiting for rotation.
+    pub rotation: f64,
+    /// Transferring.
+    pub transfer: f64,
+    /// Spun down.
+    pub standby: f64,
+}
+
+/// One drive of a system.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DriveResult {
+    /// The drive's name and its index in the system: `cheetah-10k-19g[3]`.
+    pub name: String,
+    /// Requests or parts of requests that it served.
+    pub n_requests: u64,
+    /// Those that failed.
+    pub n_errors: u64,
+    /// From arrival at the drive to completion.
+    pub response_time_mean_s: f64,
+    /// Share for which the arm moved.
+    pub nonzero_seek_ratio: f64,
+    /// Share that the buffer served.
+    pub cache_hit_ratio: f64,
+    /// Mean number of requests at the drive.
+    pub queue_depth_mean: f64,
+    /// Energy.
+    pub energy_j: f64,
+    /// Mean power by mode.
+    pub power_w: PowerByMode,
+    /// Time by mode.
+    pub time_s: TimeByMode,
+}
+
+/// A range of costs in dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Cost {
+    /// Lower end; `null` when it is not estimated.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// A time series, column by column; each entry is one bucket.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct SeriesColumns {
+    /// Start of the bucket.
+    pub t_s: Vec<f64>,
+    /// Mean number of requests in the system.
+    pub queue_depth: Vec<f64>,
+    /// Mean response time of the completions in it.
+    pub response_time_mean_s: Vec<f64>,
+    /// Completions per second.
+    pub throughput_iops: Vec<f64>,
+    /// Mean power of all drives.
+    pub power_w: Vec<f64>,
+}
+
+fn ratio(n: u64, of: u64) -> f64 {
+    n as f64 / of as f64
+}
+
+fn energy_j(e: &DriveEnergy) -> f64 {
+    e.idle_j + e.seek_j + e.rotation_j + e.transfer_j + e.standby_j
+}
+
+fn power(e: &DriveEnergy, seconds: f64) -> PowerByMode {
+    PowerByMode {
+        mean: energy_j(e) / seconds,
+        idle: e.idle_j / seconds,
+        seek: e.seek_j / seconds,
+        rotation: e.rotation_j / seconds,
+        transfer: e.transfer_j / seconds,
+        standby: e.standby_j / seconds,
+    }
+}
+
+fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
+    let done = m.n_requests - m.n_errors;
+    let e = &m.energy;
+    DriveResult {
+        name,
+        n_requests: m.n_requests,
+        n_errors: m.n_errors,
+        response_time_mean_s: mean_s(m.response_ns, done),
+        nonzero_seek_ratio: ratio(m.n_seeks, done),
+        cache_hit_ratio: ratio(m.n_cache_hits, done),
+        queue_depth_mean: m.response_ns as f64 * 1e-9 / seconds,
+        energy_j: energy_j(e),
+        power_w: power(e, seconds),
+        time_s: TimeByMode {
+            idle: e.idle_s,
+            seek: e.seek_s,
+            rotation: e.rotation_s,
+            transfer: e.transfer_s,
+            standby: e.standby_s,
+        },
+    }
+}
+
+/// Turns what was observed into the result, and the time series by mode for a file.
+pub fn summarise(
+    name: &str,
+    workload: &str,
+    drive: &str,
+    outcome: &mut Outcome,
+) -> (SystemResult, Vec<headstack_engine::SeriesPoint>) {
+    let seconds = outcome.end.since(outcome.start).as_secs_f64();
+    let done = outcome.n_requests - outcome.n_errors;
+    let drives: Vec<DriveResult> = outcome
+        .members
+        .iter()
+        .enumerate()
+        .map(|(i, m)| drive_result(format!("{drive}[{i}]"), m, seconds))
+        .collect();
+    let mut total = DriveEnergy::default();
+    for m in &outcome.members {
+        total.idle_j += m.energy.idle_j;
+        total.seek_j += m.energy.seek_j;
+        total.rotation_j += m.energy.rotation_j;
+        total.transfer_j += m.energy.transfer_j;
+        total.standby_j += m.energy.standby_j;
+    }
+    let points = outcome.series.points();
+    let mut series = SeriesColumns::default();
+    for p in &points {
+        series.t_s.push(p.t_s);
+        series.queue_depth.push(p.queue_depth);
+        series.response_time_mean_s.push(p.response_time_mean_s);
+        series.throughput_iops.push(p.throughput_iops);
+        series.power_w.push(p.power_w.total());
+    }
+    let [queue, overhead, seek, rotation, transfer, bus] =
+        outcome.component_ns.map(|sum| mean_s(sum, done));
+    let result = SystemResult {
+        name: name.to_string(),
+        workload: workload.to_string(),
+        n_requests: outcome.n_requests,
+        n_errors: outcome.n_errors,
+        n_dropped: outcome.n_dropped,
+        duration_s: seconds,
+        throughput_iops: done as f64 / seconds,
+        throughput_bytes_per_s: outcome.bytes as f64 / seconds,
+        response_time_s: outcome.response.summary(),
+        service_time_s: outcome.service.summary(),
+        components_s: ComponentMeans {
+            queue,
+            overhead,
+            seek,
+            rotation,
+            transfer,
+            bus,
+        },
+        nonzero_seek_ratio: ratio(outcome.n_seeks, done),
+        cache_hit_ratio: ratio(outcome.n_cache_hits, done),
+        queue_depth_mean: outcome.response.sum_ns() as f64 * 1e-9 / seconds,
+        energy_j: energy_j(&total),
+        power_w: power(&total, seconds),
+        drives,
+        cost_usd: Cost::default(),
+        quantile_method: outcome.response.method(),
+        response_time_cdf: outcome.response.cdf_points(CDF_POINTS),
+        series,
+        partial: outcome.partial,
+        requests_file: None,
+        series_file: None,
+    };
+    (result, points)
+}

@@ -1,0 +1,756 @@
+//! One workload on one system: arrivals, joins of fragments, statistics.
+//!
+//! # Model
+//! Open arrivals: requests reach the array at their trace times. Drives do not influence each
+//! other, so each is brought up to date only when it gets a request (and at the boundaries of the
+//! time series): there is no global event heap. Closed arrivals: `outstanding` requests circulate;
+//! each completion issues the next request after the think time, and the earliest of all drive
+//! events and issues goes first. Drive services that start at the same instant as an arrival see it.
+//!
+//! A request that an organisation splits completes with its last part; its components are those of
+//! that part, so that they still add up to its response time. Statistics count requests that arrive
+//! after the warm-up.
+
+use crate::member::Member;
+use crate::organisation::{Organisation, Part, Plan};
+use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
+use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
+use headstack_trace::{Op, Request, TraceError};
+use headstack_units::{Lba, Span, Time};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// How requests come.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// At the times that the workload says.
+    #[default]
+    #[serde(alias = "trace", alias = "as-in-trace")]
+    Open,
+    /// A fixed number of requests in flight; the workload's times are ignored.
+    Closed {
+        /// Requests in flight.
+        outstanding: u32,
+        /// From a completion to the next request.
+        #[serde(default)]
+        think_time: Span,
+    },
+}
+
+/// What is left out of the statistics at the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum WarmUp {
+    /// So many requests.
+    Requests(u64),
+    /// Requests that arrive sooner than this after the first.
+    Time(Span),
+}
+
+/// What happens to a request beyond the end of its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PastEnd {
+    /// It fails at once and is counted in `n_errors`.
+    #[default]
+    Error,
+    /// Its address is taken modulo the device's size.
+    Wrap,
+    /// It is left out and counted in `n_dropped`.
+    DropCounted,
+}
+
+/// How one simulation is run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How requests come.
+    pub arrivals: Arrivals,
+    /// What the statistics leave out.
+    pub warm_up: WarmUp,
+    /// No more requests than this, warm-up included.
+    pub max_requests: Option<u64>,
+    /// No arrivals later than this after the first.
+    pub duration: Option<Span>,
+    /// What happens beyond a device's end.
+    pub past_end: PastEnd,
+    /// How many response times are kept exactly.
+    pub exact_limit: usize,
+    /// Bucket width of the time series at first, nanoseconds.
+    pub series_width_ns: u64,
+    /// Counts requests and may stop the run.
+    pub progress: Progress,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            arrivals: Arrivals::Open,
+            warm_up: WarmUp::Requests(0),
+            max_requests: None,
+            duration: None,
+            past_end: PastEnd::Error,
+            exact_limit: headstack_engine::quantiles::EXACT_LIMIT,
+            series_width_ns: 100_000_000,
+            progress: Progress::new(),
+        }
+    }
+}
+
+/// One finished request, for a log.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Record {
+    /// Place in the workload, from 0.
+    pub id: u64,
+    /// The request, with the time at which it reached the array.
+    pub request: Request,
+    /// When the last part was done.
+    pub completion: Time,
+    /// Shares of the last part.
+    pub components: Components,
+    /// The drive of the last part.
+    pub drive: u32,
+    /// Whether every part was served by a buffer.
+    pub cache_hit: bool,
+    /// Cylinders moved for the last part.
+    pub seek_distance: u32,
+    /// Arm of the last part.
+    pub arm: u8,
+    /// Whether a part failed.
+    pub error: bool,
+}
+
+/// Receives finished requests after the warm-up; an error ends the run.
+pub type Log<'a> = dyn FnMut(&Record) -> Result<(), String> + 'a;
+
+/// Why a simulation ended early.
+#[derive(Debug, Error)]
+pub enum SimulateError {
+    /// The workload is wrong.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A device number without a drive.
+    #[error("workload: request {request}: {message}")]
+    Device {
+        /// Place of the request in the workload, from 0.
+        request: u64,
+        /// What was got and what is needed.
+        message: String,
+    },
+    /// The log could not be written.
+    #[error("{0}")]
+    Log(String),
+    /// A drive kept requests for ever.
+    #[error("drive {drive}: got {waiting} requests that never complete, need none; this is a bug")]
+    Lost {
+        /// Index of the drive.
+        drive: usize,
+        /// How many.
+        waiting: u64,
+    },
+}
+
+/// What one drive did.
+#[derive(Debug, Clone, Default)]
+pub struct MemberOutcome {
+    /// Requests or parts of them that it served.
+    pub n_requests: u64,
+    /// Those that failed.
+    pub n_errors: u64,
+    /// Those served by the buffer.
+    pub n_cache_hits: u64,
+    /// Those whose arm moved.
+    pub n_seeks: u64,
+    /// Sum of response times, nanoseconds.
+    pub response_ns: u128,
+    /// Energy and time by mode since the warm-up.
+    pub energy: DriveEnergy,
+}
+
+/// What was observed after the warm-up.
+pub struct Outcome {
+    /// Requests done, failed ones included.
+    pub n_requests: u64,
+    /// Failed ones; they have no response time.
+    pub n_errors: u64,
+    /// Requests left out because of [`PastEnd::DropCounted`].
+    pub n_dropped: u64,
+    /// Bytes of the requests that succeeded.
+    pub bytes: u128,
+    /// Response times.
+    pub response: Quantiles,
+    /// From start of service to completion.
+    pub service: Quantiles,
+    /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
+    pub component_ns: [u128; 6],
+    /// Requests for which the arm moved.
+    pub n_seeks: u64,
+    /// Requests served by buffers.
+    pub n_cache_hits: u64,
+    /// End of the warm-up.
+    pub start: Time,
+    /// Last completion or arrival.
+    pub end: Time,
+    /// Over time.
+    pub series: Series,
+    /// Each drive.
+    pub members: Vec<MemberOutcome>,
+    /// Whether the run was stopped before the workload's end.
+    pub partial: bool,
+}
+
+/// A request that is somewhere in the array.
+#[derive(Clone, Copy)]
+struct Slot {
+    record: Record,
+    remaining: u32,
+    mechanical: bool,
+    measured: bool,
+}
+
+struct Host<'a, 'l> {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    in_flight: u64,
+    outcome: Outcome,
+    log: Option<&'a mut Log<'l>>,
+    failure: Option<String>,
+    // Closed arrivals: when slots come free, and the think time.
+    issues: Option<(EventQueue<()>, Span)>,
+}
+
+impl Host<'_, '_> {
+    #[inline]
+    fn open(&mut self, record: Record, parts: u32, measured: bool) -> u64 {
+        self.in_flight += 1;
+        let slot = Slot {
+            record,
+            remaining: parts,
+            mechanical: false,
+            measured,
+        };
+        match self.free.pop() {
+            Some(i) => {
+                self.slots[i as usize] = slot;
+                i as u64
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() as u64 - 1
+            }
+        }
+    }
+
+    #[inline]
+    fn part_done(&mut self, member: usize, c: Completion) {
+        let slot = &mut self.slots[c.id as usize];
+        let record = &mut slot.record;
+        if slot.measured {
+            let m = &mut self.outcome.members[member];
+            m.n_requests += 1;
+            if c.error {
+                m.n_errors += 1;
+            } else {
+                m.n_cache_hits += c.cache_hit as u64;
+                m.n_seeks += (c.mechanical && c.seek_distance > 0) as u64;
+                m.response_ns += c.completion.since(c.arrival).0 as u128;
+            }
+        }
+        // The later part decides; of parts done at the same time, the one on the first drive.
+        let first = record.drive == u32::MAX;
+        if first
+            || c.completion > record.completion
+            || (c.completion == record.completion && (member as u32) < record.drive)
+        {
+            record.completion = c.completion;
+            record.components = c.components;
+            record.drive = member as u32;
+            record.seek_distance = c.seek_distance;
+            record.arm = c.arm;
+        }
+        record.cache_hit &= c.cache_hit;
+        record.error |= c.error;
+        slot.mechanical |= c.mechanical && c.seek_distance > 0;
+        slot.remaining -= 1;
+        if slot.remaining == 0 {
+            let slot = *slot;
+            self.free.push(c.id as u32);
+            self.in_flight -= 1;
+            self.finish(slot);
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self, slot: Slot) {
+        let record = &slot.record;
+        if let Some((queue, think)) = &mut self.issues {
+            queue.push(record.completion + *think, 0, ());
+        }
+        if !slot.measured {
+            return;
+        }
+        let o = &mut self.outcome;
+        o.n_requests += 1;
+        o.end = o.end.max(record.completion);
+        if record.error {
+            o.n_errors += 1;
+        } else {
+            let arrival = record.request.time;
+            let response = record.completion.since(arrival).0 as u64;
+            let c = &record.components;
+            o.response.add(response);
+            o.service.add(response.saturating_sub(c.queue));
+            let shares = [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus];
+            for (sum, share) in o.component_ns.iter_mut().zip(shares) {
+                *sum += share as u128;
+            }
+            o.bytes += record.request.blocks as u128 * 512;
+            o.n_cache_hits += record.cache_hit as u64;
+            o.n_seeks += slot.mechanical as u64;
+            o.series.add_request(arrival, record.completion);
+        }
+        if let Some(log) = &mut self.log {
+            if let Err(e) = log(record) {
+                self.failure.get_or_insert(e);
+            }
+        }
+    }
+}
+
+struct Run<'a, 'l, M> {
+    members: &'a mut [M],
+    organisation: &'a dyn Organisation,
+    options: &'a Options,
+    host: Host<'a, 'l>,
+    plan: Plan,
+    device_blocks: Vec<u64>,
+    // Next instant at which energy is sampled; NEVER before the warm-up's end.
+    next_sample: Time,
+    sampled: ByMode,
+    first: Option<Time>,
+    taken: u64,
+    measuring: bool,
+}
+
+/// Simulates a workload on a system.
+///
+/// `source` is in time order; a time before its predecessor's counts as the predecessor's. When
+/// [`Progress::cancel`] is called the outcome holds what was done so far and `partial` is set.
+///
+/// # Errors
+/// A wrong workload, a device without drive, or a log that cannot be written.
+pub fn simulate<'a, 'l, M: Member>(
+    source: &mut impl Iterator<Item = Result<Request, TraceError>>,
+    members: &'a mut [M],
+    organisation: &'a dyn Organisation,
+    options: &'a Options,
+    log: Option<&'a mut Log<'l>>,
+) -> Result<Outcome, SimulateError> {
+    let outcome = Outcome {
+        n_requests: 0,
+        n_errors: 0,
+        n_dropped: 0,
+        bytes: 0,
+        response: Quantiles::with_limit(options.exact_limit),
+        service: Quantiles::with_limit(options.exact_limit),
+        component_ns: [0; 6],
+        n_seeks: 0,
+        n_cache_hits: 0,
+        start: Time::ZERO,
+        end: Time::ZERO,
+        series: Series::new(Time::ZERO, options.series_width_ns),
+        members: vec![MemberOutcome::default(); members.len()],
+        partial: false,
+    };
+    let mut run = Run {
+        members,
+        organisation,
+        options,
+        host: Host {
+            slots: Vec::new(),
+            free: Vec::new(),
+            in_flight: 0,
+            outcome,
+            log,
+            failure: None,
+            issues: None,
+        },
+        plan: Plan::default(),
+        device_blocks: Vec::new(),
+        next_sample: Time::NEVER,
+        sampled: ByMode::default(),
+        first: None,
+        taken: 0,
+        measuring: false,
+    };
+    match options.arrivals {
+        Arrivals::Open => run.open_loop(source)?,
+        Arrivals::Closed {
+            outstanding,
+            think_time,
+        } => run.closed_loop(source, outstanding, Span(think_time.0.max(0)))?,
+    }
+    run.finish()
+}
+
+impl<M: Member> Run<'_, '_, M> {
+    fn open_loop(
+        &mut self,
+        source: &mut impl Iterator<Item = Result<Request, TraceError>>,
+    ) -> Result<(), SimulateError> {
+        let mut now = Time::ZERO;
+        while let Some(request) = self.take(source)? {
+            now = now.max(request.time);
+            if !self.arrive(now, request)? {
+                break;
+            }
+        }
+        self.drain(now)
+    }
+
+    fn closed_loop(
+        &mut self,
+        source: &mut impl Iterator<Item = Result<Request, TraceError>>,
+        outstanding: u32,
+        think: Span,
+    ) -> Result<(), SimulateError> {
+        let mut queue = EventQueue::new();
+        for _ in 0..outstanding {
+            queue.push(Time::ZERO, 0, ());
+        }
+        self.host.issues = Some((queue, think));
+        let mut now = Time::ZERO;
+        loop {
+            let issue = match &self.host.issues {
+                Some((queue, _)) => queue.next_time(),
+                None => Time::NEVER,
+            };
+            let (drive, member) = self.earliest();
+            // Completions that a drive holds ready are due now, whatever time it names.
+            let drive = drive.max(now);
+            if drive < issue {
+                now = drive;
+                self.sample_until(now);
+                self.step(member, now)?;
+                continue;
+            }
+            if issue == Time::NEVER {
+                break;
+            }
+            now = issue;
+            let Some(request) = self.take(source)? else {
+                break;
+            };
+            if let Some((queue, _)) = &mut self.host.issues {
+                queue.pop();
+            }
+            if !self.arrive(now, request)? {
+                break;
+            }
+        }
+        // What is in flight completes; nothing more is issued.
+        self.host.issues = None;
+        self.drain(now)
+    }
+
+    /// The next request, unless the workload, the limit or the patience is at its end.
+    #[inline]
+    fn take(
+        &mut self,
+        source: &mut impl Iterator<Item = Result<Request, TraceError>>,
+    ) -> Result<Option<Request>, SimulateError> {
+        if self.taken & 1023 == 1023 {
+            self.options.progress.add(1024);
+            if self.options.progress.is_cancelled() {
+                self.host.outcome.partial = true;
+                return Ok(None);
+            }
+        }
+        if Some(self.taken) == self.options.max_requests {
+            return Ok(None);
+        }
+        match source.next() {
+            None => Ok(None),
+            Some(Ok(request)) => {
+                self.taken += 1;
+                Ok(Some(request))
+            }
+            Some(Err(e)) => Err(e.into()),
+        }
+    }
+
+    /// One request reaches the array; false when the run's duration is over.
+    #[inline]
+    fn arrive(&mut self, now: Time, mut request: Request) -> Result<bool, SimulateError> {
+        let id = self.taken - 1;
+        request.time = now;
+        let first = match self.first {
+            Some(first) => first,
+            None => {
+                self.first = Some(now);
+                if self.options.progress.is_cancelled() {
+                    self.host.outcome.partial = true;
+                    return Ok(false);
+                }
+                now
+            }
+        };
+        if let Some(duration) = self.options.duration {
+            if now.since(first) > duration {
+                return Ok(false);
+            }
+        }
+        if !self.measuring {
+            match self.options.warm_up {
+                WarmUp::Requests(n) if id >= n => self.begin(now),
+                WarmUp::Time(span) if now >= first + span => self.begin(first + span),
+                _ => {}
+            }
+        }
+        self.sample_until(now);
+        let measured = self.measuring;
+        if measured {
+            self.host.outcome.end = self.host.outcome.end.max(now);
+        }
+        self.plan.parts.clear();
+        let mut failed = false;
+        if request.op == Op::Flush {
+            self.blocks_of(id, request.device)?;
+            for member in self.organisation.members_of(request.device) {
+                self.plan.parts.push(Part {
+                    member,
+                    lba: 0,
+                    blocks: 0,
+                });
+            }
+        } else {
+            let size = self.blocks_of(id, request.device)?;
+            let blocks = request.blocks as u64;
+            let past = request
+                .lba
+                .0
+                .checked_add(blocks)
+                .is_none_or(|end| end > size);
+            if past || blocks == 0 {
+                match self.options.past_end {
+                    PastEnd::Wrap if blocks > 0 && blocks <= size => {
+                        // What would still stick out ends at the device's end.
+                        request.lba = Lba((request.lba.0 % size).min(size - blocks));
+                    }
+                    PastEnd::DropCounted => {
+                        self.host.outcome.n_dropped += measured as u64;
+                        if let Some((queue, think)) = &mut self.host.issues {
+                            queue.push(now + *think, 0, ());
+                        }
+                        return Ok(true);
+                    }
+                    _ => failed = true,
+                }
+            }
+            if !failed {
+                let (device, lba) = (request.device, request.lba.0);
+                self.organisation
+                    .plan(device, lba, request.blocks, &mut self.plan);
+            }
+        }
+        let record = Record {
+            id,
+            request,
+            completion: now,
+            components: Components::default(),
+            drive: u32::MAX,
+            cache_hit: !failed,
+            seek_distance: 0,
+            arm: 0,
+            error: failed,
+        };
+        if failed || self.plan.parts.is_empty() {
+            self.host.finish(Slot {
+                record,
+                remaining: 0,
+                mechanical: false,
+                measured,
+            });
+        } else {
+            let slot = self
+                .host
+                .open(record, self.plan.parts.len() as u32, measured);
+            let command = match request.op {
+                Op::Read => Command::Read,
+                Op::Write => Command::Write,
+                Op::Flush => Command::Flush,
+            };
+            for part in &self.plan.parts {
+                let member = part.member as usize;
+                let host = &mut self.host;
+                let drive = &mut self.members[member];
+                drive.advance(now, &mut |c| host.part_done(member, c));
+                drive.submit(
+                    now,
+                    DriveRequest {
+                        id: slot,
+                        command,
+                        lba: Lba(part.lba),
+                        blocks: part.blocks,
+                    },
+                );
+            }
+        }
+        match self.host.failure.take() {
+            Some(e) => Err(SimulateError::Log(e)),
+            None => Ok(true),
+        }
+    }
+
+    /// Size of a device, asked once.
+    #[inline]
+    fn blocks_of(&mut self, id: u64, device: u32) -> Result<u64, SimulateError> {
+        match self.device_blocks.get(device as usize) {
+            Some(&blocks) if blocks != u64::MAX => Ok(blocks),
+            _ => self.ask_blocks(id, device),
+        }
+    }
+    #[cold]
+    fn ask_blocks(&mut self, id: u64, device: u32) -> Result<u64, SimulateError> {
+        let fail = |message| SimulateError::Device {
+            request: id,
+            message,
+        };
+        let blocks = self.organisation.device_blocks(device).map_err(fail)?;
+        let i = device as usize;
+        if i >= self.device_blocks.len() {
+            self.device_blocks.resize(i + 1, u64::MAX);
+        }
+        self.device_blocks[i] = blocks;
+        Ok(blocks)
+    }
+
+    /// The warm-up ends: counters start at `now`.
+    fn begin(&mut self, now: Time) {
+        self.measuring = true;
+        self.advance_all(now);
+        for member in self.members.iter_mut() {
+            member.reset_statistics(now);
+        }
+        let o = &mut self.host.outcome;
+        o.start = now;
+        o.end = now;
+        o.series = Series::new(now, self.options.series_width_ns);
+        self.next_sample = o.series.next_boundary(now);
+    }
+
+    fn advance_all(&mut self, until: Time) {
+        let host = &mut self.host;
+        for (i, member) in self.members.iter_mut().enumerate() {
+            member.advance(until, &mut |c| host.part_done(i, c));
+        }
+    }
+
+    /// Samples energy at each boundary of the series up to `now`.
+    #[inline]
+    fn sample_until(&mut self, now: Time) {
+        while self.next_sample <= now && self.next_sample != Time::NEVER {
+            let at = self.next_sample;
+            self.advance_all(at);
+            self.sample(at);
+            self.next_sample = self.host.outcome.series.next_boundary(at);
+        }
+    }
+
+    fn sample(&mut self, at: Time) {
+        let mut sum = ByMode::default();
+        for member in self.members.iter_mut() {
+            let e = member.energy(at);
+            sum.idle += e.idle_j;
+            sum.seek += e.seek_j;
+            sum.rotation += e.rotation_j;
+            sum.transfer += e.transfer_j;
+            sum.standby += e.standby_j;
+        }
+        let last = std::mem::replace(&mut self.sampled, sum);
+        let since = ByMode {
+            idle: sum.idle - last.idle,
+            seek: sum.seek - last.seek,
+            rotation: sum.rotation - last.rotation,
+            transfer: sum.transfer - last.transfer,
+            standby: sum.standby - last.standby,
+        };
+        self.host.outcome.series.add_energy(at, since);
+    }
+
+    /// The earliest drive event and whose it is.
+    fn earliest(&self) -> (Time, usize) {
+        let times = self.members.iter().map(|m| m.next_event());
+        times
+            .enumerate()
+            .map(|(i, t)| (t, i))
+            .min()
+            .unwrap_or((Time::NEVER, 0))
+    }
+
+    /// Lets one drive do what it does at `time`, and no later drive event.
+    fn step(&mut self, member: usize, time: Time) -> Result<(), SimulateError> {
+        let host = &mut self.host;
+        let drive = &mut self.members[member];
+        let (waiting, in_flight) = (drive.queue_len(), host.in_flight);
+        drive.advance(Time(time.0 + 1), &mut |c| host.part_done(member, c));
+        if drive.next_event() <= time && drive.queue_len() == waiting && host.in_flight == in_flight
+        {
+            return Err(SimulateError::Lost {
+                drive: member,
+                waiting: waiting as u64,
+            });
+        }
+        match host.failure.take() {
+            Some(e) => Err(SimulateError::Log(e)),
+            None => Ok(()),
+        }
+    }
+
+    /// No more arrivals: everything in flight completes (unless the run was cancelled).
+    fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
+        let mut steps = 0u64;
+        while self.host.in_flight > 0 && !self.host.outcome.partial {
+            let (time, member) = self.earliest();
+            if time == Time::NEVER {
+                let waiting = self.host.in_flight;
+                return Err(SimulateError::Lost {
+                    drive: member,
+                    waiting,
+                });
+            }
+            self.sample_until(time.max(now));
+            self.step(member, time.max(now))?;
+            steps += 1;
+            if steps % 1024 == 0 && self.options.progress.is_cancelled() {
+                self.host.outcome.partial = true;
+            }
+        }
+        self.options.progress.add(self.taken & 1023);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Outcome, SimulateError> {
+        if self.measuring {
+            let end = self.host.outcome.end;
+            self.sample_until(end);
+            self.sample(end);
+            for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
+                o.energy = member.energy(end);
+            }
+        }
+        Ok(self.host.outcome)
+    }
+}
+
+/// Shorthand for timing the loop: open arrivals, no log, all defaults.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn bench_open_fcfs<M: Member>(
+    source: &mut impl Iterator<Item = Result<Request, TraceError>>,
+    members: &mut [M],
+    organisation: &dyn Organisation,
+) -> Result<Outcome, SimulateError> {
+    simulate(source, members, organisation, &Options::default(), None)
+}

@@ -1,0 +1,243 @@
+//! Whole experiments on the drives that come with the project.
+
+use headstack_array::{run, Experiment, Inputs, OpenWorkload, RunError, RunOptions, RunResult};
+use headstack_trace::{Op, Request, Source};
+use headstack_units::{Lba, Time};
+use std::path::{Path, PathBuf};
+
+fn drive_dirs() -> Vec<PathBuf> {
+    vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")]
+}
+
+/// Requests from the workload's own small table: `n`, `gap_us`, `devices`.
+fn open(w: &OpenWorkload) -> Result<Source, RunError> {
+    let table = w.workload.synthetic.clone().unwrap_or_default();
+    let get = |key: &str| table.get(key).and_then(|v| v.as_u64()).unwrap_or(1);
+    let (n, gap, devices, seed) = (get("n"), get("gap_us") * 1000, get("devices"), w.seed);
+    let mut x = seed.wrapping_mul(2) + 12345;
+    let requests = (0..n).map(move |i| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        Ok(Request {
+            time: Time(i * gap + x % gap),
+            device: (x >> 40) as u32 % devices as u32,
+            lba: Lba((x >> 8) % 10_000_000),
+            blocks: 8,
+            op: if x % 3 == 0 { Op::Write } else { Op::Read },
+        })
+    });
+    Ok(Box::new(requests))
+}
+
+const EXPERIMENT: &str = r#"
+[[workload]]
+name = "a"
+synthetic = { n = 8000, gap_us = 4000, devices = 3 }
+warm_up = 500
+[[workload]]
+name = "b"
+synthetic = { n = 3000, gap_us = 9000, devices = 3 }
+arrivals = { closed = { outstanding = 4, think_time = "1 ms" } }
+[[system]]
+name = "three"
+drive = "cheetah-9lp"
+count = 3
+[[system]]
+name = "striped"
+drive = "barracuda-es-750"
+count = 2
+organisation = { name = "raid0", stripe_unit = "2 KiB" }
+queue_depth = 32
+[[system]]
+name = "one"
+drive = "barracuda-es-750"
+organisation = "concatenate"
+[run]
+seed = 7
+"#;
+
+fn go(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
+    let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
+    let inputs = Inputs {
+        drive_dirs: drive_dirs(),
+        other_drive: &|path| Err(format!("{path}: not TOML")),
+        open: &open,
+    };
+    run(&experiment, &inputs, options)
+}
+
+#[test]
+fn one_and_two_threads_give_the_same_bytes() {
+    let root = std::env::temp_dir().join(format!("headstack-run-{}", std::process::id()));
+    let dirs = [root.join("1"), root.join("2")];
+    let texts: Vec<String> = [1, 2]
+        .iter()
+        .zip(&dirs)
+        .map(|(threads, dir)| {
+            let options = RunOptions {
+                threads: Some(*threads),
+                out_dir: Some(dir.clone()),
+                log_requests: true,
+                ..RunOptions::default()
+            };
+            go(EXPERIMENT, &options).unwrap().to_json().unwrap()
+        })
+        .collect();
+    assert!(texts[0] == texts[1]);
+    let mut files = 0;
+    for entry in std::fs::read_dir(&dirs[0]).unwrap() {
+        let name = entry.unwrap().file_name();
+        let [a, b] = [&dirs[0], &dirs[1]].map(|d| std::fs::read(d.join(&name)).unwrap());
+        assert!(a == b, "{name:?}");
+        files += 1;
+    }
+    assert_eq!(files, 13);
+    // The log holds every request after the warm-up, and its times give the mean in the summary.
+    let json: serde_json::Value = serde_json::from_str(&texts[0]).unwrap();
+    let system = &json["systems"][0];
+    let file =
+        std::fs::File::open(dirs[0].join(system["requests_file"].as_str().unwrap())).unwrap();
+    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file);
+    let (mut rows, mut sum) = (0, 0.0);
+    for batch in reader.unwrap().build().unwrap() {
+        let batch = batch.unwrap();
+        let column = batch.column_by_name("response_time_s").unwrap();
+        let values = column.as_any().downcast_ref::<arrow_array::Float64Array>();
+        sum += values.unwrap().values().iter().sum::<f64>();
+        rows += batch.num_rows();
+    }
+    assert_eq!(rows, 7500);
+    let mean = system["response_time_s"]["mean"].as_f64().unwrap();
+    assert!((sum / 7500.0 - mean).abs() < 1e-9);
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn the_document_has_every_key_and_its_sums_agree() {
+    let result = go(EXPERIMENT, &RunOptions::default()).unwrap();
+    let names: Vec<_> = result
+        .systems
+        .iter()
+        .map(|s| format!("{}/{}", s.name, s.workload))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "three/a",
+            "three/b",
+            "striped/a",
+            "striped/b",
+            "one/a",
+            "one/b"
+        ]
+    );
+    let json: serde_json::Value = serde_json::from_str(&result.to_json().unwrap()).unwrap();
+    assert_eq!(json["seed"], 7);
+    assert!(json["version"].is_string());
+    for system in json["systems"].as_array().unwrap() {
+        for key in [
+            "name",
+            "workload",
+            "n_requests",
+            "n_errors",
+            "duration_s",
+            "throughput_iops",
+            "throughput_bytes_per_s",
+            "response_time_s",
+            "service_time_s",
+            "components_s",
+            "nonzero_seek_ratio",
+            "cache_hit_ratio",
+            "queue_depth_mean",
+            "energy_j",
+            "power_w",
+            "drives",
+            "cost_usd",
+            "quantile_method",
+            "response_time_cdf",
+            "series",
+            "partial",
+        ] {
+            assert!(!system[key].is_null(), "{key}");
+        }
+        assert_eq!(system["n_errors"], 0);
+        let number = |v: &serde_json::Value| v.as_f64().unwrap();
+        let sum = |v: &serde_json::Value, keys: &[&str]| -> f64 {
+            keys.iter().map(|k| number(&v[*k])).sum()
+        };
+        for key in ["mean", "p50", "p90", "p95", "p99", "p999", "max"] {
+            assert!(
+                number(&system["service_time_s"][key]) <= number(&system["response_time_s"][key])
+            );
+        }
+        let parts = ["queue", "overhead", "seek", "rotation", "transfer", "bus"];
+        let components = sum(&system["components_s"], &parts);
+        assert!((components - number(&system["response_time_s"]["mean"])).abs() < 1e-12);
+        let modes = ["idle", "seek", "rotation", "transfer", "standby"];
+        let power = sum(&system["power_w"], &modes);
+        let mean = number(&system["power_w"]["mean"]);
+        assert!((power - mean).abs() < 1e-9 * mean.max(1.0));
+        let energy = number(&system["energy_j"]);
+        assert!((mean * number(&system["duration_s"]) - energy).abs() <= 1e-9 * energy);
+        let drives = system["drives"].as_array().unwrap();
+        let total: f64 = drives.iter().map(|d| number(&d["energy_j"])).sum();
+        assert!((total - energy).abs() <= 1e-9 * energy.max(1.0));
+        for d in drives {
+            let time = sum(&d["time_s"], &modes);
+            assert!(
+                (time - number(&system["duration_s"])).abs() < 1e-6,
+                "{time}"
+            );
+        }
+        // Each drive's services cannot take longer than the run.
+        assert!(system["response_time_cdf"].as_array().unwrap().len() <= 1000);
+    }
+}
+
+#[test]
+fn wrong_input_is_named() {
+    for (from, to, wants) in [
+        (
+            "cheetah-9lp",
+            "cheetah-9pl",
+            &[
+                "system[0].drive: got \"cheetah-9pl\"",
+                "did you mean \"cheetah-9lp\"?",
+            ][..],
+        ),
+        (
+            "count = 3",
+            "count = 2",
+            &["three: workload: request", "got device 2", "2 drives"],
+        ),
+        (
+            "2 KiB",
+            "2 kB",
+            &["system[1].organisation.stripe_unit", "multiple of 512 B"],
+        ),
+        ("queue_depth = 32", "scheduler = \"stpf\"", &["stpf"]),
+        (
+            "queue_depth = 32",
+            "set = { geometry = { surfaces = 0 } }",
+            &["system[1].drive."],
+        ),
+    ] {
+        let error = go(&EXPERIMENT.replacen(from, to, 1), &RunOptions::default()).unwrap_err();
+        assert!(error.is_input(), "{error}");
+        for want in wants {
+            assert!(error.to_string().contains(want), "{to}: {error}");
+        }
+    }
+}
+
+#[test]
+fn cancelled_runs_say_that_they_are_partial() {
+    let options = RunOptions::default();
+    options.progress.cancel();
+    let result = go(EXPERIMENT, &options).unwrap();
+    assert!(result.partial && result.systems.iter().all(|s| s.partial));
+    assert_eq!(result.systems.len(), 6);
+    // No numbers were made up for what was not measured.
+    assert!(result.to_json().unwrap().contains("\"p99\":null"));
+}

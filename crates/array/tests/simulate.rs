@@ -1,0 +1,314 @@
+//! The loop against closed forms, with a drive of constant service time.
+
+use headstack_array::organisation::{find, Context, Organisation};
+use headstack_array::simulate::{Arrivals, Log, PastEnd, WarmUp};
+use headstack_array::{simulate, Member, Options, Outcome};
+use headstack_drive::{Completion, Components, DriveEnergy, DriveRequest};
+use headstack_trace::{Request, TraceError};
+use headstack_units::{Lba, Span, Time};
+use std::collections::VecDeque;
+
+/// First come first served, constant service time, 1 W idle and 3 W busy.
+struct Constant {
+    blocks: u64,
+    service: u64,
+    free_at: Time,
+    waiting: VecDeque<(Time, DriveRequest)>,
+    // Busy intervals not yet over at the last reset.
+    busy: Vec<(u64, u64)>,
+    reset: Time,
+}
+
+impl Constant {
+    fn new(blocks: u64, service: u64) -> Constant {
+        Constant {
+            blocks,
+            service,
+            free_at: Time::ZERO,
+            waiting: VecDeque::new(),
+            busy: Vec::new(),
+            reset: Time::ZERO,
+        }
+    }
+}
+
+impl Member for Constant {
+    fn capacity_blocks(&self) -> u64 {
+        self.blocks
+    }
+    fn submit(&mut self, now: Time, request: DriveRequest) {
+        self.waiting.push_back((now, request));
+    }
+    fn next_event(&self) -> Time {
+        self.waiting
+            .front()
+            .map_or(Time::NEVER, |w| w.0.max(self.free_at))
+    }
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
+        while self.next_event() < until {
+            let start = self.next_event();
+            let (arrival, request) = self.waiting.pop_front().unwrap();
+            self.free_at = Time(start.0 + self.service);
+            self.busy.push((start.0, self.free_at.0));
+            sink(Completion {
+                id: request.id,
+                arrival,
+                completion: self.free_at,
+                components: Components {
+                    queue: start.0 - arrival.0,
+                    transfer: self.service,
+                    ..Components::default()
+                },
+                cache_hit: false,
+                mechanical: true,
+                seek_distance: (request.lba.0 % 2) as u32,
+                arm: 0,
+                error: request.lba.0 + request.blocks as u64 > self.blocks,
+            });
+        }
+    }
+    fn queue_len(&self) -> usize {
+        self.waiting.len()
+    }
+    fn energy(&mut self, until: Time) -> DriveEnergy {
+        let busy: u64 = self
+            .busy
+            .iter()
+            .map(|b| b.1.min(until.0).saturating_sub(b.0.max(self.reset.0)))
+            .sum();
+        let busy_s = busy as f64 * 1e-9;
+        let idle_s = until.since(self.reset).as_secs_f64() - busy_s;
+        DriveEnergy {
+            idle_s,
+            transfer_s: busy_s,
+            idle_j: idle_s,
+            transfer_j: 3.0 * busy_s,
+            ..DriveEnergy::default()
+        }
+    }
+    fn reset_statistics(&mut self, now: Time) {
+        self.reset = now;
+        self.busy.retain(|b| b.1 > now.0);
+    }
+}
+
+struct Noise(u64);
+impl Noise {
+    fn next(&mut self) -> u64 {
+        // splitmix64 (Steele, Lea & Flood 2014)
+        self.0 = self.0.wrapping_add(0x9E3779B97F4A7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58476D1CE4E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D049BB133111EB);
+        z ^ (z >> 31)
+    }
+    fn unit(&mut self) -> f64 {
+        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+}
+
+fn poisson(n: usize, mean_ns: f64, devices: u64, size: u64) -> Vec<Request> {
+    let mut noise = Noise(42);
+    let mut time = 0.0;
+    (0..n)
+        .map(|_| {
+            time += -mean_ns * noise.unit().ln();
+            Request {
+                time: Time(time as u64),
+                device: (noise.next() % devices) as u32,
+                lba: Lba(noise.next() % (size - 64)),
+                blocks: 1 + (noise.next() % 64) as u32,
+                ..Request::default()
+            }
+        })
+        .collect()
+}
+
+fn drives(n: usize, blocks: u64, service: u64) -> Vec<Constant> {
+    (0..n).map(|_| Constant::new(blocks, service)).collect()
+}
+
+fn organisation(name: &str, members: &[Constant], devices: &[u64]) -> Box<dyn Organisation> {
+    let context = Context {
+        member_blocks: members.iter().map(|m| m.blocks).collect(),
+        device_blocks: devices.to_vec(),
+        ..Context::default()
+    };
+    (find(name).unwrap().build)(&context).unwrap()
+}
+
+fn run(
+    requests: Vec<Request>,
+    mut members: Vec<Constant>,
+    organisation: &dyn Organisation,
+    options: &Options,
+    log: Option<&mut Log>,
+) -> Outcome {
+    simulate(
+        &mut requests.into_iter().map(Ok::<_, TraceError>),
+        &mut members,
+        organisation,
+        options,
+        log,
+    )
+    .unwrap()
+}
+
+#[test]
+fn open_arrivals_wait_as_pollaczek_and_khinchine_say() {
+    // M/D/1: mean wait = rho·s / (2·(1 - rho)).
+    for rho in [0.3, 0.7] {
+        let service = 1_000_000u64;
+        let members = drives(1, 1 << 30, service);
+        let o = organisation("independent", &members, &[]);
+        let requests = poisson(400_000, service as f64 / rho, 1, 1 << 30);
+        let outcome = run(requests, members, &*o, &Options::default(), None);
+        let n = outcome.n_requests as f64;
+        let wait = outcome.component_ns[0] as f64 / n;
+        let want = rho * service as f64 / (2.0 * (1.0 - rho));
+        assert!((wait / want - 1.0).abs() < 0.02, "{rho}: {wait} {want}");
+        // Little: the series' mean number in the system is arrival rate times response.
+        let mut outcome = outcome;
+        let points = outcome.series.points();
+        let area: f64 = points.iter().map(|p| p.queue_depth * p.width_s).sum();
+        let sum = outcome.response.sum_ns() as f64 * 1e-9;
+        assert!((area / sum - 1.0).abs() < 1e-9, "{area} {sum}");
+        // Power: idle 1 W, busy 3 W.
+        let energy = outcome.members[0].energy;
+        let busy = n * service as f64 * 1e-9;
+        let length = outcome.end.since(outcome.start).as_secs_f64();
+        assert!((energy.transfer_j - 3.0 * busy).abs() < 1e-6 * busy);
+        let series: f64 = points.iter().map(|p| p.power_w.total() * p.width_s).sum();
+        assert!((series - (length - busy) - 3.0 * busy).abs() < 1e-6 * series);
+    }
+}
+
+#[test]
+fn closed_arrivals_keep_the_drives_as_busy_as_they_can() {
+    let service = 2_000_000u64;
+    for (outstanding, drives_n, think, want) in [
+        // One drive is always busy: 1 / s.
+        (4u32, 1usize, 0i64, 500.0),
+        // One request thinks as long as it is served.
+        (1, 1, 2_000_000, 250.0),
+        // Three never meet at one drive if they think nine services long and are spread.
+        (3, 1, 18_000_000, 150.0),
+    ] {
+        let members = drives(drives_n, 1 << 30, service);
+        let o = organisation("independent", &members, &[]);
+        let options = Options {
+            arrivals: Arrivals::Closed {
+                outstanding,
+                think_time: Span(think),
+            },
+            warm_up: WarmUp::Requests(100),
+            ..Options::default()
+        };
+        let requests = poisson(20_000, 1.0, 1, 1 << 30);
+        let outcome = run(requests, members, &*o, &options, None);
+        let length = outcome.end.since(outcome.start).as_secs_f64();
+        let rate = outcome.n_requests as f64 / length;
+        assert!((rate / want - 1.0).abs() < 0.002, "{rate} {want}");
+    }
+}
+
+#[test]
+fn shares_add_up_and_fragments_join() {
+    let members = drives(4, 1 << 20, 700_000);
+    let o = organisation("raid0", &members, &[]);
+    let requests = poisson(20_000, 400_000.0, 1, 1 << 21);
+    let mut records = Vec::new();
+    let mut log = |r: &headstack_array::simulate::Record| {
+        records.push(*r);
+        Ok(())
+    };
+    let options = Options::default();
+    let outcome = run(requests.clone(), members, &*o, &options, Some(&mut log));
+    assert_eq!(records.len(), 20_000);
+    for r in &records {
+        let c = r.components;
+        let sum = c.queue + c.overhead + c.seek + c.rotation + c.transfer + c.bus;
+        assert_eq!(sum, r.completion.since(r.request.time).0 as u64);
+    }
+    let parts: u64 = outcome.members.iter().map(|m| m.n_requests).sum();
+    assert!(parts > 20_000);
+    // Brute force: each part alone on its drive's queue; the request ends with the last.
+    let mut free = [0u64; 4];
+    records.sort_by_key(|r| r.id);
+    for (r, request) in records.iter().zip(&requests) {
+        let mut done = 0;
+        let touched: std::collections::BTreeSet<u64> = (0..request.blocks as u64)
+            .map(|b| (request.lba.0 + b) / 128 % 4)
+            .collect();
+        for d in touched {
+            let start = free[d as usize].max(request.time.0);
+            free[d as usize] = start + 700_000;
+            done = done.max(free[d as usize]);
+        }
+        assert_eq!(r.completion.0, done, "request {}", r.id);
+    }
+}
+
+#[test]
+fn warm_up_past_end_and_limits() {
+    let requests = poisson(10_000, 1e6, 1, 1 << 20);
+    let go = |options: Options, blocks| {
+        let members = drives(1, blocks, 1000);
+        let o = organisation("independent", &members, &[]);
+        run(requests.clone(), members, &*o, &options, None)
+    };
+    let half = requests
+        .iter()
+        .filter(|r| r.lba.0 + r.blocks as u64 > 1 << 19)
+        .count() as u64;
+    let o = go(Options::default(), 1 << 19);
+    assert_eq!((o.n_requests, o.n_errors), (10_000, half));
+    let drop = Options {
+        past_end: PastEnd::DropCounted,
+        ..Options::default()
+    };
+    let o = go(drop, 1 << 19);
+    assert_eq!(
+        (o.n_requests, o.n_errors, o.n_dropped),
+        (10_000 - half, 0, half)
+    );
+    let wrap = Options {
+        past_end: PastEnd::Wrap,
+        ..Options::default()
+    };
+    let o = go(wrap, 1 << 19);
+    assert_eq!((o.n_requests, o.n_errors), (10_000, 0));
+    let warm = Options {
+        warm_up: WarmUp::Time(Span(5_000_000_000)),
+        max_requests: Some(9_000),
+        ..Options::default()
+    };
+    let first = requests[0].time.0;
+    let late = requests[..9_000]
+        .iter()
+        .filter(|r| r.time.0 >= first + 5_000_000_000)
+        .count() as u64;
+    let o = go(warm, 1 << 20);
+    assert_eq!(o.n_requests, late);
+    assert_eq!(o.start, Time(first + 5_000_000_000));
+}
+
+#[test]
+fn cancel_gives_what_was_done() {
+    let options = Options::default();
+    let watch = options.progress.clone();
+    let mut seen = 0;
+    let mut log = |_: &headstack_array::simulate::Record| {
+        seen += 1;
+        if seen == 3000 {
+            watch.cancel();
+        }
+        Ok(())
+    };
+    let members = drives(1, 1 << 20, 1000);
+    let o = organisation("independent", &members, &[]);
+    let requests = poisson(100_000, 1e6, 1, 1 << 20);
+    let outcome = run(requests, members, &*o, &options, Some(&mut log));
+    assert!(outcome.partial);
+    assert!(outcome.n_requests >= 3000 && outcome.n_requests < 5000);
+}

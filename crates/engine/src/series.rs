@@ -1,0 +1,272 @@
+//! What happened when: a time series in bounded memory.
+
+use headstack_units::Time;
+
+/// Most buckets a series has.
+pub const BUCKETS: usize = 2048;
+
+/// One number (joules, watts, seconds) by what the mechanism was doing.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ByMode {
+    /// Spinning only.
+    pub idle: f64,
+    /// Seeking.
+    pub seek: f64,
+    /// Waiting for rotation.
+    pub rotation: f64,
+    /// Transferring.
+    pub transfer: f64,
+    /// Spun down.
+    pub standby: f64,
+}
+
+impl ByMode {
+    /// Sum over the modes.
+    pub fn total(&self) -> f64 {
+        self.idle + self.seek + self.rotation + self.transfer + self.standby
+    }
+    fn add(&mut self, other: &ByMode) {
+        self.idle += other.idle;
+        self.seek += other.seek;
+        self.rotation += other.rotation;
+        self.transfer += other.transfer;
+        self.standby += other.standby;
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Bucket {
+    completions: u64,
+    response_ns: u128,
+    // Requests in the system, integrated over the part of the bucket that intervals cover partly.
+    partial_ns: u128,
+    // Change, at the bucket's start, of the number of requests that are there for whole buckets.
+    change: i64,
+    energy_j: ByMode,
+}
+
+/// One bucket of a finished series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SeriesPoint {
+    /// Start of the bucket, seconds since the run began.
+    pub t_s: f64,
+    /// Length of the bucket in seconds; the last one ends with the run.
+    pub width_s: f64,
+    /// Mean number of requests in the system.
+    pub queue_depth: f64,
+    /// Mean response time of the requests that completed in it; not-a-number if none did.
+    pub response_time_mean_s: f64,
+    /// Completions per second.
+    pub throughput_iops: f64,
+    /// Mean power in watts, by mode.
+    pub power_w: ByMode,
+}
+
+/// Requests and energy over time, in at most [`BUCKETS`] buckets of equal width.
+///
+/// # Model
+/// When time runs past the last bucket, neighbours are merged in pairs and the width doubles.
+/// Adding a request costs the same however many buckets it spans.
+pub struct Series {
+    start: Time,
+    width: u64,
+    buckets: Vec<Bucket>,
+    end: Time,
+}
+
+impl Series {
+    /// An empty series from `start` on, with buckets of `width_ns` at first.
+    pub fn new(start: Time, width_ns: u64) -> Series {
+        Series {
+            start,
+            width: width_ns.max(1),
+            buckets: Vec::with_capacity(BUCKETS),
+            end: start,
+        }
+    }
+    /// Width of a bucket in nanoseconds, now.
+    pub fn width_ns(&self) -> u64 {
+        self.width
+    }
+    /// End of the bucket that holds `time`.
+    pub fn next_boundary(&self, time: Time) -> Time {
+        let index = self.offset(time) / self.width;
+        Time(
+            self.start
+                .0
+                .saturating_add((index + 1).saturating_mul(self.width)),
+        )
+    }
+
+    #[inline]
+    fn offset(&self, time: Time) -> u64 {
+        time.0.saturating_sub(self.start.0)
+    }
+
+    /// The bucket that holds the instant `offset` after the start.
+    #[inline]
+    fn index(&mut self, offset: u64) -> usize {
+        let mut index = offset / self.width;
+        if index >= self.buckets.len() as u64 {
+            while index >= BUCKETS as u64 {
+                self.merge();
+                index = offset / self.width;
+            }
+            if index >= self.buckets.len() as u64 {
+                self.buckets.resize(index as usize + 1, Bucket::default());
+            }
+        }
+        index as usize
+    }
+
+    #[cold]
+    fn merge(&mut self) {
+        self.settle();
+        let n = self.buckets.len();
+        for i in 0..n.div_ceil(2) {
+            let mut sum = self.buckets[2 * i];
+            if let Some(second) = self.buckets.get(2 * i + 1) {
+                sum.completions += second.completions;
+                sum.response_ns += second.response_ns;
+                sum.partial_ns += second.partial_ns;
+                sum.energy_j.add(&second.energy_j);
+            }
+            self.buckets[i] = sum;
+        }
+        self.buckets.truncate(n.div_ceil(2));
+        self.width *= 2;
+    }
+
+    /// Turns the changes at bucket starts into integrals over each bucket.
+    fn settle(&mut self) {
+        let mut present = 0i64;
+        for bucket in &mut self.buckets {
+            present += std::mem::take(&mut bucket.change);
+            bucket.partial_ns += present as u128 * self.width as u128;
+        }
+    }
+
+    /// One request from `arrival` to `completion`.
+    #[inline]
+    pub fn add_request(&mut self, arrival: Time, completion: Time) {
+        self.end = self.end.max(completion);
+        let (from, to) = (self.offset(arrival), self.offset(completion));
+        // The later one first: it may change the width.
+        let last = self.index(to);
+        let first = self.index(from);
+        let width = self.width;
+        let response = to - from.min(to);
+        if first == last {
+            self.buckets[last].partial_ns += response as u128;
+        } else {
+            let from_in_bucket = from - first as u64 * width;
+            self.buckets[first].partial_ns += (width - from_in_bucket) as u128;
+            self.buckets[first + 1].change += 1;
+            self.buckets[last].change -= 1;
+            self.buckets[last].partial_ns += (to - last as u64 * width) as u128;
+        }
+        let bucket = &mut self.buckets[last];
+        bucket.completions += 1;
+        bucket.response_ns += response as u128;
+    }
+
+    /// Energy used in the interval that ends at `until`, which should be one bucket or shorter.
+    pub fn add_energy(&mut self, until: Time, energy_j: ByMode) {
+        self.end = self.end.max(until);
+        let offset = self.offset(until).saturating_sub(1);
+        let index = self.index(offset);
+        self.buckets[index].energy_j.add(&energy_j);
+    }
+
+    /// The series, ending at the latest instant that was added.
+    pub fn points(&mut self) -> Vec<SeriesPoint> {
+        self.settle();
+        let total = self.offset(self.end);
+        let mut points = Vec::with_capacity(self.buckets.len());
+        for (i, bucket) in self.buckets.iter().enumerate() {
+            let from = i as u64 * self.width;
+            let width = self.width.min(total.saturating_sub(from));
+            if width == 0 && bucket.completions == 0 {
+                continue;
+            }
+            // A bucket of no length can only hold completions at its very start.
+            let width_s = width.max(1) as f64 * 1e-9;
+            let power = |j: f64| j / width_s;
+            points.push(SeriesPoint {
+                t_s: (self.start.0 + from) as f64 * 1e-9,
+                width_s,
+                queue_depth: bucket.partial_ns as f64 / width.max(1) as f64,
+                response_time_mean_s: crate::quantiles::mean_s(
+                    bucket.response_ns,
+                    bucket.completions,
+                ),
+                throughput_iops: bucket.completions as f64 / width_s,
+                power_w: ByMode {
+                    idle: power(bucket.energy_j.idle),
+                    seek: power(bucket.energy_j.seek),
+                    rotation: power(bucket.energy_j.rotation),
+                    transfer: power(bucket.energy_j.transfer),
+                    standby: power(bucket.energy_j.standby),
+                },
+            });
+        }
+        points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queue_depth_agrees_with_brute_force_through_merges() {
+        let mut series = Series::new(Time(100), 1);
+        let mut list = Vec::new();
+        let mut x = 7u64;
+        for i in 0..3000u64 {
+            x = x
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let arrival = 100 + i * 5;
+            let completion = arrival + (x >> 40) % 900;
+            series.add_request(Time(arrival), Time(completion));
+            list.push((arrival, completion));
+        }
+        let width = series.width_ns();
+        let points = series.points();
+        assert!(points.len() <= BUCKETS && width > 1);
+        for p in &points {
+            let from = (p.t_s * 1e9).round() as u64;
+            let to = from + (p.width_s * 1e9).round() as u64;
+            let area: u64 = list
+                .iter()
+                .map(|&(a, c)| c.min(to).saturating_sub(a.max(from)))
+                .sum();
+            let want = area as f64 / (to - from) as f64;
+            assert!(
+                (p.queue_depth - want).abs() < 1e-9,
+                "{} {want}",
+                p.queue_depth
+            );
+        }
+        let done: f64 = points.iter().map(|p| p.throughput_iops * p.width_s).sum();
+        assert!((done - 3000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn energy_is_kept_through_merges() {
+        let mut series = Series::new(Time(0), 10);
+        for i in 1..=10_000u64 {
+            let energy = ByMode {
+                idle: 1.0,
+                seek: 0.5,
+                ..Default::default()
+            };
+            series.add_energy(Time(i * 10), energy);
+        }
+        let points = series.points();
+        assert!(points.len() <= BUCKETS);
+        let total: f64 = points.iter().map(|p| p.power_w.total() * p.width_s).sum();
+        assert!((total - 15_000.0).abs() < 1e-6, "{total}");
+    }
+}
