@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int | None], None]
 
 #: The document that `Result.save` writes and `load` reads.
-RESULTS_FILE = "results.json"
+RESULTS_FILE = "result.json"
 
 #: Keys of a system that hold curves: in the results file, not in `run --json`.
 CURVES = ("response_time_cdf", "series")
@@ -97,27 +97,36 @@ class Result:
 
     @cached_property
     def requests(self) -> "pd.DataFrame":
-        """One row per request, from the Parquet log.
+        """One row per request of every system, from the Parquet logs.
 
         Raises:
             ConfigError: the run logged no requests.
         """
+        import pandas as pd
         import pyarrow.parquet as pq
 
-        frame: pd.DataFrame = pq.read_table(self.requests_path).to_pandas()
-        return frame
+        parts = []
+        for system, path in self.requests_files():
+            frame = pq.read_table(path).to_pandas()
+            frame.insert(0, "system", str(system["name"]))
+            frame.insert(1, "workload", str(system.get("workload", "")))
+            parts.append(frame)
+        return pd.concat(parts, ignore_index=True)
 
-    @property
-    def requests_path(self) -> Path:
-        """The Parquet file (or directory of them) of the requests; Polars and DuckDB read it too.
+    def requests_files(self) -> list[tuple[dict[str, Any], Path]]:
+        """Each system with the Parquet file of its requests; Polars and DuckDB read it too.
 
         Raises:
             ConfigError: the run logged no requests.
         """
-        for name in ("requests.parquet", "requests"):
-            if self.out is not None and (self.out / name).exists():
-                return self.out / name
-        raise ConfigError("requests: got none logged, need a run with log_requests = True")
+        files = [
+            (s, self.out / s["requests_file"])
+            for s in self.document["systems"]
+            if self.out is not None and s.get("requests_file")
+        ]
+        if not files:
+            raise ConfigError("requests: got none logged, need a run with log_requests = True")
+        return files
 
     @property
     def plot(self) -> Plots:
@@ -135,22 +144,13 @@ class Result:
         return json.dumps(document, indent=2)
 
     def save(self, out: str | Path) -> Path:
-        """Write the results file and the time series (Parquet) into `out`; return `out`."""
-        import pandas as pd
-
+        """Write the results file into `out`; return `out`."""
         out = Path(out)
         out.mkdir(parents=True, exist_ok=True)
         # Replaced in one step, so that a reader never sees half a document.
         part = out / f"{RESULTS_FILE}.part"
         part.write_text(self.to_json(curves=True) + "\n", encoding="utf-8")
         os.replace(part, out / RESULTS_FILE)
-        series = [
-            pd.DataFrame(s["series"]).assign(system=s["name"], workload=s.get("workload", ""))
-            for s in self.document["systems"]
-            if s.get("series")
-        ]
-        if series:
-            pd.concat(series, ignore_index=True).to_parquet(out / "series.parquet")
         return out
 
 
@@ -226,7 +226,7 @@ def run(
         base = Path.cwd()
         where = ""
     if seed is not None:
-        document["seed"] = seed
+        document.setdefault("run", {})["seed"] = seed
     if threads is not None and threads < 1:
         raise ConfigError(f"threads: got {threads}, need 1 or more")
     keep = None
@@ -255,10 +255,7 @@ def run(
     except ConfigError as e:
         # The core knows keys, not the file that they stand in.
         raise ConfigError(f"{where}{e}") from None
-    result = Result(answer, directory, keep)
-    if directory is not None:
-        result.save(directory)
-    return result
+    return Result(answer, directory, keep)
 
 
 def load(results: str | os.PathLike[str]) -> Result:

@@ -157,14 +157,15 @@ def fit(spec: dict[str, Any], times: Floats, replay: Replay, half: int = 1) -> F
         method="Nelder-Mead",
         options={"initial_simplex": simplex, "maxfev": 700, "xatol": 1e-7, "fatol": 1e-8},
     )
-    best = _with(spec, np.clip(found.x, 0, None))
+    values = np.clip(found.x, 0, None)
+    best = _with(spec, values)
     before, after = of(spec, start, count), of(best, start, count)
     if after >= before:
-        best, after = copy.deepcopy(spec), before
+        best, after, values = copy.deepcopy(spec), before, guess
     keys = ["link.sector_time", *OVERHEADS]
     return Fit(
         spec=best,
-        values_s={k: float(v) for k, v in zip(keys, np.clip(found.x, 0, None), strict=True)},
+        values_s={k: float(v) for k, v in zip(keys, values, strict=True)},
         fitted_before_s=before,
         fitted_after_s=after,
         held_out_before_s=of(spec, other, others),

@@ -284,6 +284,17 @@ def histogram(
     )
 
 
+def trace_figures(info: Mapping[str, Any]) -> dict[str, alt.Chart]:
+    """Figures of a trace by file name, from the histograms that its description holds."""
+    figures: dict[str, alt.Chart] = {}
+    if info.get("sizes"):
+        figures["sizes"] = histogram(
+            info["sizes"], "up_to_bytes", "Request sizes", "size up to (bytes)", log=True
+        )
+    _need(list(figures), "histograms")
+    return figures
+
+
 def save(chart: Any, stem: str | Path) -> list[Path]:
     """Write a chart as ``stem.png`` and ``stem.svg``; return the two paths."""
     stem = Path(stem)

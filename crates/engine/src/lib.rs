@@ -12,3 +12,5 @@ pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};
 pub use queue::EventQueue;
 pub use series::{ByMode, Series, SeriesPoint};
+
+pub mod random;

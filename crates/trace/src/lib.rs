@@ -4,10 +4,24 @@
 //! blocks whatever the source counts in.
 
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
+mod info;
+mod options;
+pub mod reader;
 mod request;
+pub mod synthetic;
+pub mod transform;
+pub mod writer;
 
 pub use error::TraceError;
+pub use info::{DeviceSummary, Gaps, RowSummary, SizeClass, TraceInfo, TraceSummary};
+pub use options::{BlockAction, Clock, Counters, FioWait, OnError, Order, ReadOptions};
+pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};
+pub use synthetic::{Synthetic, SyntheticSource};
+pub use transform::Transform;
+pub use writer::{create, TraceWriter};
 
 /// A stream of requests in time order. An error names where in the source it was found.
 pub type Source = Box<dyn Iterator<Item = Result<Request, TraceError>> + Send>;

@@ -16,7 +16,7 @@ def command(
         str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; else by its name.")
     ] = None,
     time_scale: Annotated[
-        float | None, typer.Option(metavar="FACTOR", help="Multiply every time by this.")
+        float | None, typer.Option(metavar="FACTOR", help="Divide every time by this.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after N requests.")
@@ -31,7 +31,7 @@ def command(
     \b
     Examples:
       headstack convert websearch.spc websearch.trace --to mqsim
-      headstack convert day1.csv day1.spc --from msr --to spc --time-scale 0.5
+      headstack convert day1.csv day1.spc --from msr --to spc --time-scale 2
     """
     import json
 
@@ -43,7 +43,7 @@ def command(
         raise ConfigError(f"--time-scale: got {time_scale:g}, need a positive number")
     if target.exists() and source.exists() and target.samefile(source):
         raise ConfigError(f"{target}: got the trace that is read, need another file")
-    wanted = {"time_scale": time_scale, "limit": limit}
+    wanted = {"time_scale": time_scale, "count": limit}
     transform = {k: v for k, v in wanted.items() if v is not None}
     counts = _bridge.call(
         "convert", str(source), str(target), source_format, target_format,

@@ -13,14 +13,14 @@ def command(
         Path | None,
         typer.Option(
             "--out", "-o", metavar="DIR",
-            help="Write report.html, figures/, results.json, series.parquet, requests.parquet.",
+            help="Write report.html, figures/, result.json and Parquet tables.",
         ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
     requests: Annotated[
-        bool, typer.Option(help="With --out: one row per request in requests.parquet.")
+        bool, typer.Option(help="With --out: one row per request as Parquet.")
     ] = True,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Replaces the experiment's seed.")

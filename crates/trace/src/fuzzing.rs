@@ -1,0 +1,49 @@
+//! One body for the fuzzer and for the tests that replay its corpus.
+
+use crate::options::{FioWait, OnError, Order, ReadOptions};
+use crate::reader::{formats, open_with, Input};
+
+/// More requests than bytes cannot come out of any uncompressed format; Parquet's run lengths can
+/// make many rows of few bytes, so reading stops here.
+const MAX_REQUESTS: usize = 100_000;
+
+/// Reads `data` as the format its first byte selects (or as detection says), failing and skipping.
+/// Panics where a reader breaks its contract: time order, sizes, nothing after an error.
+pub fn read_hostile(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else {
+        return;
+    };
+    let chosen = formats().get(usize::from(first) % (formats().len() + 1));
+    for on_error in [OnError::Fail, OnError::Skip] {
+        let options = ReadOptions {
+            on_error,
+            order: if first & 0x80 == 0 {
+                Order::Format
+            } else {
+                Order::Sort(16)
+            },
+            fio_wait_unit: if first & 0x40 == 0 {
+                FioWait::MillisecondsSinceStart
+            } else {
+                FioWait::MicrosecondsSinceWait
+            },
+            spread_seconds: first & 0x20 != 0,
+            ..ReadOptions::default()
+        };
+        let input = Input::from_bytes(rest.to_vec(), "fuzz");
+        let Ok(mut source) = open_with(input, chosen, &options) else {
+            continue;
+        };
+        let mut last = headstack_units::Time::ZERO;
+        for request in source.by_ref().take(MAX_REQUESTS) {
+            let Ok(request) = request else {
+                assert!(source.next().is_none(), "something follows an error");
+                break;
+            };
+            assert!(request.time >= last, "time runs backwards");
+            assert!(request.blocks > 0 || request.op == crate::Op::Flush);
+            assert!(request.lba.0 + u64::from(request.blocks) <= 1 << 55);
+            last = request.time;
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! How a trace is read: what happens to what is wrong in it, and what was counted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// What a wrong record does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// Ends the trace with an error that names it.
+    #[default]
+    Fail,
+    /// Is left out and counted as skipped.
+    Skip,
+}
+
+/// What a record does whose time is before that of the record read before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// What its format is known for: an error, or sorting within the format's window.
+    #[default]
+    Format,
+    /// It is a wrong record (see [`OnError`]).
+    Strict,
+    /// This many records are held back and sorted by time; what comes later still is moved
+    /// forward to the time of the record before it, and counted as clamped.
+    Sort(usize),
+}
+
+/// Where time zero is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// The format's own zero; the first request where the format gives dates.
+    #[default]
+    Format,
+    /// The format's own zero even if it gives dates (nanoseconds since its epoch).
+    Keep,
+    /// The first request.
+    Zero,
+}
+
+/// What `wait` counts in the fio iolog of version 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FioWait {
+    /// Milliseconds since the log began, as fio's code replays it.
+    #[default]
+    MillisecondsSinceStart,
+    /// Microseconds since the wait before it, those under 100 left out, as fio's manual says.
+    MicrosecondsSinceWait,
+}
+
+/// Which event of a block-layer trace is the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BlockAction {
+    /// `Q`: it entered the block layer.
+    #[default]
+    Queue,
+    /// `D`: it was sent to the driver.
+    Issue,
+    /// `C`: it was completed.
+    Complete,
+}
+
+/// How a trace is read.
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// What a wrong record does.
+    pub on_error: OnError,
+    /// What a record does whose time runs backwards.
+    pub order: Order,
+    /// Where time zero is.
+    pub clock: Clock,
+    /// Only these devices; all if empty. Others are counted as filtered.
+    pub devices: Vec<u32>,
+    /// What `wait` counts in fio iologs of version 2.
+    pub fio_wait_unit: FioWait,
+    /// Which event is the request in `blkparse` and `blktrace`.
+    pub blkparse_action: BlockAction,
+    /// Spread requests with equal times evenly over the second, in formats that only give
+    /// seconds (`tencent`, `oracle-general`).
+    pub spread_seconds: bool,
+    /// The disk space that each file gets in formats that name files (`thesios`), in bytes.
+    pub file_extent_bytes: u64,
+    /// What was counted while reading; shared, so that it can be read afterwards.
+    pub counters: Counters,
+}
+
+impl Default for ReadOptions {
+    fn default() -> ReadOptions {
+        ReadOptions {
+            on_error: OnError::default(),
+            order: Order::default(),
+            clock: Clock::default(),
+            devices: Vec::new(),
+            fio_wait_unit: FioWait::default(),
+            blkparse_action: BlockAction::default(),
+            spread_seconds: false,
+            file_extent_bytes: 64 << 20,
+            counters: Counters::default(),
+        }
+    }
+}
+
+/// Counts that outlive the reader. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Counters(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    read: AtomicU64,
+    skipped: AtomicU64,
+    clamped: AtomicU64,
+    zero_sized: AtomicU64,
+    filtered: AtomicU64,
+}
+
+impl Counters {
+    /// Requests handed on.
+    pub fn read(&self) -> u64 {
+        self.0.read.load(Ordering::Relaxed)
+    }
+    /// Wrong records left out ([`OnError::Skip`]).
+    pub fn skipped(&self) -> u64 {
+        self.0.skipped.load(Ordering::Relaxed)
+    }
+    /// Requests whose time was moved forward because they came later than the window sorts.
+    pub fn clamped(&self) -> u64 {
+        self.0.clamped.load(Ordering::Relaxed)
+    }
+    /// Reads and writes of no bytes, left out.
+    pub fn zero_sized(&self) -> u64 {
+        self.0.zero_sized.load(Ordering::Relaxed)
+    }
+    /// Requests of devices that were not asked for, and well-formed records of other kinds than
+    /// read, write and flush.
+    pub fn filtered(&self) -> u64 {
+        self.0.filtered.load(Ordering::Relaxed)
+    }
+    pub(crate) fn add(&self, tally: &Tally) {
+        for (counter, value) in [
+            (&self.0.read, tally.read),
+            (&self.0.skipped, tally.skipped),
+            (&self.0.clamped, tally.clamped),
+            (&self.0.zero_sized, tally.zero_sized),
+            (&self.0.filtered, tally.filtered),
+        ] {
+            if value > 0 {
+                counter.fetch_add(value, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Counts not yet added to the shared ones: atomics are too slow to touch once per request.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub read: u64,
+    pub skipped: u64,
+    pub clamped: u64,
+    pub zero_sized: u64,
+    pub filtered: u64,
+}

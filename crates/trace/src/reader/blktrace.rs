@@ -1,0 +1,163 @@
+//! blktrace's binary records.
+//!
+//! # Model
+//! 48-byte records of either byte order: `u32 magic (0x656174 and version 7), sequence; u64 time
+//! in ns, sector; u32 bytes, action, pid, device, cpu; u16 error, pdu_len`, and `pdu_len` bytes
+//! that are passed over. The low half of `action` is the event, the high half says what it is of.
+//! One event is taken, queue unless asked otherwise. Devices are numbered in order of appearance.
+//! Notes are ignored; discards and pass-through are counted as filtered.
+//! # Source
+//! Linux `include/uapi/linux/blktrace_api.h`.
+//! # Validity
+//! One processor's file, or several concatenated in time order (sorted within 8192 requests).
+//! Version 7 only.
+
+use super::parse::{need_cover, record};
+use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
+use super::{binary, Format};
+use crate::options::{BlockAction, ReadOptions};
+use crate::request::{Op, Request};
+use headstack_units::{Lba, Time};
+use std::io::BufRead;
+
+const TIMES: Times = Times {
+    window: 8192,
+    dates: false,
+    seconds: false,
+};
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "blktrace",
+    summary: "blktrace binary, either byte order",
+    times: TIMES,
+    sniff: |bytes, _| match bytes.first_chunk::<4>() {
+        Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
+        Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,
+        _ => 0,
+    },
+    open: |input, options| binary(Blktrace::new(options), input, TIMES, options),
+    example: || example(true),
+};
+
+/// Three events (one of another kind, one with a payload) in the byte order asked for.
+pub(crate) fn example(little: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (time, sector, size, action, pdu) in [
+        (1000u64, 2048u64, 4096u32, 0x0011_0001u32, 0u16),
+        (1500, 2048, 4096, 0x0041_0007, 0),
+        (2000, 8, 512, 0x0012_0001, 3),
+    ] {
+        let mut fields: Vec<Vec<u8>> = Vec::new();
+        let word = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+        let long = |v: u64| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+        let short = |v: u16| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+        fields.extend([word(MAGIC | VERSION), word(1), long(time), long(sector)]);
+        fields.extend([size, action, 77, 8 << 20, 0].map(word));
+        fields.extend([short(0), short(pdu), vec![0; usize::from(pdu)]]);
+        bytes.extend(fields.concat());
+    }
+    bytes
+}
+
+struct Blktrace {
+    event: u32,
+    devices: Vec<u32>,
+}
+
+impl Blktrace {
+    fn new(options: &ReadOptions) -> Blktrace {
+        Blktrace {
+            event: match options.blkparse_action {
+                BlockAction::Queue => 1,
+                BlockAction::Issue => 7,
+                BlockAction::Complete => 8,
+            },
+            devices: Vec::new(),
+        }
+    }
+}
+
+impl BinaryFormat for Blktrace {
+    fn record<R: BufRead>(&mut self, input: &mut R) -> Result<Option<Found>, Halt> {
+        let mut b = [0u8; 48];
+        if !fill(input, &mut b)? {
+            return Ok(None);
+        }
+        let first = [b[0], b[1], b[2], b[3]];
+        let (magic, little) = if u32::from_le_bytes(first) & !0xff == MAGIC {
+            (u32::from_le_bytes(first), true)
+        } else {
+            (u32::from_be_bytes(first), false)
+        };
+        if magic != MAGIC | VERSION {
+            return Err(Halt::Lost(record(
+                format!("magic {magic:#010x}"),
+                format!("{:#010x}", MAGIC | VERSION),
+            )));
+        }
+        let word = |at: usize| {
+            let v = [b[at], b[at + 1], b[at + 2], b[at + 3]];
+            if little {
+                u32::from_le_bytes(v)
+            } else {
+                u32::from_be_bytes(v)
+            }
+        };
+        let long = |at: usize| {
+            let (first, second) = (u64::from(word(at)), u64::from(word(at + 4)));
+            if little {
+                second << 32 | first
+            } else {
+                first << 32 | second
+            }
+        };
+        let pdu = if little {
+            u16::from_le_bytes([b[46], b[47]])
+        } else {
+            u16::from_be_bytes([b[46], b[47]])
+        };
+        pass_over(input, u64::from(pdu))?;
+        let action = word(28);
+        let (event, kind) = (action & 0xffff, action >> 16);
+        // NOTIFY records number their events anew.
+        if kind & 0x400 != 0 || event != self.event {
+            return Ok(Some(Found::Nothing));
+        }
+        // Pass-through (0x200) and discard (0x2000).
+        if kind & 0x2200 != 0 {
+            return Ok(Some(Found::Other));
+        }
+        let size = word(24);
+        let op = if kind & 0x2 != 0 && size > 0 {
+            Op::Write
+        } else if kind & 0x4 != 0 && size == 0 {
+            Op::Flush
+        } else if kind & 0x2 != 0 {
+            Op::Write
+        } else {
+            Op::Read
+        };
+        let number = word(36);
+        let device = match self.devices.iter().position(|&d| d == number) {
+            Some(i) => i,
+            None if self.devices.len() >= 4096 => {
+                return Err(Halt::Wrong(record("more devices", "at most 4096 devices")))
+            }
+            None => {
+                self.devices.push(number);
+                self.devices.len() - 1
+            }
+        };
+        let (_, blocks) = need_cover(0, u64::from(size)).map_err(Halt::Wrong)?;
+        Ok(Some(Found::Request(Request {
+            time: Time(long(8)),
+            device: device as u32,
+            lba: Lba(long(16)),
+            blocks,
+            op,
+        })))
+    }
+}

@@ -1,0 +1,65 @@
+//! Which columns of a table mean what, by their names.
+
+/// Where the address is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Address {
+    Lba(usize),
+    Offset(usize),
+}
+
+/// Where the length is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Length {
+    Blocks(usize),
+    Size(usize),
+}
+
+/// The places of the columns of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct Columns {
+    pub time: usize,
+    /// A time times 10 to this power is in nanoseconds.
+    pub time_places: u32,
+    pub device: Option<usize>,
+    pub address: Address,
+    pub length: Length,
+    pub op: usize,
+    /// The largest of the places.
+    pub last: usize,
+}
+
+impl Columns {
+    /// Finds them; the error says what is needed.
+    pub(crate) fn find(names: &[&str]) -> Result<Columns, String> {
+        let place = |name: &str| names.iter().position(|n| *n == name);
+        let (time, time_places) = [
+            ("time_s", 9),
+            ("time_ms", 6),
+            ("time_us", 3),
+            ("time_ns", 0),
+        ]
+        .into_iter()
+        .find_map(|(name, places)| Some((place(name)?, places)))
+        .ok_or("a column time_s, time_ms, time_us or time_ns")?;
+        let address = (place("lba").map(Address::Lba))
+            .or(place("offset_bytes").map(Address::Offset))
+            .ok_or("a column lba or offset_bytes")?;
+        let length = (place("blocks").map(Length::Blocks))
+            .or(place("size_bytes").map(Length::Size))
+            .ok_or("a column blocks or size_bytes")?;
+        let op = place("op").ok_or("a column op")?;
+        let device = place("device");
+        let (Address::Lba(a) | Address::Offset(a)) = address;
+        let (Length::Blocks(l) | Length::Size(l)) = length;
+        let last = [time, op, a, l, device.unwrap_or(0)].into_iter().max();
+        Ok(Columns {
+            time,
+            time_places,
+            device,
+            address,
+            length,
+            op,
+            last: last.unwrap_or(0),
+        })
+    }
+}

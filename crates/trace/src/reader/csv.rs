@@ -1,0 +1,95 @@
+//! Comma-separated text with a header that names columns and their units.
+//!
+//! # Model
+//! `time_s`, `time_ms`, `time_us` or `time_ns`; `lba` (512-byte blocks) or `offset_bytes`; `blocks`
+//! (of 512 bytes) or `size_bytes`; `op` (`R`, `W`, `F`, `read`, `write`, `flush`); and, where there
+//! is more than one, `device` (a number). Any order; other columns are not read.
+//! # Source
+//! Our own; the same names are columns of our Parquet files.
+//! # Validity
+//! Times must not decrease. No quoting.
+
+use super::columns::{Address, Columns, Length};
+use super::parse::{
+    by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_time,
+    operation, record, split, trim, Parsed,
+};
+use super::stream::{Found, LineFormat, Times};
+use super::{text, Format};
+use crate::request::Request;
+use headstack_units::Lba;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "csv",
+    summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device",
+    times: Times::ORDERED,
+    sniff: |bytes, _| {
+        let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
+        let header = header.strip_suffix(b"\r").unwrap_or(header);
+        match columns(header) {
+            Ok(_) => 95,
+            Err(_) => 0,
+        }
+    },
+    open: |input, options| text(Csv { columns: None }, input, Times::ORDERED, options),
+    example: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
+};
+
+const MAX_COLUMNS: usize = 64;
+
+struct Csv {
+    columns: Option<Columns>,
+}
+
+fn columns(header: &[u8]) -> Parsed<Columns> {
+    let (f, count) = split::<MAX_COLUMNS>(header, b',');
+    let names: Vec<&str> = f[..count]
+        .iter()
+        .map(|c| std::str::from_utf8(trim(c)).unwrap_or(""))
+        .collect();
+    Columns::find(&names).map_err(|need| record(super::parse::quote(header), need))
+}
+
+impl LineFormat for Csv {
+    fn line(&mut self, line: &[u8]) -> Parsed<Found> {
+        let Some(c) = &self.columns else {
+            self.columns = Some(columns(line)?);
+            return Ok(Found::Nothing);
+        };
+        let (f, count) = split::<MAX_COLUMNS>(line, b',');
+        need_columns(count, c.last + 1, "as in the header")?;
+        let time = need_time(trim(f[c.time]), c.time, "time", c.time_places)?;
+        let device = match c.device {
+            Some(i) => need_device(trim(f[i]), i, "device")?,
+            None => 0,
+        };
+        let text = trim(f[c.op]);
+        let op = operation(text)
+            .ok_or_else(|| field(c.op + 1, "op", text, "one of R, W, F, read, write, flush"))?;
+        let at = |i: usize, name| need_integer(trim(f[i]), i, name);
+        let (lba, blocks) = match (c.address, c.length) {
+            (Address::Offset(a), Length::Size(l)) => {
+                let found = by_bytes(time, device, op, at(a, "offset_bytes")?, at(l, "size_bytes")?)?;
+                return Ok(found.map_or(Found::Nothing, Found::Request));
+            }
+            (Address::Lba(a), Length::Size(l)) => {
+                (at(a, "lba")?, need_cover(0, at(l, "size_bytes")?)?.1)
+            }
+            (Address::Lba(a), Length::Blocks(l)) => {
+                (at(a, "lba")?, need_blocks(trim(f[l]), l, "blocks")?)
+            }
+            (Address::Offset(a), Length::Blocks(l)) => (
+                at(a, "offset_bytes")? / 512,
+                need_blocks(trim(f[l]), l, "blocks")?,
+            ),
+        };
+        Ok(Found::Request(Request {
+            time,
+            device,
+            lba: Lba(lba),
+            blocks,
+            op,
+        }))
+    }
+}

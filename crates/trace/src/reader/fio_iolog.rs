@@ -1,0 +1,153 @@
+//! fio's I/O logs, versions 2 and 3.
+//!
+//! # Model
+//! Version 2: a line `fio version 2 iolog`, then `file action [offset length]`, with `wait` lines
+//! between; version 3: `timestamp file action [offset length]`. Bytes. Timestamps of version 3 are
+//! microseconds since the log began. `read` and `write` are requests, `sync` and `datasync` are
+//! flushes, `trim` is counted as filtered. The device is the file's place in the order of `add`.
+//! # Source
+//! fio `HOWTO`, "Trace file format v2/v3", and `iolog.c`, which disagree on `wait`: the code takes
+//! milliseconds since the start, the manual says microseconds since the wait before. Ours follows
+//! the code; `fio_wait_unit` follows the manual. `wait` is ignored in version 3, as by fio.
+//! # Validity
+//! A file must be added before it is used. At most 65,536 files.
+
+use super::parse::{
+    by_bytes, field, need_columns, need_integer, need_time, record, words, Parsed,
+};
+use super::stream::{Found, LineFormat, Times};
+use super::{text, Format};
+use crate::options::{FioWait, ReadOptions};
+use crate::request::{Op, Request};
+use headstack_units::{Lba, Time};
+use std::collections::HashMap;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "fio-iolog",
+    summary: "fio I/O log, versions 2 and 3",
+    times: Times::ORDERED,
+    sniff: |bytes, _| {
+        if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
+            100
+        } else {
+            0
+        }
+    },
+    open: |input, options| text(Iolog::new(options), input, Times::ORDERED, options),
+    example: || {
+        b"fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n10 /dev/sda write 4096 8192\n\
+          25 /dev/sda read 0 512\n25 /dev/sda sync 0 0\n30 /dev/sda close\n"
+            .to_vec()
+    },
+};
+
+const MAX_FILES: usize = 65_536;
+
+struct Iolog {
+    version: u8,
+    wait: FioWait,
+    now: Time,
+    files: HashMap<Vec<u8>, u32>,
+}
+
+impl Iolog {
+    fn new(options: &ReadOptions) -> Iolog {
+        Iolog {
+            version: 0,
+            wait: options.fio_wait_unit,
+            now: Time::ZERO,
+            files: HashMap::new(),
+        }
+    }
+
+    fn wait(&mut self, text: &[u8]) -> Parsed<Found> {
+        let count = need_integer(text, 2, "wait")?;
+        let too_long = || field(3, "wait", text, "a time below 2^64 ns");
+        self.now = match self.wait {
+            FioWait::MillisecondsSinceStart => {
+                let at = count.checked_mul(1_000_000).ok_or_else(too_long)?;
+                // A deadline that has passed means no wait.
+                self.now.max(Time(at))
+            }
+            FioWait::MicrosecondsSinceWait if count < 100 => self.now,
+            FioWait::MicrosecondsSinceWait => count
+                .checked_mul(1000)
+                .and_then(|ns| self.now.0.checked_add(ns))
+                .map(Time)
+                .ok_or_else(too_long)?,
+        };
+        Ok(Found::Nothing)
+    }
+}
+
+impl LineFormat for Iolog {
+    fn line(&mut self, line: &[u8]) -> Parsed<Found> {
+        if self.version == 0 {
+            self.version = match line.trim_ascii_end() {
+                b"fio version 2 iolog" => 2,
+                b"fio version 3 iolog" => 3,
+                other => {
+                    return Err(record(
+                        format!("{:?}", super::parse::quote(other)),
+                        "\"fio version 2 iolog\" or \"fio version 3 iolog\"",
+                    ))
+                }
+            };
+            return Ok(Found::Nothing);
+        }
+        let (mut f, mut count) = words::<5>(line);
+        let mut first = 0;
+        let mut time = self.now;
+        if self.version == 3 {
+            time = need_time(f[0], 0, "timestamp", 3)?;
+            first = 1;
+            f.rotate_left(1);
+            count -= 1;
+        }
+        need_columns(count, 2, "file action [offset length]")?;
+        let op = match f[1] {
+            b"wait" if self.version == 3 => return Ok(Found::Nothing),
+            b"wait" => return self.wait(f[2]),
+            b"add" => {
+                if self.files.len() >= MAX_FILES && !self.files.contains_key(f[0]) {
+                    return Err(record("more files", format!("at most {MAX_FILES} files")));
+                }
+                let next = self.files.len() as u32;
+                self.files.entry(f[0].to_vec()).or_insert(next);
+                return Ok(Found::Nothing);
+            }
+            b"open" | b"close" => return Ok(Found::Nothing),
+            b"trim" => return Ok(Found::Other),
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"sync" | b"datasync" | b"syncfs" | b"sync_file_range" => Op::Flush,
+            other => {
+                return Err(field(
+                    first + 2,
+                    "action",
+                    other,
+                    "one of add, open, close, read, write, sync, datasync, trim, wait",
+                ))
+            }
+        };
+        let device = *self
+            .files
+            .get(f[0])
+            .ok_or_else(|| field(first + 1, "file", f[0], "a file that was added before"))?;
+        if op == Op::Flush {
+            return Ok(Found::Request(Request {
+                time,
+                device,
+                lba: Lba(0),
+                blocks: 0,
+                op,
+            }));
+        }
+        need_columns(count, 4, "file action offset length")?;
+        let offset = need_integer(f[2], first + 2, "offset")?;
+        let size = need_integer(f[3], first + 3, "length")?;
+        let request = by_bytes(time, device, op, offset, size)?;
+        Ok(request.map_or(Found::Nothing, Found::Request))
+    }
+}

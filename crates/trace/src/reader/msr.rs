@@ -1,0 +1,63 @@
+//! MSR Cambridge traces.
+//!
+//! # Model
+//! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: times in ticks of 100 ns since
+//! 1601, offset and size in bytes. The device is the disk number.
+//! # Source
+//! Narayanan, Donnelly & Rowstron, "Write off-loading", FAST 2008; SNIA IOTTA trace set 388.
+//! # Validity
+//! Not strictly sorted: sorted within 8192 requests. One host per trace, since disk numbers of
+//! two hosts would fall together: another host name is an error.
+
+use super::parse::{
+    by_bytes, need_columns, need_device, need_integer, need_read_or_write, record, quote, split,
+    trim, Parsed,
+};
+use super::stream::{Found, LineFormat, Times};
+use super::{sniff_lines, text, Format};
+use headstack_units::Time;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "msr",
+    summary: "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response",
+    times: Times::UNORDERED_DATES,
+    sniff: |bytes, _| sniff_lines(Msr::default(), bytes, 85),
+    open: |input, options| text(Msr::default(), input, Times::UNORDERED_DATES, options),
+    example: || {
+        b"128166385295514663,hm,0,Write,9056014336,2048,2833\n\
+          128166385295514070,hm,1,Read,11855351808,512,2617\n"
+            .to_vec()
+    },
+};
+
+#[derive(Default)]
+struct Msr {
+    host: Vec<u8>,
+}
+
+impl LineFormat for Msr {
+    fn line(&mut self, line: &[u8]) -> Parsed<Found> {
+        let (f, count) = split::<7>(line, b',');
+        need_columns(count, 7, "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime")?;
+        let ticks = need_integer(f[0], 0, "Timestamp")?;
+        let time = ticks.checked_mul(100).ok_or_else(|| {
+            record(format!("Timestamp {ticks}"), "a time below 2^64 ns")
+        })?;
+        if self.host != f[1] {
+            if !self.host.is_empty() {
+                return Err(record(
+                    format!("host {:?}", quote(f[1])),
+                    format!("one host per trace, {:?} before", quote(&self.host)),
+                ));
+            }
+            self.host = f[1].to_vec();
+        }
+        let device = need_device(f[2], 2, "DiskNumber")?;
+        let op = need_read_or_write(f[3], 3, "Type")?;
+        let offset = need_integer(f[4], 4, "Offset")?;
+        let size = need_integer(trim(f[5]), 5, "Size")?;
+        let request = by_bytes(Time(time), device, op, offset, size)?;
+        Ok(request.map_or(Found::Nothing, Found::Request))
+    }
+}

@@ -1,0 +1,261 @@
+//! Parquet files with named columns.
+//!
+//! # Model
+//! The columns of the `csv` format: `time_s|ms|us|ns`, `lba|offset_bytes`, `blocks|size_bytes`,
+//! `op` (text) and, where there is more than one, `device`. Numbers may be of any integer type that
+//! is not negative, times in floating point too. Other columns are not read.
+//! # Source
+//! Apache Parquet; the names are our own.
+//! # Validity
+//! Times must not decrease. Needs a file that can be searched: compressed by Parquet itself, and
+//! not standard input, of which at most 1 GiB is held in memory. A missing value is a wrong record.
+
+use super::columns::{Address, Columns, Length};
+use super::parse::{by_bytes, need_cover, operation, record, Parsed};
+use super::stream::{located, Checked, Failure, Found, Records, Times};
+use super::{Format, Input};
+use crate::error::TraceError;
+use crate::options::ReadOptions;
+use crate::request::{Op, Request};
+use crate::Source;
+use arrow_array::{cast::AsArray, types::*, Array, RecordBatch};
+use arrow_schema::DataType;
+use headstack_units::{Lba, Time};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::reader::ChunkReader;
+use std::io::Read;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "parquet",
+    summary: "Parquet with the columns of csv",
+    times: Times::ORDERED,
+    sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
+    open,
+    example: || {
+        let requests = [(0u64, 0u32, 1000u64, 8u32, Op::Read), (1_500_000, 1, 8, 1, Op::Write)];
+        let mut bytes = Vec::new();
+        let written = crate::writer::parquet::to_bytes(
+            &mut bytes,
+            &requests.map(|(time, device, lba, blocks, op)| Request {
+                time: Time(time),
+                device,
+                lba: Lba(lba),
+                blocks,
+                op,
+            }),
+        );
+        debug_assert!(written.is_ok());
+        bytes
+    },
+};
+
+/// What is not a file is held in memory up to this.
+const MAX_IN_MEMORY: u64 = 1 << 30;
+const BATCH: usize = 8192;
+
+fn unusable(path: &str, got: impl std::fmt::Display) -> TraceError {
+    TraceError::Input {
+        path: path.to_string(),
+        got: got.to_string(),
+        need: "a parquet file with columns of a trace".to_string(),
+    }
+}
+
+/// The parquet crate asserts in places on hostile files; that must not end the program.
+fn guarded<T>(path: &str, f: impl FnOnce() -> Result<T, TraceError>) -> Result<T, TraceError> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(unusable(path, "a damaged file")))
+}
+
+fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
+    let path = input.path;
+    if let Some(file) = input.file {
+        return build(file, path, options);
+    }
+    let mut bytes = Vec::new();
+    let read = input.reader.take(MAX_IN_MEMORY + 1).read_to_end(&mut bytes);
+    read.map_err(|source| TraceError::Io {
+        path: path.clone(),
+        source,
+    })?;
+    if bytes.len() as u64 > MAX_IN_MEMORY {
+        return Err(unusable(&path, "more than 1 GiB that is not a plain file"));
+    }
+    build(bytes::Bytes::from(bytes), path, options)
+}
+
+fn build<T: ChunkReader + 'static>(
+    file: T,
+    path: String,
+    options: &ReadOptions,
+) -> Result<Source, TraceError> {
+    let (reader, columns) = guarded(&path, || {
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unusable(&path, e))?;
+        let names: Vec<String> = builder.schema().fields().iter().map(|f| f.name().clone()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let columns = Columns::find(&names).map_err(|need| TraceError::Input {
+            path: path.clone(),
+            got: format!("columns {}", names.join(", ")),
+            need,
+        })?;
+        let reader = builder
+            .with_batch_size(BATCH)
+            .build()
+            .map_err(|e| unusable(&path, e))?;
+        Ok((reader, columns))
+    })?;
+    let rows = Rows {
+        reader,
+        columns,
+        batch: None,
+        row: 0,
+        number: 0,
+        path,
+    };
+    Ok(Box::new(Checked::new(rows, Times::ORDERED, options)))
+}
+
+struct Rows {
+    reader: ParquetRecordBatchReader,
+    columns: Columns,
+    batch: Option<RecordBatch>,
+    row: usize,
+    number: u64,
+    path: String,
+}
+
+/// An integer that is not negative out of any integer column.
+fn integer(array: &dyn Array, row: usize, name: &str) -> Parsed<u64> {
+    let bad = |got: String| record(format!("{name} {got}"), "an integer that is not negative");
+    if array.is_null(row) {
+        return Err(bad("missing".to_string()));
+    }
+    let signed = |v: i64| u64::try_from(v).map_err(|_| bad(v.to_string()));
+    match array.data_type() {
+        DataType::UInt64 => Ok(array.as_primitive::<UInt64Type>().value(row)),
+        DataType::UInt32 => Ok(array.as_primitive::<UInt32Type>().value(row).into()),
+        DataType::UInt16 => Ok(array.as_primitive::<UInt16Type>().value(row).into()),
+        DataType::UInt8 => Ok(array.as_primitive::<UInt8Type>().value(row).into()),
+        DataType::Int64 => signed(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Int32 => signed(array.as_primitive::<Int32Type>().value(row).into()),
+        DataType::Int16 => signed(array.as_primitive::<Int16Type>().value(row).into()),
+        DataType::Int8 => signed(array.as_primitive::<Int8Type>().value(row).into()),
+        other => Err(bad(format!("of type {other}"))),
+    }
+}
+
+fn time(array: &dyn Array, row: usize, places: u32) -> Parsed<Time> {
+    let scale = 10u64.pow(places);
+    let bad = |got: String| record(format!("time {got}"), "a time from 0 to 2^64 ns");
+    let float = match array.data_type() {
+        DataType::Float64 if !array.is_null(row) => array.as_primitive::<Float64Type>().value(row),
+        DataType::Float32 if !array.is_null(row) => {
+            array.as_primitive::<Float32Type>().value(row).into()
+        }
+        _ => {
+            let value = integer(array, row, "time")?;
+            let ns = value.checked_mul(scale);
+            return ns.map(Time).ok_or_else(|| bad(value.to_string()));
+        }
+    };
+    let ns = (float * scale as f64).round();
+    if ns >= 0.0 && ns < u64::MAX as f64 {
+        Ok(Time(ns as u64))
+    } else {
+        Err(bad(float.to_string()))
+    }
+}
+
+fn op(array: &dyn Array, row: usize) -> Parsed<Op> {
+    let text = match array.data_type() {
+        DataType::Utf8 if !array.is_null(row) => array.as_string::<i32>().value(row),
+        DataType::LargeUtf8 if !array.is_null(row) => array.as_string::<i64>().value(row),
+        DataType::Utf8View if !array.is_null(row) => array.as_string_view().value(row),
+        other => return Err(record(format!("op of type {other} or missing"), "text")),
+    };
+    operation(text.as_bytes())
+        .ok_or_else(|| record(format!("op {text:?}"), "one of R, W, F, read, write, flush"))
+}
+
+impl Rows {
+    fn request(&self, batch: &RecordBatch) -> Parsed<Request> {
+        let (c, row) = (&self.columns, self.row);
+        let column = |i: usize| batch.column(i).as_ref();
+        let small = |v: u64, name: &str| {
+            u32::try_from(v).map_err(|_| record(format!("{name} {v}"), "less than 2^32"))
+        };
+        let time = time(column(c.time), row, c.time_places)?;
+        let device = match c.device {
+            Some(i) => small(integer(column(i), row, "device")?, "device")?,
+            None => 0,
+        };
+        let op = op(column(c.op), row)?;
+        let (lba, blocks) = match (c.address, c.length) {
+            (Address::Offset(a), Length::Size(l)) => {
+                let offset = integer(column(a), row, "offset_bytes")?;
+                let size = integer(column(l), row, "size_bytes")?;
+                let request = by_bytes(time, device, op, offset, size)?;
+                return Ok(request.unwrap_or_default());
+            }
+            (Address::Lba(a), Length::Size(l)) => {
+                let size = integer(column(l), row, "size_bytes")?;
+                (integer(column(a), row, "lba")?, need_cover(0, size)?.1)
+            }
+            (Address::Lba(a), Length::Blocks(l)) => {
+                let blocks = integer(column(l), row, "blocks")?;
+                (integer(column(a), row, "lba")?, small(blocks, "blocks")?)
+            }
+            (Address::Offset(a), Length::Blocks(l)) => {
+                let blocks = integer(column(l), row, "blocks")?;
+                let offset = integer(column(a), row, "offset_bytes")?;
+                (offset / 512, small(blocks, "blocks")?)
+            }
+        };
+        Ok(Request {
+            time,
+            device,
+            lba: Lba(lba),
+            blocks,
+            op,
+        })
+    }
+}
+
+impl Records for Rows {
+    fn next_record(&mut self) -> Option<Result<Found, Failure>> {
+        while self.batch.as_ref().is_none_or(|b| self.row >= b.num_rows()) {
+            let Rows { reader, path, .. } = self;
+            let next = guarded(path, || match reader.next() {
+                Some(Ok(batch)) => Ok(Some(batch)),
+                Some(Err(e)) => Err(unusable(path, e)),
+                None => Ok(None),
+            });
+            match next {
+                Ok(Some(batch)) => {
+                    self.batch = Some(batch);
+                    self.row = 0;
+                }
+                Ok(None) => return None,
+                Err(error) => return Some(Err(Failure::Lost(error))),
+            }
+        }
+        self.number += 1;
+        let found = match &self.batch {
+            Some(batch) => self.request(batch),
+            None => return None,
+        };
+        self.row += 1;
+        Some(match found {
+            Ok(request) => Ok(Found::Request(request)),
+            Err(wrong) => Err(Failure::Wrong(located(*wrong, &self.path, self.number))),
+        })
+    }
+    fn number(&self) -> u64 {
+        self.number
+    }
+    fn path(&self) -> &str {
+        &self.path
+    }
+}

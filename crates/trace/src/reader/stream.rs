@@ -1,0 +1,628 @@
+//! The loops that all readers share: lines or records in, checked requests in time order out.
+
+use super::parse::{record, Parsed, Wrong, MAX_BLOCK};
+use crate::error::TraceError;
+use crate::options::{BlockAction, Clock, Counters, OnError, Order, ReadOptions, Tally};
+use crate::request::{Op, Request};
+use headstack_units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{BufRead, Read};
+
+/// Longer lines are wrong: memory must not depend on where someone left out a newline.
+pub(crate) const MAX_LINE: usize = 64 * 1024;
+
+/// What a format's parser found.
+pub(crate) enum Found {
+    /// A request.
+    Request(Request),
+    /// Nothing that counts: a comment, a header, another event.
+    Nothing,
+    /// A well-formed record that is no read, write or flush.
+    Other,
+    /// The end of the records before the end of the file.
+    End,
+}
+
+/// A text format with one record per line.
+pub(crate) trait LineFormat: Send {
+    /// Reads one line without its newline; never empty.
+    fn line(&mut self, line: &[u8]) -> Parsed<Found>;
+    /// Called at the end of the file; the place for "nothing fitted".
+    fn finish(&mut self) -> Parsed<()> {
+        Ok(())
+    }
+}
+
+/// Why a record could not be had.
+pub(crate) enum Failure {
+    /// It is wrong, and the next one can be found.
+    Wrong(TraceError),
+    /// It is wrong, and where the next one begins is unknown.
+    Lost(TraceError),
+}
+
+/// Records in the order of the file.
+pub(crate) trait Records: Send {
+    /// The next record, with its number from 1; `None` at the end.
+    fn next_record(&mut self) -> Option<Result<Found, Failure>>;
+    /// The number of the record that was read last.
+    fn number(&self) -> u64;
+    /// The file's name.
+    fn path(&self) -> &str;
+}
+
+#[cold]
+pub(crate) fn located(wrong: Wrong, path: &str, line: u64) -> TraceError {
+    let path = path.to_string();
+    match wrong {
+        Wrong::Field {
+            column,
+            name,
+            got,
+            need,
+        } => TraceError::Field {
+            path,
+            line,
+            column,
+            name,
+            got,
+            need,
+        },
+        Wrong::Record { got, need } => TraceError::Record {
+            path,
+            line,
+            got,
+            need,
+        },
+    }
+}
+
+#[cold]
+fn io_failure(path: &str, source: std::io::Error) -> Failure {
+    Failure::Lost(TraceError::Io {
+        path: path.to_string(),
+        source,
+    })
+}
+
+/// Lines of text.
+pub(crate) struct Lines<F, R> {
+    format: F,
+    input: R,
+    path: String,
+    number: u64,
+    /// The part of a line that lay before the end of the buffer.
+    carry: Vec<u8>,
+    ended: bool,
+}
+
+impl<F: LineFormat, R: BufRead> Lines<F, R> {
+    pub(crate) fn new(format: F, input: R, path: &str) -> Self {
+        Lines {
+            format,
+            input,
+            path: path.to_string(),
+            number: 0,
+            carry: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// What the format has gathered.
+    pub(crate) fn into_format(self) -> F {
+        self.format
+    }
+}
+
+#[inline]
+fn without_carriage_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+impl<F: LineFormat, R: BufRead + Send> Lines<F, R> {
+    #[inline]
+    fn parsed(&self, found: Parsed<Found>) -> Result<Found, Failure> {
+        found.map_err(|wrong| Failure::Wrong(located(*wrong, &self.path, self.number)))
+    }
+
+    /// The rest of a line that began before the buffer's end; rare.
+    #[cold]
+    fn long_line(&mut self) -> Option<Result<Found, Failure>> {
+        let mut too_long = false;
+        loop {
+            let buffer = match self.input.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Some(Err(io_failure(&self.path, e))),
+            };
+            let end = memchr::memchr(b'\n', buffer);
+            let part = &buffer[..end.unwrap_or(buffer.len())];
+            if self.carry.len() + part.len() > MAX_LINE {
+                too_long = true;
+            } else {
+                self.carry.extend_from_slice(part);
+            }
+            let last = buffer.is_empty();
+            let used = part.len() + usize::from(end.is_some());
+            self.input.consume(used);
+            if end.is_none() && !last {
+                continue;
+            }
+            let line = std::mem::take(&mut self.carry);
+            if last && line.is_empty() && !too_long {
+                self.ended = true;
+                return match self.format.finish() {
+                    Ok(()) => None,
+                    Err(wrong) => Some(Err(Failure::Lost(located(
+                        *wrong,
+                        &self.path,
+                        self.number.max(1),
+                    )))),
+                };
+            }
+            self.number += 1;
+            let result = if too_long {
+                Err(record(
+                    "a longer line",
+                    format!("lines of at most {MAX_LINE} bytes"),
+                ))
+            } else {
+                let line = without_carriage_return(&line);
+                if line.trim_ascii().is_empty() {
+                    Ok(Found::Nothing)
+                } else {
+                    self.format.line(line)
+                }
+            };
+            // Keep the allocation for the next time.
+            self.carry = line;
+            self.carry.clear();
+            return Some(self.parsed(result));
+        }
+    }
+}
+
+impl<F: LineFormat, R: BufRead + Send> Records for Lines<F, R> {
+    #[inline]
+    fn next_record(&mut self) -> Option<Result<Found, Failure>> {
+        if self.ended {
+            return None;
+        }
+        let Ok(buffer) = self.input.fill_buf() else {
+            return self.long_line();
+        };
+        let Some(end) = memchr::memchr(b'\n', buffer) else {
+            return self.long_line();
+        };
+        self.number += 1;
+        let line = without_carriage_return(&buffer[..end]);
+        let result = if end > MAX_LINE {
+            Err(record(
+                "a longer line",
+                format!("lines of at most {MAX_LINE} bytes"),
+            ))
+        } else if line.trim_ascii_start().is_empty() {
+            Ok(Found::Nothing)
+        } else {
+            self.format.line(line)
+        };
+        self.input.consume(end + 1);
+        Some(self.parsed(result))
+    }
+    fn number(&self) -> u64 {
+        self.number
+    }
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+/// What a binary format's parser came to.
+pub(crate) enum Halt {
+    /// The record is wrong, and the next one follows.
+    Wrong(Box<Wrong>),
+    /// The record is wrong, and where the next one begins is unknown.
+    Lost(Box<Wrong>),
+    /// Reading failed.
+    Io(std::io::Error),
+}
+
+impl From<std::io::Error> for Halt {
+    fn from(e: std::io::Error) -> Halt {
+        Halt::Io(e)
+    }
+}
+
+/// A binary format.
+pub(crate) trait BinaryFormat: Send {
+    /// Reads one record; `None` at the end.
+    fn record<R: BufRead>(&mut self, input: &mut R) -> Result<Option<Found>, Halt>;
+}
+
+/// Fills `buffer`; false at a clean end. A part of a record is an error.
+pub(crate) fn fill<R: BufRead>(input: &mut R, buffer: &mut [u8]) -> Result<bool, Halt> {
+    let mut have = 0;
+    while have < buffer.len() {
+        match input.read(&mut buffer[have..]) {
+            Ok(0) => break,
+            Ok(n) => have += n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    if have == 0 {
+        Ok(false)
+    } else if have == buffer.len() {
+        Ok(true)
+    } else {
+        Err(truncated(have, buffer.len()))
+    }
+}
+
+pub(crate) fn truncated(have: usize, need: usize) -> Halt {
+    Halt::Lost(record(
+        format!("a record cut short after {have} bytes"),
+        format!("{need} bytes"),
+    ))
+}
+
+/// Passes over `count` bytes.
+pub(crate) fn pass_over<R: BufRead>(input: &mut R, count: u64) -> Result<(), Halt> {
+    let passed = std::io::copy(&mut input.by_ref().take(count), &mut std::io::sink())?;
+    if passed == count {
+        Ok(())
+    } else {
+        Err(truncated(passed as usize, count as usize))
+    }
+}
+
+/// Records of a binary format.
+pub(crate) struct Binary<F, R> {
+    format: F,
+    input: R,
+    path: String,
+    number: u64,
+}
+
+impl<F: BinaryFormat, R: BufRead> Binary<F, R> {
+    pub(crate) fn new(format: F, input: R, path: &str) -> Self {
+        Binary {
+            format,
+            input,
+            path: path.to_string(),
+            number: 0,
+        }
+    }
+}
+
+impl<F: BinaryFormat, R: BufRead + Send> Records for Binary<F, R> {
+    fn next_record(&mut self) -> Option<Result<Found, Failure>> {
+        self.number += 1;
+        match self.format.record(&mut self.input) {
+            Ok(None) => None,
+            Ok(Some(found)) => Some(Ok(found)),
+            Err(Halt::Wrong(wrong)) => Some(Err(Failure::Wrong(located(
+                *wrong,
+                &self.path,
+                self.number,
+            )))),
+            Err(Halt::Lost(wrong)) => {
+                Some(Err(Failure::Lost(located(*wrong, &self.path, self.number))))
+            }
+            Err(Halt::Io(e)) => Some(Err(io_failure(&self.path, e))),
+        }
+    }
+    fn number(&self) -> u64 {
+        self.number
+    }
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+/// What is known of a format's times.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// How many records may have to be held back until they are in order; 0 if the format
+    /// promises order.
+    pub window: usize,
+    /// Whether times are dates, which are then counted from the first request.
+    pub dates: bool,
+    /// Whether times are whole seconds, which can be spread.
+    pub seconds: bool,
+}
+
+impl Times {
+    /// In order, since the trace began.
+    pub const ORDERED: Times = Times {
+        window: 0,
+        dates: false,
+        seconds: false,
+    };
+    /// In order, dates.
+    pub const DATES: Times = Times {
+        dates: true,
+        ..Times::ORDERED
+    };
+    /// Dates, known to be out of order.
+    pub const UNORDERED_DATES: Times = Times {
+        window: 8192,
+        dates: true,
+        seconds: false,
+    };
+}
+
+/// At most this many records are held back, whatever is asked for.
+const MAX_WINDOW: usize = 1 << 22;
+/// At most this many requests are spread over one second.
+const MAX_PER_SECOND: usize = 1 << 20;
+
+type Held = Reverse<(u64, u64, HeldRequest)>;
+
+/// A request that never takes part in the comparison (the sequence number decides before).
+struct HeldRequest(Request);
+impl PartialEq for HeldRequest {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for HeldRequest {}
+impl PartialOrd for HeldRequest {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for HeldRequest {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+/// Checks what every format has in common: sizes, addresses, device filter, time order, zero.
+pub struct Checked<I> {
+    records: I,
+    skip: bool,
+    devices: Vec<u32>,
+    counters: Counters,
+    tally: Tally,
+    window: usize,
+    held: BinaryHeap<Held>,
+    sequence: u64,
+    last: Time,
+    zero: Option<Time>,
+    from_first: bool,
+    spread: bool,
+    second: std::collections::VecDeque<Request>,
+    ahead: Option<Request>,
+    ended: bool,
+}
+
+impl<I: Records> Checked<I> {
+    pub(crate) fn new(records: I, times: Times, options: &ReadOptions) -> Self {
+        let window = match options.order {
+            Order::Format => times.window,
+            Order::Strict => 0,
+            Order::Sort(window) => window.clamp(1, MAX_WINDOW),
+        };
+        let mut devices = options.devices.clone();
+        devices.sort_unstable();
+        Checked {
+            records,
+            skip: options.on_error == OnError::Skip,
+            devices,
+            counters: options.counters.clone(),
+            tally: Tally::default(),
+            window,
+            held: BinaryHeap::new(),
+            sequence: 0,
+            last: Time::ZERO,
+            zero: None,
+            from_first: match options.clock {
+                Clock::Format => times.dates,
+                Clock::Keep => false,
+                Clock::Zero => true,
+            },
+            spread: options.spread_seconds && times.seconds,
+            second: std::collections::VecDeque::new(),
+            ahead: None,
+            ended: false,
+        }
+    }
+
+    /// The next well-formed request in the order of the file.
+    #[inline]
+    fn next_well_formed(&mut self) -> Option<Result<Request, TraceError>> {
+        loop {
+            let error = match self.records.next_record()? {
+                Ok(Found::Request(request)) => {
+                    if !self.devices.is_empty()
+                        && self.devices.binary_search(&request.device).is_err()
+                    {
+                        self.tally.filtered += 1;
+                        continue;
+                    }
+                    if request.blocks == 0 && request.op != Op::Flush {
+                        self.tally.zero_sized += 1;
+                        continue;
+                    }
+                    if request.lba.0 > MAX_BLOCK - u64::from(request.blocks) {
+                        let wrong = record(
+                            format!("{} blocks at block {}", request.blocks, request.lba.0),
+                            "blocks below 2^55",
+                        );
+                        located(*wrong, self.records.path(), self.records.number())
+                    } else if self.window == 0 && request.time < self.last {
+                        self.backwards(request.time)
+                    } else {
+                        if self.window == 0 {
+                            self.last = request.time;
+                        }
+                        return Some(Ok(request));
+                    }
+                }
+                Ok(Found::Nothing) => continue,
+                Ok(Found::Other) => {
+                    self.tally.filtered += 1;
+                    continue;
+                }
+                Ok(Found::End) => return None,
+                Err(Failure::Wrong(error)) => error,
+                Err(Failure::Lost(error)) => return Some(Err(error)),
+            };
+            if self.skip {
+                self.tally.skipped += 1;
+            } else {
+                return Some(Err(error));
+            }
+        }
+    }
+
+    #[cold]
+    fn backwards(&self, time: Time) -> TraceError {
+        let wrong = record(
+            format!("time {} ns after {} ns", time.0, self.last.0),
+            "times that do not decrease; hint: read it with order = sort",
+        );
+        located(*wrong, self.records.path(), self.records.number())
+    }
+
+    /// The next request in time order.
+    #[inline]
+    fn next_in_order(&mut self) -> Option<Result<Request, TraceError>> {
+        if self.window == 0 {
+            return self.next_well_formed();
+        }
+        self.next_sorted()
+    }
+
+    fn next_sorted(&mut self) -> Option<Result<Request, TraceError>> {
+        while !self.ended && self.held.len() < self.window {
+            match self.next_well_formed() {
+                Some(Ok(request)) => {
+                    self.sequence += 1;
+                    self.held.push(Reverse((
+                        request.time.0,
+                        self.sequence,
+                        HeldRequest(request),
+                    )));
+                }
+                Some(Err(error)) => return Some(Err(error)),
+                None => self.ended = true,
+            }
+        }
+        let Reverse((_, _, HeldRequest(mut request))) = self.held.pop()?;
+        if request.time < self.last {
+            request.time = self.last;
+            self.tally.clamped += 1;
+        }
+        self.last = request.time;
+        Some(Ok(request))
+    }
+
+    /// Spreads the requests of one second evenly over it.
+    fn next_spread(&mut self) -> Option<Result<Request, TraceError>> {
+        if self.second.is_empty() {
+            let first = match self.ahead.take() {
+                Some(request) => request,
+                None => match self.next_in_order()? {
+                    Ok(request) => request,
+                    error => return Some(error),
+                },
+            };
+            self.second.push_back(first);
+            while self.second.len() < MAX_PER_SECOND {
+                match self.next_in_order() {
+                    Some(Ok(request)) if request.time == first.time => {
+                        self.second.push_back(request);
+                    }
+                    Some(Ok(request)) => {
+                        self.ahead = Some(request);
+                        break;
+                    }
+                    Some(Err(error)) => return Some(Err(error)),
+                    None => break,
+                }
+            }
+            if self.second.len() == MAX_PER_SECOND {
+                return Some(Err(located(
+                    *record(
+                        format!("{MAX_PER_SECOND} requests with one time"),
+                        "fewer in each second to spread them",
+                    ),
+                    self.records.path(),
+                    self.records.number(),
+                )));
+            }
+            let count = self.second.len() as u64;
+            for (i, request) in self.second.iter_mut().enumerate() {
+                request.time = Time(
+                    request
+                        .time
+                        .0
+                        .saturating_add(i as u64 * 1_000_000_000 / count),
+                );
+            }
+        }
+        self.second.pop_front().map(Ok)
+    }
+
+    fn flush_tally(&mut self) {
+        self.counters.add(&self.tally);
+        self.tally = Tally::default();
+    }
+}
+
+/// After an error or the end nothing follows.
+impl<I: Records> Iterator for Checked<I> {
+    type Item = Result<Request, TraceError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended && self.held.is_empty() && self.second.is_empty() && self.ahead.is_none() {
+            self.flush_tally();
+            return None;
+        }
+        let next = if self.spread {
+            self.next_spread()
+        } else {
+            self.next_in_order()
+        };
+        match next {
+            Some(Ok(mut request)) => {
+                if self.from_first {
+                    let zero = *self.zero.get_or_insert(request.time);
+                    request.time = Time(request.time.0 - zero.0);
+                }
+                self.tally.read += 1;
+                if self.tally.read >= 1024 {
+                    self.flush_tally();
+                }
+                Some(Ok(request))
+            }
+            other => {
+                self.ended = true;
+                self.held.clear();
+                self.second.clear();
+                self.ahead = None;
+                self.flush_tally();
+                other
+            }
+        }
+    }
+}
+
+impl<I> Drop for Checked<I> {
+    fn drop(&mut self) {
+        self.counters.add(&self.tally);
+    }
+}
+
+/// The letter that `blkparse` prints for an action.
+pub(crate) fn action_letter(action: BlockAction) -> u8 {
+    match action {
+        BlockAction::Queue => b'Q',
+        BlockAction::Issue => b'D',
+        BlockAction::Complete => b'C',
+    }
+}

@@ -1,0 +1,302 @@
+//! Contract tests over every format, and each format's own facts.
+
+use super::*;
+use crate::{BlockAction, FioWait, OnError, Op, Order, Request};
+use headstack_units::{Lba, Time};
+
+fn read(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<Result<Request, TraceError>> {
+    let input = Input::from_bytes(bytes.to_vec(), "test");
+    match open_with(input, Some(format_named(format).unwrap()), options) {
+        Ok(source) => source.collect(),
+        Err(error) => vec![Err(error)],
+    }
+}
+
+fn good(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<(u64, u32, u64, u32, Op)> {
+    read(format, bytes, options)
+        .into_iter()
+        .map(|r| r.unwrap())
+        .map(|r| (r.time.0, r.device, r.lba.0, r.blocks, r.op))
+        .collect()
+}
+
+#[test]
+fn every_format_reads_and_detects_its_example() {
+    for format in formats() {
+        let bytes = (format.example)();
+        let options = ReadOptions::default();
+        let requests = good(format.name, &bytes, &options);
+        assert!(requests.len() >= 2, "{}: {requests:?}", format.name);
+        assert_eq!(options.counters.read(), requests.len() as u64);
+        assert!(
+            requests.windows(2).all(|w| w[0].0 <= w[1].0),
+            "{}",
+            format.name
+        );
+        let name = if format.name == "oracle-general" {
+            "x.oracleGeneral.bin"
+        } else {
+            "x"
+        };
+        let found = detect(&bytes, name).map(|f| f.name);
+        assert_eq!(found, Some(format.name));
+        assert_eq!(format_named(format.name).unwrap().name, format.name);
+        assert!(!format.summary.is_empty());
+    }
+}
+
+#[test]
+fn every_format_survives_truncation_at_every_byte() {
+    for format in formats() {
+        let bytes = (format.example)();
+        for end in 0..bytes.len() {
+            let count = read(format.name, &bytes[..end], &ReadOptions::default()).len();
+            assert!(count <= 10, "{}", format.name);
+        }
+    }
+}
+
+#[test]
+fn every_text_format_names_a_wrong_line_and_can_skip_it() {
+    for format in formats() {
+        let mut bytes = (format.example)();
+        let text = std::str::from_utf8(&bytes).is_ok_and(|t| !t.contains('\0'));
+        if !text || format.name == "blkparse" {
+            continue;
+        }
+        let lines = bytes.iter().filter(|&&b| b == b'\n').count();
+        bytes.extend(b"@!\n");
+        let all = read(format.name, &bytes, &ReadOptions::default());
+        let error = all.last().unwrap().as_ref().unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("test:{}: ", lines + 1)),
+            "{}: {error}",
+            format.name
+        );
+        assert!(error.contains("need"), "{error}");
+        let options = ReadOptions {
+            on_error: OnError::Skip,
+            ..ReadOptions::default()
+        };
+        good(format.name, &bytes, &options);
+        assert_eq!(options.counters.skipped(), 1, "{}", format.name);
+    }
+}
+
+#[test]
+fn compressed_traces_read_as_they_are() {
+    use std::io::Write;
+    let bytes = (spc::FORMAT.example)();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&bytes).unwrap();
+    let mut bzip = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    bzip.write_all(&bytes).unwrap();
+    let zstd = zstd::encode_all(&bytes[..], 1).unwrap();
+    for packed in [gzip.finish().unwrap(), bzip.finish().unwrap(), zstd] {
+        let (reader, compressed) = decompressed(Box::new(Cursor::new(packed)), "test").unwrap();
+        assert!(compressed);
+        let input = Input {
+            reader,
+            path: "test".to_string(),
+            file: None,
+        };
+        let count = open_with(input, None, &ReadOptions::default())
+            .unwrap()
+            .count();
+        assert_eq!(count, 2);
+    }
+}
+
+#[test]
+fn a_wrong_field_is_named_with_line_and_column() {
+    let all = read(
+        "spc",
+        b"0,1,512,R,0.5\n0,1,4k,R,0.6\n",
+        &ReadOptions::default(),
+    );
+    assert_eq!(all.len(), 2);
+    assert_eq!(
+        all[1].as_ref().unwrap_err().to_string(),
+        "test:2: column 3 \"size\": got \"4k\", need an integer that is not negative"
+    );
+}
+
+#[test]
+fn time_running_backwards_has_its_three_answers() {
+    let bytes = b"0,1,512,R,5\n0,2,512,R,1\n0,3,512,R,4\n";
+    assert!(read("spc", bytes, &ReadOptions::default())[1].is_err());
+    let mut options = ReadOptions {
+        order: Order::Sort(2),
+        ..ReadOptions::default()
+    };
+    let times: Vec<u64> = good("spc", bytes, &options)
+        .iter()
+        .map(|r| r.0 / 1_000_000_000)
+        .collect();
+    assert_eq!(times, [1, 4, 5]);
+    options = ReadOptions {
+        order: Order::Sort(1),
+        ..ReadOptions::default()
+    };
+    let times: Vec<u64> = good("spc", bytes, &options)
+        .iter()
+        .map(|r| r.0 / 1_000_000_000)
+        .collect();
+    assert_eq!(times, [5, 5, 5]);
+    assert_eq!(options.counters.clamped(), 2);
+}
+
+#[test]
+fn zero_sizes_and_other_devices_are_left_out_and_counted() {
+    let options = ReadOptions {
+        devices: vec![1],
+        ..ReadOptions::default()
+    };
+    let bytes = b"0,1,512,R,1\n1,1,0,R,2\n1,7,512,W,3\n";
+    assert_eq!(
+        good("spc", bytes, &options),
+        [(3_000_000_000, 1, 7, 1, Op::Write)]
+    );
+    assert_eq!(
+        (options.counters.zero_sized(), options.counters.filtered()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn addresses_that_no_device_has_are_wrong() {
+    for line in [
+        &b"0,36028797018963969,512,R,1\n"[..],
+        b"0,18446744073709551615,512,R,1\n",
+    ] {
+        assert!(read("spc", line, &ReadOptions::default())[0].is_err());
+    }
+}
+
+#[test]
+fn long_lines_cost_no_memory() {
+    let mut bytes = vec![b'1'; 10 << 20];
+    bytes.extend(b"\n0,1,512,R,1\n");
+    let options = ReadOptions {
+        on_error: OnError::Skip,
+        ..ReadOptions::default()
+    };
+    assert_eq!(good("spc", &bytes, &options).len(), 1);
+    assert_eq!(options.counters.skipped(), 1);
+}
+
+#[test]
+fn blktrace_reads_both_byte_orders() {
+    for little in [true, false] {
+        let bytes = blktrace::example(little);
+        let requests = good("blktrace", &bytes, &ReadOptions::default());
+        assert_eq!(
+            requests,
+            [(1000, 0, 2048, 8, Op::Read), (2000, 0, 8, 1, Op::Write)]
+        );
+    }
+}
+
+#[test]
+fn blkparse_takes_one_action() {
+    let bytes = (blkparse::FORMAT.example)();
+    let requests = good("blkparse", &bytes, &ReadOptions::default());
+    assert_eq!(
+        requests,
+        [
+            (0, 0, 223_490, 8, Op::Write),
+            (10_000, 1, 100, 16, Op::Read),
+            (20_000, 0, 0, 0, Op::Flush)
+        ]
+    );
+    let options = ReadOptions {
+        blkparse_action: BlockAction::Issue,
+        ..ReadOptions::default()
+    };
+    let lines = b"8,0 3 1 0.000000000 697 D W 8 + 8 [x]\n8,0 3 1 0.1 697 Q W 8 + 8 [x]\n";
+    assert_eq!(good("blkparse", lines, &options).len(), 1);
+    assert!(read("blkparse", b"8,0 3 1 0.1 697 C W 8 + 8 [x]\n", &options)[0].is_err());
+}
+
+#[test]
+fn fio_wait_is_read_both_ways() {
+    let bytes = b"fio version 2 iolog\nf add\nf open\nf wait 5\nf wait 200\nf read 0 512\nf close\n";
+    let time = |unit| {
+        let options = ReadOptions {
+            fio_wait_unit: unit,
+            ..ReadOptions::default()
+        };
+        good("fio-iolog", bytes, &options)[0].0
+    };
+    assert_eq!(time(FioWait::MillisecondsSinceStart), 200_000_000);
+    assert_eq!(time(FioWait::MicrosecondsSinceWait), 200_000);
+}
+
+#[test]
+fn seconds_are_spread_evenly_on_request() {
+    let bytes = b"10,0,8,0,1\n10,8,8,0,1\n11,0,8,1,1\n";
+    let options = ReadOptions {
+        spread_seconds: true,
+        ..ReadOptions::default()
+    };
+    let times: Vec<u64> = good("tencent", bytes, &options)
+        .iter()
+        .map(|r| r.0)
+        .collect();
+    assert_eq!(times, [0, 500_000_000, 1_000_000_000]);
+}
+
+#[test]
+fn writers_round_trip_what_they_hold() {
+    use proptest::prelude::*;
+    use std::sync::{Arc, Mutex};
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+    impl std::io::Write for Shared {
+        fn write(&mut self, b: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend(b);
+            Ok(b.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let request = (
+        0u64..1 << 40,
+        0u32..5,
+        0u64..1 << 50,
+        1u32..1 << 20,
+        any::<bool>(),
+    );
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(32)
+    };
+    proptest!(config, |(gaps in prop::collection::vec(request, 1..50))| {
+        for (format, ..) in crate::writer::WRITERS {
+            // fio's log counts microseconds and numbers devices in order of appearance.
+            let fio = *format == "fio-iolog";
+            let mut now = 0;
+            let requests: Vec<_> = gaps.iter().map(|&(gap, device, lba, blocks, read)| {
+                now += if fio { gap / 1000 * 1000 } else { gap };
+                Request {
+                    time: Time(now),
+                    device: if fio { 0 } else { device },
+                    lba: Lba(lba),
+                    blocks,
+                    op: if read { Op::Read } else { Op::Write },
+                }
+            }).collect();
+            let out = Shared::default();
+            let mut writer = crate::writer::create_on(format, out.clone(), "out").unwrap();
+            for r in &requests {
+                writer.write(r).unwrap();
+            }
+            writer.finish().unwrap();
+            let bytes = out.0.lock().unwrap().clone();
+            let back: Vec<Request> = read(format, &bytes, &ReadOptions::default())
+                .into_iter().map(|r| r.unwrap()).collect();
+            prop_assert_eq!(&back, &requests, "{}", format);
+        }
+    });
+}

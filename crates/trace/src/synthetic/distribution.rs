@@ -1,0 +1,177 @@
+//! Distributions of sizes and times, as TOML tables.
+
+use headstack_units::{Bytes, Span};
+use rand::Rng;
+use rand_distr::{Distribution as _, Exp1, StandardNormal};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What a distribution is of: a type that is its unit.
+pub trait Quantity: Copy + Serialize + DeserializeOwned {
+    /// In bytes or nanoseconds.
+    fn value(self) -> f64;
+}
+impl Quantity for Bytes {
+    fn value(self) -> f64 {
+        self.0 as f64
+    }
+}
+impl Quantity for Span {
+    fn value(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+/// One value, or a table that names a distribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, bound = "Q: Quantity")]
+pub enum Distribution<Q> {
+    /// Always this.
+    Value(Q),
+    /// Drawn.
+    Table(Table<Q>),
+}
+
+/// The distributions that DiskSim knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "distribution",
+    rename_all = "kebab-case",
+    deny_unknown_fields,
+    bound = "Q: Quantity"
+)]
+pub enum Table<Q> {
+    /// Always `value`.
+    Fixed {
+        /// The value.
+        value: Q,
+    },
+    /// `base` plus an exponentially distributed part of mean `mean`.
+    Exponential {
+        /// Mean of the exponential part.
+        mean: Q,
+        /// What is added to it.
+        #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+        base: Option<Q>,
+    },
+    /// Evenly from `min` to `max`.
+    Uniform {
+        /// The least.
+        min: Q,
+        /// The most.
+        max: Q,
+    },
+    /// Gaussian; `deviation` is the standard deviation, as in DiskSim 4.0's code.
+    Normal {
+        /// The mean.
+        mean: Q,
+        /// The standard deviation.
+        deviation: Q,
+    },
+    /// `second` with this probability, else `value`.
+    TwoValue {
+        /// The usual value.
+        value: Q,
+        /// The other one.
+        second: Q,
+        /// How often the other one.
+        probability: f64,
+    },
+}
+
+/// A distribution made ready to draw from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sampler {
+    Fixed(f64),
+    Exponential(f64, f64),
+    Uniform(f64, f64),
+    Normal(f64, f64),
+    TwoValue(f64, f64, f64),
+}
+
+impl<Q: Quantity> Distribution<Q> {
+    /// Checks the parameters.
+    pub(crate) fn sampler(&self) -> Result<Sampler, String> {
+        let table = match self {
+            Distribution::Value(value) => return Ok(Sampler::Fixed(value.value())),
+            Distribution::Table(table) => table,
+        };
+        Ok(match table {
+            Table::Fixed { value } => Sampler::Fixed(value.value()),
+            Table::Exponential { mean, base } => {
+                if mean.value() < 0.0 {
+                    return Err("a mean that is not negative".to_string());
+                }
+                Sampler::Exponential(base.map_or(0.0, Q::value), mean.value())
+            }
+            Table::Uniform { min, max } => {
+                if max.value() < min.value() {
+                    return Err("max not below min".to_string());
+                }
+                Sampler::Uniform(min.value(), max.value() - min.value())
+            }
+            Table::Normal { mean, deviation } => {
+                if deviation.value() < 0.0 {
+                    return Err("a deviation that is not negative".to_string());
+                }
+                Sampler::Normal(mean.value(), deviation.value())
+            }
+            Table::TwoValue {
+                value,
+                second,
+                probability,
+            } => {
+                if !(0.0..=1.0).contains(probability) {
+                    return Err("a probability from 0 to 1".to_string());
+                }
+                Sampler::TwoValue(value.value(), second.value(), *probability)
+            }
+        })
+    }
+}
+
+impl Sampler {
+    #[inline]
+    pub(crate) fn draw<R: Rng>(&self, random: &mut R) -> f64 {
+        match *self {
+            Sampler::Fixed(value) => value,
+            Sampler::Exponential(base, mean) => {
+                let unit: f64 = Exp1.sample(random);
+                base + mean * unit
+            }
+            Sampler::Uniform(min, width) => min + width * random.random::<f64>(),
+            Sampler::Normal(mean, deviation) => {
+                let unit: f64 = StandardNormal.sample(random);
+                mean + deviation * unit
+            }
+            Sampler::TwoValue(value, second, probability) => {
+                if random.random::<f64>() < probability {
+                    second
+                } else {
+                    value
+                }
+            }
+        }
+    }
+    /// The largest value that is at all likely; for checks.
+    pub(crate) fn reach(&self) -> f64 {
+        match *self {
+            Sampler::Fixed(value) => value,
+            Sampler::Exponential(base, mean) => base + mean,
+            Sampler::Uniform(min, width) => min + width,
+            Sampler::Normal(mean, deviation) => mean + deviation,
+            Sampler::TwoValue(value, second, _) => value.max(second),
+        }
+    }
+    /// Drawn anew while negative (DiskSim's rule for times).
+    #[inline]
+    pub(crate) fn draw_positive<R: Rng>(&self, random: &mut R) -> f64 {
+        for _ in 0..1000 {
+            let value = self.draw(random);
+            if value >= 0.0 {
+                return value;
+            }
+        }
+        0.0
+    }
+}

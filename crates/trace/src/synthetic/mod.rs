@@ -1,0 +1,588 @@
+//! Synthetic workloads with the rules of DiskSim's generator.
+//!
+//! # Model
+//! Each request is *sequential* with probability `sequential`: it begins where the last one ended
+//! and keeps its size and direction. Else with probability `local` it begins `local_distance`
+//! (drawn, truncated to blocks) after the last one's start, with size and direction drawn anew.
+//! Else it begins anywhere, evenly or by `zipf`. Starts and sizes are multiples of `block`; a size
+//! is rounded up, and drawn anew if it is zero. A sequential request that would run past the end
+//! begins anywhere instead, a local one is drawn anew (1000 times at most, then anywhere).
+//! # Source
+//! DiskSim 4.0 reference manual, section "Synthetic workloads"; `disksim_synthio.c`.
+//! # Validity
+//! One generator: devices are chosen evenly, sequential and local requests stay on theirs.
+//! Random numbers are our own: results agree with DiskSim's statistically.
+
+mod distribution;
+
+pub use distribution::{Distribution, Quantity, Table};
+
+use crate::error::TraceError;
+use crate::request::{Op, Request};
+use crate::Source;
+use distribution::Sampler;
+use headstack_engine::random::stream;
+use headstack_units::{Bytes, Frequency, Lba, Span, Time};
+use rand::Rng;
+use rand_distr::{Distribution as _, Exp1, Zipf};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+/// How requests arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Independently, at `rate` on average.
+    #[default]
+    Poisson,
+    /// Evenly spaced at `rate`.
+    Constant,
+    /// Gaps evenly distributed from zero to twice the mean.
+    Uniform,
+    /// `outstanding` at a time, each `think` after a completion: times are zero, the system that
+    /// runs the workload sets them ([`Synthetic::closed`]).
+    Closed,
+}
+
+/// A synthetic workload, as in an experiment's TOML.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Synthetic {
+    /// How many requests.
+    pub n_requests: u64,
+    /// The share of reads, 0 to 1.
+    pub reads: f64,
+    /// The probability that a request is sequential.
+    pub sequential: f64,
+    /// The probability that a request is local.
+    pub local: f64,
+    /// How far a local request is from the last one (either way; default normal with a standard
+    /// deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples).
+    pub local_distance: Option<LocalDistance>,
+    /// Sizes.
+    pub size: Distribution<Bytes>,
+    /// Starts and sizes are multiples of this (DiskSim's blocking factor).
+    pub block: Bytes,
+    /// How requests arrive.
+    pub arrivals: Arrivals,
+    /// The mean rate of arrivals.
+    pub rate: Option<Frequency>,
+    /// Gaps between arrivals, instead of `arrivals` and `rate`.
+    pub interarrival: Option<Distribution<Span>>,
+    /// Gaps before sequential requests, if they differ.
+    pub sequential_interarrival: Option<Distribution<Span>>,
+    /// Gaps before local requests, if they differ.
+    pub local_interarrival: Option<Distribution<Span>>,
+    /// The space that is used on each device, from its beginning.
+    pub footprint: Bytes,
+    /// How many devices.
+    pub devices: u32,
+    /// Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks
+    /// are scattered over the space.
+    pub zipf: Option<f64>,
+    /// Closed arrivals: how many requests are outstanding.
+    pub outstanding: u32,
+    /// Closed arrivals: the pause between a completion and the next request.
+    pub think: Distribution<Span>,
+    /// Changes over time, one after the other, over and over.
+    pub phases: Vec<Phase>,
+}
+
+/// Distance of local requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalDistance {
+    /// Mean distance, forward.
+    #[serde(default)]
+    pub mean: Bytes,
+    /// Standard deviation.
+    pub deviation: Bytes,
+}
+
+/// What is different for a while; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// How long.
+    pub duration: Span,
+    /// The share of reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<f64>,
+    /// The probability of sequential requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequential: Option<f64>,
+    /// The probability of local requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<f64>,
+    /// Sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Distribution<Bytes>>,
+    /// The rate of arrivals; zero is a pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Frequency>,
+}
+
+impl Default for Synthetic {
+    fn default() -> Synthetic {
+        Synthetic {
+            n_requests: 10_000,
+            reads: 0.66,
+            sequential: 0.0,
+            local: 0.0,
+            local_distance: None,
+            size: Distribution::Value(Bytes(4096)),
+            block: Bytes(4096),
+            arrivals: Arrivals::Poisson,
+            rate: None,
+            interarrival: None,
+            sequential_interarrival: None,
+            local_interarrival: None,
+            footprint: Bytes(1_000_000_000),
+            devices: 1,
+            zipf: None,
+            outstanding: 1,
+            think: Distribution::Value(Span::ZERO),
+            phases: Vec::new(),
+        }
+    }
+}
+
+/// The closed loop that a workload asks for.
+#[derive(Debug, Clone)]
+pub struct ClosedLoop {
+    /// How many requests are outstanding at once.
+    pub outstanding: u32,
+    think: Sampler,
+    random: Xoshiro256PlusPlus,
+}
+
+impl ClosedLoop {
+    /// The next pause.
+    pub fn think(&mut self) -> Span {
+        Span(self.think.draw_positive(&mut self.random).round() as i64)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Profile {
+    reads: f64,
+    /// Below this sequential, below the next local.
+    sequential: f64,
+    local: f64,
+    size: Sampler,
+    /// Mean gap in ns for arrivals by rate; 1 for explicit gaps; infinite for a pause.
+    gap: f64,
+    duration: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Gaps {
+    Poisson,
+    Constant,
+    Uniform,
+    Drawn(Sampler),
+    Closed,
+}
+
+/// The generator itself, for loops that must not go through a `Box`.
+#[derive(Debug, Clone)]
+pub struct SyntheticSource {
+    left: u64,
+    profiles: Vec<Profile>,
+    current: usize,
+    /// The end of the current phase in ns; infinite without phases.
+    phase_end: f64,
+    cycle_units: f64,
+    cycle_ns: f64,
+    gaps: Gaps,
+    sequential_gap: Option<Sampler>,
+    local_gap: Option<Sampler>,
+    local_distance: (f64, f64),
+    block: u64,
+    /// Number of starts of one block each on a device.
+    units: u64,
+    devices: u32,
+    zipf: Option<(Zipf<f64>, u64)>,
+    now: f64,
+    whole: u64,
+    last: Option<Request>,
+    arrival: Xoshiro256PlusPlus,
+    place: Xoshiro256PlusPlus,
+    shape: Xoshiro256PlusPlus,
+}
+
+fn refuse(key: &str, got: impl std::fmt::Debug, need: &str) -> TraceError {
+    TraceError::Input {
+        path: format!("synthetic.{key}"),
+        got: format!("{got:?}"),
+        need: need.to_string(),
+    }
+}
+
+fn probability(key: &str, value: f64) -> Result<f64, TraceError> {
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(refuse(key, value, "a share from 0 to 1"))
+    }
+}
+
+impl Synthetic {
+    /// The stream of this workload for a seed.
+    ///
+    /// # Errors
+    /// Names the key that cannot be used, what was got and what is needed.
+    pub fn source(&self, seed: u64) -> Result<Source, TraceError> {
+        let generator = self.generator(seed)?;
+        Ok(Box::new(generator.map(Ok)))
+    }
+
+    /// What a closed workload asks of the system; `None` for open arrivals.
+    ///
+    /// # Errors
+    /// As for [`Synthetic::source`].
+    pub fn closed(&self, seed: u64) -> Result<Option<ClosedLoop>, TraceError> {
+        if self.arrivals != Arrivals::Closed {
+            return Ok(None);
+        }
+        if self.outstanding == 0 {
+            return Err(refuse("outstanding", 0, "at least 1"));
+        }
+        let think = self.think.sampler();
+        Ok(Some(ClosedLoop {
+            outstanding: self.outstanding,
+            think: think.map_err(|need| refuse("think", &self.think, &need))?,
+            random: stream(seed, "synthetic.think"),
+        }))
+    }
+
+    fn profile(&self, phase: Option<&Phase>) -> Result<Profile, TraceError> {
+        let sequential = phase.and_then(|p| p.sequential).unwrap_or(self.sequential);
+        let local = phase.and_then(|p| p.local).unwrap_or(self.local);
+        let size = phase.and_then(|p| p.size.as_ref()).unwrap_or(&self.size);
+        let sampler = size.sampler().map_err(|need| refuse("size", size, &need))?;
+        if sampler.reach() < 512.0 {
+            return Err(refuse("size", size, "sizes of at least 512 B"));
+        }
+        let rate = phase.and_then(|p| p.rate).or(self.rate);
+        let gap = match (self.arrivals, &self.interarrival, rate) {
+            (Arrivals::Closed, ..) => f64::INFINITY,
+            (_, Some(_), None) => 1.0,
+            (_, Some(_), Some(rate)) => {
+                return Err(refuse("rate", rate, "rate or interarrival, not both"))
+            }
+            (_, None, Some(rate)) if rate.0 > 0.0 => 1e9 / rate.0,
+            (_, None, Some(_)) if phase.is_some() => f64::INFINITY,
+            (_, None, rate) => return Err(refuse("rate", rate, "a rate above 0, as in \"250/s\"")),
+        };
+        let duration = phase.map_or(f64::INFINITY, |p| p.duration.0 as f64);
+        if duration < 1e6 {
+            return Err(refuse("phases.duration", duration, "at least 1 ms"));
+        }
+        probability("sequential + local", sequential + local)?;
+        Ok(Profile {
+            reads: probability("reads", phase.and_then(|p| p.reads).unwrap_or(self.reads))?,
+            sequential: probability("sequential", sequential)?,
+            local: sequential + probability("local", local)?,
+            size: sampler,
+            gap,
+            duration,
+        })
+    }
+
+    /// The generator for a seed.
+    ///
+    /// # Errors
+    /// As for [`Synthetic::source`].
+    pub fn generator(&self, seed: u64) -> Result<SyntheticSource, TraceError> {
+        self.closed(seed)?;
+        if self.block.0 == 0 || self.block.0 % 512 != 0 {
+            return Err(refuse("block", self.block, "a multiple of 512 B"));
+        }
+        let units = self.footprint.0 / self.block.0;
+        if units == 0 || self.footprint.0 > 1 << 62 {
+            return Err(refuse("footprint", self.footprint, "one block to 4 EiB"));
+        }
+        if self.devices == 0 {
+            return Err(refuse("devices", 0, "at least 1"));
+        }
+        let sampler = |key: &str, d: &Option<Distribution<Span>>| match d {
+            Some(d) => {
+                let made = d.sampler().map_err(|need| refuse(key, d, &need))?;
+                if made.reach() < 0.0 {
+                    return Err(refuse(key, d, "times that are not negative"));
+                }
+                Ok(Some(made))
+            }
+            None => Ok(None),
+        };
+        let gaps = match (self.arrivals, sampler("interarrival", &self.interarrival)?) {
+            (Arrivals::Closed, _) => Gaps::Closed,
+            (_, Some(drawn)) => Gaps::Drawn(drawn),
+            (Arrivals::Poisson, _) => Gaps::Poisson,
+            (Arrivals::Constant, _) => Gaps::Constant,
+            (Arrivals::Uniform, _) => Gaps::Uniform,
+        };
+        let profiles = if self.phases.is_empty() {
+            vec![self.profile(None)?]
+        } else if self.arrivals == Arrivals::Closed {
+            return Err(refuse("phases", "closed arrivals", "open arrivals"));
+        } else {
+            self.phases
+                .iter()
+                .map(|p| self.profile(Some(p)))
+                .collect::<Result<_, _>>()?
+        };
+        if !matches!(gaps, Gaps::Closed) && profiles.iter().all(|p| p.gap == f64::INFINITY) {
+            return Err(refuse("phases.rate", 0.0, "one phase with a rate above 0"));
+        }
+        for p in &profiles {
+            if (p.size.reach() / self.block.0 as f64).ceil() > units as f64 {
+                return Err(refuse("size", p.size.reach(), "sizes within the footprint"));
+            }
+        }
+        let zipf = match self.zipf {
+            None => None,
+            Some(theta) => {
+                let made = Zipf::new(units as f64, theta)
+                    .ok()
+                    .filter(|_| theta >= 0.0 && theta < 100.0);
+                let made = made.ok_or_else(|| refuse("zipf", theta, "0 to 100"))?;
+                // Ranks are scattered by a step near the golden section that has no divisor
+                // in common with their number, so that every block gets one rank.
+                let mut step = ((units as f64 * 0.618_033_988_749_894_9) as u64).max(1);
+                while greatest_common_divisor(step, units) != 1 {
+                    step += 1;
+                }
+                Some((made, step))
+            }
+        };
+        let local_distance = match &self.local_distance {
+            Some(d) => (d.mean.0 as f64, d.deviation.0 as f64),
+            None => (0.0, 40_000.0 * 512.0),
+        };
+        Ok(SyntheticSource {
+            left: self.n_requests,
+            phase_end: profiles[0].duration,
+            cycle_units: profiles.iter().map(|p| p.duration / p.gap).sum(),
+            cycle_ns: profiles.iter().map(|p| p.duration).sum(),
+            profiles,
+            current: 0,
+            gaps,
+            sequential_gap: sampler("sequential_interarrival", &self.sequential_interarrival)?,
+            local_gap: sampler("local_interarrival", &self.local_interarrival)?,
+            local_distance,
+            block: self.block.0 / 512,
+            units,
+            devices: self.devices,
+            zipf,
+            now: 0.0,
+            whole: 0,
+            last: None,
+            arrival: stream(seed, "synthetic.arrival"),
+            place: stream(seed, "synthetic.place"),
+            shape: stream(seed, "synthetic.shape"),
+        })
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
+}
+
+enum Class {
+    Sequential,
+    Local,
+    Anywhere,
+}
+
+impl SyntheticSource {
+    /// Moves the clock by a gap. In units of the mean gap, so that a gap that spans phases is
+    /// used up at each phase's own rate: exact for Poisson arrivals.
+    #[inline]
+    fn advance(&mut self, class: &Class) {
+        let special = match class {
+            Class::Sequential => self.sequential_gap,
+            Class::Local => self.local_gap,
+            Class::Anywhere => None,
+        };
+        if let Some(gap) = special {
+            self.now += gap.draw_positive(&mut self.arrival);
+            self.skip_phases();
+        } else {
+            let mut units = match self.gaps {
+                Gaps::Poisson => Exp1.sample(&mut self.arrival),
+                Gaps::Constant => 1.0,
+                Gaps::Uniform => 2.0 * self.arrival.random::<f64>(),
+                Gaps::Drawn(sampler) => sampler.draw_positive(&mut self.arrival),
+                Gaps::Closed => return,
+            };
+            let mut ns = units * self.profiles[self.current].gap;
+            if self.phase_end < f64::INFINITY && self.now + ns > self.phase_end {
+                let cycles = (units / self.cycle_units).floor();
+                units -= cycles * self.cycle_units;
+                self.now += cycles * self.cycle_ns;
+                self.phase_end += cycles * self.cycle_ns;
+                loop {
+                    let gap = self.profiles[self.current].gap;
+                    // A pause uses nothing up; 0 times infinity must not come into it.
+                    let room = (self.phase_end - self.now) / gap;
+                    if units <= room && gap < f64::INFINITY {
+                        ns = units * gap;
+                        break;
+                    }
+                    units = (units - room).max(0.0);
+                    self.now = self.phase_end;
+                    self.next_phase();
+                }
+            }
+            self.now += ns;
+        }
+        // The fraction stays in f64 and the whole part in an integer: no drift in long runs.
+        if self.now >= 1e9 && self.phase_end == f64::INFINITY {
+            let whole = self.now.floor();
+            self.whole = self.whole.saturating_add(whole as u64);
+            self.now -= whole;
+        }
+    }
+
+    fn next_phase(&mut self) {
+        self.current = (self.current + 1) % self.profiles.len();
+        self.phase_end += self.profiles[self.current].duration;
+    }
+
+    fn skip_phases(&mut self) {
+        if self.phase_end < f64::INFINITY && self.now > self.phase_end {
+            let cycles = ((self.now - self.phase_end) / self.cycle_ns).floor();
+            self.phase_end += cycles * self.cycle_ns;
+            while self.now > self.phase_end {
+                self.next_phase();
+            }
+        }
+    }
+
+    #[inline]
+    fn draw_units(&mut self) -> u64 {
+        let sampler = self.profiles[self.current].size;
+        for _ in 0..10_000 {
+            // In sectors first, truncated, as DiskSim does.
+            let sectors = (sampler.draw(&mut self.shape) / 512.0) as u64;
+            let units = sectors.div_ceil(self.block);
+            if units > 0 && units <= self.units && units * self.block <= u64::from(u32::MAX) {
+                return units;
+            }
+        }
+        1
+    }
+
+    #[inline]
+    fn draw_op(&mut self) -> Op {
+        if self.shape.random::<f64>() < self.profiles[self.current].reads {
+            Op::Read
+        } else {
+            Op::Write
+        }
+    }
+
+    #[inline]
+    fn anywhere(&mut self, units: u64) -> u64 {
+        match &self.zipf {
+            None => below(&mut self.place, self.units - units + 1),
+            Some((zipf, step)) => {
+                let rank = (zipf.sample(&mut self.place) as u64 - 1).min(self.units - 1);
+                let start = (u128::from(rank) * u128::from(*step) % u128::from(self.units)) as u64;
+                start.min(self.units - units)
+            }
+        }
+    }
+
+    fn near(&mut self, last: u64, units: u64) -> Option<u64> {
+        let (mean, deviation) = self.local_distance;
+        let sampler = Sampler::Normal(mean, deviation);
+        for _ in 0..1000 {
+            let distance = (sampler.draw(&mut self.place) / 512.0) as i64 / self.block as i64;
+            let start = (last / self.block).checked_add_signed(distance);
+            if let Some(start) = start.filter(|s| *s <= self.units - units) {
+                return Some(start);
+            }
+        }
+        None
+    }
+}
+
+/// Evenly from 0 to `limit - 1` by multiplication (Lemire 2019); the bias is below 2^-64 · limit.
+#[inline]
+fn below<R: Rng>(random: &mut R, limit: u64) -> u64 {
+    ((u128::from(random.random::<u64>()) * u128::from(limit)) >> 64) as u64
+}
+
+impl Iterator for SyntheticSource {
+    type Item = Request;
+
+    #[inline]
+    fn next(&mut self) -> Option<Request> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let profile = &self.profiles[self.current];
+        let mut class = Class::Anywhere;
+        if profile.local > 0.0 && self.last.is_some() {
+            let draw: f64 = self.place.random();
+            if draw < profile.sequential {
+                class = Class::Sequential;
+            } else if draw < profile.local {
+                class = Class::Local;
+            }
+        }
+        self.advance(&class);
+        let time = Time(self.whole.saturating_add(self.now as u64));
+        let mut request = Request {
+            time,
+            ..Request::default()
+        };
+        let mut placed = false;
+        if let (Class::Sequential, Some(last)) = (&class, self.last) {
+            let start = last.lba.0 + u64::from(last.blocks);
+            if start + u64::from(last.blocks) <= self.units * self.block {
+                request = Request {
+                    time,
+                    lba: Lba(start),
+                    ..last
+                };
+                placed = true;
+            }
+        }
+        if !placed {
+            let units = self.draw_units();
+            request.op = self.draw_op();
+            request.blocks = (units * self.block) as u32;
+            let near = match (&class, self.last) {
+                (Class::Local, Some(last)) => {
+                    request.device = last.device;
+                    self.near(last.lba.0, units)
+                }
+                _ => None,
+            };
+            let start = match near {
+                Some(start) => start,
+                None => {
+                    if self.devices > 1 {
+                        request.device = below(&mut self.place, u64::from(self.devices)) as u32;
+                    }
+                    self.anywhere(units)
+                }
+            };
+            request.lba = Lba(start * self.block);
+        }
+        self.last = Some(request);
+        Some(request)
+    }
+}
+
+#[cfg(test)]
+mod tests;

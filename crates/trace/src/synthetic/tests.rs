@@ -1,0 +1,124 @@
+use super::*;
+
+fn read(toml: &str) -> Synthetic {
+    toml::from_str(toml).unwrap()
+}
+
+#[test]
+fn the_design_page_example_has_the_shares_it_asks_for() {
+    let s = read(
+        "n_requests = 200_000\nreads = 0.6\nsequential = 0.2\nsize = '4 KiB'\narrivals = 'poisson'\nrate = '250/s'\nfootprint = '100 GB'",
+    );
+    let all: Vec<Request> = s.generator(7).unwrap().collect();
+    assert_eq!(all.len(), 200_000);
+    let n = all.len() as f64;
+    // Five standard deviations of a binomial share and of the sum of exponential gaps.
+    let reads = all.iter().filter(|r| r.op == Op::Read).count() as f64 / n;
+    assert!(
+        (reads - 0.6).abs() < 5.0 * (0.24 / n * 1.5).sqrt(),
+        "{reads}"
+    );
+    let pairs = all.windows(2);
+    let follow =
+        pairs.filter(|w| w[1].lba.0 == w[0].lba.0 + u64::from(w[0].blocks) && w[0].op == w[1].op);
+    let sequential = follow.count() as f64 / n;
+    assert!(
+        (sequential - 0.2).abs() < 5.0 * (0.16 / n).sqrt(),
+        "{sequential}"
+    );
+    let span = all.last().unwrap().time.as_secs_f64();
+    assert!((span - 800.0).abs() < 5.0 * 800.0 / n.sqrt(), "{span}");
+    assert!(all
+        .iter()
+        .all(|r| r.lba.0 % 8 == 0 && (r.lba.0 + 8) * 512 <= 100_000_000_000));
+    let again: Vec<Request> = s.generator(7).unwrap().collect();
+    assert_eq!(all, again);
+    assert_ne!(all, s.generator(8).unwrap().collect::<Vec<_>>());
+}
+
+#[test]
+fn exponential_sizes_follow_disksims_rule() {
+    // Sectors = trunc(Exp(8)), rounded up to 8, zero redrawn. With q = exp(-1/8) per sector:
+    // P(k units) = (q^(8k-7) - q^(8k+1)) / q, so the mean is 1/(1 - q^8) units.
+    let s = read("n_requests = 400_000\nsize = { distribution = 'exponential', mean = '4 KiB' }\nrate = '1/s'");
+    let units: f64 = s
+        .generator(1)
+        .unwrap()
+        .map(|r| f64::from(r.blocks / 8))
+        .sum();
+    let expected = 1.0 / (1.0 - (-1.0f64).exp());
+    assert!(
+        (units / 400_000.0 - expected).abs() < 0.01,
+        "{}",
+        units / 400_000.0
+    );
+}
+
+#[test]
+fn phases_keep_their_own_rates() {
+    let s = read(
+        "n_requests = 30_300\nrate = '1/s'\nphases = [ { duration = '10 s', rate = '100/s' }, { duration = '10 s', rate = '200/s' }, { duration = '5 s', rate = '0/s' } ]",
+    );
+    let mut counts = [0u32; 3];
+    for r in s.generator(3).unwrap() {
+        let at = r.time.as_secs_f64() % 25.0;
+        counts[if at < 10.0 {
+            0
+        } else if at < 20.0 {
+            1
+        } else {
+            2
+        }] += 1;
+    }
+    assert_eq!(counts[2], 0, "{counts:?}");
+    let ratio = f64::from(counts[1]) / f64::from(counts[0]);
+    assert!((ratio - 2.0).abs() < 0.15, "{counts:?}");
+}
+
+#[test]
+fn local_requests_stay_near() {
+    let s = read("n_requests = 20_000\nlocal = 1.0\nlocal_distance = { deviation = '1 MB' }\nrate = '1/s'\nfootprint = '1 TB'");
+    let all: Vec<Request> = s.generator(3).unwrap().collect();
+    let near = |w: &[Request]| w[0].lba.0.abs_diff(w[1].lba.0) * 512 < 5_000_000;
+    assert!(all.windows(2).all(near));
+}
+
+#[test]
+fn zipf_prefers_few_blocks_by_its_law() {
+    let s = read("n_requests = 100_000\nzipf = 1.0\nrate = '1/s'\nfootprint = '4096 KiB'");
+    let mut counts = vec![0u32; 1024];
+    for r in s.generator(3).unwrap() {
+        counts[(r.lba.0 / 8) as usize] += 1;
+    }
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    let harmonic: f64 = (1..=1024).map(|k| 1.0 / f64::from(k)).sum();
+    let top = f64::from(counts[0]) / 100_000.0;
+    assert!((top - 1.0 / harmonic).abs() < 0.01, "{top}");
+}
+
+#[test]
+fn nonsense_is_refused_by_key() {
+    for (toml, key) in [
+        ("reads = 1.5\nrate='1/s'", "reads"),
+        ("sequential = 0.7\nlocal = 0.7\nrate='1/s'", "sequential"),
+        ("size = '0 B'\nrate='1/s'", "size"),
+        ("", "rate"),
+        ("footprint = '100 B'\nrate='1/s'", "footprint"),
+        ("block = '100 B'\nrate='1/s'", "block"),
+        ("devices = 0\nrate='1/s'", "devices"),
+        ("arrivals = 'closed'\noutstanding = 0", "outstanding"),
+        ("size = '2 GB'\nrate='1/s'", "size"),
+    ] {
+        let error = read(toml).source(1).err().unwrap().to_string();
+        assert!(error.contains(&format!("synthetic.{key}")), "{error}");
+    }
+    assert!(toml::from_str::<Synthetic>("speed = 1").is_err());
+}
+
+#[test]
+fn closed_workloads_carry_their_loop() {
+    let s = read("arrivals = 'closed'\noutstanding = 4\nthink = '2 ms'\nn_requests = 3");
+    let mut closed = s.closed(1).unwrap().unwrap();
+    assert_eq!((closed.outstanding, closed.think()), (4, Span(2_000_000)));
+    assert!(s.generator(1).unwrap().all(|r| r.time == Time::ZERO));
+}

@@ -1,0 +1,342 @@
+//! Changes to a stream on its way to a system, stated in one table of an experiment.
+//!
+//! # Model
+//! In this order: `devices` selects; `start` and `end` cut by the trace's time; `skip` and `count`
+//! cut by number; `start_at_zero` moves the first request left to time zero; `remap` renames
+//! devices; `concatenate` puts the devices one after the other on device 0; `space_scale`
+//! multiplies addresses (not sizes); `time_scale` multiplies the rate of arrivals: **times are
+//! divided by it**.
+
+use crate::error::TraceError;
+use crate::request::Request;
+use crate::Source;
+use headstack_units::{Bytes, Lba, Span, Time};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The address spaces of devices, one after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Concatenate {
+    /// The sizes of devices 0, 1, 2, ...
+    Sizes(Vec<Bytes>),
+    /// Sizes as far as the trace goes, found in a pass before ([`Transform::open`]).
+    Measured(Measured),
+}
+
+/// The word `"measured"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measured {
+    /// Found in a pass before.
+    Measured,
+}
+
+/// What is changed; what is absent is left alone.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Transform {
+    /// Only these devices.
+    pub devices: Option<Vec<u32>>,
+    /// From this time of the trace on.
+    pub start: Option<Span>,
+    /// Before this time of the trace.
+    pub end: Option<Span>,
+    /// Without the first so many.
+    pub skip: u64,
+    /// At most so many.
+    pub count: Option<u64>,
+    /// The first request left is at time zero.
+    pub start_at_zero: bool,
+    /// Pairs of device and new device.
+    pub remap: Vec<(u32, u32)>,
+    /// Puts devices one after the other on device 0.
+    pub concatenate: Option<Concatenate>,
+    /// Addresses are multiplied by this.
+    pub space_scale: Option<f64>,
+    /// Times are divided by this: the rate of arrivals is multiplied by it.
+    pub time_scale: Option<f64>,
+}
+
+fn refuse(key: &str, got: impl std::fmt::Display, need: &str) -> TraceError {
+    TraceError::Input {
+        path: format!("transform.{key}"),
+        got: got.to_string(),
+        need: need.to_string(),
+    }
+}
+
+/// More devices than this are not put in one space.
+const MAX_DEVICES: usize = 1 << 20;
+
+impl Transform {
+    fn check(&self) -> Result<(), TraceError> {
+        for (key, value) in [
+            ("space_scale", self.space_scale),
+            ("time_scale", self.time_scale),
+        ] {
+            if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
+                return Err(refuse(key, value, "a number above 0"));
+            }
+        }
+        for (key, value) in [("start", self.start), ("end", self.end)] {
+            if let Some(value) = value.filter(|v| v.0 < 0) {
+                return Err(refuse(key, value, "a time that is not negative"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a source and transforms it; with `concatenate = "measured"` opens it twice.
+    ///
+    /// # Errors
+    /// A key that cannot be used; whatever `make` says, and in the first pass any wrong record.
+    pub fn open(
+        &self,
+        mut make: impl FnMut() -> Result<Source, TraceError>,
+    ) -> Result<Source, TraceError> {
+        if !matches!(self.concatenate, Some(Concatenate::Measured(_))) {
+            return self.apply(make()?);
+        }
+        let mut sizes: BTreeMap<u32, u64> = BTreeMap::new();
+        let first = Transform {
+            concatenate: None,
+            space_scale: None,
+            time_scale: None,
+            ..self.clone()
+        };
+        for request in first.apply(make()?)? {
+            let request = request?;
+            let end = request.lba.0 + u64::from(request.blocks);
+            let size = sizes.entry(request.device).or_default();
+            *size = end.max(*size);
+            if sizes.len() > MAX_DEVICES {
+                return Err(refuse(
+                    "concatenate",
+                    "more devices",
+                    "at most 2^20 devices",
+                ));
+            }
+        }
+        let mut bases = BTreeMap::new();
+        let mut base = 0u64;
+        for (device, size) in sizes {
+            bases.insert(device, (base, size));
+            base = base
+                .checked_add(size)
+                .ok_or_else(|| refuse("concatenate", "sizes past 2^64 blocks", "less"))?;
+        }
+        self.run(make()?, Some(bases))
+    }
+
+    /// Transforms a source in one pass.
+    ///
+    /// # Errors
+    /// A key that cannot be used; `concatenate = "measured"`, which needs [`Transform::open`].
+    pub fn apply(&self, source: Source) -> Result<Source, TraceError> {
+        let bases = match &self.concatenate {
+            None => None,
+            Some(Concatenate::Measured(_)) => {
+                return Err(refuse(
+                    "concatenate",
+                    "\"measured\" in one pass",
+                    "sizes, or a source that can be opened twice",
+                ))
+            }
+            Some(Concatenate::Sizes(sizes)) => {
+                let mut base = 0u64;
+                let mut bases = BTreeMap::new();
+                for (i, size) in sizes.iter().enumerate().take(MAX_DEVICES) {
+                    let blocks = size.0 / 512;
+                    bases.insert(i as u32, (base, blocks));
+                    base = base.saturating_add(blocks);
+                }
+                Some(bases)
+            }
+        };
+        self.run(source, bases)
+    }
+
+    fn run(
+        &self,
+        source: Source,
+        bases: Option<BTreeMap<u32, (u64, u64)>>,
+    ) -> Result<Source, TraceError> {
+        self.check()?;
+        let mut devices = self.devices.clone();
+        if let Some(devices) = &mut devices {
+            devices.sort_unstable();
+        }
+        Ok(Box::new(Transformed {
+            source,
+            devices,
+            start: Time(self.start.map_or(0, Span::non_negative)),
+            end: self.end.map_or(Time::NEVER, |s| Time(s.non_negative())),
+            skip: self.skip,
+            count: self.count.unwrap_or(u64::MAX),
+            zero: if self.start_at_zero {
+                None
+            } else {
+                Some(Time::ZERO)
+            },
+            remap: self.remap.iter().copied().collect(),
+            bases,
+            space_scale: self.space_scale,
+            time_scale: self.time_scale,
+            number: 0,
+            ended: false,
+        }))
+    }
+}
+
+struct Transformed {
+    source: Source,
+    devices: Option<Vec<u32>>,
+    start: Time,
+    end: Time,
+    skip: u64,
+    count: u64,
+    zero: Option<Time>,
+    remap: BTreeMap<u32, u32>,
+    bases: Option<BTreeMap<u32, (u64, u64)>>,
+    space_scale: Option<f64>,
+    time_scale: Option<f64>,
+    number: u64,
+    ended: bool,
+}
+
+impl Transformed {
+    fn change(&mut self, mut r: Request) -> Result<Request, TraceError> {
+        let zero = *self.zero.get_or_insert(r.time);
+        r.time = Time(r.time.0 - zero.0);
+        if let Some(device) = self.remap.get(&r.device) {
+            r.device = *device;
+        }
+        if let Some(bases) = &self.bases {
+            let wrong = |got: String, need: String| TraceError::Record {
+                path: "transform.concatenate".to_string(),
+                line: self.number,
+                got,
+                need,
+            };
+            let Some((base, size)) = bases.get(&r.device) else {
+                let need = format!("one of the {} devices with a size", bases.len());
+                return Err(wrong(format!("device {}", r.device), need));
+            };
+            let end = r.lba.0.saturating_add(u64::from(r.blocks));
+            if end > *size {
+                let need = format!("an end within the device's {size} blocks");
+                return Err(wrong(format!("device {} block {end}", r.device), need));
+            }
+            r.lba = Lba(base + r.lba.0);
+            r.device = 0;
+        }
+        if let Some(scale) = self.space_scale {
+            r.lba = Lba((r.lba.0 as f64 * scale) as u64);
+        }
+        if let Some(scale) = self.time_scale {
+            r.time = Time((r.time.0 as f64 / scale).round() as u64);
+        }
+        Ok(r)
+    }
+}
+
+impl Iterator for Transformed {
+    type Item = Result<Request, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.ended && self.count > 0 {
+            let r = match self.source.next()? {
+                Ok(request) => request,
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            };
+            self.number += 1;
+            let selected = |d: &Vec<u32>| d.binary_search(&r.device).is_ok();
+            if !self.devices.as_ref().is_none_or(selected) || r.time < self.start {
+                continue;
+            }
+            if r.time >= self.end {
+                break;
+            }
+            if self.skip > 0 {
+                self.skip -= 1;
+                continue;
+            }
+            self.count -= 1;
+            let changed = self.change(r);
+            self.ended = changed.is_err();
+            return Some(changed);
+        }
+        self.ended = true;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests() -> Source {
+        let all = (0..6u64).map(|i| Request {
+            time: Time(i * 1_000_000_000),
+            device: (i % 3) as u32,
+            lba: Lba(10 * i),
+            blocks: 5,
+            ..Request::default()
+        });
+        Box::new(all.map(Ok))
+    }
+
+    fn run(toml: &str) -> Vec<(u64, u32, u64)> {
+        let transform: Transform = toml::from_str(toml).unwrap();
+        let source = transform.open(|| Ok(requests())).unwrap();
+        source
+            .map(|r| r.unwrap())
+            .map(|r| (r.time.0 / 1_000_000, r.device, r.lba.0))
+            .collect()
+    }
+
+    #[test]
+    fn each_key_does_what_it_says() {
+        assert_eq!(run("devices = [1]"), [(1000, 1, 10), (4000, 1, 40)]);
+        assert_eq!(
+            run("start = '2 s'\nend = '4 s'"),
+            [(2000, 2, 20), (3000, 0, 30)]
+        );
+        assert_eq!(run("skip = 4\ncount = 1"), [(4000, 1, 40)]);
+        assert_eq!(run("skip = 5\nstart_at_zero = true"), [(0, 2, 50)]);
+        assert_eq!(run("skip = 5\nremap = [[2, 9]]"), [(5000, 9, 50)]);
+        assert_eq!(run("skip = 5\ntime_scale = 2.0"), [(2500, 2, 50)]);
+        assert_eq!(run("skip = 5\nspace_scale = 0.5"), [(5000, 2, 25)]);
+        // Ends: device 0 at 35, device 1 at 45, device 2 at 55.
+        let bases: Vec<u64> = run("concatenate = 'measured'")
+            .iter()
+            .map(|r| r.2)
+            .collect();
+        assert_eq!(bases, [0, 35 + 10, 35 + 45 + 20, 30, 35 + 40, 35 + 45 + 50]);
+        let bases: Vec<u64> = run("concatenate = ['51200 B', '51200 B', '51200 B']")
+            .iter()
+            .map(|r| r.2)
+            .collect();
+        assert_eq!(bases, [0, 110, 220, 30, 140, 250]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for (toml, need) in [
+            ("time_scale = 0.0", "transform.time_scale"),
+            ("concatenate = ['51200 B']", "device 1"),
+            ("concatenate = ['512 B', '512 B', '512 B']", "1 blocks"),
+        ] {
+            let transform: Transform = toml::from_str(toml).unwrap();
+            let error = match transform.open(|| Ok(requests())) {
+                Err(error) => error,
+                Ok(source) => source.map(Result::err).find_map(|e| e).unwrap(),
+            };
+            assert!(error.to_string().contains(need), "{error}");
+        }
+    }
+}
