@@ -1,5 +1,8 @@
 //! Drives put together: organisations, arrivals, experiments and their results.
 
+// Errors end a run; how many bytes they take does not matter.
+#![allow(clippy::result_large_err)]
+
 pub mod experiment;
 pub mod member;
 pub mod organisation;

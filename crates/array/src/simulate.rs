@@ -273,15 +273,16 @@ impl Host<'_, '_> {
         slot.mechanical |= c.mechanical && c.seek_distance > 0;
         slot.remaining -= 1;
         if slot.remaining == 0 {
-            let slot = *slot;
             self.free.push(c.id as u32);
             self.in_flight -= 1;
-            self.finish(slot);
+            let slots = std::mem::take(&mut self.slots);
+            self.finish(&slots[c.id as usize]);
+            self.slots = slots;
         }
     }
 
     #[inline]
-    fn finish(&mut self, slot: Slot) {
+    fn finish(&mut self, slot: &Slot) {
         let record = &slot.record;
         if let Some((queue, think)) = &mut self.issues {
             queue.push(record.completion + *think, 0, ());
@@ -526,11 +527,7 @@ impl<M: Member> Run<'_, '_, M> {
         } else {
             let size = self.blocks_of(id, request.device)?;
             let blocks = request.blocks as u64;
-            let past = request
-                .lba
-                .0
-                .checked_add(blocks)
-                .is_none_or(|end| end > size);
+            let past = blocks > size || request.lba.0 > size - blocks;
             if past || blocks == 0 {
                 match self.options.past_end {
                     PastEnd::Wrap if blocks > 0 && blocks <= size => {
@@ -565,7 +562,7 @@ impl<M: Member> Run<'_, '_, M> {
             error: failed,
         };
         if failed || self.plan.parts.is_empty() {
-            self.host.finish(Slot {
+            self.host.finish(&Slot {
                 record,
                 remaining: 0,
                 mechanical: false,

@@ -1,5 +1,7 @@
 //! Whole experiments on the drives that come with the project.
 
+#![allow(clippy::result_large_err)]
+
 use headstack_array::{run, Experiment, Inputs, OpenWorkload, RunError, RunOptions, RunResult};
 use headstack_trace::{Op, Request, Source};
 use headstack_units::{Lba, Time};

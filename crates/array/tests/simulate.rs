@@ -312,3 +312,78 @@ fn cancel_gives_what_was_done() {
     assert!(outcome.partial);
     assert!(outcome.n_requests >= 3000 && outcome.n_requests < 5000);
 }
+
+/// Time of the loop with a drive that does next to nothing: printed, and bounded loosely enough
+/// for a busy machine (the aim is 25 ns per request on a quiet one).
+#[test]
+fn the_loop_itself_is_cheap() {
+    struct Nothing(Option<(Time, u64)>);
+    impl Member for Nothing {
+        fn capacity_blocks(&self) -> u64 {
+            1 << 40
+        }
+        fn submit(&mut self, now: Time, request: DriveRequest) {
+            self.0 = Some((now, request.id));
+        }
+        fn next_event(&self) -> Time {
+            self.0.map_or(Time::NEVER, |w| w.0)
+        }
+        fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
+            if let Some((arrival, id)) = self.0.take_if(|w| w.0 < until) {
+                let transfer = 1_000_000 + id % 2 * 500;
+                sink(Completion {
+                    id,
+                    arrival,
+                    completion: Time(arrival.0 + transfer),
+                    components: Components {
+                        transfer,
+                        ..Components::default()
+                    },
+                    cache_hit: false,
+                    mechanical: true,
+                    seek_distance: 1,
+                    arm: 0,
+                    error: false,
+                });
+            }
+        }
+        fn queue_len(&self) -> usize {
+            self.0.is_some() as usize
+        }
+        fn energy(&mut self, _: Time) -> DriveEnergy {
+            DriveEnergy::default()
+        }
+        fn reset_statistics(&mut self, _: Time) {}
+    }
+    let n = 1_000_000u64;
+    let context = Context {
+        member_blocks: vec![1 << 40],
+        ..Context::default()
+    };
+    let o = (find("independent").unwrap().build)(&context).unwrap();
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        let mut source = (0..n).map(|i| {
+            Ok(Request {
+                time: Time(i * 4_000_000),
+                lba: Lba(i % 1000),
+                blocks: 8,
+                ..Request::default()
+            })
+        });
+        let start = std::time::Instant::now();
+        let mut members = [Nothing(None)];
+        let mut outcome =
+            headstack_array::simulate::bench_open_fcfs(&mut source, &mut members, &*o).unwrap();
+        let loop_ns = start.elapsed().as_nanos() as f64 / n as f64;
+        outcome.response.summary();
+        outcome.service.summary();
+        let all_ns = start.elapsed().as_nanos() as f64 / n as f64;
+        println!("{loop_ns:.1} ns per request, {all_ns:.1} with quantiles");
+        assert_eq!(outcome.n_requests, n);
+        best = best.min(loop_ns);
+    }
+    if !cfg!(debug_assertions) {
+        assert!(best < 2000.0, "{best} ns per request");
+    }
+}

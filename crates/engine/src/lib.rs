@@ -6,11 +6,10 @@
 pub mod progress;
 pub mod quantiles;
 pub mod queue;
+pub mod random;
 pub mod series;
 
 pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};
 pub use queue::EventQueue;
 pub use series::{ByMode, Series, SeriesPoint};
-
-pub mod random;

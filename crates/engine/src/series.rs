@@ -72,6 +72,9 @@ pub struct Series {
     width: u64,
     buckets: Vec<Bucket>,
     end: Time,
+    // The bucket of the last look-up and its start: most look-ups hit it and need no division.
+    recent: usize,
+    recent_start: u64,
 }
 
 impl Series {
@@ -82,6 +85,8 @@ impl Series {
             width: width_ns.max(1),
             buckets: Vec::with_capacity(BUCKETS),
             end: start,
+            recent: usize::MAX,
+            recent_start: u64::MAX,
         }
     }
     /// Width of a bucket in nanoseconds, now.
@@ -106,6 +111,9 @@ impl Series {
     /// The bucket that holds the instant `offset` after the start.
     #[inline]
     fn index(&mut self, offset: u64) -> usize {
+        if offset.wrapping_sub(self.recent_start) < self.width && self.recent < self.buckets.len() {
+            return self.recent;
+        }
         let mut index = offset / self.width;
         if index >= self.buckets.len() as u64 {
             while index >= BUCKETS as u64 {
@@ -116,6 +124,8 @@ impl Series {
                 self.buckets.resize(index as usize + 1, Bucket::default());
             }
         }
+        self.recent = index as usize;
+        self.recent_start = index * self.width;
         index as usize
     }
 
@@ -135,6 +145,7 @@ impl Series {
         }
         self.buckets.truncate(n.div_ceil(2));
         self.width *= 2;
+        self.recent = usize::MAX;
     }
 
     /// Turns the changes at bucket starts into integrals over each bucket.

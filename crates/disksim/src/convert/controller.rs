@@ -320,6 +320,10 @@ fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<Queu
         spec.scheduler_parameters
             .insert("weight".into(), weight.into());
     } else {
+        if name == "satf" {
+            spec.scheduler_parameters
+                .insert("cache_aware".into(), false.into());
+        }
         inner.no_effect(&["Timeout time/weight"], "this policy has no weight");
     }
     inner.no_effect(

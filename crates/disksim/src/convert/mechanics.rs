@@ -123,7 +123,7 @@ fn seek(fields: &mut Fields, cylinders: u32, loader: &dyn Loader) -> Result<Para
     }
 }
 
-fn fixed<'a>(value: &'a Value, n: usize) -> Result<&'a [Value], Error> {
+fn fixed(value: &Value, n: usize) -> Result<&[Value], Error> {
     let list = value.list()?;
     if list.len() == n {
         Ok(list)

@@ -220,7 +220,8 @@ fn blkparse_takes_one_action() {
 
 #[test]
 fn fio_wait_is_read_both_ways() {
-    let bytes = b"fio version 2 iolog\nf add\nf open\nf wait 5\nf wait 200\nf read 0 512\nf close\n";
+    let bytes =
+        b"fio version 2 iolog\nf add\nf open\nf wait 5\nf wait 200\nf read 0 512\nf close\n";
     let time = |unit| {
         let options = ReadOptions {
             fio_wait_unit: unit,

@@ -346,7 +346,7 @@ impl Synthetic {
             Some(theta) => {
                 let made = Zipf::new(units as f64, theta)
                     .ok()
-                    .filter(|_| theta >= 0.0 && theta < 100.0);
+                    .filter(|_| (0.0..100.0).contains(&theta));
                 let made = made.ok_or_else(|| refuse("zipf", theta, "0 to 100"))?;
                 // Ranks are scattered by a step near the golden section that has no divisor
                 // in common with their number, so that every block gets one rank.

@@ -1,0 +1,249 @@
+//! Small files written for these tests: grammar, errors, every seek type, both layouts.
+
+use headstack_disksim::{parse, Error, Import, MemoryLoader, Treatment};
+use headstack_drive::spec::{SkewUnit, Sparing};
+use headstack_units::Span;
+use std::path::Path;
+
+const SYSTEM: &str = include_str!("../../../fuzz/corpus/disksim_parser/drive.parv");
+const G2: &str = include_str!("../../../fuzz/corpus/disksim_parser/table.model");
+
+fn loader(main: &str) -> MemoryLoader {
+    let corpus = [
+        ("main", main),
+        (
+            "a.seek",
+            include_str!("../../../fuzz/corpus/disksim_parser/a.seek"),
+        ),
+        (
+            "a.map",
+            include_str!("../../../fuzz/corpus/disksim_parser/a.map"),
+        ),
+        ("name.inc", "Print stats"),
+    ];
+    MemoryLoader {
+        files: corpus.map(|(n, t)| (n.to_string(), t.to_string())).into(),
+    }
+}
+
+fn import(main: &str) -> Result<Import, Error> {
+    let loader = loader(main);
+    let document = parse(Path::new("main"), &loader)?;
+    Ok(document.disks(&loader)?.remove(0))
+}
+
+fn error(main: &str) -> String {
+    let loader = loader(main);
+    let result = parse(Path::new("main"), &loader).and_then(|d| d.disks(&loader));
+    result.unwrap_err().to_string()
+}
+
+#[test]
+fn a_system_becomes_a_drive() {
+    let Import {
+        spec,
+        instances,
+        report,
+    } = import(SYSTEM).unwrap();
+    assert_eq!(instances, ["d0", "d1", "d2"]);
+    assert_eq!(spec.name, "SMALL");
+    // The slowest of disk 0.1, controller 0.21 and bus 0.2 or 0.25.
+    assert_eq!(spec.link.read_sector_time, Some(Span(210_000)));
+    assert_eq!(spec.link.write_sector_time, Some(Span(250_000)));
+    // Overheads are scaled by 2, the pause is not.
+    assert_eq!(spec.overhead.read_hit.after_read, Span(500_000));
+    assert_eq!(spec.overhead.read_hit.after_write, Span(500_000));
+    assert_eq!(spec.overhead.per_request, Span(1_000_000));
+    let extra = spec.overhead.extra_write_disconnect.unwrap();
+    assert_eq!(
+        (extra.pause, extra.seek_delay),
+        (Span(400_000), Span(600_000))
+    );
+    assert_eq!(
+        (extra.long_request_sectors, extra.buffered_sectors_long),
+        (45, 15)
+    );
+    assert_eq!(spec.positioning.write_settle, Span(-250_000));
+    assert_eq!(spec.queue.scheduler, "aged-sptf");
+    assert_eq!(spec.queue.scheduler_parameters["weight"], 0.006);
+    assert!(spec.cache.discard_requested);
+    assert_eq!(spec.seek["model"], "three-point");
+    assert_eq!(spec.seek["average"], "3.5 ms");
+    // Units differ by zone: sectors become turns, cut to whole sectors first.
+    assert_eq!(spec.geometry.skew_unit, SkewUnit::Turns);
+    assert_eq!(spec.geometry.zones[0].track_skew, 0.125);
+    assert_eq!(spec.geometry.zones[0].cylinder_skew, 0.25);
+    assert_eq!(spec.geometry.zones[1].offset, 0.25);
+    assert_eq!(spec.geometry.sparing, Sparing::Range);
+    assert_eq!(spec.geometry.sparing_range_cylinders, 5);
+    assert_eq!(spec.geometry.zones[0].slips, [17, 3]);
+    assert_eq!(spec.geometry.zones[0].remaps, [[5, 399]]);
+    assert!(spec.sources["cache"].contains("DiskSim parameter file main"));
+    let of = |name: &str| {
+        report
+            .iter()
+            .find(|n| n.parameter == name)
+            .map(|n| n.treatment)
+    };
+    assert_eq!(of("Colour of the lid"), Some(Treatment::Unknown));
+    assert_eq!(of("Preseeking level"), Some(Treatment::NotModelled));
+    assert_eq!(of("Block count"), Some(Treatment::NoTimingEffect));
+    assert_eq!(of("Segment size (in blks)"), Some(Treatment::Honoured));
+    assert_eq!(of("disksim_global Global"), Some(Treatment::NotOfTheDrive));
+}
+
+#[test]
+fn every_parameter_of_the_disk_is_reported() {
+    let loader = loader(SYSTEM);
+    let document = parse(Path::new("main"), &loader).unwrap();
+    let import = document.disks(&loader).unwrap().remove(0);
+    for param in &document.block("SMALL").unwrap().params {
+        for name in &param.names {
+            // Blocks report what is in them.
+            let told = import.report.iter().any(|n| n.parameter == *name);
+            assert!(told, "{name}");
+        }
+    }
+}
+
+#[test]
+fn extents_and_seek_tables_come_from_their_files() {
+    let spec = import(G2).unwrap().spec;
+    assert_eq!(spec.geometry.layout, "extents");
+    // `seqcnt` counts one less than it means.
+    assert_eq!(spec.geometry.extents, [[0, 10, 0, 0, 0], [10, 9, 1, 0, 1]]);
+    assert_eq!(spec.geometry.extent_defects, [[1, 0, 0]]);
+    assert_eq!(spec.geometry.zones[0].offset, 0.5);
+    let points = serde_json::json!([[1, "1.5 ms"], [8, "4.25 ms"]]);
+    assert_eq!(spec.seek["points"], points);
+    assert!(!spec.cache.enabled);
+}
+
+#[test]
+fn every_seek_type_names_its_model() {
+    let hpl = "HPL seek equation values = [ 300, 3.81, 0.33, 7.75, 0.0059, 2.5 ]";
+    let ten = "First ten seek times = [ 1, 2.0, 3, 4, 5, 6, 7, 8, 9, 10 ]";
+    for (text, model, key, value) in [
+        (
+            "constant, Constant seek time = 2.5".into(),
+            "constant",
+            "time",
+            "2.5 ms",
+        ),
+        (
+            "linear, Single cylinder seek time = 1, Full strobe seek time = 9".into(),
+            "linear",
+            "full",
+            "9 ms",
+        ),
+        (format!("hpl, {hpl}"), "hpl", "single", "2.5 ms"),
+        (
+            format!("hplplus10, {hpl}, {ten}"),
+            "hpl",
+            "long_slope",
+            "0.0059 ms",
+        ),
+    ] {
+        let file = G2.replace("extracted, Full seek curve = a.seek", &text);
+        let spec = import(&file).unwrap().spec;
+        assert_eq!(spec.seek["model"], model, "{text}");
+        assert_eq!(spec.seek[key], value, "{text}");
+        assert_eq!(
+            spec.seek.contains_key("first"),
+            text.starts_with("hplplus10")
+        );
+    }
+}
+
+#[test]
+fn every_sparing_scheme_is_known() {
+    let mut seen = Vec::new();
+    for scheme in 0..=10 {
+        let file = SYSTEM.replace("scheme used = 8", &format!("scheme used = {scheme}"));
+        seen.push(import(&file).unwrap().spec.geometry.sparing);
+    }
+    assert_eq!(seen[0], Sparing::None);
+    assert_eq!(seen[3], Sparing::TrackEnd);
+    assert_eq!(seen[10], Sparing::ZoneEndSlipToDiskEnd);
+    assert!(error(&SYSTEM.replace("scheme used = 8", "scheme used = 11")).contains("got 11"));
+}
+
+#[test]
+fn files_may_be_sourced_between_any_two_tokens() {
+    let document = parse(
+        Path::new("main"),
+        &loader("a b { source name.inc = 1, c = d e { } }"),
+    );
+    let document = document.unwrap();
+    assert_eq!(
+        document
+            .block("b")
+            .unwrap()
+            .get("Print stats")
+            .unwrap()
+            .integer(),
+        Ok(1)
+    );
+    assert_eq!(
+        document
+            .block("b")
+            .unwrap()
+            .get("c")
+            .unwrap()
+            .block()
+            .unwrap()
+            .kind,
+        "d"
+    );
+}
+
+#[test]
+fn errors_say_where_what_and_what_is_needed() {
+    for (text, message) in [
+        (
+            "a b {\n x = 1,\n x = 2 }",
+            "main:3:2: got \"x\" a second time, need each parameter once",
+        ),
+        ("a b { x = [ 1, 2 }", "main:1:18: got '}'"),
+        ("a b { x y }", "main:1:11: got '}', need '=' after the name"),
+        ("a b { x = 1", "got the end of the file, need ',' or '}'"),
+        (
+            "source main",
+            "main:1:8: got main sourcing itself, need files without a cycle",
+        ),
+        ("source gone", "main:1:8: got \"gone\": no such file"),
+        ("a ; b", "main:1:3: got ';'"),
+        (
+            "instantiate [ d9 .. d1 ] as x",
+            "need equal prefixes and rising numbers",
+        ),
+        (
+            "instantiate [ d1 .. d99999999999 ] as x",
+            "at most 100000 names",
+        ),
+        (
+            "disksim_disk d { }",
+            "main:1:1: got disksim_disk without \"Model\"",
+        ),
+    ] {
+        let got = error(text);
+        assert!(got.contains(message), "{text}: {got}");
+    }
+    let deep = format!("a b {{ c = {}", "[".repeat(100_000));
+    assert!(error(&deep).contains("at most 64 levels"));
+    let wrong = SYSTEM.replace("Blocks per track = 20", "Blocks per track = 0");
+    assert!(error(&wrong).contains("got 0, need an integer between 1 and"));
+}
+
+#[test]
+fn files_sourced_too_often_are_an_error() {
+    // Each file sources the next one twice: 2^20 files without a limit.
+    let mut loader = MemoryLoader::default();
+    for i in 0..20 {
+        let text = format!("source f{} source f{}", i + 1, i + 1);
+        loader.files.insert(format!("f{i}"), text);
+    }
+    loader.files.insert("f20".into(), "a b {}".into());
+    let message = parse(Path::new("f0"), &loader).unwrap_err().to_string();
+    assert!(message.contains("at most 1024 sourced files"), "{message}");
+}
