@@ -1,0 +1,44 @@
+# Everything is built once, in release, under target/: maturin and cargo share it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+STAMP := $(VENV)/.ready
+
+.PHONY: demo test bench lint docs install clean
+
+demo: install
+	$(BIN)/headstack run examples/demo.toml --out out/demo
+	@echo "report: out/demo/report.html"
+
+test: install
+	cargo test --release --workspace
+	$(BIN)/python -m pytest
+
+install: $(STAMP)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+
+# The tools and dependencies; done again only when pyproject.toml changes.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(0 if sys.version_info >= (3, 11) else f"python: got {v}, need 3.11 or later; try make PYTHON=python3.11")'
+	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.80 or later" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check 'maturin>=1.13,<2'
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[test]'
+	@touch $@
+
+bench: install
+	@$(BIN)/python benches/run.py
+
+lint: install
+	cargo fmt --all --check
+	RUSTFLAGS= cargo clippy --release --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests
+	$(BIN)/mypy
+
+docs: install
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps
+
+clean:
+	rm -rf $(VENV) out

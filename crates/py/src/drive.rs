@@ -1,0 +1,200 @@
+//! Drives: checking, describing, importing, replaying.
+
+use crate::errors::{config, json, raise, trace};
+use headstack_drive::drive::DriveOptions;
+use headstack_drive::mechanics::Mechanics;
+use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
+use headstack_drive::{layout, power, scheduler, seek, DriveSpec, SpecError};
+use headstack_disksim::validate as demerit;
+use headstack_trace::{read_validate, Op, ValidateRecord};
+use headstack_units::Turn;
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+use std::path::Path;
+
+/// Points of a seek curve: enough for a smooth line.
+const CURVE_POINTS: u32 = 1000;
+
+pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
+    let value: Value = serde_json::from_str(spec_json)
+        .map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
+    headstack_array::experiment::from_value(value).map_err(config)
+}
+
+/// Checks a drive and returns it with its defaults.
+#[pyfunction]
+pub fn check_drive(spec_json: &str) -> PyResult<String> {
+    let spec = parse(spec_json)?;
+    headstack_drive::Drive::new(&spec, &DriveOptions::default()).map_err(config)?;
+    serde_json::to_string(&spec).map_err(json)
+}
+
+/// Capacity, zones, seek curve and average seek.
+#[pyfunction]
+pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    let spec = parse(spec_json)?;
+    let info = py.detach(|| describe(&spec)).map_err(config)?;
+    serde_json::to_string(&info).map_err(json)
+}
+
+fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
+    let mechanics = Mechanics::new(spec, Turn::default())?;
+    let sector = spec.geometry.sector_size.0;
+    let sectors = mechanics.layout.capacity();
+    let mut zones = Vec::new();
+    let mut at = 0;
+    let zone_of = |s: u64| mechanics.layout.locate(s).map(|p| p.zone);
+    while let Some(place) = (at < sectors).then(|| mechanics.layout.locate(at)).flatten() {
+        // Zones come in address order, so the first address of the next one is found by halving.
+        let (mut low, mut high) = (at + 1, sectors);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if zone_of(middle) == Some(place.zone) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        zones.push(json!({
+            "first_lba": at * (sector / 512),
+            "sectors_per_track": place.sectors_per_track,
+            "rate_bytes_per_s": sector as f64 / (place.sector_ns * 1e-9),
+        }));
+        at = low;
+    }
+    let cylinders = spec.geometry.cylinders.max(1);
+    let step = (cylinders / CURVE_POINTS).max(1);
+    let seconds = |d: u32| f64::from(mechanics.seek.ns(d)) * 1e-9;
+    let mut distances: Vec<u32> = (1..cylinders).step_by(step as usize).collect();
+    if distances.last().is_some_and(|d| *d != cylinders - 1) {
+        distances.push(cylinders - 1);
+    }
+    let curve: Vec<[f64; 2]> =
+        distances.iter().map(|&d| [f64::from(d), seconds(d)]).collect();
+    // Mean over all ordered pairs of different cylinders, each as likely as the next.
+    let n = f64::from(cylinders);
+    let pairs: f64 = (1..cylinders)
+        .map(|d| 2.0 * (n - f64::from(d)) * seconds(d))
+        .sum();
+    let average = if cylinders > 1 { pairs / (n * (n - 1.0)) } else { 0.0 };
+    Ok(json!({
+        "name": spec.name,
+        "capacity_bytes": sectors * sector,
+        "rotation_s": mechanics.rotation.period_ns() * 1e-9,
+        "zones": zones,
+        "seek_curve": curve,
+        "average_seek_s": average,
+    }))
+}
+
+/// The registries.
+#[pyfunction]
+pub fn plugins() -> PyResult<String> {
+    let entry = |name: &str, summary: &str, example: &str| {
+        json!({"name": name, "summary": summary, "example": example})
+    };
+    macro_rules! list {
+        ($plugins:expr) => {
+            $plugins
+                .iter()
+                .map(|p| entry(p.name, p.summary, p.example))
+                .collect::<Vec<_>>()
+        };
+    }
+    let readers: Vec<Value> = headstack_trace::formats()
+        .iter()
+        .map(|f| json!({"name": f.name, "summary": f.summary}))
+        .collect();
+    serde_json::to_string(&json!({
+        "layout": list!(layout::PLUGINS),
+        "power": list!(power::PLUGINS),
+        "reader": readers,
+        "scheduler": list!(scheduler::PLUGINS),
+        "seek": list!(seek::PLUGINS),
+    }))
+    .map_err(json)
+}
+
+fn import(path: &Path) -> PyResult<headstack_disksim::Import> {
+    headstack_disksim::import_file(path).map_err(|e| raise("ConfigError", e))
+}
+
+/// A DiskSim file as a drive.
+#[pyfunction]
+pub fn import_disksim(path: &str) -> PyResult<String> {
+    let found = import(Path::new(path))?;
+    serde_json::to_string(&json!({"spec": found.spec, "report": found.report})).map_err(json)
+}
+
+fn simulate(spec: &DriveSpec, records: &[ValidateRecord], compat: bool) -> Result<Vec<f64>, SpecError> {
+    let requests: Vec<ReplayRequest> = records
+        .iter()
+        .map(|r| ReplayRequest {
+            write: r.op == Op::Write,
+            lba: r.lba.0,
+            blocks: r.blocks,
+            think_ns: r.think.non_negative(),
+        })
+        .collect();
+    let options = DriveOptions {
+        compat_disksim_40: compat,
+        ..DriveOptions::default()
+    };
+    replay(spec, &options, &requests)?
+        .iter()
+        .enumerate()
+        .map(|(i, t)| {
+            t.map(|ns| ns as f64 * 1e-9).ok_or_else(|| {
+                let got = format!("block {}", records[i].lba.0);
+                SpecError::new(format!("request {}", i + 1), got, "a block of the drive")
+            })
+        })
+        .collect()
+}
+
+/// Response times of a validation trace in seconds, closed loop.
+#[pyfunction]
+#[pyo3(signature = (spec_json, trace_path, start, count, compat))]
+pub fn replay_closed(
+    py: Python<'_>,
+    spec_json: &str,
+    trace_path: &str,
+    start: usize,
+    count: Option<usize>,
+    compat: bool,
+) -> PyResult<Vec<f64>> {
+    let spec = parse(spec_json)?;
+    let records = read_validate(Path::new(trace_path)).map_err(trace)?;
+    let rest = records.get(start..).unwrap_or_default();
+    let chosen = &rest[..count.unwrap_or(rest.len()).min(rest.len())];
+    py.detach(|| simulate(&spec, chosen, compat)).map_err(config)
+}
+
+/// Demerit of every drive of a DiskSim directory.
+#[pyfunction]
+pub fn validate(py: Python<'_>, dir: &str, compat: bool) -> PyResult<String> {
+    let pairs = demerit::pairs(Path::new(dir))
+        .map_err(|e| raise("ConfigError", format!("{dir}: got {e}, need a folder")))?;
+    let mut result = demerit::Validation::default();
+    for pair in pairs {
+        py.check_signals()?;
+        let spec = import(&pair.parameters)?.spec;
+        let records = read_validate(&pair.trace).map_err(trace)?;
+        let simulated = py
+            .detach(|| simulate(&spec, &records, compat))
+            .map_err(|e| raise("ConfigError", format!("{}: {e}", pair.trace.display())))?;
+        let requests: Vec<_> = records
+            .iter()
+            .map(|r| demerit::Request {
+                write: r.op == Op::Write,
+                lba: r.lba.0,
+                blocks: r.blocks,
+            })
+            .collect();
+        let measured: Vec<f64> = records.iter().map(|r| r.measured.as_secs_f64()).collect();
+        let drive = demerit::DriveResult::new(&pair.name, &requests, &measured, &simulated)
+            .map_err(|e| raise("TraceError", e))?;
+        result.drives.push(drive);
+    }
+    serde_json::to_string(&result).map_err(json)
+}

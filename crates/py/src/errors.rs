@@ -1,0 +1,46 @@
+//! Errors of the core as the exceptions of `headstack.errors`, which is their one home.
+
+use headstack_array::RunError;
+use headstack_drive::SpecError;
+use headstack_trace::TraceError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+/// The exception `class` of `headstack.errors` with a message.
+pub fn raise(class: &str, message: impl ToString) -> PyErr {
+    let message = message.to_string();
+    Python::attach(|py| {
+        let found = py
+            .import("headstack.errors")
+            .and_then(|m| m.getattr(class))
+            .and_then(|c| Ok(c.cast_into::<PyType>()?));
+        match found {
+            Ok(class) => PyErr::from_type(class, message),
+            Err(e) => e,
+        }
+    })
+}
+
+/// Wrong drive descriptions and experiments.
+pub fn config(e: SpecError) -> PyErr {
+    raise("ConfigError", e)
+}
+
+/// Wrong or unreadable traces.
+pub fn trace(e: TraceError) -> PyErr {
+    raise("TraceError", e)
+}
+
+/// Whatever stopped a run.
+pub fn run(e: RunError) -> PyErr {
+    match e {
+        RunError::Trace(e) => trace(e),
+        e if e.is_input() => raise("ConfigError", e),
+        e => raise("HeadstackError", e),
+    }
+}
+
+/// Results that cannot be written as JSON: our bug.
+pub fn json(e: serde_json::Error) -> PyErr {
+    raise("HeadstackError", format!("result: {e}"))
+}

@@ -1,0 +1,28 @@
+//! `headstack._core`: the Rust core as the Python package sees it. Conversions and exceptions only.
+
+use pyo3::prelude::*;
+
+mod drive;
+mod errors;
+mod run;
+mod trace;
+
+/// The Rust core; use the package `headstack`, which documents and types it.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::drive::{
+        check_drive, drive_info, import_disksim, plugins, replay_closed, validate,
+    };
+    #[pymodule_export]
+    use super::run::run;
+    #[pymodule_export]
+    use super::trace::{convert, formats, trace_info};
+    use super::*;
+
+    /// Version of the core, equal to the package's.
+    #[pyfunction]
+    fn version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+}

@@ -1,0 +1,94 @@
+//! Traces: what one holds, and writing it in another format.
+
+use crate::errors::{json, raise, trace};
+use headstack_trace::{create, formats as list, open, OnError, ReadOptions, TraceInfo, Transform};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::path::Path;
+
+/// Requests between two looks for Ctrl-C.
+const BATCH: u64 = 1 << 16;
+
+fn options(on_error: &str) -> PyResult<ReadOptions> {
+    let on_error = match on_error {
+        "fail" => OnError::Fail,
+        "skip" => OnError::Skip,
+        got => {
+            return Err(raise(
+                "ConfigError",
+                format!("on_error: got {got:?}, need one of fail, skip"),
+            ))
+        }
+    };
+    Ok(ReadOptions {
+        on_error,
+        ..ReadOptions::default()
+    })
+}
+
+/// What a trace holds.
+#[pyfunction]
+#[pyo3(signature = (path, format, on_error))]
+pub fn trace_info(
+    py: Python<'_>,
+    path: &str,
+    format: Option<&str>,
+    on_error: &str,
+) -> PyResult<String> {
+    let options = options(on_error)?;
+    let source = open(Path::new(path), format, &options).map_err(trace)?;
+    let mut info = TraceInfo::new();
+    let mut n = 0;
+    for request in source {
+        info.add(&request.map_err(trace)?);
+        n += 1;
+        if n % BATCH == 0 {
+            py.check_signals()?;
+        }
+    }
+    let mut document = serde_json::to_value(info.summary()).map_err(json)?;
+    document["n_skipped"] = options.counters.skipped().into();
+    serde_json::to_string(&document).map_err(json)
+}
+
+/// Writes one trace as another; returns counts.
+#[pyfunction]
+#[pyo3(signature = (src, dst, src_format, dst_format, transform_json, on_error))]
+pub fn convert(
+    py: Python<'_>,
+    src: &str,
+    dst: &str,
+    src_format: Option<&str>,
+    dst_format: Option<&str>,
+    transform_json: &str,
+    on_error: &str,
+) -> PyResult<String> {
+    let options = options(on_error)?;
+    let transform: Transform = serde_json::from_str(transform_json)
+        .map_err(|e| raise("ConfigError", format!("transform: got {e}, need known keys")))?;
+    let source = transform
+        .open(|| open(Path::new(src), src_format, &options))
+        .map_err(trace)?;
+    let mut writer = create(Path::new(dst), dst_format).map_err(trace)?;
+    let mut written: u64 = 0;
+    for request in source {
+        writer.write(&request.map_err(trace)?).map_err(trace)?;
+        written += 1;
+        if written % BATCH == 0 {
+            py.check_signals()?;
+        }
+    }
+    writer.finish().map_err(trace)?;
+    let counts = json!({"n_written": written, "n_skipped": options.counters.skipped()});
+    serde_json::to_string(&counts).map_err(json)
+}
+
+/// The trace formats that can be read.
+#[pyfunction]
+pub fn formats() -> PyResult<String> {
+    let known: Vec<_> = list()
+        .iter()
+        .map(|f| json!({"name": f.name, "summary": f.summary}))
+        .collect();
+    serde_json::to_string(&known).map_err(json)
+}

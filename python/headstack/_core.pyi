@@ -1,0 +1,53 @@
+"""Types of the Rust core. JSON goes in and out as text; errors are those of `headstack.errors`."""
+
+from collections.abc import Callable
+
+def version() -> str:
+    """Version of the core, equal to the package's."""
+
+def plugins() -> str:
+    """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}."""
+
+def check_drive(spec_json: str) -> str:
+    """The drive of `spec_json` with every default filled in, as JSON."""
+
+def drive_info(spec_json: str) -> str:
+    """JSON: capacity, zones with rates, seek curve and average seek of a drive."""
+
+def run(
+    experiment_json: str,
+    base_dir: str,
+    drive_dirs: list[str],
+    threads: int,
+    out_dir: str | None,
+    log_requests: bool,
+    progress: Callable[[int, int | None], None] | None,
+) -> str:
+    """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true."""
+
+def trace_info(path: str, format: str | None, on_error: str) -> str:
+    """JSON: what a trace holds."""
+
+def convert(
+    src: str,
+    dst: str,
+    src_format: str | None,
+    dst_format: str | None,
+    transform_json: str,
+    on_error: str,
+) -> str:
+    """Write `src` as `dst`; returns JSON counts."""
+
+def formats() -> str:
+    """JSON: the trace formats, [{"name", "summary", "reads", "writes"}]."""
+
+def import_disksim(path: str) -> str:
+    """JSON {"spec", "report"}: a DiskSim file as a drive."""
+
+def validate(dir: str, compat: bool) -> str:
+    """JSON {"drives": [...]}: demerit of every drive of a DiskSim directory."""
+
+def replay_closed(
+    spec_json: str, trace_path: str, start: int, count: int | None, compat: bool
+) -> list[float]:
+    """Response times in seconds of `count` requests of a validation trace, closed loop."""

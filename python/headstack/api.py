@@ -1,0 +1,281 @@
+"""Running experiments from Python, and their results as tables and figures."""
+
+import datetime
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headstack import _bridge, drives
+from headstack.errors import ConfigError
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+#: Called now and then with requests done and their total, where that is known.
+Progress = Callable[[int, int | None], None]
+
+#: The document that `Result.save` writes and `load` reads.
+RESULTS_FILE = "result.json"
+
+#: Keys of a system that hold curves: in the results file, not in `run --json`.
+CURVES = ("response_time_cdf", "series")
+
+
+class Plots:
+    """The figures of a result, as Altair charts."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+
+    def cdf(self) -> "alt.Chart":
+        """Cumulative distribution of the response time, one line per system."""
+        from headstack import plots
+
+        return plots.cdf(self._document)
+
+    def components(self) -> "alt.Chart":
+        """Mean response time by where it went, one bar per system."""
+        from headstack import plots
+
+        return plots.components(self._document)
+
+    def power(self) -> "alt.Chart":
+        """Mean power by state of the drives, one bar per system."""
+        from headstack import plots
+
+        return plots.power(self._document)
+
+    def queue_depth(self) -> "alt.Chart":
+        """Requests in the system over time, one line per system."""
+        from headstack import plots
+
+        return plots.queue_depth(self._document)
+
+
+class Result:
+    """What a run produced.
+
+    Attributes:
+        document: the whole result document, curves included.
+        out: the directory with the Parquet tables, or None.
+    """
+
+    def __init__(
+        self,
+        document: dict[str, Any],
+        out: Path | None = None,
+        _keep: tempfile.TemporaryDirectory[str] | None = None,
+    ) -> None:
+        self.document = document
+        self.out = out
+        # A temporary directory lives as long as the result that reads from it.
+        self._keep = _keep
+
+    def __repr__(self) -> str:
+        names = ", ".join(str(s["name"]) for s in self.document["systems"])
+        return f"<headstack.Result of {names}{' (partial)' if self.partial else ''}>"
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was interrupted before its end."""
+        return bool(self.document.get("partial", False))
+
+    @cached_property
+    def summary(self) -> "pd.DataFrame":
+        """One row per system and workload; nested keys joined with the unit last.
+
+        ``response_time_s.p99`` of the JSON is the column ``response_time_p99_s``.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([flat(s) for s in self.document["systems"]])
+
+    @cached_property
+    def requests(self) -> "pd.DataFrame":
+        """One row per request of every system, from the Parquet logs.
+
+        Raises:
+            ConfigError: the run logged no requests.
+        """
+        import pandas as pd
+        import pyarrow.parquet as pq
+
+        parts = []
+        for system, path in self.requests_files():
+            frame = pq.read_table(path).to_pandas()
+            frame.insert(0, "system", str(system["name"]))
+            frame.insert(1, "workload", str(system.get("workload", "")))
+            parts.append(frame)
+        return pd.concat(parts, ignore_index=True)
+
+    def requests_files(self) -> list[tuple[dict[str, Any], Path]]:
+        """Each system with the Parquet file of its requests; Polars and DuckDB read it too.
+
+        Raises:
+            ConfigError: the run logged no requests.
+        """
+        files = [
+            (s, self.out / s["requests_file"])
+            for s in self.document["systems"]
+            if self.out is not None and s.get("requests_file")
+        ]
+        if not files:
+            raise ConfigError("requests: got none logged, need a run with log_requests = True")
+        return files
+
+    @property
+    def plot(self) -> Plots:
+        """The figures: ``.cdf()``, ``.components()``, ``.power()``, ``.queue_depth()``."""
+        return Plots(self.document)
+
+    def to_json(self, *, curves: bool = False) -> str:
+        """Return the document of ``headstack run --json``; with `curves`, CDFs and series too."""
+        document = self.document
+        if not curves:
+            systems = [
+                {k: v for k, v in s.items() if k not in CURVES} for s in document["systems"]
+            ]
+            document = {**document, "systems": systems}
+        return json.dumps(document, indent=2)
+
+    def save(self, out: str | Path) -> Path:
+        """Write the results file into `out`; return `out`."""
+        out = Path(out)
+        out.mkdir(parents=True, exist_ok=True)
+        # Replaced in one step, so that a reader never sees half a document.
+        part = out / f"{RESULTS_FILE}.part"
+        part.write_text(self.to_json(curves=True) + "\n", encoding="utf-8")
+        os.replace(part, out / RESULTS_FILE)
+        return out
+
+
+def flat(system: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers of one system as one level of columns, unit last."""
+    row: dict[str, Any] = {}
+    for key, value in system.items():
+        if key in CURVES or isinstance(value, list):
+            continue
+        if isinstance(value, Mapping):
+            stem, _, unit = key.rpartition("_")
+            if not stem:
+                stem, unit = key, ""
+            for part, number in value.items():
+                row[f"{stem}_{part}_{unit}" if unit else f"{stem}_{part}"] = number
+        else:
+            row[key] = value
+    return row
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise ConfigError(f"experiment: got a {type(value).__name__}, need text, numbers or tables")
+
+
+def run(
+    experiment: str | os.PathLike[str] | None = None,
+    *,
+    workload: Mapping[str, Any] | None = None,
+    systems: Iterable[Mapping[str, Any]] | None = None,
+    seed: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    log_requests: bool = True,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Simulate the systems of an experiment on its workload.
+
+    Args:
+        experiment: an experiment file (TOML); or leave it out and give `workload` and `systems`.
+        workload: the table ``[workload]`` of such a file.
+        systems: its tables ``[[system]]``.
+        seed: replaces the experiment's seed.
+        out: where results and tables go; without it they live as long as the result.
+        log_requests: whether to keep one row per request (`Result.requests`).
+        threads: threads to use; all cores by default. The results do not depend on it.
+        progress: called now and then with requests done and their total (None: unknown).
+
+    Raises:
+        ConfigError: the experiment cannot be used.
+        TraceError: its trace cannot be read.
+        HeadstackError: the run failed.
+
+    Example:
+        >>> import headstack
+        >>> r = headstack.run(
+        ...     workload={"synthetic": {"n_requests": 1000, "rate": "50/s", "size": "4 KiB"}},
+        ...     systems=[{"name": "one", "drive": "barracuda-es-750"}],
+        ... )  # doctest: +SKIP
+        >>> r.summary["response_time_p99_s"]  # doctest: +SKIP
+    """
+    if (experiment is None) == (workload is None and systems is None):
+        raise ConfigError("run: got no experiment or two, need a file, or workload and systems")
+    if experiment is not None:
+        document = drives.read_toml(experiment)
+        base = Path(experiment).resolve().parent
+        where = f"{os.fspath(experiment)}: "
+    else:
+        document = {"workload": dict(workload or {}), "system": [dict(s) for s in systems or ()]}
+        base = Path.cwd()
+        where = ""
+    if seed is not None:
+        document.setdefault("run", {})["seed"] = seed
+    if threads is not None and threads < 1:
+        raise ConfigError(f"threads: got {threads}, need 1 or more")
+    keep = None
+    if out is None and log_requests:
+        keep = tempfile.TemporaryDirectory(prefix="headstack-")
+        out = keep.name
+    directory = Path(out) if out is not None else None
+    if directory is not None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise ConfigError(
+                f'out: got "{directory}" ({(e.strerror or "").lower()}), need a directory'
+            ) from None
+    try:
+        answer = _bridge.call(
+            "run",
+            json.dumps(document, default=_plain),
+            str(base),
+            [str(d) for d in drives.drive_dirs()],
+            threads or os.cpu_count() or 1,
+            str(directory) if directory is not None else None,
+            log_requests,
+            progress,
+        )
+    except ConfigError as e:
+        # The core knows keys, not the file that they stand in.
+        raise ConfigError(f"{where}{e}") from None
+    return Result(answer, directory, keep)
+
+
+def load(results: str | os.PathLike[str]) -> Result:
+    """Return the result that an earlier run wrote: its directory or its results file.
+
+    Raises:
+        ConfigError: there is none, or it is not a result document.
+    """
+    path = Path(results)
+    if path.is_dir():
+        path = path / RESULTS_FILE
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise ConfigError(
+            f"{path}: got {(e.strerror or str(e)).lower()}, need a results file of headstack run"
+        ) from None
+    except ValueError:
+        raise ConfigError(f"{path}: got text that is not JSON, need a results file") from None
+    systems = document.get("systems") if isinstance(document, dict) else None
+    if not isinstance(systems, list) or not all(isinstance(s, dict) for s in systems):
+        raise ConfigError(f'{path}: got no list "systems", need a results file of headstack run')
+    return Result(document, path.parent)

@@ -1,0 +1,57 @@
+"""``headstack convert``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The trace to read.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The trace to write.")],
+    source_format: Annotated[
+        str | None, typer.Option("--from", metavar="FORMAT", help="Format of IN; else detected.")
+    ] = None,
+    target_format: Annotated[
+        str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; else by its name.")
+    ] = None,
+    time_scale: Annotated[
+        float | None, typer.Option(metavar="FACTOR", help="Divide every time by this.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop after N requests.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
+    ] = "fail",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Write a trace in another format.
+
+    \b
+    Examples:
+      headstack convert websearch.spc websearch.trace --to mqsim
+      headstack convert day1.csv day1.spc --from msr --to spc --time-scale 2
+    """
+    import json
+
+    from headstack import _bridge
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+
+    if time_scale is not None and not 0 < time_scale < float("inf"):
+        raise ConfigError(f"--time-scale: got {time_scale:g}, need a positive number")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise ConfigError(f"{target}: got the trace that is read, need another file")
+    wanted = {"time_scale": time_scale, "count": limit}
+    transform = {k: v for k, v in wanted.items() if v is not None}
+    counts = _bridge.call(
+        "convert", str(source), str(target), source_format, target_format,
+        json.dumps(transform), on_error,
+    )
+    if as_json:
+        _terminal.print_json(counts)
+    else:
+        print(", ".join(f"{k.removeprefix('n_')}: {v:,}" for k, v in counts.items()
+                        if isinstance(v, int)))
+        print(f"wrote {target}")

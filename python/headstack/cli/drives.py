@@ -1,0 +1,108 @@
+"""``headstack drives``."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Give each value with its dotted key; long lists are counted, not printed."""
+    for key, value in spec.items():
+        dotted = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _rows(value, f"{dotted}.")
+        elif isinstance(value, list) and (len(value) > 6 or any(map(_nested, value))):
+            yield dotted, f"{len(value)} entries"
+        else:
+            yield dotted, str(value)
+
+
+def _nested(value: object) -> bool:
+    return isinstance(value, Mapping | list)
+
+
+def command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A drive's name or its file.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the seek curve and the zones as PNG and SVG."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List the drives, or show one with the source of each value.
+
+    More drives are found in the directories of $HEADSTACK_DRIVES (separated by colons).
+
+    \b
+    Examples:
+      headstack drives
+      headstack drives cheetah-10k-19g --plot out/cheetah
+    """
+    import json
+
+    from headstack import _bridge, drives
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+
+    if name is None:
+        if plot is not None:
+            raise ConfigError("drives: got --plot without a drive, need the name of one")
+        listed = []
+        for drive in drives.names():
+            spec = drives.load(drive)
+            geometry = spec.get("geometry", {})
+            listed.append(
+                {
+                    "name": drive,
+                    "title": spec.get("title", ""),
+                    "rotation_speed": geometry.get("rotation_speed", ""),
+                    "n_surfaces": geometry.get("surfaces"),
+                }
+            )
+        if as_json:
+            _terminal.print_json({"drives": listed})
+        else:
+            _terminal.print_table(
+                [("drive", True), ("title", True), ("speed", False), ("surfaces", False)],
+                [[str(v) for v in d.values()] for d in listed],
+            )
+        return
+    file = drives.find(name)
+    spec = drives.load(name)
+    info = None
+    if _bridge.known("drive_info"):
+        try:
+            info = _bridge.call("drive_info", json.dumps(spec))
+        except ConfigError as e:
+            raise ConfigError(f"{file}: {e}") from None
+    if as_json:
+        _terminal.print_json({"file": str(file), "spec": spec, "info": info})
+    else:
+        print(f"{spec.get('name', name)}: {spec.get('title', '')}")
+        if spec.get("description"):
+            print(spec["description"].strip())
+        sources = spec.get("sources", {})
+        shown = {k: v for k, v in spec.items() if k not in ("name", "title", "description")}
+        shown.pop("sources", None)
+        _terminal.print_table(
+            [("key", True), ("value", True), ("source", True)],
+            [[k, v, drives.source_of(sources, k)] for k, v in _rows(shown)],
+        )
+        if info:
+            print(
+                f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
+                f"average seek {info['average_seek_s'] * 1e3:.2f} ms"
+            )
+        print(f"file {file}")
+    if plot is not None:
+        from headstack import plots
+
+        described = info or _bridge.call("drive_info", json.dumps(spec))
+        described.setdefault("name", spec.get("name", name))
+        written = plots.save(plots.seek_curve(described), plot / "seek-curve")
+        written += plots.save(plots.zones(described), plot / "zones")
+        _terminal.told(written, as_json)

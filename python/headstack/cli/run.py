@@ -1,0 +1,69 @@
+"""``headstack run``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT.toml", help="What to run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR",
+            help="Write report.html, figures/, result.json and Parquet tables.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
+    ] = False,
+    requests: Annotated[
+        bool, typer.Option(help="With --out: one row per request as Parquet.")
+    ] = True,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Replaces the experiment's seed.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads to use; results do not depend on it.")
+    ] = None,
+) -> None:
+    """Simulate the systems of an experiment on its workload and compare them.
+
+    \b
+    Examples:
+      headstack run examples/demo.toml
+      headstack run examples/demo.toml --out out/demo
+      headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
+    """
+    import headstack
+    from headstack import table
+    from headstack.cli import FAILED, _terminal
+
+    with _terminal.progress(experiment.name) as progress:
+        result = headstack.run(
+            experiment, out=out, log_requests=requests and out is not None, seed=seed,
+            threads=threads, progress=progress,
+        )
+    written = []
+    if out is not None:
+        from headstack import report
+
+        title = f"Headstack: {experiment.stem}"
+        written.append(report.write(result.document, out / "report.html", title=title))
+    if as_json:
+        print(result.to_json())
+    else:
+        headings = [(c.title, c.text) for c in table.COLUMNS]
+        rows = [table.cells(s) for s in result.document["systems"]]
+        _terminal.print_table(headings, rows)
+        print(table.note(result.document))
+    _terminal.told(written, as_json)
+    if result.partial:
+        print(
+            f"{experiment}: got an interrupt, need the whole run; "
+            "these results cover the requests completed until then",
+            file=sys.stderr,
+        )
+        raise typer.Exit(FAILED)

@@ -1,0 +1,56 @@
+"""``headstack trace-info``."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
+    for key, value in info.items():
+        if isinstance(value, Mapping):
+            yield from _rows(value, f"{prefix}{key}.")
+        elif isinstance(value, float):
+            yield [f"{prefix}{key}", f"{value:,.6g}"]
+        elif isinstance(value, int) and not isinstance(value, bool):
+            yield [f"{prefix}{key}", f"{value:,}"]
+        elif not isinstance(value, list):
+            yield [f"{prefix}{key}", str(value)]
+
+
+def command(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
+    trace_format: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help="Its format; else detected.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
+    ] = "fail",
+    plot: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write figures of it as PNG and SVG.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Say what a trace holds: requests, rates, sizes, read share, footprint.
+
+    \b
+    Examples:
+      headstack trace-info websearch.trace
+      headstack trace-info day1.csv --format msr --json
+    """
+    from headstack import _bridge
+    from headstack.cli import _terminal
+
+    info = _bridge.call("trace_info", str(trace), trace_format, on_error)
+    if as_json:
+        _terminal.print_json(info)
+    else:
+        _terminal.print_table([("of the trace", True), ("value", False)], list(_rows(info)))
+    if plot is not None:
+        from headstack import plots
+
+        written = []
+        for stem, chart in plots.trace_figures(info).items():
+            written += plots.save(chart, plot / stem)
+        _terminal.told(written, as_json)

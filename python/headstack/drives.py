@@ -1,0 +1,98 @@
+"""Drive files: where they are, and reading them.
+
+A drive is asked for by name (the file's stem) or by path. Names are looked up in each directory of
+``$HEADSTACK_DRIVES`` (separated like ``$PATH``), then in the drives that come with Headstack.
+"""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from headstack import _bridge
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
+
+#: Suffixes of DiskSim parameter files, which the core's importer reads.
+DISKSIM_SUFFIXES = (".parv", ".diskspecs", ".model")
+
+
+def drive_dirs() -> list[Path]:
+    """Return the directories that hold drive files, first one first."""
+    extra = [Path(p) for p in os.environ.get("HEADSTACK_DRIVES", "").split(os.pathsep) if p]
+    here = Path(__file__).resolve().parent
+    # Installed: inside the package. In a source tree: `drives/` beside `python/`.
+    own = [here / "drives", here.parent.parent / "drives"]
+    return [d for d in [*extra, *own] if d.is_dir()]
+
+
+def names() -> list[str]:
+    """Return the name of every drive that can be asked for, sorted."""
+    return sorted({f.stem for d in drive_dirs() for f in d.glob("*.toml")})
+
+
+def find(name: str, base_dir: str | Path = ".") -> Path:
+    """Return the file of a drive given by name, or by path relative to `base_dir`.
+
+    Raises:
+        ConfigError: there is no such drive; the message lists those there are.
+    """
+    path = Path(base_dir) / name
+    if path.suffix in (".toml", *DISKSIM_SUFFIXES) or os.sep in name:
+        if path.is_file():
+            return path
+        raise ConfigError(f'drive: got "{name}", need a file that exists')
+    for directory in drive_dirs():
+        file = directory / f"{name}.toml"
+        if file.is_file():
+            return file
+    raise ConfigError(need_one_of("drive", name, names()))
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Return the document of a TOML file.
+
+    Raises:
+        ConfigError: the file is absent or is not TOML; the message names file and line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as e:
+        raise ConfigError(f"{path}: got {(e.strerror or str(e)).lower()}, need a file") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: got bytes that are not UTF-8, need TOML") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        message = str(e)
+        where, what = str(path), message
+        head, _, tail = message.rpartition(" (at line ")
+        if head:
+            line, _, column = tail.rstrip(")").partition(", column ")
+            where, what = f"{path}:{line}:{column}", head
+        raise ConfigError(f"{where}: got {what[:1].lower()}{what[1:]}, need TOML") from None
+
+
+def load(name: str, base_dir: str | Path = ".") -> dict[str, Any]:
+    """Return a drive's description as its file gives it; DiskSim files are imported.
+
+    Example:
+        >>> from headstack import drives
+        >>> all(isinstance(drives.load(n), dict) for n in drives.names())
+        True
+    """
+    path = find(name, base_dir)
+    if path.suffix in DISKSIM_SUFFIXES:
+        spec: dict[str, Any] = _bridge.call("import_disksim", str(path))["spec"]
+        return spec
+    return read_toml(path)
+
+
+def source_of(sources: dict[str, str], key: str) -> str:
+    """Return where the value at dotted `key` comes from: the longest prefix that has a source."""
+    parts = key.split(".")
+    for n in range(len(parts), 0, -1):
+        found = sources.get(".".join(parts[:n]))
+        if found is not None:
+            return found
+    return ""

@@ -1,0 +1,305 @@
+"""Figures as Altair charts, from result documents and from descriptions of drives and traces.
+
+Colours are those of Okabe and Ito, which readers with any kind of colour vision can tell apart;
+lines also differ in dash. Every axis says its unit.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from headstack.errors import ConfigError
+
+#: Okabe and Ito (2008), black last; yellow left out because it is faint on white.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 4], [4, 4], [1, 3])
+
+#: Points per figure: Altair refuses 5000, and a line of 400 looks the same.
+MOST_POINTS = 4000
+
+COMPONENTS = ("queue", "overhead", "seek", "rotation", "transfer", "bus")
+POWER_STATES = ("idle", "seek", "rotation", "transfer", "standby")
+
+WIDTH, HEIGHT = 640, 320
+
+
+def _thin(count: int, most: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
+    """Return at most `most` of the indices below `count`, both ends included."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
+
+
+def labels(systems: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return one label per system: its name, with the workload where that is needed to tell."""
+    several = len({s.get("workload") for s in systems}) > 1
+    return [f"{s['name']} · {s['workload']}" if several else str(s["name"]) for s in systems]
+
+
+def _colour(names: Sequence[str], title: str = "system") -> alt.Color:
+    scale = alt.Scale(domain=list(names), range=[PALETTE[i % len(PALETTE)] for i in range(len(names))])
+    return alt.Color("system:N", title=title, scale=scale, sort=list(names))
+
+
+def _dash(names: Sequence[str]) -> alt.StrokeDash:
+    # A dash changes where the palette has been used up too, so that no two lines look alike.
+    dashes = [DASHES[(i + i // len(PALETTE)) % len(DASHES)] for i in range(len(names))]
+    scale = alt.Scale(domain=list(names), range=dashes)
+    return alt.StrokeDash("system:N", title="system", scale=scale, sort=list(names))
+
+
+def style(chart: Any) -> Any:
+    """Return the chart in the one look of all figures."""
+    return (
+        chart.configure(font="system-ui, 'DejaVu Sans', sans-serif", background="white")
+        .configure_axis(
+            labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridColor="#e4e4e4",
+            domainColor="#888888", tickColor="#888888", labelColor="#222222", titleColor="#222222",
+        )
+        .configure_legend(
+            labelFontSize=12, titleFontSize=12, titleFontWeight="normal", labelLimit=320,
+            symbolSize=160, symbolStrokeWidth=2.5,
+        )
+        .configure_title(fontSize=15, anchor="start", fontWeight=600, color="#222222", offset=12)
+        .configure_view(strokeWidth=0)
+    )
+
+
+def _need(rows: Sequence[Any], what: str) -> None:
+    if not rows:
+        raise ConfigError(f"figure: got results without {what}, need at least one system with it")
+
+
+def cdf(document: Mapping[str, Any]) -> alt.Chart:
+    """Cumulative distribution of the response time, one line per system, logarithmic in time."""
+    systems = document["systems"]
+    names = labels(systems)
+    most = max(2, MOST_POINTS // max(1, len(systems)))
+    parts = []
+    for name, system in zip(names, systems, strict=True):
+        curve = np.asarray(system.get("response_time_cdf") or [], dtype=float).reshape(-1, 2)
+        curve = curve[curve[:, 0] > 0]
+        if not len(curve):
+            continue
+        curve = curve[_thin(len(curve), most)]
+        parts.append(
+            pd.DataFrame({"ms": curve[:, 0] * 1e3, "share": curve[:, 1], "system": name})
+        )
+    _need(parts, "a response-time distribution")
+    chart = (
+        alt.Chart(
+            pd.concat(parts, ignore_index=True),
+            title="Response time",
+            description="Cumulative distribution of the response time of each system",
+        )
+        .mark_line(strokeWidth=2.2, interpolate="step-after")
+        .encode(
+            x=alt.X(
+                "ms:Q", title="response time (ms, logarithmic)",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(format="~g", tickCount=8),
+            ),
+            y=alt.Y("share:Q", title="requests answered by then",
+                    scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=10)),
+            color=_colour(names),
+            strokeDash=_dash(names),
+            tooltip=["system:N", alt.Tooltip("ms:Q", format=".4~g", title="ms"),
+                     alt.Tooltip("share:Q", format=".2%")],
+        )
+        .properties(width=WIDTH, height=HEIGHT)
+    )
+    return style(chart)  # type: ignore[no-any-return]
+
+
+def _stacked(
+    document: Mapping[str, Any], key: str, parts: Sequence[str], factor: float, *,
+    title: str, axis: str, legend: str, description: str, unit: str,
+) -> alt.Chart:
+    systems = document["systems"]
+    names = labels(systems)
+    rows = []
+    for name, system in zip(names, systems, strict=True):
+        shares = system.get(key) or {}
+        for order, part in enumerate(parts):
+            if shares.get(part) is not None:
+                rows.append(
+                    {"system": name, "part": part, "order": order,
+                     "value": float(shares[part]) * factor}
+                )
+    _need(rows, key)
+    frame = pd.DataFrame(rows)
+    colours = alt.Scale(domain=list(parts), range=list(PALETTE[: len(parts)]))
+    bars = (
+        alt.Chart(frame, title=title, description=description)
+        .mark_bar(stroke="white", strokeWidth=0.5)
+        .encode(
+            y=alt.Y("system:N", title=None, sort=names, axis=alt.Axis(labelLimit=240)),
+            x=alt.X("sum(value):Q", title=axis, stack="zero", axis=alt.Axis(format="~g")),
+            color=alt.Color("part:N", title=legend, scale=colours, sort=list(parts)),
+            order=alt.Order("order:Q"),
+            tooltip=["system:N", alt.Tooltip("part:N", title=legend),
+                     alt.Tooltip("sum(value):Q", format=".3~g", title=unit)],
+        )
+    )
+    totals = frame.groupby("system", sort=False, as_index=False)["value"].sum()
+    totals["text"] = [f"{v:.3g} {unit}" for v in totals["value"]]
+    text = (
+        alt.Chart(totals)
+        .mark_text(align="left", dx=5, fontSize=12, color="#222222")
+        .encode(y=alt.Y("system:N", sort=names), x="value:Q", text="text:N")
+    )
+    return style(  # type: ignore[no-any-return]
+        (bars + text).properties(width=WIDTH, height=max(60, 44 * len(names)))
+    )
+
+
+def components(document: Mapping[str, Any]) -> alt.Chart:
+    """Mean response time by where it went, one bar per system."""
+    return _stacked(
+        document, "components_s", COMPONENTS, 1e3,
+        title="Where the response time goes", axis="mean per request (ms)", legend="part",
+        description="Mean response time of each system, by component", unit="ms",
+    )
+
+
+def power(document: Mapping[str, Any]) -> alt.Chart:
+    """Mean power by state of the drives, one bar per system."""
+    return _stacked(
+        document, "power_w", POWER_STATES, 1.0,
+        title="Power by drive state", axis="mean power (W)", legend="state",
+        description="Mean electrical power of each system, by drive state", unit="W",
+    )
+
+
+def _series(
+    document: Mapping[str, Any], column: str, factor: float, title: str, axis: str,
+    description: str,
+) -> alt.Chart:
+    systems = document["systems"]
+    names = labels(systems)
+    most = max(2, MOST_POINTS // max(1, len(systems)))
+    parts = []
+    for name, system in zip(names, systems, strict=True):
+        series = system.get("series") or {}
+        times, values = series.get("t_s") or [], series.get(column) or []
+        if times and len(times) == len(values):
+            at = _thin(len(times), most)
+            parts.append(
+                pd.DataFrame({"t": np.asarray(times, dtype=float)[at],
+                              "value": np.asarray(values, dtype=float)[at] * factor,
+                              "system": name})
+            )
+    _need(parts, f"a time series of {column}")
+    chart = (
+        alt.Chart(pd.concat(parts, ignore_index=True), title=title, description=description)
+        .mark_line(strokeWidth=1.8)
+        .encode(
+            x=alt.X("t:Q", title="simulated time (s)", axis=alt.Axis(format="~g")),
+            y=alt.Y("value:Q", title=axis, axis=alt.Axis(format="~g")),
+            color=_colour(names),
+            strokeDash=_dash(names),
+            tooltip=["system:N", alt.Tooltip("t:Q", format=".4~g", title="s"),
+                     alt.Tooltip("value:Q", format=".4~g", title=axis)],
+        )
+        .properties(width=WIDTH, height=HEIGHT)
+    )
+    return style(chart)  # type: ignore[no-any-return]
+
+
+def queue_depth(document: Mapping[str, Any]) -> alt.Chart:
+    """Requests in the system over time, one line per system."""
+    return _series(document, "queue_depth", 1.0, "Queue depth over time",
+                   "requests in the system", "Queue depth of each system over time")
+
+
+#: Figures of a result, by file name.
+RESULT_FIGURES = {
+    "response-time": cdf,
+    "components": components,
+    "power": power,
+    "queue-depth": queue_depth,
+}
+
+
+def _curve(
+    frame: pd.DataFrame, x: alt.X, y: alt.Y, title: str, description: str, *, step: bool = False
+) -> alt.Chart:
+    return style(  # type: ignore[no-any-return]
+        alt.Chart(frame, title=title, description=description)
+        .mark_line(
+            strokeWidth=2.2, color=PALETTE[0], interpolate="step-after" if step else "linear"
+        )
+        .encode(x=x, y=y)
+        .properties(width=WIDTH, height=HEIGHT)
+    )
+
+
+def seek_curve(info: Mapping[str, Any]) -> alt.Chart:
+    """Seek time of a drive against distance, from the core's description of it."""
+    points = np.asarray(info.get("seek_curve") or [], dtype=float).reshape(-1, 2)
+    _need(list(points), "a seek curve")
+    points = points[_thin(len(points), MOST_POINTS)]
+    return _curve(
+        pd.DataFrame({"distance": points[:, 0], "ms": points[:, 1] * 1e3}),
+        alt.X("distance:Q", title="seek distance (cylinders)", axis=alt.Axis(format="~s")),
+        alt.Y("ms:Q", title="seek time (ms)", axis=alt.Axis(format="~g")),
+        f"Seek time of {info.get('name', 'the drive')}", "Seek time against distance",
+    )
+
+
+def zones(info: Mapping[str, Any]) -> alt.Chart:
+    """Media rate of a drive's zones against address, from the core's description of it."""
+    listed = info.get("zones") or []
+    _need(listed, "zones")
+    rows = []
+    for zone in listed:
+        rate = float(zone["rate_bytes_per_s"]) / 1e6
+        first = float(zone["first_lba"]) * 512 / 1e9
+        rows.append({"gb": first, "rate": rate})
+    rows.append({"gb": float(info["capacity_bytes"]) / 1e9, "rate": rows[-1]["rate"]})
+    return _curve(
+        pd.DataFrame(rows),
+        alt.X("gb:Q", title="address (GB)", axis=alt.Axis(format="~g")),
+        alt.Y("rate:Q", title="media rate (MB/s)", scale=alt.Scale(zero=True)),
+        f"Zones of {info.get('name', 'the drive')}", "Media rate against address", step=True,
+    )
+
+
+def histogram(
+    bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str, *, log: bool = False
+) -> alt.Chart:
+    """Requests per bin, as bars; each bin gives the key `x` and ``n_requests``."""
+    frame = pd.DataFrame([{"x": b[x], "n": b["n_requests"]} for b in bins])
+    _need(list(frame.index), title)
+    return style(  # type: ignore[no-any-return]
+        alt.Chart(frame, title=title, description=title)
+        .mark_bar(color=PALETTE[0])
+        .encode(
+            x=alt.X("x:O" if log else "x:Q", title=axis),
+            y=alt.Y("n:Q", title="requests", axis=alt.Axis(format="~s")),
+        )
+        .properties(width=WIDTH, height=HEIGHT)
+    )
+
+
+def trace_figures(info: Mapping[str, Any]) -> dict[str, alt.Chart]:
+    """Figures of a trace by file name, from the histograms that its description holds."""
+    figures: dict[str, alt.Chart] = {}
+    if info.get("sizes"):
+        figures["sizes"] = histogram(
+            info["sizes"], "up_to_bytes", "Request sizes", "size up to (bytes)", log=True
+        )
+    _need(list(figures), "histograms")
+    return figures
+
+
+def save(chart: Any, stem: str | Path) -> list[Path]:
+    """Write a chart as ``stem.png`` and ``stem.svg``; return the two paths."""
+    stem = Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    files = [stem.with_name(stem.name + suffix) for suffix in (".png", ".svg")]
+    chart.save(str(files[0]), scale_factor=2)
+    chart.save(str(files[1]))
+    return files

@@ -1,0 +1,123 @@
+"""One HTML page per result that opens without a network, and its figures as PNG and SVG."""
+
+import html
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from headstack import plots
+from headstack.errors import ConfigError
+from headstack.table import COLUMNS, cells, note
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 2rem auto;
+  max-width: 62rem; padding: 0 1rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
+th, td { padding: .35rem .7rem; border-bottom: 1px solid #ddd; text-align: right;
+  white-space: nowrap; }
+th { border-bottom: 2px solid #888; font-weight: 600; }
+th.text, td.text { text-align: left; }
+figure { margin: 1rem 0 2rem; overflow-x: auto; }
+figcaption, .note { color: #555; font-size: .92rem; max-width: 46rem; }
+.partial { background: #fff3cd; border-left: 4px solid #D55E00; padding: .6rem .9rem; }
+"""
+
+_CAPTIONS = {
+    "response-time": "Share of requests answered within a time. Further left is faster; where two "
+    "lines cross, one system wins on the median and the other in the tail.",
+    "components": "Mean response time per request and where it was spent. The parts add up to the "
+    "mean; time that overlaps is charged to what was waited for.",
+    "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
+    "were doing. The parts add up to the mean power.",
+    "queue-depth": "Requests that a system holds, waiting or in service, over simulated time. A "
+    "line that keeps rising is a system that cannot keep up.",
+}
+
+
+def _table(document: Mapping[str, Any]) -> str:
+    head = "".join(
+        f'<th scope="col" class="{"text" if c.text else ""}">{html.escape(c.title)}</th>'
+        for c in COLUMNS
+    )
+    rows = []
+    for system in document["systems"]:
+        row = "".join(
+            f'<td class="{"text" if c.text else ""}">{html.escape(value)}</td>'
+            for c, value in zip(COLUMNS, cells(system), strict=True)
+        )
+        rows.append(f"<tr>{row}</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def figures(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the charts that the document has data for, by file name."""
+    charts = {}
+    for name, build in plots.RESULT_FIGURES.items():
+        try:
+            charts[name] = build(document)
+        except ConfigError:
+            continue  # an older or partial result without these numbers
+    return charts
+
+
+def _script(text: str) -> str:
+    # `</script>` inside a string would end the element.
+    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str:
+    """Return the whole page; scripts, data and styles are inside."""
+    charts = figures(document)
+    specs = {name: chart.to_dict() for name, chart in charts.items()}
+    body = [f"<h1>{html.escape(title)}</h1>", f'<p class="note">{html.escape(note(document))}</p>']
+    if document.get("partial"):
+        body.append(
+            '<p class="partial">This run was interrupted: the figures cover the requests '
+            "completed until then.</p>"
+        )
+    body.append(f'<h2>Systems</h2><div class="scroll">{_table(document)}</div>')
+    for name in charts:
+        heading = specs[name].get("title") or name
+        if isinstance(heading, dict):
+            heading = heading.get("text", name)
+        caption = html.escape(_CAPTIONS[name])
+        body.append(
+            f"<h2>{html.escape(str(heading))}</h2>"
+            f'<figure><div id="{name}" role="img" aria-label="{html.escape(str(heading))}"></div>'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+    draw = (
+        "for (const [id, spec] of Object.entries(specs)) vegaEmbed('#' + id, spec, "
+        "{renderer: 'svg', actions: {export: true, source: false, compiled: false, editor: false}"
+        "});"
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n<body>"
+        + "\n".join(body)
+        + '\n<noscript><p class="note">The figures need JavaScript; they are also in the folder '
+        "figures beside this page, as PNG and SVG.</p></noscript>"
+        + f'\n<script type="module">{_script(vl_convert.javascript_bundle())}\n'
+        + f"const specs = {_script(json.dumps(specs))};\n{draw}</script>\n</body></html>\n"
+    )
+
+
+def write(
+    document: Mapping[str, Any], path: str | Path, *, title: str = "Headstack report",
+    with_figures: bool = True,
+) -> Path:
+    """Write the page to `path`, and the figures beside it under ``figures/``."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_html(document, title), encoding="utf-8")
+    if with_figures:
+        for name, chart in figures(document).items():
+            plots.save(chart, path.parent / "figures" / name)
+    return path

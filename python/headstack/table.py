@@ -1,0 +1,66 @@
+"""The comparison table of a result, the same on the terminal and in the report."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its heading with the unit, how to get the number, and how to write it."""
+
+    title: str
+    value: Callable[[Mapping[str, Any]], Any]
+    form: Callable[[Any], str] = str
+    text: bool = False
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:,.2f}"
+
+
+def _count(n: float) -> str:
+    return f"{n:,.0f}"
+
+
+def _watts(w: float) -> str:
+    return f"{w:,.2f}"
+
+
+def _part(key: str, part: str) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda system: (system.get(key) or {}).get(part)
+
+
+COLUMNS = (
+    Column("system", lambda s: s["name"], text=True),
+    Column("workload", lambda s: s.get("workload"), text=True),
+    Column("requests", lambda s: s.get("n_requests"), _count),
+    Column("errors", lambda s: s.get("n_errors"), _count),
+    Column("IOPS", lambda s: s.get("throughput_iops"), lambda v: f"{v:,.1f}"),
+    Column("mean ms", _part("response_time_s", "mean"), _ms),
+    Column("p50 ms", _part("response_time_s", "p50"), _ms),
+    Column("p90 ms", _part("response_time_s", "p90"), _ms),
+    Column("p99 ms", _part("response_time_s", "p99"), _ms),
+    Column("queue", lambda s: s.get("queue_depth_mean"), lambda v: f"{v:,.2f}"),
+    Column("power W", _part("power_w", "mean"), _watts),
+)
+
+
+def cells(system: Mapping[str, Any]) -> list[str]:
+    """Return the row of one system; a dash where there is no number."""
+    row = []
+    for column in COLUMNS:
+        value = column.value(system)
+        row.append("–" if value is None else column.form(value))  # noqa: RUF001
+    return row
+
+
+def note(document: Mapping[str, Any]) -> str:
+    """Return one line on how the numbers were made."""
+    methods = {str(s["quantile_method"]) for s in document["systems"] if s.get("quantile_method")}
+    parts = [f"Headstack {document.get('version', '')}".strip()]
+    if document.get("seed") is not None:
+        parts.append(f"seed {document['seed']}")
+    if methods:
+        parts.append(f"quantiles: {', '.join(sorted(methods))}")
+    return ", ".join(parts)

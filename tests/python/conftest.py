@@ -1,0 +1,51 @@
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = Path(os.environ.get("HEADSTACK_SHARED", ROOT.parent / "shared"))
+
+
+def system(name: str, scale: float) -> dict[str, object]:
+    """A made-up system of the shape of results: a test double, not a simulation."""
+    quantiles = {q: scale * i * 1e-3 for i, q in enumerate(("mean", "p50", "p90", "p99", "max"), 4)}
+    return {
+        "name": name,
+        "workload": "made up",
+        "n_requests": 1000,
+        "n_errors": 0,
+        "throughput_iops": 100.0,
+        "response_time_s": quantiles,
+        "components_s": {"queue": scale * 1e-3, "seek": 2e-3, "rotation": 3e-3, "transfer": 1e-4},
+        "queue_depth_mean": 1.5,
+        "power_w": {"mean": 9.0, "idle": 7.0, "seek": 1.5, "rotation": 0.4, "transfer": 0.1},
+        "drives": [],
+        "quantile_method": "exact",
+        "response_time_cdf": [[scale * 1e-4 * i, i / 100] for i in range(1, 101)],
+        "series": {"t_s": [0.0, 1.0, 2.0], "queue_depth": [1.0, 2.0, 1.5]},
+    }
+
+
+@pytest.fixture
+def document() -> dict[str, object]:
+    systems = [system("one <drive>", 1.0), system("</script> two", 2.0)]
+    return {"systems": systems, "seed": 1, "version": "0", "partial": False}
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(
+        """
+[workload]
+synthetic = { n_requests = 300, reads = 0.6, sequential = 0.2, size = "4 KiB", \
+arrivals = "poisson", rate = "50/s", footprint = "10 GB" }
+
+[[system]]
+name = "fcfs"
+drive = "barracuda-es-750"
+scheduler = "fcfs"
+"""
+    )
+    return path

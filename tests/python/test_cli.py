@@ -1,0 +1,136 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, SHARED
+from headstack import drives
+from headstack.cli import COMMANDS, main
+
+NAMES = [m.replace("_", "-") for m in COMMANDS]
+
+
+def run(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "headstack", *map(str, args)],
+        capture_output=True, text=True, env={**os.environ, **env}, cwd=ROOT, check=False,
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_help_with_an_example(name, capsys):
+    assert main([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert f"headstack {name}" in text.split("Example", 1)[1]
+
+
+def test_json_is_the_only_output(experiment):
+    done = run("run", experiment, "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    document = json.loads(done.stdout)
+    (system,) = document["systems"]
+    assert system["n_requests"] == 300
+    assert "response_time_cdf" not in system
+    assert {"seed", "version"} <= document.keys()
+    shares = [v for k, v in system["power_w"].items() if k != "mean"]
+    assert sum(shares) == pytest.approx(system["power_w"]["mean"])
+    assert sum(system["components_s"].values()) == pytest.approx(system["response_time_s"]["mean"])
+
+
+def test_run_writes_report_tables_and_figures(experiment, tmp_path):
+    out = tmp_path / "out"
+    done = run("run", experiment, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "fcfs" in done.stdout
+    assert (out / "report.html").stat().st_size > 100_000
+    assert (out / "figures" / "response-time.png").read_bytes().startswith(b"\x89PNG")
+    assert list(out.glob("requests-*.parquet"))
+    again = run("report", out, "-o", tmp_path / "again.html", "--no-figures")
+    assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (["rnu"], ["command: got", "rnu", 'did you mean "run"?']),
+        (["drives", "barracuda-es-75"], ["drive: got", 'did you mean "barracuda-es-750"?']),
+        (["run", "absent.toml"], ["absent.toml: got", "need"]),
+        (["run"], ["headstack run: got no", "EXPERIMENT"]),
+        (["run", "--jsno", "x"], ["headstack run: got", "--jsno", "--json"]),
+        (["report", "absent"], ["absent", "need a results file"]),
+        (["trace-info", "absent.trace"], ["absent.trace"]),
+        (["validate", "absent"], ["absent: got no directory"]),
+        (["validate", ".", "--compat", "disksim"], ["--compat: got", "disksim-4.0"]),
+    ],
+)
+def test_wrong_input_is_one_line_and_code_2(args, parts):
+    done = run(*args)
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    for part in parts:
+        assert part in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "need"),
+    [
+        ('"barracuda-es-750"', '"barracuda-es-75"', "barracuda-es-750"),
+        ('"fcfs"\n', '"stpf"\n', "sptf"),
+        ("reads = 0.6", "raeds = 0.6", "raeds"),
+        ("[workload]", "[workload", ":2"),
+        ('"50/s"', "50", "50"),
+    ],
+)
+def test_a_wrong_experiment_names_the_place(experiment, old, new, need):
+    text = experiment.read_text()
+    if old.startswith('"fcfs'):
+        head, _, tail = text.rpartition(old)
+        text = head + new + tail
+    else:
+        text = text.replace(old, new)
+    experiment.write_text(text)
+    done = run("run", experiment, "--json")
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert done.stderr.startswith(str(experiment)), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert need in done.stderr
+
+
+@pytest.mark.parametrize("name", drives.names())
+def test_every_drive_shows(name):
+    done = run("drives", name, "--json")
+    assert done.returncode == 0, done.stderr
+    info = json.loads(done.stdout)["info"]
+    assert 0 < info["average_seek_s"] < 0.05
+    rates = [z["rate_bytes_per_s"] for z in info["zones"]]
+    assert max(rates) == rates[0]  # the outermost zone is the fastest
+
+
+def test_conversion_keeps_the_requests(tmp_path):
+    source = tmp_path / "a.csv"
+    source.write_text("".join(f"0,{1000 * i},4096,{'rw'[i % 2]},{i / 100}\n" for i in range(20)))
+    target, back = tmp_path / "b.csv", tmp_path / "c.spc"
+    for src, dst, kind in ((source, target, "spc"), (target, back, None)):
+        args = ["convert", src, dst, *(["--from", kind] if kind else [])]
+        done = run(*args, "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["n_written"] == 20
+    done = run("trace-info", back, "--json")
+    info = json.loads(done.stdout)
+    assert info["duration_s"] == pytest.approx(0.19)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is absent")
+def test_validation_of_real_drives():
+    done = run("validate", SHARED / "data" / "disksim", "--compat", "disksim-4.0", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {d["name"]: d["demerit_s"] * 1e3 for d in json.loads(done.stdout)["drives"]}
+    # Published with DiskSim 4.0 (valid/), milliseconds; 0.02 for the two ways of computing it.
+    published = {"barracuda": 0.349, "cheetah9LP": 0.107, "ibm18es": 0.135, "atlas10k": 0.268,
+                 "hp_c2247a": 0.090}
+    assert found == pytest.approx(published, abs=0.02)
