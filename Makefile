@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
+# pip runs the build backend without isolation, and the backend calls `maturin` by name.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 STAMP := $(VENV)/.ready
 
 .PHONY: demo test bench lint docs install clean
