@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let home = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default())
-        .join("../../drives");
+    let home =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../drives");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("drives");
     println!("cargo::rerun-if-changed={}", home.display());
     // A drive that was removed or renamed must not stay behind.

@@ -4,6 +4,7 @@ Example:
     >>> import headstack
     >>> r = headstack.run("examples/demo.toml")  # doctest: +SKIP
     >>> r.summary                                # doctest: +SKIP
+
 """
 
 from headstack import _core

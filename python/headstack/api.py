@@ -63,6 +63,7 @@ class Result:
     Attributes:
         document: the whole result document, curves included.
         out: the directory with the Parquet tables, or None.
+
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Result:
 
         Raises:
             ConfigError: the run logged no requests.
+
         """
         import pandas as pd
         import pyarrow.parquet as pq
@@ -118,6 +120,7 @@ class Result:
 
         Raises:
             ConfigError: the run logged no requests.
+
         """
         files = [
             (s, self.out / s["requests_file"])
@@ -137,9 +140,7 @@ class Result:
         """Return the document of ``headstack run --json``; with `curves`, CDFs and series too."""
         document = self.document
         if not curves:
-            systems = [
-                {k: v for k, v in s.items() if k not in CURVES} for s in document["systems"]
-            ]
+            systems = [{k: v for k, v in s.items() if k not in CURVES} for s in document["systems"]]
             document = {**document, "systems": systems}
         return json.dumps(document, indent=2)
 
@@ -214,6 +215,7 @@ def run(
         ...     systems=[{"name": "one", "drive": "barracuda-es-750"}],
         ... )  # doctest: +SKIP
         >>> r.summary["response_time_p99_s"]  # doctest: +SKIP
+
     """
     if (experiment is None) == (workload is None and systems is None):
         raise ConfigError("run: got no experiment or two, need a file, or workload and systems")
@@ -263,6 +265,7 @@ def load(results: str | os.PathLike[str]) -> Result:
 
     Raises:
         ConfigError: there is none, or it is not a result document.
+
     """
     path = Path(results)
     if path.is_dir():

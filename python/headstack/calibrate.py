@@ -56,6 +56,7 @@ def measured(path: str | Path) -> Floats:
 
     Raises:
         TraceError: a line is not six columns with a positive number in the fifth.
+
     """
     times = []
     try:
@@ -89,6 +90,7 @@ def demerit(a: "npt.ArrayLike", b: "npt.ArrayLike") -> float:
     Example:
         >>> demerit([1.0, 3.0], [3.0, 2.0])
         1.0
+
     """
     return float(np.sqrt(np.mean((np.sort(np.asarray(a)) - np.sort(np.asarray(b))) ** 2)))
 

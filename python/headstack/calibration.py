@@ -113,6 +113,7 @@ def read_trace(path: str | Path) -> Requests:
 
     Raises:
         ValueError: a line is not such a request, with file and line.
+
     """
     rows = []
     with Path(path).open(encoding="utf-8", errors="replace") as lines:
@@ -133,9 +134,7 @@ def read_trace(path: str | Path) -> Requests:
     if len(rows) < 4:
         raise ValueError(f"{path}: got {len(rows)} requests, need at least 4")
     write, lba, blocks, measured = zip(*rows, strict=True)
-    return Requests(
-        np.array(write), np.array(lba), np.array(blocks), np.array(measured)
-    )
+    return Requests(np.array(write), np.array(lba), np.array(blocks), np.array(measured))
 
 
 def demerit(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -163,9 +162,7 @@ def objective(requests: Requests, simulated_s: Floats) -> float:
 def _ms(text: str) -> float:
     found = re.fullmatch(r"\s*([-+0-9.eE_]+)\s*(\S+)\s*", text)
     if found is None or found[2] not in _UNIT_MS:
-        raise ValueError(
-            f'got "{text}", need a time with its unit: one of {", ".join(_UNIT_MS)}'
-        )
+        raise ValueError(f'got "{text}", need a time with its unit: one of {", ".join(_UNIT_MS)}')
     return float(found[1]) * _UNIT_MS[found[2]]
 
 
@@ -186,8 +183,7 @@ def _set(spec: Spec, path: tuple[str, ...], ms: float) -> None:
 def _keys(spec: Spec) -> dict[str, tuple[str, ...]]:
     kind = "write_hit" if spec.get("cache", {}).get("write_back") else "write_miss"
     writes = {
-        f"write_{d}": ("overhead", kind, f"after_{o}")
-        for d, o in (("r", "read"), ("w", "write"))
+        f"write_{d}": ("overhead", kind, f"after_{o}") for d, o in (("r", "read"), ("w", "write"))
     }
     return {**_KEYS, **writes}
 
@@ -196,20 +192,14 @@ def _link(spec: Spec) -> tuple[float, float]:
     link = spec.get("link", {})
     rate = link.get("rate")
     if rate and "read_sector_time" not in link:
-        raise ValueError(
-            f'link.rate: got "{rate}", need read_sector_time and write_sector_time'
-        )
-    return _get(spec, ("link", "read_sector_time")), _get(
-        spec, ("link", "write_sector_time")
-    )
+        raise ValueError(f'link.rate: got "{rate}", need read_sector_time and write_sector_time')
+    return _get(spec, ("link", "read_sector_time")), _get(spec, ("link", "write_sector_time"))
 
 
 def numbers_of(spec: Spec, names: tuple[str, ...]) -> Floats:
     """Return the numbers of a drive, in milliseconds."""
     keys = _keys(spec)
-    return np.array(
-        [_link(spec)[0] if n == "link" else _get(spec, keys[n]) for n in names]
-    )
+    return np.array([_link(spec)[0] if n == "link" else _get(spec, keys[n]) for n in names])
 
 
 def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -> Spec:
@@ -258,9 +248,7 @@ def _moments(
     line = np.isin(classes, (1, 4, 5, 6, 7) if back else (1,))
     best, best_score = values, np.inf
     for _ in range(rounds + 1):
-        simulated = np.asarray(
-            evaluate(json.dumps(with_numbers(spec, names, values))), dtype=float
-        )
+        simulated = np.asarray(evaluate(json.dumps(with_numbers(spec, names, values))), dtype=float)
         score = objective(requests, simulated)
         if score < best_score:
             best, best_score = values.copy(), score
@@ -277,11 +265,7 @@ def _moments(
                 values[i] = max(values[i] + 0.5 * slope, 0.0)
             elif name in of or name.startswith("write"):
                 base = 4 if name.endswith("_r") else 6
-                mine = (
-                    classes == of[name]
-                    if name in of
-                    else np.isin(classes, (base, base + 1))
-                )
+                mine = classes == of[name] if name in of else np.isin(classes, (base, base + 1))
                 if mine.sum() >= 5:
                     rest = error[mine] - slope * requests.blocks[mine]
                     values[i] = max(values[i] + 0.5 * float(np.median(rest)), 0.0)
@@ -303,9 +287,7 @@ def fit_numbers(
 
     def score(values: Floats) -> float:
         # Times below zero are cut when simulated; the penalty leads the simplex back.
-        low = sum(
-            max(-v, 0.0) for n, v in zip(names, values, strict=True) if n != "seek"
-        )
+        low = sum(max(-v, 0.0) for n, v in zip(names, values, strict=True) if n != "seek")
         simulated = evaluate(json.dumps(with_numbers(spec, names, values)))
         return objective(requests, np.asarray(simulated, dtype=float)) + low**2
 
@@ -358,11 +340,10 @@ def calibrate(
 
     Raises:
         ValueError: an argument or the trace cannot be used.
+
     """
     if numbers not in (7, 10) or half not in (0, 1):
-        raise ValueError(
-            f"calibrate: got numbers {numbers}, half {half}, need 7 or 10, 0 or 1"
-        )
+        raise ValueError(f"calibrate: got numbers {numbers}, half {half}, need 7 or 10, 0 or 1")
     if evaluate is None:
         from headstack import _core
 

@@ -36,6 +36,7 @@ def find(name: str, base_dir: str | Path = ".") -> Path:
 
     Raises:
         ConfigError: there is no such drive; the message lists those there are.
+
     """
     path = Path(base_dir) / name
     if path.suffix in (".toml", *DISKSIM_SUFFIXES) or os.sep in name:
@@ -54,6 +55,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
     Raises:
         ConfigError: the file is absent or is not TOML; the message names file and line.
+
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -80,6 +82,7 @@ def load(name: str, base_dir: str | Path = ".") -> dict[str, Any]:
         >>> from headstack import drives
         >>> all(isinstance(drives.load(n), dict) for n in drives.names())
         True
+
     """
     path = find(name, base_dir)
     if path.suffix in DISKSIM_SUFFIXES:

@@ -39,7 +39,9 @@ def labels(systems: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _colour(names: Sequence[str], title: str = "system") -> alt.Color:
-    scale = alt.Scale(domain=list(names), range=[PALETTE[i % len(PALETTE)] for i in range(len(names))])
+    scale = alt.Scale(
+        domain=list(names), range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]
+    )
     return alt.Color("system:N", title=title, scale=scale, sort=list(names))
 
 
@@ -55,12 +57,22 @@ def style(chart: Any) -> Any:
     return (
         chart.configure(font="system-ui, 'DejaVu Sans', sans-serif", background="white")
         .configure_axis(
-            labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridColor="#e4e4e4",
-            domainColor="#888888", tickColor="#888888", labelColor="#222222", titleColor="#222222",
+            labelFontSize=12,
+            titleFontSize=13,
+            titleFontWeight="normal",
+            gridColor="#e4e4e4",
+            domainColor="#888888",
+            tickColor="#888888",
+            labelColor="#222222",
+            titleColor="#222222",
         )
         .configure_legend(
-            labelFontSize=12, titleFontSize=12, titleFontWeight="normal", labelLimit=320,
-            symbolSize=160, symbolStrokeWidth=2.5,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelLimit=320,
+            symbolSize=160,
+            symbolStrokeWidth=2.5,
         )
         .configure_title(fontSize=15, anchor="start", fontWeight=600, color="#222222", offset=12)
         .configure_view(strokeWidth=0)
@@ -84,9 +96,7 @@ def cdf(document: Mapping[str, Any]) -> alt.Chart:
         if not len(curve):
             continue
         curve = curve[_thin(len(curve), most)]
-        parts.append(
-            pd.DataFrame({"ms": curve[:, 0] * 1e3, "share": curve[:, 1], "system": name})
-        )
+        parts.append(pd.DataFrame({"ms": curve[:, 0] * 1e3, "share": curve[:, 1], "system": name}))
     _need(parts, "a response-time distribution")
     chart = (
         alt.Chart(
@@ -97,16 +107,24 @@ def cdf(document: Mapping[str, Any]) -> alt.Chart:
         .mark_line(strokeWidth=2.2, interpolate="step-after")
         .encode(
             x=alt.X(
-                "ms:Q", title="response time (ms, logarithmic)",
+                "ms:Q",
+                title="response time (ms, logarithmic)",
                 scale=alt.Scale(type="log", nice=False),
                 axis=alt.Axis(format="~g", tickCount=8),
             ),
-            y=alt.Y("share:Q", title="requests answered by then",
-                    scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=10)),
+            y=alt.Y(
+                "share:Q",
+                title="requests answered by then",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format=".0%", tickCount=10),
+            ),
             color=_colour(names),
             strokeDash=_dash(names),
-            tooltip=["system:N", alt.Tooltip("ms:Q", format=".4~g", title="ms"),
-                     alt.Tooltip("share:Q", format=".2%")],
+            tooltip=[
+                "system:N",
+                alt.Tooltip("ms:Q", format=".4~g", title="ms"),
+                alt.Tooltip("share:Q", format=".2%"),
+            ],
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
@@ -114,8 +132,16 @@ def cdf(document: Mapping[str, Any]) -> alt.Chart:
 
 
 def _stacked(
-    document: Mapping[str, Any], key: str, parts: Sequence[str], factor: float, *,
-    title: str, axis: str, legend: str, description: str, unit: str,
+    document: Mapping[str, Any],
+    key: str,
+    parts: Sequence[str],
+    factor: float,
+    *,
+    title: str,
+    axis: str,
+    legend: str,
+    description: str,
+    unit: str,
 ) -> alt.Chart:
     systems = document["systems"]
     names = labels(systems)
@@ -125,8 +151,12 @@ def _stacked(
         for order, part in enumerate(parts):
             if shares.get(part) is not None:
                 rows.append(
-                    {"system": name, "part": part, "order": order,
-                     "value": float(shares[part]) * factor}
+                    {
+                        "system": name,
+                        "part": part,
+                        "order": order,
+                        "value": float(shares[part]) * factor,
+                    }
                 )
     _need(rows, key)
     frame = pd.DataFrame(rows)
@@ -139,8 +169,11 @@ def _stacked(
             x=alt.X("sum(value):Q", title=axis, stack="zero", axis=alt.Axis(format="~g")),
             color=alt.Color("part:N", title=legend, scale=colours, sort=list(parts)),
             order=alt.Order("order:Q"),
-            tooltip=["system:N", alt.Tooltip("part:N", title=legend),
-                     alt.Tooltip("sum(value):Q", format=".3~g", title=unit)],
+            tooltip=[
+                "system:N",
+                alt.Tooltip("part:N", title=legend),
+                alt.Tooltip("sum(value):Q", format=".3~g", title=unit),
+            ],
         )
     )
     totals = frame.groupby("system", sort=False, as_index=False)["value"].sum()
@@ -158,23 +191,39 @@ def _stacked(
 def components(document: Mapping[str, Any]) -> alt.Chart:
     """Mean response time by where it went, one bar per system."""
     return _stacked(
-        document, "components_s", COMPONENTS, 1e3,
-        title="Where the response time goes", axis="mean per request (ms)", legend="part",
-        description="Mean response time of each system, by component", unit="ms",
+        document,
+        "components_s",
+        COMPONENTS,
+        1e3,
+        title="Where the response time goes",
+        axis="mean per request (ms)",
+        legend="part",
+        description="Mean response time of each system, by component",
+        unit="ms",
     )
 
 
 def power(document: Mapping[str, Any]) -> alt.Chart:
     """Mean power by state of the drives, one bar per system."""
     return _stacked(
-        document, "power_w", POWER_STATES, 1.0,
-        title="Power by drive state", axis="mean power (W)", legend="state",
-        description="Mean electrical power of each system, by drive state", unit="W",
+        document,
+        "power_w",
+        POWER_STATES,
+        1.0,
+        title="Power by drive state",
+        axis="mean power (W)",
+        legend="state",
+        description="Mean electrical power of each system, by drive state",
+        unit="W",
     )
 
 
 def _series(
-    document: Mapping[str, Any], column: str, factor: float, title: str, axis: str,
+    document: Mapping[str, Any],
+    column: str,
+    factor: float,
+    title: str,
+    axis: str,
     description: str,
 ) -> alt.Chart:
     systems = document["systems"]
@@ -187,9 +236,13 @@ def _series(
         if times and len(times) == len(values):
             at = _thin(len(times), most)
             parts.append(
-                pd.DataFrame({"t": np.asarray(times, dtype=float)[at],
-                              "value": np.asarray(values, dtype=float)[at] * factor,
-                              "system": name})
+                pd.DataFrame(
+                    {
+                        "t": np.asarray(times, dtype=float)[at],
+                        "value": np.asarray(values, dtype=float)[at] * factor,
+                        "system": name,
+                    }
+                )
             )
     _need(parts, f"a time series of {column}")
     chart = (
@@ -200,8 +253,11 @@ def _series(
             y=alt.Y("value:Q", title=axis, axis=alt.Axis(format="~g")),
             color=_colour(names),
             strokeDash=_dash(names),
-            tooltip=["system:N", alt.Tooltip("t:Q", format=".4~g", title="s"),
-                     alt.Tooltip("value:Q", format=".4~g", title=axis)],
+            tooltip=[
+                "system:N",
+                alt.Tooltip("t:Q", format=".4~g", title="s"),
+                alt.Tooltip("value:Q", format=".4~g", title=axis),
+            ],
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
@@ -210,8 +266,14 @@ def _series(
 
 def queue_depth(document: Mapping[str, Any]) -> alt.Chart:
     """Requests in the system over time, one line per system."""
-    return _series(document, "queue_depth", 1.0, "Queue depth over time",
-                   "requests in the system", "Queue depth of each system over time")
+    return _series(
+        document,
+        "queue_depth",
+        1.0,
+        "Queue depth over time",
+        "requests in the system",
+        "Queue depth of each system over time",
+    )
 
 
 #: Figures of a result, by file name.
@@ -245,7 +307,8 @@ def seek_curve(info: Mapping[str, Any]) -> alt.Chart:
         pd.DataFrame({"distance": points[:, 0], "ms": points[:, 1] * 1e3}),
         alt.X("distance:Q", title="seek distance (cylinders)", axis=alt.Axis(format="~s")),
         alt.Y("ms:Q", title="seek time (ms)", axis=alt.Axis(format="~g")),
-        f"Seek time of {info.get('name', 'the drive')}", "Seek time against distance",
+        f"Seek time of {info.get('name', 'the drive')}",
+        "Seek time against distance",
     )
 
 
@@ -263,7 +326,9 @@ def zones(info: Mapping[str, Any]) -> alt.Chart:
         pd.DataFrame(rows),
         alt.X("gb:Q", title="address (GB)", axis=alt.Axis(format="~g")),
         alt.Y("rate:Q", title="media rate (MB/s)", scale=alt.Scale(zero=True)),
-        f"Zones of {info.get('name', 'the drive')}", "Media rate against address", step=True,
+        f"Zones of {info.get('name', 'the drive')}",
+        "Media rate against address",
+        step=True,
     )
 
 

@@ -110,7 +110,10 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
 
 
 def write(
-    document: Mapping[str, Any], path: str | Path, *, title: str = "Headstack report",
+    document: Mapping[str, Any],
+    path: str | Path,
+    *,
+    title: str = "Headstack report",
     with_figures: bool = True,
 ) -> Path:
     """Write the page to `path`, and the figures beside it under ``figures/``."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 import headstack
-from conftest import ROOT
 from headstack import api, calibrate, drives, plots, report
 
 
@@ -47,8 +47,10 @@ def test_a_failing_progress_function_is_not_swallowed(tmp_path):
     load = {"n_requests": 50_000_000, "size": "4 KiB", "rate": "50/s", "footprint": "10 GB"}
     with pytest.raises(RuntimeError, match="mine"):
         headstack.run(
-            workload={"synthetic": load}, systems=[{"name": "x", "drive": "exos-x18"}],
-            log_requests=False, progress=progress,
+            workload={"synthetic": load},
+            systems=[{"name": "x", "drive": "exos-x18"}],
+            log_requests=False,
+            progress=progress,
         )
 
 
@@ -109,7 +111,9 @@ def test_every_example_runs(path: Path):
         if trace:
             workload["trace"] = str(path.parent / trace)
     document.setdefault("run", {})["max_requests"] = 2000
-    r = api.run(**{"workload": workloads, "systems": document["system"]}, log_requests=False) if (
-        not isinstance(workloads, list)
-    ) else api.run(path, log_requests=False)
+    r = (
+        api.run(**{"workload": workloads, "systems": document["system"]}, log_requests=False)
+        if (not isinstance(workloads, list))
+        else api.run(path, log_requests=False)
+    )
     assert (r.summary["n_requests"] > 0).all()

@@ -81,9 +81,7 @@ def test_the_tested_half_takes_no_part(tmp_path):
     times = responses(requests, TRUE)
     lines = [
         f"{'W' if w else 'R'} Hit {lba} {n} {s * 1e6:.3f} 1000"
-        for w, lba, n, s in zip(
-            requests.write, requests.lba, requests.blocks, times, strict=True
-        )
+        for w, lba, n, s in zip(requests.write, requests.lba, requests.blocks, times, strict=True)
     ]
     asked = []
 
@@ -107,10 +105,7 @@ def test_the_tested_half_takes_no_part(tmp_path):
     calibration.write_drive(first.spec, tmp_path / "x.toml")
     import tomllib
 
-    assert (
-        tomllib.loads((tmp_path / "x.toml").read_text())["overhead"]
-        == first.spec["overhead"]
-    )
+    assert tomllib.loads((tmp_path / "x.toml").read_text())["overhead"] == first.spec["overhead"]
 
 
 def test_demerit_of_a_shift_and_bad_traces(tmp_path):

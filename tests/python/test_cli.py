@@ -2,11 +2,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
 from conftest import ROOT, SHARED
+
 from headstack import drives
 from headstack.cli import COMMANDS, main
 
@@ -16,7 +15,11 @@ NAMES = [m.replace("_", "-") for m in COMMANDS]
 def run(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "headstack", *map(str, args)],
-        capture_output=True, text=True, env={**os.environ, **env}, cwd=ROOT, check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **env},
+        cwd=ROOT,
+        check=False,
     )
 
 
@@ -131,6 +134,11 @@ def test_validation_of_real_drives():
     assert done.returncode == 0, done.stderr
     found = {d["name"]: d["demerit_s"] * 1e3 for d in json.loads(done.stdout)["drives"]}
     # Published with DiskSim 4.0 (valid/), milliseconds; 0.02 for the two ways of computing it.
-    published = {"barracuda": 0.349, "cheetah9LP": 0.107, "ibm18es": 0.135, "atlas10k": 0.268,
-                 "hp_c2247a": 0.090}
+    published = {
+        "barracuda": 0.349,
+        "cheetah9LP": 0.107,
+        "ibm18es": 0.135,
+        "atlas10k": 0.268,
+        "hp_c2247a": 0.090,
+    }
     assert found == pytest.approx(published, abs=0.02)

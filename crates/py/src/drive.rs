@@ -1,11 +1,11 @@
 //! Drives: checking, describing, importing, replaying.
 
 use crate::errors::{config, json, raise, trace};
+use headstack_disksim::validate as demerit;
 use headstack_drive::drive::DriveOptions;
 use headstack_drive::mechanics::Mechanics;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::{layout, power, scheduler, seek, DriveSpec, SpecError};
-use headstack_disksim::validate as demerit;
 use headstack_trace::{read_validate, Op, ValidateRecord};
 use headstack_units::Turn;
 use pyo3::prelude::*;
@@ -44,7 +44,10 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     let mut zones = Vec::new();
     let mut at = 0;
     let zone_of = |s: u64| mechanics.layout.locate(s).map(|p| p.zone);
-    while let Some(place) = (at < sectors).then(|| mechanics.layout.locate(at)).flatten() {
+    while let Some(place) = (at < sectors)
+        .then(|| mechanics.layout.locate(at))
+        .flatten()
+    {
         // Zones come in address order, so the first address of the next one is found by halving.
         let (mut low, mut high) = (at + 1, sectors);
         while low < high {
@@ -69,14 +72,20 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     if distances.last().is_some_and(|d| *d != cylinders - 1) {
         distances.push(cylinders - 1);
     }
-    let curve: Vec<[f64; 2]> =
-        distances.iter().map(|&d| [f64::from(d), seconds(d)]).collect();
+    let curve: Vec<[f64; 2]> = distances
+        .iter()
+        .map(|&d| [f64::from(d), seconds(d)])
+        .collect();
     // Mean over all ordered pairs of different cylinders, each as likely as the next.
     let n = f64::from(cylinders);
     let pairs: f64 = (1..cylinders)
         .map(|d| 2.0 * (n - f64::from(d)) * seconds(d))
         .sum();
-    let average = if cylinders > 1 { pairs / (n * (n - 1.0)) } else { 0.0 };
+    let average = if cylinders > 1 {
+        pairs / (n * (n - 1.0))
+    } else {
+        0.0
+    };
     Ok(json!({
         "name": spec.name,
         "capacity_bytes": sectors * sector,
@@ -90,9 +99,7 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
 /// The registries.
 #[pyfunction]
 pub fn plugins() -> PyResult<String> {
-    let entry = |name: &str, summary: &str, example: &str| {
-        json!({"name": name, "summary": summary, "example": example})
-    };
+    let entry = |name: &str, summary: &str, example: &str| json!({"name": name, "summary": summary, "example": example});
     macro_rules! list {
         ($plugins:expr) => {
             $plugins
@@ -126,7 +133,11 @@ pub fn import_disksim(path: &str) -> PyResult<String> {
     serde_json::to_string(&json!({"spec": found.spec, "report": found.report})).map_err(json)
 }
 
-fn simulate(spec: &DriveSpec, records: &[ValidateRecord], compat: bool) -> Result<Vec<f64>, SpecError> {
+fn simulate(
+    spec: &DriveSpec,
+    records: &[ValidateRecord],
+    compat: bool,
+) -> Result<Vec<f64>, SpecError> {
     let requests: Vec<ReplayRequest> = records
         .iter()
         .map(|r| ReplayRequest {
@@ -167,7 +178,8 @@ pub fn replay_closed(
     let records = read_validate(Path::new(trace_path)).map_err(trace)?;
     let rest = records.get(start..).unwrap_or_default();
     let chosen = &rest[..count.unwrap_or(rest.len()).min(rest.len())];
-    py.detach(|| simulate(&spec, chosen, compat)).map_err(config)
+    py.detach(|| simulate(&spec, chosen, compat))
+        .map_err(config)
 }
 
 /// Demerit of every drive of a DiskSim directory.

@@ -11,9 +11,7 @@ mod trace;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::drive::{
-        check_drive, drive_info, import_disksim, plugins, replay_closed, validate,
-    };
+    use super::drive::{check_drive, drive_info, import_disksim, plugins, replay_closed, validate};
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]

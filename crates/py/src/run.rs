@@ -79,9 +79,10 @@ pub fn run(
         let (done, wait) = channel();
         // Shared with the closure that runs without the interpreter.
         let wait = Mutex::new(wait);
-        scope.spawn(|| {
+        let (experiment, inputs, options) = (&experiment, &inputs, &options);
+        scope.spawn(move || {
             // The receiver only goes away with this scope.
-            let _ = done.send(simulate(&experiment, &inputs, &options));
+            let _ = done.send(simulate(experiment, inputs, options));
         });
         loop {
             match py.detach(|| wait_for(&wait)) {

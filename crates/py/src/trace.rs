@@ -64,8 +64,12 @@ pub fn convert(
     on_error: &str,
 ) -> PyResult<String> {
     let options = options(on_error)?;
-    let transform: Transform = serde_json::from_str(transform_json)
-        .map_err(|e| raise("ConfigError", format!("transform: got {e}, need known keys")))?;
+    let transform: Transform = serde_json::from_str(transform_json).map_err(|e| {
+        raise(
+            "ConfigError",
+            format!("transform: got {e}, need known keys"),
+        )
+    })?;
     let source = transform
         .open(|| open(Path::new(src), src_format, &options))
         .map_err(trace)?;

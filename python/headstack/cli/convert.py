@@ -46,12 +46,20 @@ def command(
     wanted = {"time_scale": time_scale, "count": limit}
     transform = {k: v for k, v in wanted.items() if v is not None}
     counts = _bridge.call(
-        "convert", str(source), str(target), source_format, target_format,
-        json.dumps(transform), on_error,
+        "convert",
+        str(source),
+        str(target),
+        source_format,
+        target_format,
+        json.dumps(transform),
+        on_error,
     )
     if as_json:
         _terminal.print_json(counts)
     else:
-        print(", ".join(f"{k.removeprefix('n_')}: {v:,}" for k, v in counts.items()
-                        if isinstance(v, int)))
+        print(
+            ", ".join(
+                f"{k.removeprefix('n_')}: {v:,}" for k, v in counts.items() if isinstance(v, int)
+            )
+        )
         print(f"wrote {target}")

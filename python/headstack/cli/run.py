@@ -12,7 +12,9 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="DIR",
+            "--out",
+            "-o",
+            metavar="DIR",
             help="Write report.html, figures/, result.json and Parquet tables.",
         ),
     ] = None,
@@ -22,9 +24,7 @@ def command(
     requests: Annotated[
         bool, typer.Option(help="With --out: one row per request as Parquet.")
     ] = True,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Replaces the experiment's seed.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Replaces the experiment's seed.")] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads to use; results do not depend on it.")
     ] = None,
@@ -43,8 +43,12 @@ def command(
 
     with _terminal.progress(experiment.name) as progress:
         result = headstack.run(
-            experiment, out=out, log_requests=requests and out is not None, seed=seed,
-            threads=threads, progress=progress,
+            experiment,
+            out=out,
+            log_requests=requests and out is not None,
+            seed=seed,
+            threads=threads,
+            progress=progress,
         )
     written = []
     if out is not None:

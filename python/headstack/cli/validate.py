@@ -45,8 +45,11 @@ def command(
     keys = ("demerit_s", "measured_mean_s", "simulated_mean_s")
     _terminal.print_table(
         [
-            ("drive", True), ("requests", False), ("demerit ms", False),
-            ("measured mean ms", False), ("simulated mean ms", False),
+            ("drive", True),
+            ("requests", False),
+            ("demerit ms", False),
+            ("measured mean ms", False),
+            ("simulated mean ms", False),
         ],
         [
             [d["name"], f"{d['n_requests']:,}", *(f"{d[k] * 1e3:.3f}" for k in keys)]
