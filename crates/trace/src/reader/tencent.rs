@@ -8,6 +8,7 @@
 //! # Validity
 //! **Times are whole seconds**: as it stands, all requests of a second arrive at once, which is no
 //! basis for queueing. `spread_seconds` spreads them evenly over their second.
+//! Sorted within 32,768 requests.
 
 use super::parse::{
     field, need_blocks, need_columns, need_device, need_integer, need_time, split, trim, Parsed,
@@ -18,7 +19,8 @@ use crate::request::{Op, Request};
 use headstack_units::Lba;
 
 const TIMES: Times = Times {
-    window: 8192,
+    // In a sample of 50,000 requests some come more than 16,384 requests late (by 1 s).
+    window: 32_768,
     dates: true,
     seconds: true,
 };
