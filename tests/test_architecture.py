@@ -1,0 +1,111 @@
+"""The shape of the repository: who may import whom, how long files are, what is in which list."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LAYERS = ["units", "engine", "trace", "drive", "disksim", "array", "py"]
+PREFIX = "headstack-"
+MAXIMUM_LINES = 800
+
+# A folder's list: `plugins! { dyn Trait: a, b }`, or another macro call of the same shape.
+LIST = re.compile(
+    r"^\s*\w+!\s*[{(\[](?:\s*dyn\s+\w+\s*:)?(?P<names>[^;})\]]*)[})\]]", re.MULTILINE
+)
+MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;", re.MULTILINE)
+COMMENT = re.compile(r"//.*")
+
+
+def tracked() -> list[Path]:
+    """Every file that git tracks, or would."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    paths = (ROOT / name for name in listed.stdout.split("\0") if name)
+    return sorted(path for path in paths if path.is_file())
+
+
+def test_imports_point_up_the_list() -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    packages = json.loads(done.stdout)["packages"]
+    assert packages, "cargo metadata: got no packages, need the workspace's"
+    wrong = []
+    for package in packages:
+        name = package["name"].removeprefix(PREFIX)
+        if name not in LAYERS:
+            wrong.append(f"{package['name']}: got a crate outside the list, need one of {LAYERS}")
+            continue
+        for dependency in package["dependencies"]:
+            other = dependency["name"]
+            # Tests may borrow from below; what is built may not.
+            if not other.startswith(PREFIX) or dependency["kind"] == "dev":
+                continue
+            other = other.removeprefix(PREFIX)
+            if other not in LAYERS or LAYERS.index(other) >= LAYERS.index(name):
+                wrong.append(f"{name}: got an import of {other}, need one that stands before it")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_file_is_too_long() -> None:
+    long = []
+    for path in (p for top in ("crates", "python") for p in (ROOT / top).rglob("*")):
+        if path.suffix not in {".rs", ".py", ".pyi"}:
+            continue
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > MAXIMUM_LINES:
+            long.append(f"{path.relative_to(ROOT)}: got {lines} lines, need <= {MAXIMUM_LINES}")
+    assert not long, "\n".join(long)
+
+
+def listed_modules(text: str) -> set[str]:
+    """The files that a `mod.rs` takes in, by a list macro or by `mod`."""
+    text = COMMENT.sub("", text)
+    names = set(MODULE.findall(text))
+    for match in LIST.finditer(text):
+        names |= set(re.findall(r"\b[a-z]\w*\b", match["names"]))
+    return names
+
+
+def plugin_folders() -> list[Path]:
+    """Folders of crates that have a `mod.rs`, which is where lists are."""
+    return sorted(path.parent for path in (ROOT / "crates").glob("*/src/**/mod.rs"))
+
+
+@pytest.mark.parametrize("folder", plugin_folders(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_file_is_in_its_list(folder: Path) -> None:
+    taken = listed_modules((folder / "mod.rs").read_text(encoding="utf-8"))
+    files = {p.stem for p in folder.glob("*.rs")} - {"mod"}
+    files |= {p.parent.name for p in folder.glob("*/mod.rs")}
+    where = folder.relative_to(ROOT)
+    assert files <= taken, f"{where}/mod.rs: got no mention of {sorted(files - taken)}, need all"
+
+
+def test_the_reader_of_lists_finds_what_is_missing() -> None:
+    text = "plugins! { dyn Model: constant, table }\nmod fit;\n// plugins! { dyn X: commented }\n"
+    assert listed_modules(text) == {"constant", "table", "fit"}
+
+
+def test_nothing_names_a_developers_machine() -> None:
+    """Paths of somebody's home or checkout make examples and notes useless to everyone else."""
+    pattern = re.compile(r"(?<![\w.~/-])/(?:work|home|Users|root)/\w")
+    wrong = []
+    for path in tracked():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if pattern.search(line):
+                where = f"{path.relative_to(ROOT)}:{number}"
+                wrong.append(f"{where}: got {line.strip()!r}, need a relative path")
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,51 @@
+"""Relative links of all Markdown files lead to a file or folder of the repository."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def markdown_files() -> list[Path]:
+    """Every Markdown file that git tracks, or would."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        names = [name for name in listed.stdout.split("\0") if name]
+        return sorted(ROOT / name for name in names if (ROOT / name).exists())
+    except (OSError, subprocess.CalledProcessError):  # an unpacked archive
+        skipped = {"target", ".venv", "out"}
+        return sorted(
+            p for p in ROOT.rglob("*.md") if not skipped & set(p.relative_to(ROOT).parts)
+        )
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that headings get: lower case, spaces to hyphens, no other punctuation."""
+    heads = re.findall(r"^#+\s+(.*)$", FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+def test_there_are_markdown_files() -> None:
+    assert ROOT / "README.md" in markdown_files()
+
+
+@pytest.mark.parametrize("page", markdown_files(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_relative_links_resolve(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    broken = []
+    for target in LINK.findall(FENCE.sub("", text)):
+        if re.match(r"[a-z][a-z0-9+.-]*:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        goal = (page.parent / name).resolve() if name else page
+        if not goal.is_relative_to(ROOT) or not goal.exists():
+            broken.append(target)
+        elif anchor and goal.suffix == ".md" and anchor not in anchors(goal.read_text("utf-8")):
+            broken.append(target)
+    assert not broken, f"{page.relative_to(ROOT)}: got links {broken}, need existing targets"
