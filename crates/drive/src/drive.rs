@@ -282,6 +282,7 @@ impl Drive {
                 start,
                 sector: waiting.sector,
                 count: waiting.count,
+                place: Some(waiting.place),
                 partial: self.shift > 0
                     && waiting.request.command == Command::Write
                     && (waiting.request.lba.0 | waiting.request.blocks as u64)

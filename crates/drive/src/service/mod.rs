@@ -19,6 +19,7 @@ mod write;
 
 use crate::drive::Components;
 use crate::error::SpecError;
+use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::{AfterPrevious, CacheSpec, Destage, DriveSpec, OverheadSpec};
 use background::Background;
@@ -58,6 +59,8 @@ pub(crate) struct Task {
     pub count: u32,
     /// Some sectors are written in part: they are read first.
     pub partial: bool,
+    /// Where the first sector lies, where the queue knows it already.
+    pub place: Option<Place>,
 }
 
 impl Task {
