@@ -15,6 +15,8 @@ mod background;
 mod pass;
 mod read;
 mod segments;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use crate::drive::Components;
