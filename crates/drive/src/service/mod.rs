@@ -15,6 +15,8 @@ mod background;
 mod pass;
 mod read;
 mod segments;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use crate::drive::Components;
@@ -194,7 +196,7 @@ impl Core {
             segments: Segments::new(
                 if c.enabled { c.segments as usize } else { 0 },
                 c.segment_sectors as u64,
-                c.separate_write_segment,
+                c.enabled && c.separate_write_segment,
             ),
             background: Background::None,
             dirty: Vec::new(),
