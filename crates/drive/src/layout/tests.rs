@@ -387,7 +387,8 @@ fn skews_add_up_over_switches() {
 #[test]
 fn contradictory_geometries_are_refused_by_key() {
     let base = || geometry("cylinder-major", 2, vec![zone(0, 9, PerSurface::Same(10))]);
-    let cases: Vec<(&str, Box<dyn Fn(&mut GeometrySpec)>)> = vec![
+    type Change = Box<dyn Fn(&mut GeometrySpec)>;
+    let cases: Vec<(&str, Change)> = vec![
         (
             "geometry.layout",
             Box::new(|g| g.layout = "serpentin".into()),
