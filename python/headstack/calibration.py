@@ -3,12 +3,12 @@
 # Model
 Numbers: link time (the ratio of write to read is kept), read-hit, read-miss and write overhead
 after a read and after a write, and optionally the lower bound of positioning after a read and
-after a write and a seek constant (drives without write buffering: write settle and head switch). The objective on the fitted half is
-``D**2 + 0.3 * sum(share * D_class**2)`` in milliseconds, ``D`` the demerit figure of sorted
-samples, the classes read or write after read or write, sequential or not. Each policy of a short
-menu starts from moments (response times of hits and buffered writes are straight lines in the
-number of blocks), damped least squares on the sorted samples follow, Nelder-Mead runs refine the
-numbers.
+after a write and a seek constant (drives without write buffering: write settle and head switch).
+The objective on the fitted half is ``D**2 + 0.3 * sum(share * D_class**2)`` in milliseconds, ``D``
+the demerit figure of sorted samples, the classes read or write after read or write, sequential or
+not. Each policy of a short menu starts from moments (response times of hits and buffered writes
+are straight lines in the number of blocks) and is fitted by damped least squares on the sorted
+samples. A Nelder-Mead run refines the numbers of the best three.
 
 # Source
 Demerit figure: Ruemmler & Wilkes, IEEE Computer 27(3), 1994. Simplex: Nelder & Mead, Computer
@@ -241,6 +241,22 @@ def with_policy(spec: Spec, policy: str) -> Spec:
     return result
 
 
+def _bounds(names: tuple[str, ...], given: Floats) -> tuple[Floats, Floats]:
+    """Range of each number: 1.5 ms to either side of the given, none below zero.
+
+    The link: half its time, at least 0.05 ms.
+
+    A class of few requests that holds something else than its name says (hits that the real drive
+    had to read) would otherwise carry its number away.
+    """
+    room = np.array(
+        [max(0.5 * g, 0.05) if n == "link" else 1.5 for n, g in zip(names, given, strict=True)]
+    )
+    low = given - room
+    free = np.array([n == "seek" for n in names])
+    return np.where(free, low, np.maximum(low, 0.0)), given + room
+
+
 def _moments(
     spec: Spec,
     names: tuple[str, ...],
@@ -253,18 +269,22 @@ def _moments(
     Sequential requests on the link alone lie on a line in the number of blocks: the slope's error
     is the link's, the rest of a class's median that of its overhead.
     """
-    values = numbers_of(spec, names)
+    given = numbers_of(spec, names)
+    low, high = _bounds(names, given)
+    values = given.copy()
     classes = requests.classes()
     # Sequential reads are mostly hits; the others mostly need the arm.
     of = {"hit_r": 1, "hit_w": 3, "miss_r": 0, "miss_w": 2}
     back = bool(spec.get("cache", {}).get("write_back"))
     line = np.isin(classes, (1, 4, 5, 6, 7) if back else (1,))
     best, best_score = values, np.inf
-    for _ in range(rounds + 1):
+    for round_ in range(rounds + 1):
         simulated = np.asarray(evaluate(json.dumps(with_numbers(spec, names, values))), dtype=float)
         score = objective(requests, simulated)
         if score < best_score:
             best, best_score = values.copy(), score
+        if round_ == rounds:
+            break
         error = (requests.measured_s - simulated) * 1e3
         sizes = np.unique(requests.blocks[line])
         groups = [(n, error[line & (requests.blocks == n)]) for n in sizes]
@@ -282,18 +302,15 @@ def _moments(
                 if mine.sum() >= 5:
                     rest = error[mine] - slope * requests.blocks[mine]
                     values[i] = max(values[i] + 0.5 * float(np.median(rest)), 0.0)
+        values = np.clip(values, low, high)
     return best
-
-
-def _bounded(names: tuple[str, ...], values: Floats) -> Floats:
-    free = np.array([n == "seek" for n in names])
-    return np.where(free, values, np.maximum(values, 0.0))
 
 
 def _gauss_newton(
     residuals: Callable[[Floats], Floats],
     names: tuple[str, ...],
     start: Floats,
+    bounds: tuple[Floats, Floats],
     iterations: int,
 ) -> tuple[Floats, float]:
     """Damped least squares from `start`; the numbers and the objective reached.
@@ -304,7 +321,7 @@ def _gauss_newton(
     """
     apart = np.array([0.002 if n == "link" else 0.02 for n in names])
     most = np.array([0.02 if n == "link" else 0.3 for n in names])
-    values = _bounded(names, start)
+    values = np.clip(start, *bounds)
     now = residuals(values)
     reached, damping = float(now @ now), 1e-2
     for _ in range(iterations):
@@ -313,7 +330,7 @@ def _gauss_newton(
             up, down = values.copy(), values.copy()
             up[i] += h
             down[i] -= h
-            down = _bounded(names, down)
+            up, down = np.clip(up, *bounds), np.clip(down, *bounds)
             slopes[:, i] = (residuals(up) - residuals(down)) / (up[i] - down[i])
         normal, pull = slopes.T @ slopes, slopes.T @ now
         # A number without effect must not make the equations singular.
@@ -321,7 +338,7 @@ def _gauss_newton(
         before = reached
         for _ in range(5):
             step = -np.linalg.solve(normal + damping * np.diag(scale), pull)
-            trial = _bounded(names, values + np.clip(step, -most, most))
+            trial = np.clip(values + np.clip(step, -most, most), *bounds)
             then = residuals(trial)
             if float(then @ then) < reached:
                 values, now, reached = trial, then, float(then @ then)
@@ -339,6 +356,7 @@ def fit_numbers(
     requests: Requests,
     evaluate: Evaluate,
     *,
+    start: Floats | None = None,
     rounds: int = 12,
     iterations: int = 8,
     runs: int = 1,
@@ -348,31 +366,34 @@ def fit_numbers(
     """Fit the numbers; milliseconds, and the objective reached.
 
     `rounds` of moments and `iterations` of damped least squares find the valley from several
-    starts, `runs` of Nelder-Mead with `steps` each refine the best.
+    starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the best. A weak
+    pull to the given numbers, 4e-4 per square, holds those that the requests do not show.
     """
+    given = numbers_of(spec, names)
+    bounds = _bounds(names, given)
 
     def residuals(values: Floats) -> Floats:
         simulated = evaluate(json.dumps(with_numbers(spec, names, values)))
-        return _residuals(requests, np.asarray(simulated, dtype=float))
+        of_requests = _residuals(requests, np.asarray(simulated, dtype=float))
+        return np.concatenate([of_requests, 0.02 * (values - given)])
 
     def score(values: Floats) -> float:
-        # Times below zero are cut when simulated; the penalty leads the simplex back.
-        low = values - _bounded(names, values)
-        r = residuals(values)
-        return float(r @ r) + float(np.sum(np.abs(low))) ** 2
+        # The penalty leads the simplex back into the bounds.
+        inside = np.clip(values, *bounds)
+        r = residuals(inside)
+        return float(r @ r) + float(np.sum(np.abs(values - inside))) ** 2
 
-    given = numbers_of(spec, names)
-    starts = [given]
-    if rounds:
+    starts = [given if start is None else start]
+    if start is None and rounds:
         starts.append(_moments(spec, names, requests, evaluate, rounds))
-    if "seek" in names:
+    if start is None and "seek" in names:
         # Extracted tables of movements contain part of the command time, and movements within a
         # cylinder show none of it: the other side of that valley.
         shifted = starts[-1].copy()
         for i, name in enumerate(names):
             shifted[i] += {"minimum_r": 0.8, "minimum_w": 0.8, "seek": -0.2}.get(name, 0.0)
         starts.append(shifted)
-    found = [_gauss_newton(residuals, names, s, iterations) for s in starts]
+    found = [_gauss_newton(residuals, names, s, bounds, iterations) for s in starts]
     values, reached = min(found, key=lambda f: f[1])
     # Each run starts a smaller simplex at the best point, in turn to the other side.
     for run, size in enumerate(0.1 * 0.5**k for k in range(runs)):
@@ -387,7 +408,7 @@ def fit_numbers(
         }
         polished = optimize.minimize(score, values, method="Nelder-Mead", options=options)
         if polished.fun < reached:
-            values, reached = _bounded(names, polished.x), float(polished.fun)
+            values, reached = np.clip(polished.x, *bounds), float(polished.fun)
         if progress:
             progress(f"run {run + 1} of {runs}: {reached:.5f} ms²")
     return values, reached
@@ -446,7 +467,7 @@ def calibrate(
     back = bool(spec.get("cache", {}).get("write_back"))
     names = _BASE + (_MECHANICAL[back] if numbers == 10 else ())
     # A short run ranks the menu; the best three get the whole treatment.
-    short = []
+    short: list[tuple[float, str, Floats]] = []
     seen: list[Spec] = []
     for policy in policies:
         candidate = with_policy(spec, policy)
@@ -454,18 +475,20 @@ def calibrate(
         if candidate in seen:
             continue
         seen.append(candidate)
-        _, reached = fit_numbers(candidate, names, requests, fitted, iterations=4, runs=0)
-        short.append((reached, policy))
+        values, reached = fit_numbers(candidate, names, requests, fitted, iterations=4, runs=0)
+        short.append((reached, policy, values))
         if progress:
             progress(f"{policy}: {reached:.5f} ms²")
     best: tuple[float, str, Floats] | None = None
-    for _, policy in sorted(short)[:3]:
+    # At equal objectives the name decides.
+    for _, policy, start in sorted(short, key=lambda s: s[:2])[:3]:
         candidate = with_policy(spec, policy)
         values, reached = fit_numbers(
             candidate,
             names,
             requests,
             fitted,
+            start=start,
             runs=runs,
             steps=steps,
             progress=progress,
