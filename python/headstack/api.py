@@ -51,7 +51,7 @@ class Plots:
         return plots.power(self._document)
 
     def queue_depth(self) -> "alt.Chart":
-        """Requests in the system over time, one line per system."""
+        """Draw the requests in the system over time, one line per system."""
         from headstack import plots
 
         return plots.queue_depth(self._document)
@@ -220,7 +220,7 @@ def run(
     if (experiment is None) == (workload is None and systems is None):
         raise ConfigError("run: got no experiment or two, need a file, or workload and systems")
     if experiment is not None:
-        document = drives.read_toml(experiment)
+        document = drives.read_toml(Path(experiment))
         base = Path(experiment).resolve().parent
         where = f"{os.fspath(experiment)}: "
     else:

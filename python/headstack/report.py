@@ -104,7 +104,7 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
         + "\n".join(body)
         + '\n<noscript><p class="note">The figures need JavaScript; they are also in the folder '
         "figures beside this page, as PNG and SVG.</p></noscript>"
-        + f'\n<script type="module">{_script(vl_convert.javascript_bundle())}\n'
+        + f'\n<script type="module">{_script(vl_convert.javascript_bundle(None))}\n'
         + f"const specs = {_script(json.dumps(specs))};\n{draw}</script>\n</body></html>\n"
     )
 
