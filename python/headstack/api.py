@@ -109,7 +109,7 @@ class Result:
 
         parts = []
         for system, path in self.requests_files():
-            frame = pq.read_table(path).to_pandas()
+            frame: pd.DataFrame = pq.read_table(path).to_pandas()
             frame.insert(0, "system", str(system["name"]))
             frame.insert(1, "workload", str(system.get("workload", "")))
             parts.append(frame)
@@ -174,9 +174,9 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(value: object) -> str:
     if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
+        return str(value.isoformat())
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     raise ConfigError(f"experiment: got a {type(value).__name__}, need text, numbers or tables")
 
 

@@ -98,7 +98,8 @@ class Requests:
         before = np.concatenate(([False], self.write[:-1]))
         end = np.concatenate(([-1], (self.lba + self.blocks)[:-1]))
         following = (self.lba == end).astype(np.int64)
-        return self.write.astype(np.int64) * 4 + before.astype(np.int64) * 2 + following
+        kinds: npt.NDArray[np.int64] = self.write * np.int64(4) + before * np.int64(2) + following
+        return kinds
 
 
 @dataclass(frozen=True)
@@ -140,11 +141,11 @@ def read_trace(path: str | Path) -> Requests:
                 ) from None
     if len(rows) < 4:
         raise TraceError(f"{path}: got {len(rows)} requests, need at least 4")
-    write, lba, blocks, measured = zip(*rows, strict=True)
+    write, lbas, counts, measured = zip(*rows, strict=True)
     return Requests(
         np.array(write, dtype=np.bool_),
-        np.array(lba, dtype=np.int64),
-        np.array(blocks, dtype=np.int64),
+        np.array(lbas, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
         np.array(measured, dtype=np.float64),
     )
 
@@ -305,7 +306,7 @@ def fit_numbers(
 
     def score(values: Floats) -> float:
         # Times below zero are cut when simulated; the penalty leads the simplex back.
-        low = sum(max(-v, 0.0) for n, v in zip(names, values, strict=True) if n != "seek")
+        low = sum(max(-float(v), 0.0) for n, v in zip(names, values, strict=True) if n != "seek")
         simulated = evaluate(json.dumps(with_numbers(spec, names, values)))
         return objective(requests, np.asarray(simulated, dtype=float)) + low**2
 

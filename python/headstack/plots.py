@@ -375,7 +375,9 @@ def trace_figures(info: Mapping[str, Any]) -> dict[str, alt.Chart]:
     figures: dict[str, alt.Chart] = {}
     if info.get("sizes"):
         bins = [{**b, "size": _bytes(int(b["up_to_bytes"]))} for b in info["sizes"]]
-        figures["sizes"] = histogram(bins, "size", "Request sizes", "size up to (bytes)", log=True)
+        figures["sizes"] = histogram(
+            bins, "size", "Request sizes", "request size, at most", log=True
+        )
     _need(list(figures), "histograms")
     return figures
 

@@ -104,9 +104,15 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
         + "\n".join(body)
         + '\n<noscript><p class="note">The figures need JavaScript; they are also in the folder '
         "figures beside this page, as PNG and SVG.</p></noscript>"
-        + f'\n<script type="module">{_script(vl_convert.javascript_bundle(None))}\n'
+        + f'\n<script type="module">{_script(_viewer())}\n'
         + f"const specs = {_script(json.dumps(specs))};\n{draw}</script>\n</body></html>\n"
     )
+
+
+def _viewer() -> str:
+    # Typed as if the snippet were needed; without one the bundle is the plain viewer.
+    bundle: Any = vl_convert.javascript_bundle
+    return str(bundle())
 
 
 def write(
