@@ -169,7 +169,7 @@ def _stacked(
     # Room for the text behind the longest bar.
     across = alt.Scale(domain=[0, 1.15 * (float(totals["value"].max()) or 1.0)], nice=False)
     bars = (
-        alt.Chart(frame, title=title, description=description)
+        alt.Chart(frame, description=description)
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
             y=alt.Y("system:N", title=None, sort=names, axis=alt.Axis(labelLimit=240)),
@@ -195,7 +195,7 @@ def _stacked(
         .encode(y=alt.Y("system:N", sort=names), x="value:Q", text="text:N")
     )
     return style(  # type: ignore[no-any-return]
-        (bars + text).properties(width=WIDTH, height=max(60, 44 * len(names)))
+        (bars + text).properties(title=title, width=WIDTH, height=max(60, 44 * len(names)))
     )
 
 
