@@ -23,7 +23,7 @@ install: $(STAMP)
 # The tools and dependencies; done again only when pyproject.toml changes.
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(0 if sys.version_info >= (3, 11) else f"python: got {v}, need 3.11 or later; try make PYTHON=python3.11")'
-	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.80 or later" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.85 or later" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check 'maturin>=1.13,<2'
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[test]'

@@ -60,7 +60,9 @@ def full_cache_drive() -> tuple[str, dict[str, Any]]:
     }
     overhead = {"read_hit": {"after_read": "0.1 ms", "after_write": "0.2 ms"}}
     link = {"rate": "5 MB/s"}
-    return "ibm-18es with a cache", merged(base, {"cache": cache, "overhead": overhead, "link": link})
+    return "ibm-18es with a cache", merged(
+        base, {"cache": cache, "overhead": overhead, "link": link}
+    )
 
 
 def main() -> None:

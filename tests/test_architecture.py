@@ -14,9 +14,7 @@ PREFIX = "headstack-"
 MAXIMUM_LINES = 800
 
 # A folder's list: `plugins! { dyn Trait: a, b }`, or another macro call of the same shape.
-LIST = re.compile(
-    r"^\s*\w+!\s*[{(\[](?:\s*dyn\s+\w+\s*:)?(?P<names>[^;})\]]*)[})\]]", re.MULTILINE
-)
+LIST = re.compile(r"^\s*\w+!\s*[{(\[](?:\s*dyn\s+\w+\s*:)?(?P<names>[^;})\]]*)[})\]]", re.MULTILINE)
 MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;", re.MULTILINE)
 COMMENT = re.compile(r"//.*")
 

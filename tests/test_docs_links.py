@@ -20,9 +20,7 @@ def markdown_files() -> list[Path]:
         return sorted(ROOT / name for name in names if (ROOT / name).exists())
     except (OSError, subprocess.CalledProcessError):  # an unpacked archive
         skipped = {"target", ".venv", "out"}
-        return sorted(
-            p for p in ROOT.rglob("*.md") if not skipped & set(p.relative_to(ROOT).parts)
-        )
+        return sorted(p for p in ROOT.rglob("*.md") if not skipped & set(p.relative_to(ROOT).parts))
 
 
 def anchors(text: str) -> set[str]:
@@ -44,8 +42,8 @@ def test_relative_links_resolve(page: Path) -> None:
             continue
         name, _, anchor = target.partition("#")
         goal = (page.parent / name).resolve() if name else page
-        if not goal.is_relative_to(ROOT) or not goal.exists():
-            broken.append(target)
-        elif anchor and goal.suffix == ".md" and anchor not in anchors(goal.read_text("utf-8")):
+        absent = not goal.is_relative_to(ROOT) or not goal.exists()
+        anchored = anchor and not absent and goal.suffix == ".md"
+        if absent or (anchored and anchor not in anchors(goal.read_text("utf-8"))):
             broken.append(target)
     assert not broken, f"{page.relative_to(ROOT)}: got links {broken}, need existing targets"

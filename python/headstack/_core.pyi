@@ -9,7 +9,7 @@ def plugins() -> str:
     """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}."""
 
 def check_drive(spec_json: str) -> str:
-    """The drive of `spec_json` with every default filled in, as JSON."""
+    """Return the drive of `spec_json` with every default filled in, as JSON."""
 
 def drive_info(spec_json: str) -> str:
     """JSON: capacity, zones with rates, seek curve and average seek of a drive."""

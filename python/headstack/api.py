@@ -51,7 +51,7 @@ class Plots:
         return plots.power(self._document)
 
     def queue_depth(self) -> "alt.Chart":
-        """Requests in the system over time, one line per system."""
+        """Draw the requests in the system over time, one line per system."""
         from headstack import plots
 
         return plots.queue_depth(self._document)
@@ -109,7 +109,7 @@ class Result:
 
         parts = []
         for system, path in self.requests_files():
-            frame = pq.read_table(path).to_pandas()
+            frame: pd.DataFrame = pq.read_table(path).to_pandas()
             frame.insert(0, "system", str(system["name"]))
             frame.insert(1, "workload", str(system.get("workload", "")))
             parts.append(frame)
@@ -174,9 +174,9 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(value: object) -> str:
     if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
+        return str(value.isoformat())
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     raise ConfigError(f"experiment: got a {type(value).__name__}, need text, numbers or tables")
 
 
@@ -220,7 +220,7 @@ def run(
     if (experiment is None) == (workload is None and systems is None):
         raise ConfigError("run: got no experiment or two, need a file, or workload and systems")
     if experiment is not None:
-        document = drives.read_toml(experiment)
+        document = drives.read_toml(Path(experiment))
         base = Path(experiment).resolve().parent
         where = f"{os.fspath(experiment)}: "
     else:

@@ -31,6 +31,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
+from headstack import _bridge
+from headstack.errors import ConfigError, TraceError
+
 Floats = npt.NDArray[np.float64]
 Spec = dict[str, Any]
 #: Simulates a drive (JSON) on the fitted requests; response times in seconds.
@@ -99,7 +102,9 @@ class Requests:
         """Class of each request: write * 4 + previous write * 2 + sequential."""
         before = np.concatenate(([False], self.write[:-1]))
         end = np.concatenate(([-1], (self.lba + self.blocks)[:-1]))
-        return self.write * 4 + before * 2 + (self.lba == end)
+        following = (self.lba == end).astype(np.int64)
+        kinds: npt.NDArray[np.int64] = self.write * np.int64(4) + before * np.int64(2) + following
+        return kinds
 
 
 @dataclass(frozen=True)
@@ -117,10 +122,10 @@ def read_trace(path: str | Path) -> Requests:
     """Read a validation trace (``R|W tag lbn count measured_us think_us``).
 
     Raises:
-        ValueError: a line is not such a request, with file and line.
+        TraceError: a line is not such a request, with file and line.
 
     """
-    rows = []
+    rows: list[tuple[bool, int, int, float]] = []
     with Path(path).open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             words = line.split()
@@ -130,20 +135,34 @@ def read_trace(path: str | Path) -> Requests:
                 operation, _, lba, blocks, us = words[:5]
                 if operation not in ("R", "W"):
                     raise ValueError(operation)
-                rows.append((operation == "W", int(lba), int(blocks), float(us) * 1e-6))
+                row = (operation == "W", int(lba), int(blocks), float(us) * 1e-6)
+                if row[1] < 0 or row[2] <= 0 or not 0 < row[3] < float("inf"):
+                    raise ValueError(line)
+                rows.append(row)
             except ValueError:
-                raise ValueError(
+                raise TraceError(
                     f'{path}:{number}: got "{line.strip()[:60]}", '
                     "need R or W, tag, block, count, microseconds, microseconds"
                 ) from None
     if len(rows) < 4:
-        raise ValueError(f"{path}: got {len(rows)} requests, need at least 4")
-    write, lba, blocks, measured = zip(*rows, strict=True)
-    return Requests(np.array(write), np.array(lba), np.array(blocks), np.array(measured))
+        raise TraceError(f"{path}: got {len(rows)} requests, need at least 4")
+    write, lbas, counts, measured = zip(*rows, strict=True)
+    return Requests(
+        np.array(write, dtype=np.bool_),
+        np.array(lbas, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
+        np.array(measured, dtype=np.float64),
+    )
 
 
 def demerit(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Root mean square distance of two samples, over quantiles 0.0001, 0.0002, … 1."""
+    """Root mean square distance of two samples, over quantiles 0.0001, 0.0002, … 1.
+
+    Example:
+        >>> demerit([1.0, 3.0], [4.0, 2.0])
+        1.0
+
+    """
 
     def quantiles(sample: npt.ArrayLike) -> Floats:
         ordered = np.sort(np.asarray(sample, dtype=float))
@@ -175,7 +194,7 @@ def objective(requests: Requests, simulated_s: Floats) -> float:
 def _ms(text: str) -> float:
     found = re.fullmatch(r"\s*([-+0-9.eE_]+)\s*(\S+)\s*", text)
     if found is None or found[2] not in _UNIT_MS:
-        raise ValueError(f'got "{text}", need a time with its unit: one of {", ".join(_UNIT_MS)}')
+        raise ConfigError(f'got "{text}", need a time with its unit: one of {", ".join(_UNIT_MS)}')
     return float(found[1]) * _UNIT_MS[found[2]]
 
 
@@ -205,7 +224,7 @@ def _link(spec: Spec) -> tuple[float, float]:
     link = spec.get("link", {})
     rate = link.get("rate")
     if rate and "read_sector_time" not in link:
-        raise ValueError(f'link.rate: got "{rate}", need read_sector_time and write_sector_time')
+        raise ConfigError(f'link.rate: got "{rate}", need read_sector_time and write_sector_time')
     return _get(spec, ("link", "read_sector_time")), _get(spec, ("link", "write_sector_time"))
 
 
@@ -287,8 +306,8 @@ def _moments(
             break
         error = (requests.measured_s - simulated) * 1e3
         sizes = np.unique(requests.blocks[line])
-        groups = [(n, error[line & (requests.blocks == n)]) for n in sizes]
-        groups = [(n, np.median(e), len(e)) for n, e in groups if len(e) >= 5]
+        of_size = [(n, error[line & (requests.blocks == n)]) for n in sizes]
+        groups = [(n, np.median(e), len(e)) for n, e in of_size if len(e) >= 5]
         slope = 0.0
         if len(groups) >= 2:
             n, medians, weight = map(np.array, zip(*groups, strict=True))
@@ -414,6 +433,28 @@ def fit_numbers(
     return values, reached
 
 
+def _replayer(trace_path: str | Path) -> Callable[[str, int, int], npt.ArrayLike]:
+    def replay(spec_json: str, start: int, count: int) -> npt.ArrayLike:
+        times: list[float] = _bridge.call(
+            "replay_closed", spec_json, str(trace_path), start, count, False
+        )
+        return times
+
+    return replay
+
+
+def demerits(spec: Spec, trace_path: str | Path) -> tuple[float, float]:
+    """Return a drive's demerit (s) on the first and on the second half of a trace."""
+    trace = read_trace(trace_path)
+    text, run = json.dumps(spec), _replayer(trace_path)
+    middle = len(trace.write) // 2
+    first, second = (0, middle), (middle, len(trace.write) - middle)
+    return (
+        demerit(trace.part(*first).measured_s, run(text, *first)),
+        demerit(trace.part(*second).measured_s, run(text, *second)),
+    )
+
+
 def calibrate(
     spec: Spec,
     trace_path: str | Path,
@@ -441,18 +482,14 @@ def calibrate(
         progress: called with a line of text now and then.
 
     Raises:
-        ValueError: an argument or the trace cannot be used.
+        ConfigError: an argument or the drive cannot be used.
+        TraceError: the trace cannot be read.
 
     """
     if numbers not in (7, 10) or half not in (0, 1):
-        raise ValueError(f"calibrate: got numbers {numbers}, half {half}, need 7 or 10, 0 or 1")
+        raise ConfigError(f"calibrate: got numbers {numbers}, half {half}, need 7 or 10, 0 or 1")
     if evaluate is None:
-        from headstack import _core
-
-        path = str(trace_path)
-
-        def evaluate(spec_json: str, start: int, count: int) -> npt.ArrayLike:
-            return _core.replay_closed(spec_json, path, start, count, False)
+        evaluate = _replayer(trace_path)
 
     trace = read_trace(trace_path)
     middle = len(trace.write) // 2
@@ -496,7 +533,7 @@ def calibrate(
         if best is None or reached < best[0]:
             best = (reached, policy, values)
     if best is None:
-        raise ValueError("calibrate: got no policies, need at least one")
+        raise ConfigError("calibrate: got no policies, need at least one")
     _, policy, values = best
     result = with_numbers(with_policy(spec, policy), names, values)
     result.setdefault("sources", {})["overhead"] = (

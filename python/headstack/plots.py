@@ -160,14 +160,27 @@ def _stacked(
                 )
     _need(rows, key)
     frame = pd.DataFrame(rows)
-    colours = alt.Scale(domain=list(parts), range=list(PALETTE[: len(parts)]))
+    # Parts that no system has are left out of the legend; the others keep their colours.
+    used = set(frame.loc[frame["value"] > 0, "part"])
+    seen = [(p, c) for p, c in zip(parts, PALETTE, strict=False) if p in used]
+    colours = alt.Scale(domain=[p for p, _ in seen], range=[c for _, c in seen])
+    totals = frame.groupby("system", sort=False, as_index=False)["value"].sum()
+    totals["text"] = [f"{v:.3g} {unit}" for v in totals["value"]]
+    # Room for the text behind the longest bar.
+    across = alt.Scale(domain=[0, 1.15 * (float(totals["value"].max()) or 1.0)], nice=False)
     bars = (
-        alt.Chart(frame, title=title, description=description)
+        alt.Chart(frame, description=description)
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
             y=alt.Y("system:N", title=None, sort=names, axis=alt.Axis(labelLimit=240)),
-            x=alt.X("sum(value):Q", title=axis, stack="zero", axis=alt.Axis(format="~g")),
-            color=alt.Color("part:N", title=legend, scale=colours, sort=list(parts)),
+            x=alt.X(
+                "sum(value):Q",
+                title=axis,
+                stack="zero",
+                scale=across,
+                axis=alt.Axis(format=",~f"),
+            ),
+            color=alt.Color("part:N", title=legend, scale=colours, sort=[p for p, _ in seen]),
             order=alt.Order("order:Q"),
             tooltip=[
                 "system:N",
@@ -176,15 +189,13 @@ def _stacked(
             ],
         )
     )
-    totals = frame.groupby("system", sort=False, as_index=False)["value"].sum()
-    totals["text"] = [f"{v:.3g} {unit}" for v in totals["value"]]
     text = (
         alt.Chart(totals)
         .mark_text(align="left", dx=5, fontSize=12, color="#222222")
         .encode(y=alt.Y("system:N", sort=names), x="value:Q", text="text:N")
     )
     return style(  # type: ignore[no-any-return]
-        (bars + text).properties(width=WIDTH, height=max(60, 44 * len(names)))
+        (bars + text).properties(title=title, width=WIDTH, height=max(60, 44 * len(names)))
     )
 
 
@@ -247,10 +258,10 @@ def _series(
     _need(parts, f"a time series of {column}")
     chart = (
         alt.Chart(pd.concat(parts, ignore_index=True), title=title, description=description)
-        .mark_line(strokeWidth=1.8)
+        .mark_line(strokeWidth=1.5, strokeJoin="round")
         .encode(
-            x=alt.X("t:Q", title="simulated time (s)", axis=alt.Axis(format="~g")),
-            y=alt.Y("value:Q", title=axis, axis=alt.Axis(format="~g")),
+            x=alt.X("t:Q", title="simulated time (s)", axis=alt.Axis(format=",~f")),
+            y=alt.Y("value:Q", title=axis, axis=alt.Axis(format=",~f")),
             color=_colour(names),
             strokeDash=_dash(names),
             tooltip=[
@@ -265,7 +276,7 @@ def _series(
 
 
 def queue_depth(document: Mapping[str, Any]) -> alt.Chart:
-    """Requests in the system over time, one line per system."""
+    """Draw the requests in the system over time, one line per system."""
     return _series(
         document,
         "queue_depth",
@@ -305,8 +316,8 @@ def seek_curve(info: Mapping[str, Any]) -> alt.Chart:
     points = points[_thin(len(points), MOST_POINTS)]
     return _curve(
         pd.DataFrame({"distance": points[:, 0], "ms": points[:, 1] * 1e3}),
-        alt.X("distance:Q", title="seek distance (cylinders)", axis=alt.Axis(format="~s")),
-        alt.Y("ms:Q", title="seek time (ms)", axis=alt.Axis(format="~g")),
+        alt.X("distance:Q", title="seek distance (cylinders)", axis=alt.Axis(format=",~f")),
+        alt.Y("ms:Q", title="seek time (ms)", axis=alt.Axis(format=",~f")),
         f"Seek time of {info.get('name', 'the drive')}",
         "Seek time against distance",
     )
@@ -324,7 +335,7 @@ def zones(info: Mapping[str, Any]) -> alt.Chart:
     rows.append({"gb": float(info["capacity_bytes"]) / 1e9, "rate": rows[-1]["rate"]})
     return _curve(
         pd.DataFrame(rows),
-        alt.X("gb:Q", title="address (GB)", axis=alt.Axis(format="~g")),
+        alt.X("gb:Q", title="address (GB)", axis=alt.Axis(format=",~f")),
         alt.Y("rate:Q", title="media rate (MB/s)", scale=alt.Scale(zero=True)),
         f"Zones of {info.get('name', 'the drive')}",
         "Media rate against address",
@@ -335,26 +346,37 @@ def zones(info: Mapping[str, Any]) -> alt.Chart:
 def histogram(
     bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str, *, log: bool = False
 ) -> alt.Chart:
-    """Requests per bin, as bars; each bin gives the key `x` and ``n_requests``."""
+    """Draw requests per bin, as bars; each bin gives the key `x` and ``n_requests``."""
     frame = pd.DataFrame([{"x": b[x], "n": b["n_requests"]} for b in bins])
     _need(list(frame.index), title)
     return style(  # type: ignore[no-any-return]
         alt.Chart(frame, title=title, description=title)
         .mark_bar(color=PALETTE[0])
         .encode(
-            x=alt.X("x:O" if log else "x:Q", title=axis),
-            y=alt.Y("n:Q", title="requests", axis=alt.Axis(format="~s")),
+            x=alt.X("x:O", title=axis, sort=None, axis=alt.Axis(labelAngle=0))
+            if log
+            else alt.X("x:Q", title=axis),
+            y=alt.Y("n:Q", title="requests", axis=alt.Axis(format=",~f")),
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
+
+
+def _bytes(n: int) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if n < 1024 or n % 1024:
+            return f"{n:,} {unit}"
+        n //= 1024
+    return f"{n:,} GiB"
 
 
 def trace_figures(info: Mapping[str, Any]) -> dict[str, alt.Chart]:
     """Figures of a trace by file name, from the histograms that its description holds."""
     figures: dict[str, alt.Chart] = {}
     if info.get("sizes"):
+        bins = [{**b, "size": _bytes(int(b["up_to_bytes"]))} for b in info["sizes"]]
         figures["sizes"] = histogram(
-            info["sizes"], "up_to_bytes", "Request sizes", "size up to (bytes)", log=True
+            bins, "size", "Request sizes", "request size, at most", log=True
         )
     _need(list(figures), "histograms")
     return figures

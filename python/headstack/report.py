@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from headstack.table import COLUMNS, cells, note
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 2rem auto;
-  max-width: 62rem; padding: 0 1rem; }
+  max-width: 72rem; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
@@ -66,9 +67,14 @@ def figures(document: Mapping[str, Any]) -> dict[str, Any]:
     return charts
 
 
-def _script(text: str) -> str:
-    # `</script>` inside a string would end the element.
-    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+def _code(text: str) -> str:
+    # These would end the element or change how it ends; they only occur in strings, where the
+    # escape means the same. A bare `</` may be a regular expression and must stay.
+    return re.sub(r"<(?=/?script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
+
+
+def _data(value: Any) -> str:
+    return json.dumps(value).replace("<", "\\u003c")
 
 
 def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str:
@@ -104,9 +110,15 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
         + "\n".join(body)
         + '\n<noscript><p class="note">The figures need JavaScript; they are also in the folder '
         "figures beside this page, as PNG and SVG.</p></noscript>"
-        + f'\n<script type="module">{_script(vl_convert.javascript_bundle())}\n'
-        + f"const specs = {_script(json.dumps(specs))};\n{draw}</script>\n</body></html>\n"
+        + f'\n<script type="module">{_code(_viewer())}\n'
+        + f"const specs = {_data(specs)};\n{draw}</script>\n</body></html>\n"
     )
+
+
+def _viewer() -> str:
+    # Typed as if the snippet were needed; without one the bundle is the plain viewer.
+    bundle: Any = vl_convert.javascript_bundle
+    return str(bundle())
 
 
 def write(

@@ -3,12 +3,11 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conftest import ROOT
 
 import headstack
-from headstack import api, calibrate, drives, plots, report
+from headstack import api, calibration, drives, plots, report
 
 
 def test_tables_agree(experiment):
@@ -54,12 +53,22 @@ def test_a_failing_progress_function_is_not_swallowed(tmp_path):
         )
 
 
+def code(page: str) -> str:
+    """What the page's one script holds."""
+    return page[page.index("<script") : page.index("</script>")].partition(">")[2]
+
+
 def test_report_needs_no_network(document, tmp_path):
     path = report.write(document, tmp_path / "r.html")
     page = path.read_text()
-    assert not re.search(r"<(script|img|iframe|link)[^>]*(src|href)\s*=", page)
+    # The viewer's own code holds markup in strings; only tags outside it are loaded.
+    markup = page.replace(code(page), "")
+    assert re.findall(r"<script([^>]*)>", markup) == [' type="module"']
+    assert not re.search(r"<(img|iframe|link|video|audio|object)[^>]*(src|href|data)\s*=", markup)
     assert not re.search(r"@import|url\(\s*['\"]?https?:", page)
     assert page.count("</script>") == 1
+    # The viewer's regular expressions are left as they are: escaping `</` would break them.
+    assert "/</g" in code(page)
     assert "one &lt;drive&gt;" in page
     for name in plots.RESULT_FIGURES:
         assert (tmp_path / "figures" / f"{name}.svg").read_text().startswith("<svg")
@@ -77,26 +86,8 @@ def test_results_without_curves_are_refused_clearly(tmp_path):
         headstack.load(tmp_path)
 
 
-def test_demerit_of_a_shift_is_the_shift():
-    x = np.random.default_rng(1).random(100)
-    assert calibrate.demerit(x, x + 0.5) == pytest.approx(0.5)
-
-
-def test_calibration_finds_an_overhead():
-    # A test double of a drive: every response is 5 ms plus the overhead of writes after reads.
-    def replay(spec, start, count):
-        extra = calibrate.seconds(spec["overhead"]["write_miss"]["after_read"])
-        return [5e-3 + extra] * count
-
-    spec = {"name": "x", "overhead": {"write_miss": {"after_read": "0 ms"}}}
-    fit = calibrate.fit(spec, np.full(40, 6e-3), replay)
-    assert fit.values_s["overhead.write_miss.after_read"] == pytest.approx(1e-3, abs=1e-6)
-    assert fit.held_out_before_s == pytest.approx(1e-3)
-    assert fit.held_out_after_s < 1e-6
-
-
 def test_docstrings_run():
-    for module in (calibrate, drives):
+    for module in (calibration, drives):
         assert doctest.testmod(module).failed == 0
 
 

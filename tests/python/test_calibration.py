@@ -94,7 +94,8 @@ def test_the_tested_half_takes_no_part(tmp_path):
     kwargs = {"evaluate": evaluate, "numbers": 7, "policies": ("as-given", "discard")}
     first = calibration.calibrate(drive(), trace, steps=60, runs=1, **kwargs)
     # The other half is simulated once, at the very end.
-    assert asked.count((400, 400)) == 1 and asked[-1] == (400, 400)
+    assert asked.count((400, 400)) == 1
+    assert asked[-1] == (400, 400)
     again = calibration.calibrate(drive(), trace, steps=60, runs=1, **kwargs)
     assert first == again
     assert first.test_demerit_s < 1e-4
@@ -113,5 +114,5 @@ def test_demerit_of_a_shift_and_bad_traces(tmp_path):
     assert calibration.demerit(sample, sample[::-1] + 0.25) == pytest.approx(0.25)
     trace = tmp_path / "bad.trace"
     trace.write_text("R Hit 1 2 3 4\nX Hit 1 2 3 4\n")
-    with pytest.raises(ValueError, match="bad.trace:2: got"):
+    with pytest.raises(ValueError, match=r"bad\.trace:2: got"):
         calibration.read_trace(trace)

@@ -466,7 +466,7 @@ pub fn load_drive(
         SpecError::new("drive", format!("{name:?}"), format!("{known}{hint}"))
     })?;
     let shown = path.display().to_string();
-    if path.extension().map_or(true, |e| e != "toml") {
+    if path.extension().is_none_or(|e| e != "toml") {
         return other(&shown).map_err(|e| {
             SpecError::new(
                 "drive",

@@ -17,6 +17,8 @@ use std::time::Duration;
 /// Time between two looks for Ctrl-C, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(100);
 
+// Errors end the run: their size costs nothing.
+#[allow(clippy::result_large_err)]
 fn table<T: serde::de::DeserializeOwned>(key: &str, value: Value) -> Result<T, RunError> {
     headstack_array::experiment::from_value(value).map_err(|mut e: SpecError| {
         e.key = format!("{key}.{}", e.key);
@@ -24,6 +26,8 @@ fn table<T: serde::de::DeserializeOwned>(key: &str, value: Value) -> Result<T, R
     })
 }
 
+// Errors end the run: their size costs nothing.
+#[allow(clippy::result_large_err)]
 fn open_workload(w: &OpenWorkload) -> Result<Source, RunError> {
     let transform: Transform = table(&w.key, Value::Object(w.workload.transform.clone()))?;
     if let Some(parameters) = &w.workload.synthetic {

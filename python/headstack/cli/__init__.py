@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
@@ -33,7 +34,7 @@ def _root(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    """Simulate hard-disk storage: response times, power and cost of drives and arrays.
+    r"""Simulate hard-disk storage: response times, power and cost of drives and arrays.
 
     \b
     Examples:
@@ -59,7 +60,7 @@ def app() -> typer.Typer:
 
 
 # Typer moved the base of its usage errors between releases; its own BadParameter always has it.
-_USAGE_ERRORS = next(
+_USAGE_ERRORS: Any = next(
     c for c in typer.BadParameter.__mro__ if c.__name__ in ("ClickException", "TyperException")
 )
 

@@ -19,57 +19,70 @@ def command(
     half: Annotated[
         int, typer.Option(min=1, max=2, help="Which half to fit to; the other one judges.")
     ] = 1,
+    numbers: Annotated[
+        int, typer.Option(help="7: overheads and link; 10: also positioning and seeks.")
+    ] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Fit a drive's overheads to response times measured on the real one.
+    r"""Fit a drive's overheads and read-ahead to response times measured on the real one.
 
     The trace has DiskSim's six validation columns: R or W, tag, block, count, measured
-    microseconds, pause in microseconds. Seven numbers are fitted to one half of it; the
-    demerit of the other half says what the fit is worth.
+    microseconds, pause in microseconds. A policy and 7 or 10 numbers are fitted to one half of
+    it; the demerit of the other half says what the fit is worth. It takes minutes.
 
     \b
     Example:
       headstack calibrate cheetah9LP.parv cheetah9LP.trace --out my-cheetah.toml
     """
-    import tomli_w
+    import sys
 
-    from headstack import calibrate, drives
+    from headstack import calibration, drives
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
 
     if out is not None and out.suffix != ".toml":
         raise ConfigError(f'--out: got "{out}", need a name that ends in .toml')
+    if numbers not in (7, 10):
+        raise ConfigError(f"--numbers: got {numbers}, need 7 or 10")
     spec = drives.load(drive)
-    fit = calibrate.fit(spec, calibrate.measured(trace), calibrate.replayer(trace), half)
-    document = {
-        "drive": spec.get("name", drive),
-        "values_s": fit.values_s,
-        "fitted_demerit_s": {"before": fit.fitted_before_s, "after": fit.fitted_after_s},
-        "held_out_demerit_s": {"before": fit.held_out_before_s, "after": fit.held_out_after_s},
+
+    def progress(text: str) -> None:
+        if sys.stderr.isatty():
+            print(text, file=sys.stderr)
+
+    given = calibration.demerits(spec, trace)
+    fit = calibration.calibrate(spec, trace, half=half - 1, numbers=numbers, progress=progress)
+    demerits = {
+        "fitted_demerit_s": {"before": given[half - 1], "after": fit.fit_demerit_s},
+        "held_out_demerit_s": {"before": given[2 - half], "after": fit.test_demerit_s},
     }
     written = []
     if out is not None:
-        fitted = {**fit.spec, "name": out.stem}
-        note = f"fitted to half {half} of {trace.name} by headstack calibrate"
-        fitted["sources"] = {**spec.get("sources", {}), "overhead": note, "link": note}
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(tomli_w.dumps(fitted), encoding="utf-8")
+        calibration.write_drive({**fit.spec, "name": out.stem}, out)
         written.append(out)
     if as_json:
-        _terminal.print_json(document)
+        _terminal.print_json(
+            {
+                "drive": spec.get("name", drive),
+                "policy": fit.policy,
+                "values_s": fit.numbers,
+                **demerits,
+            }
+        )
     else:
         _terminal.print_table(
             [("fitted", True), ("ms", False)],
-            [[k, f"{v * 1e3:.4f}"] for k, v in fit.values_s.items()],
+            [[k, f"{v * 1e3:.4f}"] for k, v in fit.numbers.items()],
         )
         _terminal.print_table(
             [("demerit ms", True), ("before", False), ("after", False)],
             [
-                [name, f"{a * 1e3:.3f}", f"{b * 1e3:.3f}"]
-                for name, a, b in (
-                    ("half fitted to", fit.fitted_before_s, fit.fitted_after_s),
-                    ("other half", fit.held_out_before_s, fit.held_out_after_s),
+                [name, *(f"{v * 1e3:.3f}" for v in pair.values())]
+                for name, pair in zip(
+                    ("half fitted to", "other half"), demerits.values(), strict=True
                 )
             ],
         )
+        print(f"policy {fit.policy}")
     _terminal.told(written, as_json)

@@ -26,7 +26,7 @@ def command(
     ] = "fail",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Write a trace in another format.
+    r"""Write a trace in another format.
 
     \b
     Examples:

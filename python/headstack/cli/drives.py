@@ -33,7 +33,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the drives, or show one with the source of each value.
+    r"""List the drives, or show one with the source of each value.
 
     More drives are found in the directories of $HEADSTACK_DRIVES (separated by colons).
 

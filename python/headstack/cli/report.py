@@ -18,7 +18,7 @@ def command(
         bool, typer.Option(help="Also write figures/*.png and *.svg beside the page.")
     ] = True,
 ) -> None:
-    """Write the report of an earlier run: one HTML page that opens without a network.
+    r"""Write the report of an earlier run: one HTML page that opens without a network.
 
     \b
     Example:

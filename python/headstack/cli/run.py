@@ -29,7 +29,7 @@ def command(
         int | None, typer.Option(min=1, help="Threads to use; results do not depend on it.")
     ] = None,
 ) -> None:
-    """Simulate the systems of an experiment on its workload and compare them.
+    r"""Simulate the systems of an experiment on its workload and compare them.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Say what a trace holds: requests, rates, sizes, read share, footprint.
+    r"""Say what a trace holds: requests, rates, sizes, read share, footprint.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Compare simulated with measured response times of real drives.
+    r"""Compare simulated with measured response times of real drives.
 
     Every DiskSim parameter file of the directory that has a measured trace beside it is run
     closed-loop. The demerit is the root mean square distance between the measured and the
