@@ -222,7 +222,7 @@ impl Drive {
                     .core
                     .read_at_arrival(arrival, waiting.sector, waiting.count)
                 {
-                    self.done.push(completion(&waiting, 0, o));
+                    self.done.push(completion(&waiting, 0, o, self.core.active));
                     return;
                 }
             }
@@ -282,6 +282,7 @@ impl Drive {
                 start,
                 sector: waiting.sector,
                 count: waiting.count,
+                place: Some(waiting.place),
                 partial: self.shift > 0
                     && waiting.request.command == Command::Write
                     && (waiting.request.lba.0 | waiting.request.blocks as u64)
@@ -294,7 +295,7 @@ impl Drive {
                 Command::Flush => self.core.flush(start),
             };
             self.free = outcome.completion;
-            sink(completion(&waiting, start, outcome));
+            sink(completion(&waiting, start, outcome, self.core.active));
         }
     }
 
@@ -398,7 +399,7 @@ fn refused(request: &DriveRequest, now: Time) -> Completion {
 }
 
 #[inline]
-fn completion(waiting: &Waiting, start: u64, outcome: Outcome) -> Completion {
+fn completion(waiting: &Waiting, start: u64, outcome: Outcome, arm: usize) -> Completion {
     let mut components = outcome.components;
     components.queue += start.saturating_sub(waiting.arrival);
     Completion {
@@ -409,7 +410,7 @@ fn completion(waiting: &Waiting, start: u64, outcome: Outcome) -> Completion {
         cache_hit: outcome.hit,
         mechanical: outcome.mechanical,
         seek_distance: outcome.distance,
-        arm: 0,
+        arm: arm as u8,
         error: false,
     }
 }

@@ -77,7 +77,16 @@ pub(crate) mod contract {
 
     /// The folder's files and its list name the same plug-ins, and each file says its equation,
     /// its source and where it holds.
-    pub fn folder_matches_list<T: ?Sized>(folder: &str, plugins: &[Plugin<T>]) {
+    pub fn folder_matches_list<T: ?Sized, C>(folder: &str, plugins: &[Plugin<T, C>]) {
+        folder_matches_list_but(folder, &[], plugins);
+    }
+
+    /// The same for a folder in which the files `shared` are code that its plug-ins share.
+    pub fn folder_matches_list_but<T: ?Sized, C>(
+        folder: &str,
+        shared: &[&str],
+        plugins: &[Plugin<T, C>],
+    ) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("src")
             .join(folder);
@@ -89,7 +98,10 @@ pub(crate) mod contract {
                 .expect("a name")
                 .to_string_lossy()
                 .to_string();
-            if stem == "mod" || file.extension() != Some("rs".as_ref()) {
+            if ["mod", "tests"].contains(&stem.as_str()) || shared.contains(&stem.as_str()) {
+                continue;
+            }
+            if file.extension() != Some("rs".as_ref()) {
                 continue;
             }
             let name = stem.replace('_', "-");

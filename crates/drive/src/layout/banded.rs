@@ -23,7 +23,11 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     summary: "a band of cylinders on one surface, then on the next surface",
     example: "",
     build: |spec| match spec.band_cylinders {
-        Some(width) if width > 0 => Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?)),
+        Some(width) if width > 0 => {
+            // Wider than the disk is as wide as the disk, and keeps products within 64 bits.
+            let width = width.min(spec.cylinders.max(1));
+            Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?))
+        }
         other => Err(SpecError::new(
             "geometry.band_cylinders",
             other.map_or("nothing".to_string(), |w| w.to_string()),

@@ -14,6 +14,8 @@ use crate::plugin::{find, plugins};
 use crate::spec::GeometrySpec;
 use headstack_units::Turn;
 
+#[cfg(test)]
+mod tests;
 mod zoned;
 
 /// Where a sector lies, and how many follow it on the same track without a gap.

@@ -144,6 +144,73 @@ impl Zone {
         }
     }
 
+    /// The first address whose index is not below `bound`, addresses counted in the zone.
+    fn first_from(&self, bound: u64) -> u64 {
+        let (mut low, mut high) = (0, self.addresses);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.index_of(middle).0 < bound {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Slips that push data out of their unit onto other data, and remaps onto places in use,
+    /// would give two addresses one place.
+    fn refuse_collisions(&self, places: u64) -> Result<(), SpecError> {
+        if self.unit_places < places {
+            for slip in &self.slips {
+                let next = (slip / self.unit_places + 1) * self.unit_data;
+                let Some(r) = next.checked_sub(self.empty).filter(|r| *r > 0) else {
+                    continue;
+                };
+                if r < self.addresses && self.index_of(r - 1).0 >= self.index_of(r).0 {
+                    return Err(SpecError::new(
+                        "slips",
+                        slip,
+                        format!("at most what {} spares can take in", self.spares),
+                    ));
+                }
+            }
+        }
+        let unit = match self.sparing {
+            Sparing::Tracks => self.per_surface[0] as u64,
+            _ => 1,
+        };
+        let mut targets: Vec<u64> = self.remaps.iter().map(|r| r[1]).collect();
+        targets.sort_unstable();
+        for (list, what) in [
+            (self.remaps.iter().map(|r| r[0]).collect(), "moved once"),
+            (targets, "the target of one remap"),
+        ] {
+            let list: Vec<u64> = list;
+            if let Some(twice) = list.windows(2).find(|w| w[0] == w[1]) {
+                return Err(SpecError::new(
+                    "remaps",
+                    twice[0],
+                    format!("places each {what}"),
+                ));
+            }
+        }
+        for [_, to] in &self.remaps {
+            if self.remaps.binary_search_by_key(to, |r| r[0]).is_ok() {
+                continue;
+            }
+            let r = self.first_from(to * unit);
+            if r < self.addresses && self.index_of(r).0 < (to + 1) * unit {
+                return Err(SpecError::new(
+                    "remaps",
+                    to,
+                    "a place that holds no address",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Applies remaps: the index where the data really are, and whether the run ends after it.
     #[inline]
     fn remapped(&self, index: u64, run: u64) -> (u64, u64) {
@@ -386,15 +453,16 @@ impl<O: TrackOrder> ZonedLayout<O> {
             first_address += zone.addresses;
             zones.push(zone);
         }
+        refuse_overlaps(&zones)?;
         let per_block = spec.sector_size.0 / 512;
         let mut capacity = first_address;
         if let Some(blocks) = spec.capacity_blocks {
-            if blocks / per_block > capacity || blocks == 0 {
+            if blocks / per_block > capacity || blocks / per_block == 0 {
                 return Err(SpecError::new(
                     "geometry.capacity_blocks",
                     blocks,
                     format!(
-                        "1 to {}, which is what the zones hold",
+                        "{per_block} to {}, which is what the zones hold",
                         capacity * per_block
                     ),
                 ));
@@ -608,7 +676,26 @@ fn build_zone(
             format!("at most what {} spares can take in", built.spares),
         ));
     }
+    built.refuse_collisions(places)?;
     Ok(built)
+}
+
+/// Each cylinder belongs to one zone at most, or two addresses would share a place.
+fn refuse_overlaps(zones: &[Zone]) -> Result<(), SpecError> {
+    let mut order: Vec<usize> = (0..zones.len()).collect();
+    order.sort_by_key(|i| zones[*i].first_cylinder);
+    for pair in order.windows(2) {
+        let (a, b) = (&zones[pair[0]], &zones[pair[1]]);
+        let past = a.first_cylinder + a.cylinders;
+        if b.first_cylinder < past {
+            return Err(SpecError::new(
+                format!("geometry.zones[{}].first_cylinder", pair[1]),
+                b.first_cylinder,
+                format!("{past} or more: zone {} ends there", pair[0]),
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl<O: TrackOrder> Layout for ZonedLayout<O> {
@@ -675,15 +762,7 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
             return None;
         }
         // The map is monotone: the address is where it reaches the index, if it does.
-        let (mut low, mut high) = (0, zone.addresses);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if zone.index_of(middle).0 < index {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
+        let low = zone.first_from(index);
         let address = zone.first_address + low;
         (low < zone.addresses && zone.index_of(low).0 == index && address < self.capacity)
             .then_some(address)

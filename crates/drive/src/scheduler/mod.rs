@@ -16,6 +16,9 @@ use crate::plugin::{find, plugins};
 use crate::queue::Queue;
 use crate::spec::QueueSpec;
 
+#[cfg(test)]
+mod tests;
+
 /// What a scheduler may look at besides the queue.
 pub struct View<'a> {
     /// The moving parts.

@@ -79,6 +79,11 @@ impl Core {
         }
         if !self.dirty.is_empty() {
             self.run_destaging(until);
+            // The last of them may have ended by now too.
+            match self.background {
+                Background::Writing(w) if w.end <= until => self.end_destage(w),
+                _ => {}
+            }
         }
     }
 

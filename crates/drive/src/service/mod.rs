@@ -15,10 +15,13 @@ mod background;
 mod pass;
 mod read;
 mod segments;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use crate::drive::Components;
 use crate::error::SpecError;
+use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::{AfterPrevious, CacheSpec, Destage, DriveSpec, OverheadSpec};
 use background::Background;
@@ -58,6 +61,8 @@ pub(crate) struct Task {
     pub count: u32,
     /// Some sectors are written in part: they are read first.
     pub partial: bool,
+    /// Where the first sector lies, where the queue knows it already.
+    pub place: Option<Place>,
 }
 
 impl Task {
@@ -191,7 +196,7 @@ impl Core {
             segments: Segments::new(
                 if c.enabled { c.segments as usize } else { 0 },
                 c.segment_sectors as u64,
-                c.separate_write_segment,
+                c.enabled && c.separate_write_segment,
             ),
             background: Background::None,
             dirty: Vec::new(),

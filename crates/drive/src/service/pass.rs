@@ -1,5 +1,6 @@
 //! One pass of the medium under the head: the sectors of a request, run by run.
 
+use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 
 /// Where the time of a pass went, and when data became available to the link.
@@ -23,6 +24,8 @@ pub(crate) struct Pass {
 
 /// What shapes a pass.
 pub(crate) struct Order {
+    /// Place of the first sector, if it is known already.
+    pub place: Option<Place>,
     pub sector: u64,
     pub count: u32,
     pub write: bool,
@@ -69,7 +72,8 @@ pub(crate) fn run(
     let long = order.supply.is_some_and(|s| order.count as u64 > s.buffer);
     media.clear();
     while done < order.count {
-        let Some(place) = m.layout.locate(order.sector + done as u64) else {
+        let known = if done == 0 { order.place } else { None };
+        let Some(place) = known.or_else(|| m.layout.locate(order.sector + done as u64)) else {
             break;
         };
         let count = place.run.min(order.count - done);

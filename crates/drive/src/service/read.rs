@@ -230,6 +230,7 @@ impl Core {
                 .command_mechanism(a, a + miss)
                 .max(blocked.unwrap_or(0));
             let order = Order {
+                place: None,
                 sector: held,
                 count: (past - held) as u32,
                 write: false,
@@ -271,6 +272,7 @@ impl Core {
         };
         let watermark = ((base as f64 * self.cache.read_watermark) as u32).clamp(1, task.count) - 1;
         let order = Order {
+            place: task.place,
             sector: task.sector,
             count: task.count,
             write: false,

@@ -90,6 +90,7 @@ impl Core {
             self.segments.size
         };
         let order = Order {
+            place: task.place,
             sector: task.sector,
             count: task.count,
             write: true,
@@ -276,6 +277,7 @@ impl Core {
             .max(self.destage_free)
             .max(d.ready);
         let order = Order {
+            place: None,
             sector: d.start,
             count: (d.end - d.start) as u32,
             write: true,
@@ -302,6 +304,7 @@ impl Core {
             sector: d.start,
             count: order.count,
             partial: d.partial,
+            place: None,
         };
         let segment = if self.cache.read_hits_on_written {
             self.place_written(&task, None)

@@ -1,0 +1,450 @@
+//! The contract of every layout, by brute force over small random geometries.
+
+use super::*;
+use crate::plugin::contract;
+use crate::spec::{PerSurface, SkewUnit, Sparing, ZoneSpec};
+use headstack_units::{Bytes, Rpm};
+use std::collections::BTreeMap;
+
+const SPARINGS: [Sparing; 11] = [
+    Sparing::None,
+    Sparing::Tracks,
+    Sparing::CylinderEnd,
+    Sparing::TrackEnd,
+    Sparing::CylinderEndSlipToZoneEnd,
+    Sparing::CylinderFront,
+    Sparing::CylinderFrontSlipToZoneEnd,
+    Sparing::DiskEnd,
+    Sparing::Range,
+    Sparing::ZoneEnd,
+    Sparing::ZoneEndSlipToDiskEnd,
+];
+
+/// SplitMix64: enough randomness for choosing geometries.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % n
+    }
+    fn between(&mut self, a: u32, b: u32) -> u32 {
+        a + self.below((b - a + 1) as u64) as u32
+    }
+}
+
+fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
+    GeometrySpec {
+        rotation_speed: Rpm(6000.0),
+        surfaces,
+        cylinders: zones.iter().map(|z| z.last_cylinder + 1).max().unwrap_or(1),
+        sector_size: Bytes(512),
+        layout: layout.into(),
+        band_cylinders: Some(3),
+        skew_unit: SkewUnit::Sectors,
+        sparing: Sparing::None,
+        sparing_range_cylinders: 1,
+        zones,
+        extents: Vec::new(),
+        extent_defects: Vec::new(),
+        capacity_blocks: None,
+    }
+}
+
+fn zone(first: u32, last: u32, spt: PerSurface) -> ZoneSpec {
+    ZoneSpec {
+        first_cylinder: first,
+        last_cylinder: last,
+        sectors_per_track: spt,
+        track_skew: 0.0,
+        cylinder_skew: 0.0,
+        offset: 0.0,
+        empty_sectors: 0,
+        spares: 0,
+        slips: Vec::new(),
+        remaps: Vec::new(),
+    }
+}
+
+fn takes_any_sparing(layout: &str, same: bool) -> bool {
+    layout != "banded" && same
+}
+
+/// A geometry of up to three zones with everything that this layout allows, but no remaps.
+fn random(layout: &str, sparing: Sparing, d: &mut Draw) -> GeometrySpec {
+    let surfaces = d.between(1, 4);
+    let plain = matches!(
+        sparing,
+        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
+    );
+    let mut zones = Vec::new();
+    let mut first = 0;
+    for _ in 0..d.between(1, 3) {
+        let last = first + d.between(1, 7);
+        let spt = if plain && d.below(2) == 0 {
+            PerSurface::Each((0..surfaces).map(|_| d.between(3, 12)).collect())
+        } else {
+            PerSurface::Same(d.between(3, 12))
+        };
+        let mut z = zone(first, last, spt);
+        z.track_skew = d.between(0, 3) as f64;
+        z.cylinder_skew = d.between(0, 5) as f64;
+        z.offset = d.between(0, 5) as f64;
+        z.empty_sectors = d.between(0, 2);
+        if sparing != Sparing::None {
+            z.spares = d.between(0, 2);
+            let places = (last - first + 1) * surfaces * 3;
+            let limit = if sparing == Sparing::Tracks {
+                ((last - first + 1) * surfaces) as u64
+            } else {
+                places as u64
+            };
+            z.slips = (0..d.below(3)).map(|_| d.below(limit)).collect();
+        }
+        zones.push(z);
+        first = last + 1;
+    }
+    let mut g = geometry(layout, surfaces, zones);
+    g.sparing = sparing;
+    g.skew_unit = [SkewUnit::Sectors, SkewUnit::Turns][d.below(2) as usize];
+    g.band_cylinders = Some(d.between(1, 5));
+    g.sparing_range_cylinders = d.between(1, 3);
+    g
+}
+
+type Spot = (u32, u32, u32);
+
+/// Every promise of the trait, by brute force; returns the place of each address.
+fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u64> {
+    let mut at: BTreeMap<Spot, u64> = BTreeMap::new();
+    let capacity = layout.capacity();
+    let mut places = Vec::new();
+    for a in 0..capacity {
+        let p = layout
+            .locate(a)
+            .unwrap_or_else(|| panic!("{what}: no place of {a}"));
+        let spot = (p.cylinder, p.head as u32, p.sector);
+        let z = &g.zones[p.zone as usize];
+        assert!(
+            (z.first_cylinder..=z.last_cylinder).contains(&p.cylinder),
+            "{what}: {a} {p:?}"
+        );
+        assert!((p.head as u32) < g.surfaces, "{what}: {a} {p:?}");
+        assert_eq!(
+            p.sectors_per_track,
+            z.sectors_per_track.of(p.head as u32),
+            "{what}: {a} {p:?}"
+        );
+        assert!(p.sector < p.sectors_per_track, "{what}: {a} {p:?}");
+        let width = 60e9 / g.rotation_speed.0 / p.sectors_per_track as f64;
+        assert!((p.sector_ns - width).abs() < 1e-6, "{what}: {a} {p:?}");
+        if let Some(b) = at.insert(spot, a) {
+            panic!("{what}: {a} and {b} both lie at {spot:?}");
+        }
+        places.push(p);
+    }
+    assert_eq!(layout.locate(capacity), None, "{what}");
+    // The inverse, also where nothing lies.
+    for c in 0..g.cylinders + 1 {
+        for h in 0..g.surfaces + 1 {
+            for s in 0..14 {
+                let got = layout.address_at(c, h, s);
+                assert_eq!(got, at.get(&(c, h, s)).copied(), "{what}: ({c}, {h}, {s})");
+            }
+        }
+    }
+    // Runs: each address of one follows the one before it on the track and under the head.
+    for (a, p) in places.iter().enumerate() {
+        assert!(
+            p.run >= 1 && a as u64 + p.run as u64 <= capacity,
+            "{what}: {a} {p:?}"
+        );
+        for i in 1..p.run {
+            let q = places[a + i as usize];
+            assert_eq!(
+                (q.cylinder, q.head, q.sector, q.run),
+                (p.cylinder, p.head, p.sector + i, p.run - i),
+                "{what}: {i} after {a}"
+            );
+            let turned = q.angle.since(p.angle).as_turns();
+            let want = i as f64 / p.sectors_per_track as f64;
+            assert!(
+                (turned - want).abs() < 1e-12,
+                "{what}: {i} after {a}: {turned} for {want}"
+            );
+        }
+    }
+    // Track bounds: the least and the largest address on the track.
+    let remapped = g.zones.iter().any(|z| !z.remaps.is_empty());
+    let mut bounds: BTreeMap<(u32, u16), (u64, u64)> = BTreeMap::new();
+    for (a, p) in places.iter().enumerate() {
+        let a = a as u64;
+        let b = bounds.entry((p.cylinder, p.head)).or_insert((a, a));
+        b.1 = a;
+    }
+    for (a, p) in places.iter().enumerate() {
+        let got = layout.track_bounds(a as u64);
+        assert!(
+            got.0 <= a as u64 && a as u64 <= got.1,
+            "{what}: {a} outside {got:?}"
+        );
+        if !remapped {
+            assert_eq!(got, bounds[&(p.cylinder, p.head)], "{what}: {a}");
+        }
+    }
+    at
+}
+
+#[test]
+fn files_and_list_agree() {
+    contract::folder_matches_list_but("layout", &["zoned"], PLUGINS);
+}
+
+#[test]
+fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
+    for plugin in PLUGINS {
+        for sparing in SPARINGS {
+            let (mut built, mut refused) = (0, String::new());
+            for seed in 0..120 {
+                let mut d = Draw(seed);
+                let g = random(plugin.name, sparing, &mut d);
+                let what = format!("{} {sparing:?} seed {seed}: {g:?}", plugin.name);
+                match build(&g) {
+                    Ok(layout) => {
+                        built += 1;
+                        check(layout.as_ref(), &g, &what);
+                    }
+                    Err(e) => refused = e.to_string(),
+                }
+            }
+            let same = !matches!(
+                sparing,
+                Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
+            );
+            if takes_any_sparing(plugin.name, true) || !same {
+                assert!(
+                    built >= 20,
+                    "{} {sparing:?}: {built} built, {refused}",
+                    plugin.name
+                );
+            } else {
+                assert!(
+                    refused.contains("spares"),
+                    "{} {sparing:?}: {refused}",
+                    plugin.name
+                );
+            }
+        }
+    }
+}
+
+/// Data of remapped places lie in the spare places named, everything else stays.
+#[test]
+fn remaps_move_single_places_into_spares() {
+    for sparing in SPARINGS {
+        for seed in 0..200 {
+            let mut d = Draw(seed);
+            let mut g = random("cylinder-major", sparing, &mut d);
+            g.zones.truncate(1);
+            g.cylinders = g.zones[0].last_cylinder + 1;
+            let PerSurface::Same(spt) = g.zones[0].sectors_per_track else {
+                continue;
+            };
+            let Ok(plain) = build(&g) else { continue };
+            let what = format!("{sparing:?} seed {seed}: {g:?}");
+            let at = check(plain.as_ref(), &g, &what);
+            let spot = |i: u64| {
+                let (track, sector) = (i / spt as u64, i % spt as u64);
+                let s = g.surfaces as u64;
+                ((track / s) as u32, (track % s) as u32, sector as u32)
+            };
+            let unit = if sparing == Sparing::Tracks {
+                spt as u64
+            } else {
+                1
+            };
+            let units = (g.cylinders * g.surfaces * spt) as u64 / unit;
+            let used = |u: u64| (0..unit).any(|k| at.contains_key(&spot(u * unit + k)));
+            let spare = (0..units).find(|u| !used(*u) && !g.zones[0].slips.contains(u));
+            let from = (0..units).filter(|u| used(*u)).nth(d.below(5) as usize);
+            let (Some(spare), Some(from)) = (spare, from) else {
+                continue;
+            };
+            let mut with = g.clone();
+            with.zones[0].remaps = vec![[from, spare]];
+            let moved = check(build(&with).unwrap().as_ref(), &with, &what);
+            for (place, address) in &at {
+                let lies = (0..unit).find(|k| spot(from * unit + k) == *place);
+                let want = lies.map_or(*place, |k| spot(spare * unit + k));
+                assert_eq!(moved.get(&want), Some(address), "{what} {from} to {spare}");
+            }
+        }
+    }
+}
+
+/// The order of tracks that each layout promises, written out by hand.
+#[test]
+fn tracks_come_in_the_promised_order() {
+    let order = |layout: &str, first: u32, spt: PerSurface| -> Vec<(u32, u16)> {
+        let mut zones = vec![zone(first, first + 3, spt)];
+        if first > 0 {
+            zones.insert(0, zone(0, first - 1, PerSurface::Same(5)));
+        }
+        let g = geometry(layout, 2, zones);
+        let built = build(&g).unwrap();
+        let mut tracks: Vec<(u32, u16)> = (0..built.capacity())
+            .map(|a| built.locate(a).unwrap())
+            .filter(|p| p.cylinder >= first)
+            .map(|p| (p.cylinder - first, p.head))
+            .collect();
+        tracks.dedup();
+        tracks
+    };
+    for spt in [PerSurface::Same(4), PerSurface::Each(vec![4, 6])] {
+        let straight = vec![
+            (0, 0),
+            (0, 1),
+            (1, 0),
+            (1, 1),
+            (2, 0),
+            (2, 1),
+            (3, 0),
+            (3, 1),
+        ];
+        let odd = vec![
+            (0, 0),
+            (0, 1),
+            (1, 1),
+            (1, 0),
+            (2, 0),
+            (2, 1),
+            (3, 1),
+            (3, 0),
+        ];
+        let even = vec![
+            (0, 1),
+            (0, 0),
+            (1, 0),
+            (1, 1),
+            (2, 1),
+            (2, 0),
+            (3, 0),
+            (3, 1),
+        ];
+        // Bands of three cylinders; outward on the odd head.
+        let bands = vec![
+            (0, 0),
+            (1, 0),
+            (2, 0),
+            (2, 1),
+            (1, 1),
+            (0, 1),
+            (3, 0),
+            (3, 1),
+        ];
+        assert_eq!(order("cylinder-major", 0, spt.clone()), straight);
+        assert_eq!(order("serpentine", 0, spt.clone()), odd);
+        assert_eq!(order("serpentine", 1, spt.clone()), odd);
+        assert_eq!(order("serpentine-disk", 0, spt.clone()), odd);
+        assert_eq!(order("serpentine-disk", 1, spt.clone()), even);
+        assert_eq!(order("banded", 0, spt), bands);
+    }
+}
+
+/// Skews turn each track on by track or cylinder skew, as the number of switches before it says.
+#[test]
+fn skews_add_up_over_switches() {
+    for layout in ["cylinder-major", "serpentine", "serpentine-disk", "banded"] {
+        let mut z = zone(0, 6, PerSurface::Same(20));
+        (z.track_skew, z.cylinder_skew, z.offset) = (3.0, 7.0, 2.0);
+        let g = geometry(layout, 3, vec![z]);
+        let built = build(&g).unwrap();
+        let mut want = 2.0 / 20.0;
+        let mut before = built.locate(0).unwrap();
+        for a in (0..built.capacity()).step_by(20) {
+            let p = built.locate(a).unwrap();
+            assert_eq!(p.sector, 0);
+            if a > 0 {
+                // Stacked layouts pay the cylinder skew between cylinders; banded ones between
+                // the tracks of a surface, and the track skew between surfaces.
+                let cylinder = if layout == "banded" {
+                    p.head == before.head
+                } else {
+                    p.cylinder != before.cylinder
+                };
+                want += if cylinder { 7.0 } else { 3.0 } / 20.0;
+            }
+            let off = (p.angle.as_turns() - want + 0.5).rem_euclid(1.0) - 0.5;
+            assert!(off.abs() < 1e-9, "{layout} {a}: {} for {want}", p.angle);
+            before = p;
+        }
+    }
+}
+
+#[test]
+fn contradictory_geometries_are_refused_by_key() {
+    let base = || geometry("cylinder-major", 2, vec![zone(0, 9, PerSurface::Same(10))]);
+    let cases: Vec<(&str, Box<dyn Fn(&mut GeometrySpec)>)> = vec![
+        (
+            "geometry.layout",
+            Box::new(|g| g.layout = "serpentin".into()),
+        ),
+        ("geometry.surfaces", Box::new(|g| g.surfaces = 0)),
+        ("geometry.zones", Box::new(|g| g.zones.clear())),
+        (
+            "first_cylinder",
+            Box::new(|g| g.zones.push(zone(5, 9, PerSurface::Same(9)))),
+        ),
+        ("last_cylinder", Box::new(|g| g.zones[0].last_cylinder = 10)),
+        (
+            "sectors_per_track",
+            Box::new(|g| g.zones[0].sectors_per_track = PerSurface::Same(0)),
+        ),
+        (
+            "sectors_per_track",
+            Box::new(|g| g.zones[0].sectors_per_track = PerSurface::Each(vec![1])),
+        ),
+        (
+            "capacity_blocks",
+            Box::new(|g| g.capacity_blocks = Some(201)),
+        ),
+        (
+            "capacity_blocks",
+            Box::new(|g| {
+                g.sector_size = Bytes(4096);
+                g.capacity_blocks = Some(7);
+            }),
+        ),
+        (
+            "slips",
+            Box::new(|g| {
+                g.sparing = Sparing::CylinderEnd;
+                g.zones[0].spares = 1;
+                g.zones[0].slips = vec![3, 5];
+            }),
+        ),
+        ("remaps", Box::new(|g| g.zones[0].remaps = vec![[3, 200]])),
+        ("remaps", Box::new(|g| g.zones[0].remaps = vec![[3, 4]])),
+        (
+            "band_cylinders",
+            Box::new(|g| {
+                g.layout = "banded".into();
+                g.band_cylinders = None;
+            }),
+        ),
+    ];
+    for (key, change) in cases {
+        let mut g = base();
+        change(&mut g);
+        let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains(key), "{key}: {error:?}");
+    }
+    // A band wider than the disk is one band.
+    let mut g = base();
+    g.layout = "banded".into();
+    g.band_cylinders = Some(u32::MAX);
+    check(build(&g).unwrap().as_ref(), &g, "one band");
+}

@@ -1,0 +1,367 @@
+//! Whole drives against closed forms: queueing, rotation, seek, sustained rate, energy.
+
+use headstack_drive::spec::{ArmSpec, Destage, DriveSpec, HitCheck, ReadAhead, ReadAheadTrigger};
+use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use headstack_units::{Bandwidth, Bytes, Lba, Span, Time, Turn};
+
+const CYLINDERS: u64 = 1000;
+const HEADS: u64 = 4;
+const SECTORS: u64 = 200;
+const REV_NS: f64 = 10e6;
+const CAPACITY: u64 = CYLINDERS * HEADS * SECTORS;
+
+const DRIVE: &str = r#"
+    name = "one-zone"
+    [geometry]
+    rotation_speed = "6000 rpm"
+    surfaces = 4
+    cylinders = 1000
+    skew_unit = "turns"
+    zones = [{ first_cylinder = 0, last_cylinder = 999, sectors_per_track = 200, track_skew = 0.2, cylinder_skew = 0.4 }]
+    [seek]
+    model = "linear"
+    single = "4 ms"
+    full = "14 ms"
+    cylinders = 1000
+    [power]
+    model = "modes"
+    rotation_speed = "6000 rpm"
+    spindle = "8 W"
+    electronics = "3 W"
+    voice_coil = "6 W"
+    access = "2 W"
+"#;
+
+fn drive() -> DriveSpec {
+    toml::from_str(DRIVE).expect("a drive")
+}
+
+fn constant_seek() -> DriveSpec {
+    let mut spec = drive();
+    spec.seek = toml::from_str("model = \"constant\"\ntime = \"5 ms\"").expect("a seek model");
+    spec
+}
+
+/// SplitMix64.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64).ln()
+    }
+}
+
+fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
+    DriveRequest {
+        id,
+        command: Command::Read,
+        lba: Lba(lba),
+        blocks,
+    }
+}
+
+fn response(c: &Completion) -> u64 {
+    c.completion.0 - c.arrival.0
+}
+
+fn sum(c: &Completion) -> u64 {
+    let p = &c.components;
+    p.queue + p.overhead + p.seek + p.rotation + p.transfer + p.bus
+}
+
+/// Single-block random reads with exponential gaps.
+fn open(spec: &DriveSpec, n: u64, gap_ns: f64, mut each: impl FnMut(Completion)) {
+    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let (mut d, mut now) = (Draw(1), 0.0);
+    for id in 0..n {
+        now += d.exponential(gap_ns);
+        drive.advance(Time(now as u64), &mut each);
+        drive.submit(Time(now as u64), read(id, d.below(CAPACITY), 1));
+    }
+    drive.advance(Time::NEVER, &mut each);
+}
+
+/// With a constant seek the services of random requests are independent: an M/G/1 queue.
+#[test]
+fn fcfs_waits_as_pollaczek_and_khinchine_say() {
+    // 5 ms of seek, half a turn, one sector.
+    let mean = 5e6 + REV_NS / 2.0 + REV_NS / SECTORS as f64;
+    for rho in [0.5, 0.65] {
+        let n = 1_500_000;
+        let (mut first, mut second, mut waits, mut last) = (0.0, 0.0, 0.0, 0u64);
+        open(&constant_seek(), n, mean / rho, |c| {
+            let service = (response(&c) - c.components.queue) as f64;
+            first += service / n as f64;
+            second += service * service / n as f64;
+            waits += c.components.queue as f64 / n as f64;
+            last = c.arrival.0;
+        });
+        let rate = n as f64 / last as f64;
+        let want = rate * second / (2.0 * (1.0 - rate * first));
+        assert!(
+            (first / mean - 1.0).abs() < 0.005,
+            "service {first} for {mean}"
+        );
+        assert!(
+            (waits / want - 1.0).abs() < 0.02,
+            "rho {rho}: wait {waits} for {want} ns"
+        );
+    }
+}
+
+/// Arms of equal seek at angles k/n of a turn wait rev/(2n): half the arc to the next of them.
+#[test]
+fn rotation_is_half_the_arc_between_arms() {
+    for n in 1..=4u64 {
+        let mut spec = constant_seek();
+        spec.positioning.arms = (0..n)
+            .map(|k| ArmSpec {
+                angle: Turn::from_ratio(k, n),
+            })
+            .collect();
+        let (mut sum, mut most, mut served) = (0.0, 0, vec![0u64; n as usize]);
+        let count = 200_000;
+        open(&spec, count, 20e6, |c| {
+            sum += c.components.rotation as f64;
+            most = most.max(c.components.rotation);
+            served[c.arm as usize] += 1;
+        });
+        let (mean, want) = (sum / count as f64, REV_NS / (2 * n) as f64);
+        assert!(
+            (mean / want - 1.0).abs() < 0.02,
+            "{n} arms: {mean} for {want} ns"
+        );
+        assert!(most as f64 <= REV_NS, "{n} arms: a wait of {most} ns");
+        // By symmetry every arm serves its share.
+        for s in served {
+            let share = s as f64 * n as f64 / count as f64;
+            assert!((share - 1.0).abs() < 0.05, "{n} arms: {share}");
+        }
+    }
+}
+
+/// Two random cylinders lie d apart with probability 2 (C - d) / C^2.
+#[test]
+fn mean_seek_is_that_of_random_pairs() {
+    let c = CYLINDERS as f64;
+    let want: f64 = (1..CYLINDERS)
+        .map(|d| {
+            let d = d as f64;
+            2.0 * (c - d) / (c * c) * (4e6 + (d - 1.0) * 10e6 / (c - 2.0))
+        })
+        .sum();
+    let count = 200_000;
+    let mut total = 0.0;
+    open(&drive(), count, 30e6, |r| total += r.components.seek as f64);
+    let mean = total / count as f64;
+    assert!((mean / want - 1.0).abs() < 0.01, "{mean} for {want} ns");
+}
+
+/// S. W. Ng, "Advances in disk technology: performance issues": sustained rate = media rate times
+/// heads x turn over (heads x turn + (heads - 1) track switches + cylinder switch); his figure 5
+/// has turns of 10 ms and switches of 2 and 4 ms, as here.
+#[test]
+fn sequential_reads_reach_ngs_sustained_rate() {
+    for heads in [1, 2, 4, 8] {
+        let mut spec = drive();
+        spec.geometry.surfaces = heads;
+        spec.positioning.head_switch = Span::from_ms(2.0);
+        let blocks = 100 * heads as u64 * SECTORS;
+        let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
+        let step = 160;
+        for i in 0..blocks / step {
+            drive.submit(Time::ZERO, read(i, i * step, step as u32));
+        }
+        let mut end = 0;
+        drive.advance(Time::NEVER, &mut |c| end = c.completion.0);
+        let got = blocks as f64 * 512.0 / (end as f64 * 1e-9);
+        let media = SECTORS as f64 * 512.0 / 0.010;
+        let turns = heads as f64 * 0.010;
+        let want = media * turns / (turns + (heads as f64 - 1.0) * 0.002 + 0.004);
+        assert!(
+            (got / want - 1.0).abs() < 0.01,
+            "{heads} heads: {got} for {want} B/s"
+        );
+    }
+}
+
+/// Reads, writes and flushes of many kinds: near each other, far apart, long and short.
+fn mixed(seed: u64, n: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
+    let mut d = Draw(seed);
+    let (mut now, mut at) = (0, 0);
+    (0..n)
+        .map(|id| {
+            now += [0, 200_000, 3_000_000, 40_000_000][d.below(4) as usize];
+            at = match d.below(3) {
+                0 => d.below(capacity),
+                1 => at,
+                _ => d.below(2000),
+            };
+            let most = [8, 64, 700][d.below(3) as usize];
+            let blocks = 1 + d.below(most) as u32;
+            let lba = at.min(capacity - blocks as u64);
+            let command = match d.below(20) {
+                0 => Command::Flush,
+                1..=8 => Command::Write,
+                _ => Command::Read,
+            };
+            at = lba + blocks as u64;
+            (
+                now,
+                DriveRequest {
+                    id,
+                    command,
+                    lba: Lba(lba),
+                    blocks,
+                },
+            )
+        })
+        .collect()
+}
+
+fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> (Vec<Completion>, Drive) {
+    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut done = Vec::new();
+    for (at, r) in requests {
+        drive.advance(Time(*at), &mut |c| done.push(c));
+        drive.submit(Time(*at), *r);
+    }
+    drive.advance(Time::NEVER, &mut |c| done.push(c));
+    (done, drive)
+}
+
+/// Drives that differ in buffer, link, overheads, arms and sector size.
+fn variants() -> Vec<(String, DriveSpec)> {
+    let mut all = vec![("plain".to_string(), drive())];
+    let mut d = Draw(5);
+    for i in 0..60 {
+        let mut s = drive();
+        let mut yes = || d.below(2) == 0;
+        s.cache.enabled = yes();
+        s.cache.segments = 4;
+        s.cache.write_back = yes() && s.cache.enabled;
+        s.cache.append_writes = yes();
+        s.cache.read_hits_on_written = yes();
+        s.cache.separate_write_segment = yes();
+        s.cache.read_ahead_on_idle_hit = yes();
+        s.cache.almost_hits = yes();
+        s.cache.read_on_arrival = yes();
+        s.cache.write_on_arrival = yes();
+        s.cache.keep_passing_sectors = yes();
+        s.cache.keep_whole_track = yes();
+        s.cache.discard_requested = yes();
+        s.cache.stop_read_ahead_in_sector = yes();
+        s.link.never_disconnect = yes();
+        if yes() {
+            s.cache.destage = Destage::Idle;
+            s.cache.destage_after = Span::from_ms(1.0);
+            s.cache.write_segments = 2;
+        }
+        if yes() {
+            s.cache.hit_check = HitCheck::Arrival;
+        }
+        if yes() {
+            s.cache.read_ahead_trigger = ReadAheadTrigger::Sequential;
+        }
+        if yes() {
+            s.link.rate = Some(Bandwidth(8e6));
+            s.overhead.read_miss.after_read = Span::from_ms(0.7);
+            s.overhead.write_hit.after_write = Span::from_ms(0.5);
+            s.overhead.write_miss.after_read = Span::from_ms(0.6);
+            s.overhead.read_completion = Span::from_ms(0.1);
+            s.overhead.data_preparation = Span::from_ms(0.2);
+            s.overhead.write_disconnect = Span::from_ms(0.3);
+            s.overhead.per_request = Span::from_ms(0.1);
+        }
+        if yes() {
+            s.positioning.write_settle = Span::from_ms(0.5);
+            s.positioning.head_switch = Span::from_ms(1.0);
+            s.positioning.arms = vec![
+                ArmSpec::default(),
+                ArmSpec {
+                    angle: Turn::from_turns(0.5),
+                },
+            ];
+        }
+        if yes() {
+            s.geometry.sector_size = Bytes(4096);
+        }
+        s.cache.read_ahead = [
+            ReadAhead::None,
+            ReadAhead::TrackEnd,
+            ReadAhead::Limit,
+            ReadAhead::NextTrack,
+        ][i % 4];
+        s.queue.scheduler = ["fcfs", "sptf", "satf"][i % 3].into();
+        all.push((
+            format!(
+                "variant {i}: {:?} {:?} {:?}",
+                s.cache, s.link, s.positioning
+            ),
+            s,
+        ));
+    }
+    all
+}
+
+#[test]
+fn shares_add_up_to_the_response_and_runs_repeat() {
+    for (what, spec) in variants() {
+        let capacity = CAPACITY * (spec.geometry.sector_size.0 / 512);
+        let requests = mixed(3, 1500, capacity);
+        let (done, mut drive) = run(&spec, &requests);
+        assert_eq!(done.len(), requests.len(), "{what}");
+        for c in &done {
+            assert!(!c.error, "{what}: {c:?}");
+            assert_eq!(sum(c), response(c), "{what}: {c:?}");
+        }
+        assert_eq!(run(&spec, &requests).0, done, "{what}");
+        // States fill the time.
+        let end = Time(done.iter().map(|c| c.completion.0).max().unwrap_or(0) + 10_000_000_000);
+        let e = drive.energy(end);
+        let states = e.idle_s + e.seek_s + e.rotation_s + e.transfer_s + e.standby_s;
+        assert!(
+            (states - end.as_secs_f64()).abs() < 1e-6,
+            "{what}: {states} s of {end:?}"
+        );
+    }
+}
+
+/// Without a buffer the mechanism is busy exactly while it serves; states draw 11, 17 and 13 W.
+#[test]
+fn energy_is_watts_times_time_in_state() {
+    let requests: Vec<_> = mixed(4, 2000, CAPACITY);
+    let (done, mut drive) = run(&drive(), &requests);
+    let total = |f: fn(&Completion) -> u64| done.iter().map(f).sum::<u64>() as f64 * 1e-9;
+    let seek = total(|c| c.components.seek);
+    let rotation = total(|c| c.components.rotation);
+    let transfer = total(|c| c.components.transfer);
+    let end = Time(done.iter().map(|c| c.completion.0).max().unwrap_or(0) + 5_000_000_000);
+    let e = drive.energy(end);
+    let idle = end.as_secs_f64() - seek - rotation - transfer;
+    for (got, want) in [
+        (e.seek_s, seek),
+        (e.rotation_s, rotation),
+        (e.transfer_s, transfer),
+        (e.idle_s, idle),
+        (e.seek_j, 17.0 * seek),
+        (e.rotation_j, 13.0 * rotation),
+        (e.transfer_j, 13.0 * transfer),
+        (e.idle_j, 11.0 * idle),
+    ] {
+        assert!(
+            (got - want).abs() < 1e-6 * (1.0 + want),
+            "{got} for {want}: {e:?}"
+        );
+    }
+}
