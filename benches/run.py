@@ -26,6 +26,7 @@ DISKSIM_SPTF = 68_000
 
 
 def bench_binary() -> Path:
+    """Build the measuring program."""
     command = ["cargo", "build", "--release", "-q", "-p", "headstack-array", "--example", "bench"]
     subprocess.run(command, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -33,6 +34,7 @@ def bench_binary() -> Path:
 
 
 def merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Change nested values of a table."""
     result = dict(base)
     for key, value in changes.items():
         if isinstance(value, dict) and isinstance(result.get(key), dict):
@@ -66,6 +68,7 @@ def full_cache_drive() -> tuple[str, dict[str, Any]]:
 
 
 def main() -> None:
+    """Run every case and report."""
     binary = bench_binary()
 
     def case(*args: Any, runs: int = 3) -> dict[str, Any]:
