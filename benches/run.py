@@ -44,7 +44,7 @@ def merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def full_cache_drive() -> tuple[str, dict[str, Any]]:
-    """The IBM 18ES with everything that was measured of it, or the nearest that is bundled."""
+    """Give the IBM 18ES with all that was measured of it, or the nearest that is bundled."""
     parameters = SHARED / "data" / "disksim" / "ibm18es.parv"
     if parameters.exists():
         return "ibm18es (DiskSim parameter file)", json.loads(
@@ -106,8 +106,8 @@ def main() -> None:
         )
         no_cache = case("drive", 1_000_000, fcfs, 40)
         full_cache = case("drive", 1_000_000, cached, 40)
-        one_arm = case("drive", 1_000_000, sptf, 216)
-        four_arm = case("drive", 500_000, four, 472)
+        one_arm = case("drive", 1_000_000, sptf, 258)
+        four_arm = case("drive", 500_000, four, 370)
         spc = case("spc", 2_000_000)
         small = case("drive", 1_000_000, fcfs, 40, runs=1)
         large = case("drive", 100_000_000, fcfs, 40, runs=1)

@@ -4,20 +4,11 @@
 Numbers: link time (the ratio of write to read is kept), read-hit, read-miss and write overhead
 after a read and after a write, and optionally the lower bound of positioning after a read and
 after a write and a seek constant (drives without write buffering: write settle and head switch).
-<<<<<<< HEAD
 The objective on the fitted half is ``D**2 + 0.3 * sum(share * D_class**2)`` in milliseconds, ``D``
 the demerit figure of sorted samples, the classes read or write after read or write, sequential or
 not. Each policy of a short menu starts from moments (response times of hits and buffered writes
 are straight lines in the number of blocks) and is fitted by damped least squares on the sorted
 samples. A Nelder-Mead run refines the numbers of the best three.
-=======
-The objective on the fitted half is
-``D**2 + 0.3 * sum(share * D_class**2)`` in milliseconds, ``D`` the demerit figure of sorted
-samples, the classes read or write after read or write, sequential or not. Each policy of a short
-menu starts from moments (response times of hits and buffered writes are straight lines in the
-number of blocks), damped least squares on the sorted samples follow, Nelder-Mead runs refine the
-numbers.
->>>>>>> polish
 
 # Source
 Demerit figure: Ruemmler & Wilkes, IEEE Computer 27(3), 1994. Simplex: Nelder & Mead, Computer
@@ -406,17 +397,10 @@ def fit_numbers(
         return np.concatenate([of_requests, 0.02 * (values - given)])
 
     def score(values: Floats) -> float:
-<<<<<<< HEAD
         # The penalty leads the simplex back into the bounds.
         inside = np.clip(values, *bounds)
         r = residuals(inside)
         return float(r @ r) + float(np.sum(np.abs(values - inside))) ** 2
-=======
-        # Times below zero are cut when simulated; the penalty leads the simplex back.
-        low = values - _bounded(names, values)
-        r = residuals(values)
-        return float(r @ r) + float(np.sum(np.abs(low))) ** 2
->>>>>>> polish
 
     starts = [given if start is None else start]
     if start is None and rounds:
@@ -435,17 +419,6 @@ def fit_numbers(
         step = size * (-1) ** run
         scale = np.array([0.1 if n == "link" else 1.0 for n in names])
         simplex = np.vstack([values, values + step * np.diag(scale)])
-<<<<<<< HEAD
-        options = {
-            "maxiter": steps,
-            "initial_simplex": simplex,
-            "xatol": 1e-5,
-            "fatol": 1e-9,
-        }
-        polished = optimize.minimize(score, values, method="Nelder-Mead", options=options)
-        if polished.fun < reached:
-            values, reached = np.clip(polished.x, *bounds), float(polished.fun)
-=======
         polished = optimize.minimize(
             score,
             values,
@@ -453,8 +426,7 @@ def fit_numbers(
             options={"maxiter": steps, "initial_simplex": simplex, "xatol": 1e-5, "fatol": 1e-9},
         )
         if polished.fun < reached:
-            values, reached = _bounded(names, polished.x), float(polished.fun)
->>>>>>> polish
+            values, reached = np.clip(polished.x, *bounds), float(polished.fun)
         if progress:
             progress(f"run {run + 1} of {runs}: {reached:.5f} ms²")
     return values, reached
