@@ -16,7 +16,7 @@ def command(
         str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; else by its name.")
     ] = None,
     time_scale: Annotated[
-        float | None, typer.Option(metavar="FACTOR", help="Divide every time by this.")
+        float | None, typer.Option(metavar="FACTOR", help="Multiply every time by this.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after N requests.")

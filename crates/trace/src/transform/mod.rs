@@ -4,8 +4,8 @@
 //! In this order: `devices` selects; `start` and `end` cut by the trace's time; `skip` and `count`
 //! cut by number; `start_at_zero` moves the first request left to time zero; `remap` renames
 //! devices; `concatenate` puts the devices one after the other on device 0; `space_scale`
-//! multiplies addresses (not sizes); `time_scale` multiplies the rate of arrivals: **times are
-//! divided by it**.
+//! multiplies addresses (not sizes); `time_scale` multiplies times: **2 halves the rate of
+//! arrivals**.
 
 use crate::error::TraceError;
 use crate::request::Request;
@@ -54,7 +54,7 @@ pub struct Transform {
     pub concatenate: Option<Concatenate>,
     /// Addresses are multiplied by this.
     pub space_scale: Option<f64>,
-    /// Times are divided by this: the rate of arrivals is multiplied by it.
+    /// Times are multiplied by this: the rate of arrivals is divided by it.
     pub time_scale: Option<f64>,
 }
 
@@ -235,7 +235,7 @@ impl Transformed {
             r.lba = Lba((r.lba.0 as f64 * scale) as u64);
         }
         if let Some(scale) = self.time_scale {
-            r.time = Time((r.time.0 as f64 / scale).round() as u64);
+            r.time = Time((r.time.0 as f64 * scale).round() as u64);
         }
         Ok(r)
     }
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(run("skip = 4\ncount = 1"), [(4000, 1, 40)]);
         assert_eq!(run("skip = 5\nstart_at_zero = true"), [(0, 2, 50)]);
         assert_eq!(run("skip = 5\nremap = [[2, 9]]"), [(5000, 9, 50)]);
-        assert_eq!(run("skip = 5\ntime_scale = 2.0"), [(2500, 2, 50)]);
+        assert_eq!(run("skip = 5\ntime_scale = 2.0"), [(10000, 2, 50)]);
         assert_eq!(run("skip = 5\nspace_scale = 0.5"), [(5000, 2, 25)]);
         // Ends: device 0 at 35, device 1 at 45, device 2 at 55.
         let bases: Vec<u64> = run("concatenate = 'measured'")
