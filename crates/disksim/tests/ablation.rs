@@ -2,56 +2,18 @@
 //! is taken away, so none of them is idle.
 
 use headstack_disksim::validate::demerit;
-use headstack_drive::replay::{replay_closed, ReplayRequest};
 use headstack_drive::spec::ReadAhead;
-use headstack_drive::{DriveOptions, DriveSpec};
-use std::path::{Path, PathBuf};
+use headstack_drive::DriveSpec;
+use measured::{data, simulated, spec, trace};
+use std::path::Path;
 
-fn data() -> Option<PathBuf> {
-    let shared = std::env::var_os("HEADSTACK_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let dir = shared.join("data/disksim");
-    if dir.is_dir() {
-        Some(dir)
-    } else {
-        println!("skipped: {} is absent", dir.display());
-        None
-    }
-}
+mod measured;
 
 /// Demerit in milliseconds of a drive as given and of the same drive changed.
 fn with_and_without(dir: &Path, name: &str, change: impl Fn(&mut DriveSpec)) -> (f64, f64) {
-    let spec = headstack_disksim::import_file(dir.join(format!("{name}.parv")))
-        .unwrap()
-        .spec;
-    let text = std::fs::read_to_string(dir.join(format!("{name}.trace"))).unwrap();
-    let mut requests = Vec::new();
-    let mut measured = Vec::new();
-    for line in text.lines() {
-        let f: Vec<&str> = line.split_whitespace().collect();
-        let us = |i: usize| f[i].parse::<f64>().unwrap();
-        requests.push(ReplayRequest {
-            write: f[0] == "W",
-            lba: f[2].parse().unwrap(),
-            blocks: f[3].parse().unwrap(),
-            think_ns: (us(5) * 1e3).round() as u64,
-        });
-        measured.push(us(4) * 1e-6);
-    }
-    let options = DriveOptions {
-        compat_disksim_40: true,
-        ..DriveOptions::default()
-    };
-    let run = |spec: &DriveSpec| {
-        let ours: Vec<f64> = replay_closed(spec, &options, &requests)
-            .unwrap()
-            .into_iter()
-            .map(|r| r.expect("inside the drive") as f64 * 1e-9)
-            .collect();
-        demerit(&measured, &ours) * 1e3
-    };
+    let spec = spec(dir, name);
+    let (requests, measured) = trace(dir, name);
+    let run = |spec: &DriveSpec| demerit(&measured, &simulated(spec, true, &requests)) * 1e3;
     let mut changed = spec.clone();
     change(&mut changed);
     let result = (run(&spec), run(&changed));

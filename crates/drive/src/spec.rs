@@ -3,7 +3,7 @@
 //! Quantities are text with their unit; unknown keys are errors. [`DriveSpec::sources`] says for
 //! each value where it comes from, or that it was chosen.
 
-use headstack_units::{Bandwidth, Bytes, Rpm, Span, Turn, Watts};
+use headstack_units::{Bandwidth, Bytes, Rpm, Span, Turn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ pub enum SkewUnit {
 
 /// Where spare places lie and how far a slipped (skipped) place pushes later data.
 ///
-/// The letter of each rule is `DISKSIM-FORMAT` section 4.2's table.
+/// The number behind each rule is DiskSim's "Sparing scheme used".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sparing {
@@ -316,8 +316,6 @@ pub struct CacheSpec {
     pub write_on_arrival: bool,
     /// An arriving request stops read-ahead inside a sector instead of at its end.
     pub stop_read_ahead_in_sector: bool,
-    /// A write whose data the segment being read ahead holds cuts the read-ahead short.
-    pub write_hit_stops_read_ahead: bool,
     /// A read of the sector that is being read ahead joins it as a partial hit.
     pub almost_hits: bool,
     /// Completion when the data are in the buffer (write-back) instead of on the medium.
@@ -369,7 +367,6 @@ impl Default for CacheSpec {
             read_on_arrival: false,
             write_on_arrival: false,
             stop_read_ahead_in_sector: false,
-            write_hit_stops_read_ahead: false,
             almost_hits: false,
             write_back: false,
             read_hits_on_written: true,
@@ -489,6 +486,3 @@ impl Default for QueueSpec {
         }
     }
 }
-
-/// The wattage used where no power model is given.
-pub const NO_POWER: Watts = Watts(0.0);

@@ -120,7 +120,6 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
         read_on_arrival: fields.flag("Immediate buffer read")?,
         write_on_arrival: fields.flag("Immediate buffer write")?,
         stop_read_ahead_in_sector: fields.flag("Stop prefetch in sector")?,
-        write_hit_stops_read_ahead: fields.flag("Write hit stop prefetch")?,
         almost_hits: fields.flag("Allow almost read hits")?,
         write_back: fast_write,
         read_hits_on_written: fields.flag("Allow read hits on write data")?,
@@ -129,6 +128,10 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
         watermark_of_request: fields.flag("Set watermark by reqsize")?,
         ..CacheSpec::default()
     };
+    fields.no_effect(
+        &["Write hit stop prefetch"],
+        "every write to the medium ends read-ahead",
+    );
     if let Some(value) = fields.get("High (read) water mark") {
         if !(0.0..=1.0).contains(&cache.read_watermark) {
             return Err(Error::new(

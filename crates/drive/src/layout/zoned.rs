@@ -144,9 +144,10 @@ impl Zone {
         }
     }
 
-    /// The first address whose index is not below `bound`, addresses counted in the zone.
-    fn first_from(&self, bound: u64) -> u64 {
-        let (mut low, mut high) = (0, self.addresses);
+    /// The first address of `within` whose index is not below `bound`, or its end; addresses
+    /// counted in the zone.
+    fn first_from(&self, bound: u64, within: std::ops::Range<u64>) -> u64 {
+        let (mut low, mut high) = (within.start, within.end);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.index_of(middle).0 < bound {
@@ -199,7 +200,7 @@ impl Zone {
             if self.remaps.binary_search_by_key(to, |r| r[0]).is_ok() {
                 continue;
             }
-            let r = self.first_from(to * unit);
+            let r = self.first_from(to * unit, 0..self.addresses);
             if r < self.addresses && self.index_of(r).0 < (to + 1) * unit {
                 return Err(SpecError::new(
                     "remaps",
@@ -762,7 +763,7 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
             return None;
         }
         // The map is monotone: the address is where it reaches the index, if it does.
-        let low = zone.first_from(index);
+        let low = zone.first_from(index, 0..zone.addresses);
         let address = zone.first_address + low;
         (low < zone.addresses && zone.index_of(low).0 == index && address < self.capacity)
             .then_some(address)
@@ -775,22 +776,10 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         let at = self.order.split(zone, index);
         let start = index - at.sector as u64;
         let end = start + at.sectors_per_track as u64;
-        let least = |bound: u64, from: u64, to: u64| {
-            let (mut low, mut high) = (from, to);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if zone.index_of(middle).0 < bound {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            low
-        };
         let from = r.saturating_sub(at.sector as u64);
         let to = (r + (end - index)).min(zone.addresses);
-        let first = least(start, from, r);
-        let past = least(end, r, to);
+        let first = zone.first_from(start, from..r);
+        let past = zone.first_from(end, r..to);
         let last = (zone.first_address + past - 1).min(self.capacity - 1);
         (zone.first_address + first, last)
     }

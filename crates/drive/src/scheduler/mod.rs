@@ -4,14 +4,13 @@
 //! - `pick` is called with at least one command waiting and names one of them: nothing is lost,
 //!   repeated or invented.
 //! - The same queue, state and history give the same choice.
-//! - Positional schedulers predict with [`View::positioning`], the function that serves.
+//! - Positional schedulers predict with [`View::cost`], made of the functions that serve.
 //! - Ties go to the command that has waited longest.
 //!
 //! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
 use crate::error::SpecError;
-use crate::layout::Place;
-use crate::mechanics::{Arm, Mechanics, Positioning};
+use crate::mechanics::{Arm, Mechanics};
 use crate::plugin::{find, plugins};
 use crate::queue::Queue;
 use crate::spec::QueueSpec;
@@ -36,13 +35,6 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Positioning time of a command with an arm: what service will take.
-    #[inline]
-    pub fn positioning(&self, place: &Place, write: bool, arm: usize) -> Positioning {
-        self.mechanics
-            .position(&self.arms[arm], place, write, self.start[write as usize])
-    }
-
     /// Positioning time of the queue's `i`-th command with the arm that reaches it first, and that arm.
     #[inline]
     pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
