@@ -99,7 +99,7 @@ use crate::queue::{Queue, Waiting};
 use crate::scheduler::{self, Choice, Scheduler, View};
 use crate::service::{Core, Outcome, Task};
 use crate::spec::{DriveSpec, HitCheck};
-use headstack_units::{Rpm, Turn};
+use headstack_units::Turn;
 use std::collections::VecDeque;
 
 /// What a run may ask of a drive besides its description.
@@ -137,7 +137,7 @@ pub struct Drive {
     counted: crate::service::Busy,
 }
 
-use crate::power::StateWatts;
+use crate::power::{Shape, StateWatts};
 
 impl Drive {
     /// Builds a drive at rest: arms at cylinder 0, buffer empty, platter at the start phase.
@@ -149,8 +149,7 @@ impl Drive {
         let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
         let capacity_blocks = mechanics.layout.capacity() << shift;
         let core = Core::new(spec, mechanics, options.compat_disksim_40)?;
-        let arms = core.arms.len() as u32;
-        let watts = crate::power::build(&spec.power, Rpm(spec.geometry.rotation_speed.0), arms)?;
+        let watts = crate::power::build(&spec.power, &Shape::of(spec))?;
         Ok(Drive {
             queue: Queue::default(),
             beyond: VecDeque::new(),
