@@ -179,6 +179,7 @@ impl Document {
             link,
             queue,
             power: default_power(),
+            cost: Params::new(),
             sources,
         };
         Ok(Import {
