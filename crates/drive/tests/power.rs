@@ -1,9 +1,9 @@
 //! Energy of whole drives against integrals by hand, and the bounds that the modes set.
 
 use headstack_drive::power::{self, Shape};
-use headstack_drive::spec::{ArmSpec, DriveSpec};
+use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest};
-use headstack_units::{Lba, Time, Turn};
+use headstack_units::{Lba, Time};
 
 /// 6000 rpm, so a turn of 10 ms; 100 sectors of 0.1 ms; every seek 5 ms; no skew. At 6000 rpm the
 /// drive draws 11 W idle, 17 W seeking, 13 W waiting or transferring.
@@ -74,11 +74,10 @@ fn one_request_by_hand() {
 /// mode times the mode's adder, over the idle power of the whole time.
 #[test]
 fn energy_is_the_sum_over_requests() {
-    for arms in [1u64, 2, 4] {
+    for arms in [1, 2, 4] {
         let mut spec = drive();
         spec.queue.scheduler = "sptf".into();
-        let turn = |k: u64| Turn((u64::MAX / arms).wrapping_mul(k));
-        spec.positioning.arms = (0..arms).map(|k| ArmSpec { angle: turn(k) }).collect();
+        spec.dash.arms = arms;
         let mut drive = Drive::new(&spec, &DriveOptions::default()).unwrap();
         let (mut seek, mut rotation, mut transfer, mut last) = (0, 0, 0, 0);
         let mut count = |c: Completion| {
@@ -135,8 +134,7 @@ fn the_papers_drive() {
     close(one.idle, 9.30);
     close(one.with_arms_moving(4), 34.0);
     close(one.mix(0.4, 0.2, 0.2), 13.0);
-    spec.positioning.arms = vec![ArmSpec::default(); 4];
-    assert_eq!(Shape::of(&spec).arms, 4);
+    spec.dash.arms = 4;
     let four = power::build(&spec.power, &Shape::of(&spec)).unwrap();
     assert_eq!(four, one, "arms at rest draw nothing");
     for i in 0..=10 {

@@ -9,7 +9,7 @@
 use crate::error::SpecError;
 use crate::plugin::{find, plugins};
 use crate::power::Shape;
-use crate::spec::{DriveSpec, Params};
+use crate::spec::{ArmShare, DriveSpec, Params};
 use serde::Serialize;
 
 /// A range of costs in dollars.
@@ -52,15 +52,22 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The parts that a description asks for: a head per surface on every arm assembly.
+    /// The parts that a description asks for. Every assembly has heads on the surfaces it serves.
     pub fn of(spec: &DriveSpec) -> Parts {
         let shape = Shape::of(spec);
+        let heads_of_surface = match spec.parallelism.arm_share {
+            ArmShare::All => spec.dash.arms,
+            ArmShare::OwnShare => 1,
+        } * spec.dash.heads;
         Parts {
             stacks: shape.stacks,
             platters: shape.stacks * shape.platters,
             arms: shape.arms,
-            heads: spec.geometry.surfaces * shape.arms,
-            capacity_blocks: spec.geometry.capacity_blocks,
+            heads: shape.stacks * spec.geometry.surfaces * heads_of_surface,
+            capacity_blocks: spec
+                .geometry
+                .capacity_blocks
+                .map(|blocks| blocks * u64::from(shape.stacks)),
         }
     }
 }
@@ -162,6 +169,25 @@ mod tests {
             "cost.model"
         );
         assert_eq!(build(&Params::new(), &parts(1)), Ok(None));
+    }
+
+    /// Four platters: all assemblies on all surfaces, each on its own half, two stacks, two heads per
+    /// arm.
+    #[test]
+    fn parts_follow_from_the_description() {
+        let of = |dash: &str, more: &str| {
+            let text = format!(
+                "name = \"x\"\ndash = \"{dash}\"\nseek = {{ model = \"constant\", time = \"1 ms\" }}\n{more}\n\
+                 [geometry]\nrotation_speed = \"7200 rpm\"\nsurfaces = 8\ncylinders = 10\n\
+                 zones = [{{ first_cylinder = 0, last_cylinder = 9, sectors_per_track = 9 }}]"
+            );
+            let parts = Parts::of(&toml::from_str(&text).expect("a drive"));
+            [parts.stacks, parts.platters, parts.arms, parts.heads]
+        };
+        assert_eq!(of("D1A1S1H1", ""), [1, 4, 1, 8]);
+        assert_eq!(of("D1A4S1H1", ""), [1, 4, 4, 32]);
+        assert_eq!(of("D1A2S1H1", "parallelism.arm_share = \"own-share\""), [1, 4, 2, 8]);
+        assert_eq!(of("D2A2S1H2", ""), [2, 8, 4, 64]);
     }
 
     #[test]

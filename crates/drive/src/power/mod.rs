@@ -32,8 +32,8 @@ impl Shape {
     pub fn of(spec: &DriveSpec) -> Shape {
         Shape {
             rotation_speed: spec.geometry.rotation_speed,
-            arms: spec.positioning.arms.len().max(1) as u32,
-            stacks: 1,
+            arms: spec.dash.stacks * spec.dash.arms,
+            stacks: spec.dash.stacks,
             platters: spec.geometry.surfaces.div_ceil(2),
         }
     }
