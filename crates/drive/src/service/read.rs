@@ -329,15 +329,14 @@ impl Core {
     }
 
     /// Runs a pass with the active arm and charges its time.
+    #[inline]
     pub(super) fn pass(&mut self, order: &Order) -> (Pass, u64) {
-        let mut scratch = std::mem::take(&mut self.scratch);
         let result = pass::run(
             &self.mechanics,
             &mut self.arms[self.active],
             order,
-            &mut scratch,
+            &mut self.scratch,
         );
-        self.scratch = scratch;
         self.mechanism_free = result.0.end;
         if order.supply.is_none() || !self.cache.write_back {
             self.busy.seek += result.0.seek;
