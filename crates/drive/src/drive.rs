@@ -452,8 +452,8 @@ impl Drive {
     /// `until` itself is to be submitted first. Completions may lie after `until`.
     #[inline]
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
-        for c in self.done.drain(..) {
-            sink(c);
+        if !self.done.is_empty() {
+            self.done.drain(..).for_each(&mut *sink);
         }
         if self.units.len() > 1 {
             return self.advance_many(until, sink);
