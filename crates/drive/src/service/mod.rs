@@ -63,6 +63,8 @@ pub(crate) struct Task {
     pub partial: bool,
     /// Where the first sector lies, where the queue knows it already.
     pub place: Option<Place>,
+    /// Cylinder that the arm goes to first.
+    pub via: Option<u32>,
 }
 
 impl Task {

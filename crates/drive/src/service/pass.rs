@@ -31,6 +31,8 @@ pub(crate) struct Order {
     pub write: bool,
     /// Earliest time that the arm may move.
     pub start: u64,
+    /// Cylinder that the arm goes to before the first sector's.
+    pub via: Option<u32>,
     /// Lower bound of the first positioning movement.
     pub minimum_move: u64,
     /// Take sectors at their first pass on each track.
@@ -77,9 +79,15 @@ pub(crate) fn run(
             break;
         };
         let count = place.run.min(order.count - done);
-        let mut seek = m.move_ns(arm, place.cylinder, place.head, order.write);
+        let mut seek = 0;
+        if let (0, Some(via)) = (done, order.via) {
+            seek = m.move_ns(arm, via, arm.head, false);
+            p.distance = arm.cylinder.abs_diff(via);
+            arm.cylinder = via;
+        }
+        seek += m.move_ns(arm, place.cylinder, place.head, order.write);
         if done == 0 {
-            p.distance = arm.cylinder.abs_diff(place.cylinder);
+            p.distance += arm.cylinder.abs_diff(place.cylinder);
             seek = seek.max(order.minimum_move);
         }
         arm.cylinder = place.cylinder;

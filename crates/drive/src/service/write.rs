@@ -95,6 +95,7 @@ impl Core {
             count: task.count,
             write: true,
             start: mech,
+            via: task.via,
             minimum_move: 0,
             on_arrival: self.cache.write_on_arrival && !self.compat,
             watermark: 0,
@@ -282,6 +283,7 @@ impl Core {
             count: (d.end - d.start) as u32,
             write: true,
             start: begin,
+            via: None,
             minimum_move: 0,
             on_arrival: self.cache.write_on_arrival,
             watermark: 0,
@@ -305,6 +307,7 @@ impl Core {
             count: order.count,
             partial: d.partial,
             place: None,
+            via: None,
         };
         let segment = if self.cache.read_hits_on_written {
             self.place_written(&task, None)
