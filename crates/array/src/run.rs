@@ -8,7 +8,7 @@ use crate::result::{summarise, RunResult, SystemResult};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
 use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
 use headstack_engine::Progress;
-use headstack_trace::{Op, Source, TraceError};
+use headstack_trace::{ClosedLoop, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,15 @@ pub struct Inputs<'a> {
     /// Reads drive files that are not TOML (DiskSim's).
     pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
     /// Opens a workload from its start; called once more when devices must be measured first.
-    pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Source, RunError> + Sync),
+    pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Opened, RunError> + Sync),
+}
+
+/// A workload ready to be read.
+pub struct Opened {
+    /// Its requests.
+    pub source: Source,
+    /// The loop that a closed synthetic workload asks for.
+    pub closed: Option<ClosedLoop>,
 }
 
 /// What is needed to open a workload.
@@ -218,7 +226,7 @@ fn one<M: Member>(
         _ if !entry.needs_device_blocks => Vec::new(),
         Some(list) if list.len() > 1 => list.clone(),
         given => {
-            let sizes = measure(&mut (inputs.open)(&open)?, &options.progress)?;
+            let sizes = measure(&mut (inputs.open)(&open)?.source, &options.progress)?;
             match given.as_deref() {
                 Some([size]) => vec![*size; sizes.len().max(1)],
                 // One device fills the whole array.
@@ -233,8 +241,14 @@ fn one<M: Member>(
         params,
     };
     let organisation = (entry.build)(&context).map_err(at(&format!("{key}.organisation")))?;
+    let Opened { mut source, closed } = (inputs.open)(&open)?;
+    if closed.is_some() && workload.arrivals.is_some() {
+        let got = "a synthetic workload with closed arrivals of its own";
+        return Err(SpecError::new(format!("{}.arrivals", open.key), got, "one of the two").into());
+    }
     let simulation = Options {
-        arrivals: workload.arrivals.clone(),
+        arrivals: workload.arrivals.clone().unwrap_or_default(),
+        closed,
         warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
         max_requests: experiment.run.max_requests,
         duration: experiment.run.duration,
@@ -266,7 +280,6 @@ fn one<M: Member>(
         None => Ok(()),
     };
     let sink: Option<&mut Log> = if wanted { Some(&mut add) } else { None };
-    let mut source = (inputs.open)(&open)?;
     let mut outcome = simulate(
         &mut source,
         &mut members,

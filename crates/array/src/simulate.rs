@@ -15,7 +15,7 @@ use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
 use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
-use headstack_trace::{Op, Request, TraceError};
+use headstack_trace::{ClosedLoop, Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -66,6 +66,8 @@ pub enum PastEnd {
 pub struct Options {
     /// How requests come.
     pub arrivals: Arrivals,
+    /// A closed loop whose pauses are drawn, instead of `arrivals`.
+    pub closed: Option<ClosedLoop>,
     /// What the statistics leave out.
     pub warm_up: WarmUp,
     /// No more requests than this, warm-up included.
@@ -86,6 +88,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             arrivals: Arrivals::Open,
+            closed: None,
             warm_up: WarmUp::Requests(0),
             max_requests: None,
             duration: None,
@@ -215,8 +218,8 @@ struct Host<'a, 'l> {
     outcome: Outcome,
     log: Option<&'a mut Log<'l>>,
     failure: Option<String>,
-    // Closed arrivals: when slots come free, and the think time.
-    issues: Option<(EventQueue<()>, Span)>,
+    // Closed arrivals: when slots come free, and the think times.
+    issues: Option<(EventQueue<()>, ClosedLoop)>,
 }
 
 impl Host<'_, '_> {
@@ -285,7 +288,7 @@ impl Host<'_, '_> {
     fn finish(&mut self, slot: &Slot) {
         let record = &slot.record;
         if let Some((queue, think)) = &mut self.issues {
-            queue.push(record.completion + *think, 0, ());
+            queue.push(record.completion + think.think(), 0, ());
         }
         if !slot.measured {
             return;
@@ -384,12 +387,20 @@ pub fn simulate<'a, 'l, M: Member>(
         taken: 0,
         measuring: false,
     };
-    match options.arrivals {
-        Arrivals::Open => run.open_loop(source)?,
-        Arrivals::Closed {
-            outstanding,
-            think_time,
-        } => run.closed_loop(source, outstanding, Span(think_time.0.max(0)))?,
+    let closed = match (&options.closed, &options.arrivals) {
+        (Some(closed), _) => Some(closed.clone()),
+        (
+            None,
+            Arrivals::Closed {
+                outstanding,
+                think_time,
+            },
+        ) => Some(ClosedLoop::fixed(*outstanding, *think_time)),
+        (None, Arrivals::Open) => None,
+    };
+    match closed {
+        None => run.open_loop(source)?,
+        Some(closed) => run.closed_loop(source, closed)?,
     }
     run.finish()
 }
@@ -412,14 +423,13 @@ impl<M: Member> Run<'_, '_, M> {
     fn closed_loop(
         &mut self,
         source: &mut impl Iterator<Item = Result<Request, TraceError>>,
-        outstanding: u32,
-        think: Span,
+        closed: ClosedLoop,
     ) -> Result<(), SimulateError> {
         let mut queue = EventQueue::new();
-        for _ in 0..outstanding {
+        for _ in 0..closed.outstanding {
             queue.push(Time::ZERO, 0, ());
         }
-        self.host.issues = Some((queue, think));
+        self.host.issues = Some((queue, closed));
         let mut now = Time::ZERO;
         loop {
             let issue = match &self.host.issues {
@@ -537,7 +547,7 @@ impl<M: Member> Run<'_, '_, M> {
                     PastEnd::DropCounted => {
                         self.host.outcome.n_dropped += measured as u64;
                         if let Some((queue, think)) = &mut self.host.issues {
-                            queue.push(now + *think, 0, ());
+                            queue.push(now + think.think(), 0, ());
                         }
                         return Ok(true);
                     }
