@@ -3,6 +3,7 @@
 // Errors end a run; how many bytes they take does not matter.
 #![allow(clippy::result_large_err)]
 
+mod expected;
 pub mod experiment;
 pub mod member;
 pub mod organisation;

@@ -333,6 +333,8 @@ struct Run<'a, 'l, M> {
     sampled: ByMode,
     first: Option<Time>,
     taken: u64,
+    // So many of them are in the progress.
+    reported: u64,
     measuring: bool,
 }
 
@@ -385,6 +387,7 @@ pub fn simulate<'a, 'l, M: Member>(
         sampled: ByMode::default(),
         first: None,
         taken: 0,
+        reported: 0,
         measuring: false,
     };
     let closed = match (&options.closed, &options.arrivals) {
@@ -464,6 +467,11 @@ impl<M: Member> Run<'_, '_, M> {
         self.drain(now)
     }
 
+    fn report(&mut self) {
+        self.options.progress.add(self.taken - self.reported);
+        self.reported = self.taken;
+    }
+
     /// The next request, unless the workload, the limit or the patience is at its end.
     #[inline]
     fn take(
@@ -471,7 +479,7 @@ impl<M: Member> Run<'_, '_, M> {
         source: &mut impl Iterator<Item = Result<Request, TraceError>>,
     ) -> Result<Option<Request>, SimulateError> {
         if self.taken & 1023 == 1023 {
-            self.options.progress.add(1024);
+            self.report();
             if self.options.progress.is_cancelled() {
                 self.host.outcome.partial = true;
                 return Ok(None);
@@ -733,7 +741,7 @@ impl<M: Member> Run<'_, '_, M> {
                 self.host.outcome.partial = true;
             }
         }
-        self.options.progress.add(self.taken & 1023);
+        self.report();
         Ok(())
     }
 

@@ -22,6 +22,8 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
         return Ok(Opened {
             source: synthetic.source(w.seed)?,
             closed: synthetic.closed(w.seed)?,
+            requests: Some(synthetic.n_requests),
+            counters: None,
         });
     }
     let get = |key: &str| table.get(key).and_then(|v| v.as_u64()).unwrap_or(1);
@@ -39,10 +41,7 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
             op: if x % 3 == 0 { Op::Write } else { Op::Read },
         })
     });
-    Ok(Opened {
-        source: Box::new(requests),
-        closed: None,
-    })
+    Ok(Opened::new(Box::new(requests)))
 }
 
 const EXPERIMENT: &str = r#"
@@ -244,6 +243,24 @@ fn wrong_input_is_named() {
             assert!(error.to_string().contains(want), "{to}: {error}");
         }
     }
+}
+
+/// All that is asked for is done, and known to be asked for before.
+#[test]
+fn progress_ends_at_its_total() {
+    for (limit, total) in [("", 20_000), ("[run]\nmax_requests = 1500", 1500)] {
+        let options = RunOptions::default();
+        let text = LOOP.replacen("ARRIVALS", "rate = \"50/s\"", 1) + limit;
+        go(&text, &options).unwrap();
+        assert_eq!(options.progress.done(), total);
+        assert_eq!(options.progress.total(), Some(total));
+    }
+    // A length of time: nobody knows how many requests come in it.
+    let options = RunOptions::default();
+    let text = LOOP.replacen("ARRIVALS", "rate = \"50/s\"", 1) + "[run]\nduration = \"2 s\"";
+    go(&text, &options).unwrap();
+    assert_eq!(options.progress.total(), None);
+    assert!((50..150).contains(&options.progress.done()));
 }
 
 const LOOP: &str = r#"

@@ -38,6 +38,8 @@ fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
         return Ok(Opened {
             source: transform.open(|| synthetic.source(w.seed))?,
             closed: synthetic.closed(w.seed)?,
+            requests: transform.keeps(synthetic.n_requests),
+            counters: None,
         });
     }
     let options = ReadOptions {
@@ -50,6 +52,8 @@ fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
     Ok(Opened {
         source: transform.open(|| open(&w.path, w.workload.format.as_deref(), &options))?,
         closed: None,
+        requests: None,
+        counters: Some(options.counters),
     })
 }
 
@@ -106,7 +110,7 @@ pub fn run(
                 continue;
             }
             let told = progress.as_ref().map_or(Ok(()), |p| {
-                p.call1(py, (watch.done(), None::<u64>)).map(drop)
+                p.call1(py, (watch.done(), watch.total())).map(drop)
             });
             if let Err(e) = py.check_signals().and(told) {
                 watch.cancel();
