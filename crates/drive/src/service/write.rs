@@ -222,7 +222,7 @@ impl Core {
             {
                 match self.finish_destage() {
                     Some(e) => free = free.max(e),
-                    None => self.start_destage(free),
+                    None => self.start_destage(free, |_| true),
                 }
             }
         }
@@ -257,10 +257,11 @@ impl Core {
         }
     }
 
-    /// Sends the unwritten data that are reached first to the medium, not before `at`.
-    pub(super) fn start_destage(&mut self, at: u64) {
+    /// Sends those of the `wanted` unwritten data that are reached first to the medium, not before
+    /// `at`. There must be some.
+    pub(super) fn start_destage(&mut self, at: u64, wanted: impl Fn(&Dirty) -> bool) {
         let mut best = (u64::MAX, 0);
-        for (i, d) in self.dirty.iter().enumerate() {
+        for (i, d) in self.dirty.iter().enumerate().filter(|(_, d)| wanted(d)) {
             let begin = at.max(self.mechanism_free).max(d.ready);
             if let Some(place) = self.mechanics.layout.locate(d.start) {
                 let cost = self
@@ -343,7 +344,7 @@ impl Core {
             if begin >= until {
                 return;
             }
-            self.start_destage(begin);
+            self.start_destage(begin, |_| true);
         }
     }
 
