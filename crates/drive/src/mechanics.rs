@@ -50,6 +50,7 @@ pub struct Mechanics {
     pub rotation: Rotation,
     head_switch_ns: u32,
     write_settle_ns: i64,
+    settle_after_head_switch: bool,
 }
 
 impl Mechanics {
@@ -81,11 +82,13 @@ impl Mechanics {
             rotation: Rotation::new(spec.geometry.rotation_speed).with_phase(start_phase),
             head_switch_ns: head_switch as u32,
             write_settle_ns: p.write_settle.0,
+            settle_after_head_switch: p.settle_after_head_switch,
         })
     }
 
     /// Time to bring `arm` onto the track of a place: the longer of seek and head switch, and
-    /// settling before a write; nothing on the same track.
+    /// settling before a write (after a head switch alone only if the drive does so); nothing on the
+    /// same track.
     #[inline]
     pub fn move_ns(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> u64 {
         let mut t = self.seek.ns(arm.cylinder.abs_diff(cylinder));
@@ -94,7 +97,7 @@ impl Mechanics {
         }
         if t == 0 {
             0
-        } else if write {
+        } else if write && (self.settle_after_head_switch || arm.cylinder != cylinder) {
             (t as i64 + self.write_settle_ns).max(0) as u64
         } else {
             t as u64

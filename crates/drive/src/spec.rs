@@ -210,13 +210,16 @@ impl PerSurface {
 }
 
 /// Head switch, settling and arms.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PositioningSpec {
     /// Time to switch to another head of the same cylinder.
     pub head_switch: Span,
     /// Added to every movement or head switch before a write; may be negative.
     pub write_settle: Span,
+    /// Whether `write_settle` is added to head switches within a cylinder too, as DiskSim does,
+    /// or to seeks only.
+    pub settle_after_head_switch: bool,
     /// Lower bound of the movement before a write.
     pub minimum_write: Span,
     /// Lower bound of the positioning time of a read miss after a read.
@@ -228,6 +231,21 @@ pub struct PositioningSpec {
     /// Arm assemblies; empty means one at angle zero.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<ArmSpec>,
+}
+
+impl Default for PositioningSpec {
+    fn default() -> Self {
+        PositioningSpec {
+            head_switch: Span::ZERO,
+            write_settle: Span::ZERO,
+            settle_after_head_switch: true,
+            minimum_write: Span::ZERO,
+            minimum_read_after_read: Span::ZERO,
+            minimum_read_after_write: Span::ZERO,
+            seek_constant: Span::ZERO,
+            arms: Vec::new(),
+        }
+    }
 }
 
 /// One arm assembly.

@@ -160,6 +160,22 @@ fn read_ahead_stops_before_unwritten_data() {
 }
 
 #[test]
+fn settling_after_a_head_switch_is_the_drives_choice() {
+    for (after_switch, switch) in [(true, 1_500_000), (false, 1_000_000)] {
+        let mut spec = spec();
+        spec.positioning.write_settle = Span::from_ms(0.5);
+        spec.positioning.settle_after_head_switch = after_switch;
+        let mut host = Host::new(&spec);
+        let mut seek = |at: u64, command, lba| host.ask(at, command, lba, 1).components.seek;
+        // Surface 1 of cylinder 0, then cylinder 100, its surface 1, and back for a read.
+        assert_eq!(seek(0, Write, 100), switch);
+        assert_eq!(seek(100_000_000, Write, 20_000), 2_500_000);
+        assert_eq!(seek(200_000_000, Write, 20_150), switch);
+        assert_eq!(seek(300_000_000, Read, 20_050), 1_000_000);
+    }
+}
+
+#[test]
 fn full_write_segments_make_writes_wait() {
     let mut host = Host::new(&deferred());
     for (i, lba) in [10_000, 30_000].into_iter().enumerate() {
