@@ -2,6 +2,8 @@
 
 import datetime
 import json
+import math
+import numbers
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headstack import _bridge, drives
-from headstack.errors import ConfigError
+from headstack.errors import ConfigError, told
 
 if TYPE_CHECKING:
     import altair as alt
@@ -172,12 +174,35 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _plain(value: object) -> str:
+def _plain(value: object) -> str | int:
     if isinstance(value, datetime.date | datetime.time):
         return str(value.isoformat())
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
+    if isinstance(value, numbers.Integral):  # NumPy's
+        return int(value)
     raise ConfigError(f"experiment: got a {type(value).__name__}, need text, numbers or tables")
+
+
+def _check_finite(value: object, key: str) -> None:
+    """Refuse infinities and not-a-number, which TOML can write and JSON cannot."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{key}: got {value}, need a finite number")
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            _check_finite(inner, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            _check_finite(inner, f"{key}[{i}]")
+
+
+def _threads(document: Mapping[str, Any]) -> int | None:
+    """Return the threads that the experiment itself asks for; the core refuses other types."""
+    asked = document.get("run")
+    threads = asked.get("threads") if isinstance(asked, Mapping) else None
+    if isinstance(threads, int) and threads < 1:
+        raise ConfigError(f"run.threads: got {threads}, need 1 or more")
+    return threads if isinstance(threads, int) else None
 
 
 def run(
@@ -239,17 +264,20 @@ def run(
     if directory is not None:
         try:
             directory.mkdir(parents=True, exist_ok=True)
+            # A long run must not fail at its end for want of a place.
+            tempfile.TemporaryFile(dir=directory).close()
         except OSError as e:
             raise ConfigError(
-                f'out: got "{directory}" ({(e.strerror or "").lower()}), need a directory'
+                f'out: got "{directory}" ({told(e)}), need a directory that can be written to'
             ) from None
     try:
+        _check_finite(document, "")
         answer = _bridge.call(
             "run",
             json.dumps(document, default=_plain),
             str(base),
             [str(d) for d in drives.drive_dirs()],
-            threads or os.cpu_count() or 1,
+            threads or _threads(document) or os.cpu_count() or 1,
             str(directory) if directory is not None else None,
             log_requests,
             progress,
@@ -273,12 +301,31 @@ def load(results: str | os.PathLike[str]) -> Result:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
-        raise ConfigError(
-            f"{path}: got {(e.strerror or str(e)).lower()}, need a results file of headstack run"
-        ) from None
+        raise ConfigError(f"{path}: got {told(e)}, need a results file of headstack run") from None
     except ValueError:
         raise ConfigError(f"{path}: got text that is not JSON, need a results file") from None
     systems = document.get("systems") if isinstance(document, dict) else None
     if not isinstance(systems, list) or not all(isinstance(s, dict) for s in systems):
         raise ConfigError(f'{path}: got no list "systems", need a results file of headstack run')
+    for i, system in enumerate(systems):
+        try:
+            _check_system(system)
+        except ConfigError as e:
+            raise ConfigError(f"{path}: systems[{i}].{e}, as headstack run writes it") from None
     return Result(document, path.parent)
+
+
+def _check_system(system: Mapping[str, Any]) -> None:
+    """Refuse a system whose parts are not of the shape that tables and figures are made of."""
+    if not isinstance(system.get("name"), str):
+        raise ConfigError(f"name: got {system.get('name')!r}, need text")
+    for key, value in system.items():
+        table = key in ("response_time_s", "service_time_s", "components_s", "power_w", "series")
+        if table and not isinstance(value, Mapping | None):
+            raise ConfigError(f"{key}: got {value!r}, need a table")
+        number = key.startswith("n_") or key in ("throughput_iops", "queue_depth_mean")
+        if number and not isinstance(value, int | float | None):
+            raise ConfigError(f"{key}: got {value!r}, need a number")
+    for point in system.get("response_time_cdf") or []:
+        if not isinstance(point, list) or len(point) != 2:
+            raise ConfigError(f"response_time_cdf: got {point!r}, need pairs of numbers")

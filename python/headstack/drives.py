@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headstack import _bridge
-from headstack.errors import ConfigError
+from headstack.errors import ConfigError, told
 from headstack.suggest import need_one_of
 
 #: Suffixes of DiskSim parameter files, which the core's importer reads.
@@ -60,7 +60,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as e:
-        raise ConfigError(f"{path}: got {(e.strerror or str(e)).lower()}, need a file") from None
+        raise ConfigError(f"{path}: got {told(e)}, need a file") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: got bytes that are not UTF-8, need TOML") from None
     try:

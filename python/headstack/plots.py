@@ -378,7 +378,8 @@ def trace_figures(info: Mapping[str, Any]) -> dict[str, alt.Chart]:
         figures["sizes"] = histogram(
             bins, "size", "Request sizes", "request size, at most", log=True
         )
-    _need(list(figures), "histograms")
+    if not figures:
+        raise ConfigError("figure: got a trace without sizes, need at least one read or write")
     return figures
 
 

@@ -30,6 +30,13 @@ def test_every_command_has_help_with_an_example(name, capsys):
     assert f"headstack {name}" in text.split("Example", 1)[1]
 
 
+def test_help_keeps_the_lines_of_its_examples(capsys):
+    assert main(["--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "headstack drives" in lines
+    assert not [line for line in lines if "\\b" in line or line.endswith(" and...")]
+
+
 def test_json_is_the_only_output(experiment):
     done = run("run", experiment, "--json")
     assert done.returncode == 0, done.stderr
@@ -68,6 +75,17 @@ def test_run_writes_report_tables_and_figures(experiment, tmp_path):
         (["trace-info", "absent.trace"], ["absent.trace"]),
         (["validate", "absent"], ["absent: got no directory"]),
         (["validate", ".", "--compat", "disksim"], ["--compat: got", "disksim-4.0"]),
+        (["run", "x.toml", "--seed", "x"], ['--seed: got "x", need', "integer"]),
+        (["run", "x.toml", "--threads=0"], ['--threads: got "0", need', "1"]),
+        (["run", "x.toml", "--threads"], ["headstack run: --threads: got nothing, need a value"]),
+        (["convert", "a.csv"], ["headstack convert: got no OUT"]),
+        (["convert", "a", "b", "c"], ['headstack convert: got "c"', "no more arguments"]),
+        (["trace-info", "x", "--format", "mqsm"], ['--format: got "mqsm"', 'mean "mqsim"?']),
+        (["trace-info", "x", "--on-error", "skp"], ['--on-error: got "skp"', 'mean "skip"?']),
+        (["calibrate", "exos-x18", "absent.trace"], ["absent.trace: got no such file"]),
+        (["drives", "exos-x18", "--json", "--plot", "README.md"], ["README.md: got a file"]),
+        (["run", "examples/demo.toml", "--out", "README.md"], ["out: got", "README.md", "need"]),
+        (["run", "examples/demo.toml", "--out", "/proc"], ["out: got", "/proc", "written"]),
     ],
 )
 def test_wrong_input_is_one_line_and_code_2(args, parts):
@@ -87,6 +105,8 @@ def test_wrong_input_is_one_line_and_code_2(args, parts):
         ("reads = 0.6", "raeds = 0.6", "raeds"),
         ("[workload]", "[workload", ":2"),
         ('"50/s"', "50", "50"),
+        ("0.6", "nan", "synthetic.reads: got nan"),
+        ("[workload]", "[run]\nthreads = 0\n[workload]", "run.threads: got 0"),
     ],
 )
 def test_a_wrong_experiment_names_the_place(experiment, old, new, need):
@@ -126,6 +146,44 @@ def test_conversion_keeps_the_requests(tmp_path):
     done = run("trace-info", back, "--json")
     info = json.loads(done.stdout)
     assert info["duration_s"] == pytest.approx(0.19)
+
+
+def test_a_failed_conversion_leaves_nothing_behind(tmp_path):
+    source = tmp_path / "bad.csv"
+    source.write_text("time_us,device,lba,blocks,op\n0,0,1,8,R\n5,0,x,8,R\n")
+    target = tmp_path / "good.spc"
+    done = run("convert", source, target)
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [source]), done
+    assert done.stderr.startswith(f"{source}:3: ")
+    done = run("convert", source, target, "--on-error", "skip", "--json")
+    assert json.loads(done.stdout) == {"n_written": 1, "n_skipped": 1}
+    assert target.exists()
+
+
+def test_an_empty_trace_is_said_to_be_empty(tmp_path):
+    trace = tmp_path / "empty.csv"
+    trace.write_text("time_us,device,lba,blocks,op\n")
+    done = run("trace-info", trace, "--json")
+    assert json.loads(done.stdout)["n_requests"] == 0
+    done = run("trace-info", trace, "--plot", tmp_path)
+    assert done.returncode == 2
+    assert "need at least one read or write" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("system", "part"),
+    [
+        ({}, "systems[0].name: got None, need text"),
+        ({"name": "x", "power_w": 3}, "systems[0].power_w: got 3, need a table"),
+        ({"name": "x", "n_requests": "3"}, "systems[0].n_requests: got '3', need a number"),
+        ({"name": "x", "response_time_cdf": [1]}, "systems[0].response_time_cdf: got 1"),
+    ],
+)
+def test_a_wrong_results_file_names_the_place(tmp_path, system, part):
+    (tmp_path / "result.json").write_text(json.dumps({"systems": [system]}))
+    done = run("report", tmp_path, "-o", tmp_path / "r.html")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert part in done.stderr
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is absent")

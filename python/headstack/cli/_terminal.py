@@ -19,7 +19,10 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from headstack import _bridge
 from headstack.api import Progress as Report
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
 
 #: Columns of output that goes to a file or a pipe: wide enough that no table wraps.
 PIPE_WIDTH = 200
@@ -77,3 +80,26 @@ def told(paths: Sequence[Path], as_json: bool) -> None:
     """Say on standard error, where standard output carries JSON, which files were written."""
     for path in paths:
         print(f"wrote {path}", file=sys.stderr if as_json else sys.stdout)
+
+
+def check_on_error(value: str) -> None:
+    """Refuse a value of ``--on-error`` that is none.
+
+    Raises:
+        ConfigError: it is neither ``fail`` nor ``skip``.
+
+    """
+    if value not in ("fail", "skip"):
+        raise ConfigError(need_one_of("--on-error", value, ["fail", "skip"]))
+
+
+def check_format(option: str, value: str | None) -> None:
+    """Refuse a trace format that no reader has.
+
+    Raises:
+        ConfigError: `value` is no format's name; the message gives `option` and the names.
+
+    """
+    names = [str(f["name"]) for f in _bridge.call("formats")]
+    if value is not None and value not in names:
+        raise ConfigError(need_one_of(option, value, names))

@@ -31,6 +31,9 @@ def command(
 ) -> None:
     r"""Simulate the systems of an experiment on its workload and compare them.
 
+    Ctrl-C ends the run with the results until then, marked as partial; a second one ends it at
+    once.
+
     \b
     Examples:
       headstack run examples/demo.toml
@@ -39,7 +42,7 @@ def command(
     """
     import headstack
     from headstack import table
-    from headstack.cli import FAILED, _terminal
+    from headstack.cli import INTERRUPTED, _terminal
 
     with _terminal.progress(experiment.name) as progress:
         result = headstack.run(
@@ -66,8 +69,7 @@ def command(
     _terminal.told(written, as_json)
     if result.partial:
         print(
-            f"{experiment}: got an interrupt, need the whole run; "
-            "these results cover the requests completed until then",
+            f"{experiment}: partial results, of the requests completed until the interrupt",
             file=sys.stderr,
         )
-        raise typer.Exit(FAILED)
+        raise typer.Exit(INTERRUPTED)
