@@ -52,8 +52,8 @@ class Plots:
 
         return plots.power(self._document)
 
-    def queue_depth(self) -> "alt.Chart":
-        """Draw the requests in the system over time, one line per system."""
+    def queue_depth(self) -> "alt.FacetChart":
+        """Draw the requests in the system over time, one strip per system."""
         from headstack import plots
 
         return plots.queue_depth(self._document)

@@ -36,8 +36,8 @@ _CAPTIONS = {
     "mean; time that overlaps is charged to what was waited for.",
     "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
     "were doing. The parts add up to the mean power.",
-    "queue-depth": "Requests that a system holds, waiting or in service, over simulated time. A "
-    "line that keeps rising is a system that cannot keep up.",
+    "queue-depth": "Requests that a system holds, waiting or in service, over simulated time, on "
+    "the same axes for all. A line that keeps rising is a system that cannot keep up.",
 }
 
 
@@ -89,7 +89,8 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
         )
     body.append(f'<h2>Systems</h2><div class="scroll">{_table(document)}</div>')
     for name in charts:
-        heading = specs[name].get("title") or name
+        # The page's own heading stands above the figure.
+        heading = specs[name].pop("title", None) or name
         if isinstance(heading, dict):
             heading = heading.get("text", name)
         caption = html.escape(_CAPTIONS[name])

@@ -80,6 +80,30 @@ def test_figures_say_their_units(document):
         assert re.search(r"\((ms|W|s)[,)]", text)
 
 
+def test_systems_of_one_name_stay_apart(document):
+    first = document["systems"][0]
+    document["systems"].append(first)
+    assert plots.labels(document["systems"]) == [
+        "one <drive> (1)",
+        "</script> two",
+        "one <drive> (2)",
+    ]
+    other = {**first, "workload": "another"}
+    assert plots.labels([first, other]) == ["one <drive> · made up", "one <drive> · another"]
+    for chart in report.figures(document).values():
+        named = [row["system"] for rows in chart.to_dict()["datasets"].values() for row in rows]
+        assert len(set(named)) == 3
+
+
+def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):
+    times = [float(t) for t in range(20_000)]
+    for system in document["systems"]:
+        system["series"] = {"t_s": times, "queue_depth": times}
+    (rows,) = plots.queue_depth(document).to_dict()["datasets"].values()
+    assert len(rows) <= plots.MOST_POINTS
+    assert {row["x"] for row in rows} >= {times[0], times[-1]}
+
+
 def test_results_without_curves_are_refused_clearly(tmp_path):
     (tmp_path / api.RESULTS_FILE).write_text('{"systems": 3}')
     with pytest.raises(headstack.ConfigError, match='no list "systems"'):
