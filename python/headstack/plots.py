@@ -58,11 +58,11 @@ def _colour(names: Sequence[str], title: str = "system") -> alt.Color:
     return alt.Color("system:N", title=title, scale=scale, sort=list(names))
 
 
-def _dash(names: Sequence[str]) -> alt.StrokeDash:
+def _dash(names: Sequence[str], title: str = "system") -> alt.StrokeDash:
     # A dash changes where the palette has been used up too, so that no two lines look alike.
     dashes = [DASHES[(i + i // len(PALETTE)) % len(DASHES)] for i in range(len(names))]
     scale = alt.Scale(domain=list(names), range=dashes)
-    return alt.StrokeDash("system:N", title="system", scale=scale, sort=list(names))
+    return alt.StrokeDash("system:N", title=title, scale=scale, sort=list(names))
 
 
 def style(chart: Any) -> Any:
@@ -124,7 +124,14 @@ def _points(
     return pd.concat(parts, ignore_index=True), names
 
 
-def _cdf_lines(frame: pd.DataFrame, names: Sequence[str], title: str, description: str) -> Any:
+def _cdf_lines(
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    title: str,
+    description: str,
+    *,
+    legend: str = "system",
+) -> Any:
     """Draw cumulative distributions of times (x: ms, y: share), one line per system."""
     return style(
         alt.Chart(frame, title=title, description=description)
@@ -142,8 +149,8 @@ def _cdf_lines(frame: pd.DataFrame, names: Sequence[str], title: str, descriptio
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(format=".0%", tickCount=10),
             ),
-            color=_colour(names),
-            strokeDash=_dash(names),
+            color=_colour(names, legend),
+            strokeDash=_dash(names, legend),
             tooltip=[
                 "system:N",
                 alt.Tooltip("x:Q", format=".4~g", title="ms"),
@@ -423,6 +430,32 @@ def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) 
     )
     width = max(WIDTH, 52 * len(frame))
     return style((bars + counts).properties(width=width, height=HEIGHT))  # type: ignore[no-any-return]
+
+
+def validation(
+    drive: Mapping[str, Any],
+    measured_s: "np.ndarray[Any, np.dtype[np.float64]]",
+    simulated_s: "np.ndarray[Any, np.dtype[np.float64]]",
+) -> alt.Chart:
+    """Measured and simulated distribution of the response times of one drive.
+
+    Args:
+        drive: an entry of `validation.validate`: ``name``, ``demerit_s``.
+        measured_s: response times in seconds, shape (n,), positive, in any order.
+        simulated_s: the same, simulated.
+
+    """
+    samples = {"measured": measured_s, "simulated": simulated_s}
+    parts = []
+    for name, sample in samples.items():
+        at = _thin(len(sample), MOST_POINTS // len(samples))
+        share = (at + 1) / len(sample)
+        parts.append(pd.DataFrame({"x": np.sort(sample)[at] * 1e3, "y": share, "system": name}))
+    title = f"{drive['name']}: {drive['demerit_s'] * 1e3:.3f} ms apart (demerit)"
+    description = f"Measured and simulated response times of {drive['name']}"
+    return _cdf_lines(  # type: ignore[no-any-return]
+        pd.concat(parts, ignore_index=True), list(samples), title, description, legend="times"
+    )
 
 
 def _bytes(n: int) -> str:

@@ -6,7 +6,7 @@ import sys
 import pytest
 from conftest import ROOT, SHARED
 
-from headstack import drives
+from headstack import calibration, drives, validation
 from headstack.cli import COMMANDS, main
 
 NAMES = [m.replace("_", "-") for m in COMMANDS]
@@ -200,3 +200,23 @@ def test_validation_of_real_drives():
         "hp_c2247a": 0.090,
     }
     assert found == pytest.approx(published, abs=0.02)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is absent")
+def test_validation_shows_classes_and_draws_distributions(tmp_path):
+    folder = SHARED / "data" / "disksim"
+    done = run("validate", folder, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    drives = validation.validate(folder)["drives"]
+    for drive in drives:
+        assert sum(c["n_requests"] for c in drive["classes"]) == drive["n_requests"]
+        picture = (tmp_path / f"{drive['name']}.svg").read_text()
+        assert "measured" in picture
+        assert "simulated" in picture
+        measured, simulated = validation.response_times(folder, drive["name"])
+        assert calibration.demerit(measured, simulated) == pytest.approx(drive["demerit_s"])
+    # Eight classes at most; the table names each operation before.
+    assert done.stdout.count("write after read, sequential") <= len(drives)
+    assert "read after write" in done.stdout
+    short = run("validate", folder, "--no-classes").stdout
+    assert "read after write" not in short
