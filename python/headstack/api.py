@@ -5,6 +5,7 @@ import json
 import math
 import numbers
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -147,9 +148,19 @@ class Result:
         return json.dumps(document, indent=2)
 
     def save(self, out: str | Path) -> Path:
-        """Write the results file into `out`; return `out`."""
+        """Write the results file and copy the tables into the directory `out`; return `out`.
+
+        Raises:
+            OSError: the directory cannot be written to.
+
+        """
         out = Path(out)
         out.mkdir(parents=True, exist_ok=True)
+        for system in self.document["systems"]:
+            for key in ("requests_file", "series_file"):
+                table = self.out / system[key] if self.out and system.get(key) else None
+                if table and table.is_file() and not (out / table.name).exists():
+                    shutil.copy2(table, out / table.name)
         # Replaced in one step, so that a reader never sees half a document.
         part = out / f"{RESULTS_FILE}.part"
         part.write_text(self.to_json(curves=True) + "\n", encoding="utf-8")

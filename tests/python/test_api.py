@@ -3,8 +3,9 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SHARED
 
 import headstack
 from headstack import api, calibration, drives, plots, report
@@ -15,6 +16,21 @@ def test_tables_agree(experiment):
     assert len(r.requests) == r.summary["n_requests"][0] == 300
     assert "response_time_p99_s" in r.summary.columns
     assert json.loads(r.to_json())["systems"][0]["name"] == "fcfs"
+
+
+def test_a_saved_result_keeps_its_tables(experiment, tmp_path):
+    r = headstack.run(experiment)
+    again = headstack.load(r.save(tmp_path / "saved"))
+    assert again.requests.equals(r.requests)
+    assert again.to_json(curves=True) == r.to_json(curves=True)
+    assert r.save(tmp_path / "saved") == tmp_path / "saved"
+
+
+def test_numbers_of_numpy_are_numbers(experiment):
+    document = drives.read_toml(experiment)
+    document["system"][0]["queue_depth"] = np.int64(4)
+    r = headstack.run(workload=document["workload"], systems=document["system"], log_requests=False)
+    assert r.summary["n_requests"][0] == 300
 
 
 def test_run_from_tables_equals_run_from_file(experiment):
@@ -120,11 +136,12 @@ def test_every_example_runs(path: Path):
     document = drives.read_toml(path)
     workloads = document["workload"]
     for workload in workloads if isinstance(workloads, list) else [workloads]:
-        trace = workload.get("trace")
-        if trace and not (path.parent / trace).exists():
-            pytest.skip(f"{trace} is absent")
-        if trace:
-            workload["trace"] = str(path.parent / trace)
+        if trace := workload.get("trace"):
+            _, shared, inside = trace.partition("../../shared/")
+            file = SHARED / inside if shared else path.parent / trace
+            if not file.exists():
+                pytest.skip(f"{trace} is absent")
+            workload["trace"] = str(file)
     document.setdefault("run", {})["max_requests"] = 2000
     r = (
         api.run(**{"workload": workloads, "systems": document["system"]}, log_requests=False)
