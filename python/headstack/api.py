@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headstack import _bridge, drives
 from headstack.errors import ConfigError, told
+from headstack.paths import output_directory
 
 if TYPE_CHECKING:
     import altair as alt
@@ -36,25 +37,45 @@ class Plots:
         self._document = document
 
     def cdf(self) -> "alt.Chart":
-        """Cumulative distribution of the response time, one line per system."""
+        """Cumulative distribution of the response time (ms), one line per system.
+
+        Raises:
+            ConfigError: no system has a distribution.
+
+        """
         from headstack import plots
 
         return plots.cdf(self._document)
 
     def components(self) -> "alt.Chart":
-        """Mean response time by where it went, one bar per system."""
+        """Mean response time (ms) by where it went, one bar per system.
+
+        Raises:
+            ConfigError: no system has these shares.
+
+        """
         from headstack import plots
 
         return plots.components(self._document)
 
     def power(self) -> "alt.Chart":
-        """Mean power by state of the drives, one bar per system."""
+        """Mean power (W) by state of the drives, one bar per system.
+
+        Raises:
+            ConfigError: no system has these shares.
+
+        """
         from headstack import plots
 
         return plots.power(self._document)
 
     def queue_depth(self) -> "alt.FacetChart":
-        """Draw the requests in the system over time, one strip per system."""
+        """Draw the requests in the system over time (s), one strip per system.
+
+        Raises:
+            ConfigError: no system has a time series.
+
+        """
         from headstack import plots
 
         return plots.queue_depth(self._document)
@@ -93,7 +114,8 @@ class Result:
     def summary(self) -> "pd.DataFrame":
         """One row per system and workload; nested keys joined with the unit last.
 
-        ``response_time_s.p99`` of the JSON is the column ``response_time_p99_s``.
+        ``response_time_s.p99`` of the JSON is the column ``response_time_p99_s``. Times are in
+        seconds, energy in joules, power in watts; a number that a run does not have is missing.
         """
         import pandas as pd
 
@@ -102,6 +124,10 @@ class Result:
     @cached_property
     def requests(self) -> "pd.DataFrame":
         """One row per request of every system, from the Parquet logs.
+
+        The columns ``system`` and ``workload`` stand before those of the logs. ``arrival_ns`` and
+        ``completion_ns`` are moments in simulated nanoseconds, ``..._s`` lengths in seconds;
+        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders.
 
         Raises:
             ConfigError: the run logged no requests.
@@ -140,7 +166,10 @@ class Result:
         return Plots(self.document)
 
     def to_json(self, *, curves: bool = False) -> str:
-        """Return the document of ``headstack run --json``; with `curves`, CDFs and series too."""
+        """Return the document of ``headstack run --json``; with `curves`, CDFs and series too.
+
+        ``response_time_cdf`` holds pairs of seconds and share, ``series`` lists of equal length.
+        """
         document = self.document
         if not curves:
             systems = [{k: v for k, v in s.items() if k not in CURVES} for s in document["systems"]]
@@ -169,7 +198,15 @@ class Result:
 
 
 def flat(system: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of one system as one level of columns, unit last."""
+    """Return the numbers of one system as one level of columns, unit last.
+
+    Lists and curves are left out.
+
+    Example:
+        >>> flat({"name": "one", "response_time_s": {"p99": 0.02}, "drives": []})
+        {'name': 'one', 'response_time_p99_s': 0.02}
+
+    """
     row: dict[str, Any] = {}
     for key, value in system.items():
         if key in CURVES or isinstance(value, list):
@@ -231,13 +268,18 @@ def run(
 
     Args:
         experiment: an experiment file (TOML); or leave it out and give `workload` and `systems`.
-        workload: the table ``[workload]`` of such a file.
+        workload: the table ``[workload]`` of such a file; paths in it start from the current
+            directory.
         systems: its tables ``[[system]]``.
         seed: replaces the experiment's seed.
         out: where results and tables go; without it they live as long as the result.
         log_requests: whether to keep one row per request (`Result.requests`).
         threads: threads to use; all cores by default. The results do not depend on it.
-        progress: called now and then with requests done and their total (None: unknown).
+        progress: called now and then with requests done and their total (None: unknown). What it
+            raises ends the run and comes out here.
+
+    Returns:
+        The result. After Ctrl-C it holds the requests completed until then and is `partial`.
 
     Raises:
         ConfigError: the experiment cannot be used.
@@ -271,16 +313,7 @@ def run(
     if out is None and log_requests:
         keep = tempfile.TemporaryDirectory(prefix="headstack-")
         out = keep.name
-    directory = Path(out) if out is not None else None
-    if directory is not None:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            # A long run must not fail at its end for want of a place.
-            tempfile.TemporaryFile(dir=directory).close()
-        except OSError as e:
-            raise ConfigError(
-                f'out: got "{directory}" ({told(e)}), need a directory that can be written to'
-            ) from None
+    directory = output_directory(out, "out") if out is not None else None
     try:
         _check_finite(document, "")
         answer = _bridge.call(

@@ -66,7 +66,7 @@ def _dash(names: Sequence[str], title: str = "system") -> alt.StrokeDash:
 
 
 def style(chart: Any) -> Any:
-    """Return the chart in the one look of all figures."""
+    """Return any Altair chart in the one look of all figures."""
     return (
         chart.configure(font="system-ui, 'DejaVu Sans', sans-serif", background="white")
         .configure_axis(
@@ -248,7 +248,12 @@ def _stacked(
 
 
 def components(document: Mapping[str, Any]) -> alt.Chart:
-    """Mean response time by where it went, one bar per system."""
+    """Mean response time (ms) by where it went, one bar per system.
+
+    Raises:
+        ConfigError: no system has these shares.
+
+    """
     return _stacked(
         document,
         "components_s",
@@ -263,7 +268,12 @@ def components(document: Mapping[str, Any]) -> alt.Chart:
 
 
 def power(document: Mapping[str, Any]) -> alt.Chart:
-    """Mean power by state of the drives, one bar per system."""
+    """Mean power (W) by state of the drives, one bar per system.
+
+    Raises:
+        ConfigError: no system has these shares.
+
+    """
     return _stacked(
         document,
         "power_w",
@@ -364,7 +374,15 @@ def _curve(
 
 
 def seek_curve(info: Mapping[str, Any]) -> alt.Chart:
-    """Seek time of a drive against distance, from the core's description of it."""
+    """Seek time (ms) of a drive against distance (cylinders).
+
+    Args:
+        info: the core's description: ``name``, and ``seek_curve``, pairs of cylinders and seconds.
+
+    Raises:
+        ConfigError: the description has no seek curve.
+
+    """
     points = np.asarray(info.get("seek_curve") or [], dtype=float).reshape(-1, 2)
     _need(list(points), "a seek curve")
     points = points[_thin(len(points), MOST_POINTS)]
@@ -382,7 +400,16 @@ def seek_curve(info: Mapping[str, Any]) -> alt.Chart:
 
 
 def zones(info: Mapping[str, Any]) -> alt.Chart:
-    """Media rate of a drive's zones against address, from the core's description of it."""
+    """Media rate (MB/s) of a drive's zones against address (GB), both decimal.
+
+    Args:
+        info: the core's description: ``name``, ``capacity_bytes``, and ``zones``, each with
+            ``first_lba`` (512-byte blocks) and ``rate_bytes_per_s``.
+
+    Raises:
+        ConfigError: the description has no zones.
+
+    """
     listed = info.get("zones") or []
     _need(listed, "zones")
     rows = []
@@ -467,7 +494,15 @@ def _bytes(n: int) -> str:
 
 
 def trace_figures(info: Mapping[str, Any]) -> dict[str, alt.LayerChart]:
-    """Figures of a trace by file name, from the histograms that its description holds."""
+    """Figures of a trace by file name, from the histograms that its description holds.
+
+    Args:
+        info: the core's description: ``sizes``, each with ``up_to_bytes`` and ``n_requests``.
+
+    Raises:
+        ConfigError: the trace has no reads or writes.
+
+    """
     figures: dict[str, alt.LayerChart] = {}
     if info.get("sizes"):
         bins = [{**b, "size": _bytes(int(b["up_to_bytes"]))} for b in info["sizes"]]
@@ -478,7 +513,12 @@ def trace_figures(info: Mapping[str, Any]) -> dict[str, alt.LayerChart]:
 
 
 def save(chart: Any, stem: str | Path) -> list[Path]:
-    """Write a chart as ``stem.png`` and ``stem.svg``; return the two paths."""
+    """Write a chart as ``stem.png`` (two pixels per point) and ``stem.svg``; return the two paths.
+
+    Raises:
+        OSError: they cannot be written.
+
+    """
     stem = Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     files = [stem.with_name(stem.name + suffix) for suffix in (".png", ".svg")]

@@ -127,7 +127,7 @@ def test_results_without_curves_are_refused_clearly(tmp_path):
 
 
 def test_docstrings_run():
-    for module in (calibration, drives):
+    for module in (api, calibration, drives):
         assert doctest.testmod(module).failed == 0
 
 

@@ -160,6 +160,20 @@ def test_a_failed_conversion_leaves_nothing_behind(tmp_path):
     assert target.exists()
 
 
+def test_calibration_checks_its_arguments_before_it_begins(tmp_path):
+    trace = tmp_path / "a.trace"
+    trace.write_text("R 1 0 8 5000.0 0.0\n" * 8)
+    drive = tmp_path / "mine.toml"
+    text = drives.find("cheetah-9lp").read_text()
+    drive.write_text(text.replace("rotation_speed", "rotaton_speed", 1))
+    done = run("calibrate", drive, trace)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"{drive}: geometry: got key")
+    done = run("calibrate", "cheetah-9lp", trace, "--out", trace / "fitted.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("--out: got")
+
+
 def test_an_empty_trace_is_said_to_be_empty(tmp_path):
     trace = tmp_path / "empty.csv"
     trace.write_text("time_us,device,lba,blocks,op\n")
