@@ -1,6 +1,6 @@
 """The comparison table of a result, the same on the terminal and in the report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,10 +46,10 @@ COLUMNS = (
 )
 
 
-def cells(system: Mapping[str, Any]) -> list[str]:
-    """Return the row of one system; a dash where there is no number."""
+def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]:
+    """Return the row of one system, one text per column; a dash where there is no number."""
     row = []
-    for column in COLUMNS:
+    for column in columns:
         value = column.value(system)
         row.append("–" if value is None else column.form(value))  # noqa: RUF001
     return row

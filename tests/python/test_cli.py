@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import subprocess
@@ -5,9 +6,10 @@ import sys
 
 import pytest
 from conftest import ROOT, SHARED
+from rich.console import Console
 
-from headstack import calibration, drives, validation
-from headstack.cli import COMMANDS, main
+from headstack import calibration, drives, table, validation
+from headstack.cli import COMMANDS, _terminal, main
 
 NAMES = [m.replace("_", "-") for m in COMMANDS]
 
@@ -49,6 +51,18 @@ def test_json_is_the_only_output(experiment):
     shares = [v for k, v in system["power_w"].items() if k != "mean"]
     assert sum(shares) == pytest.approx(system["power_w"]["mean"])
     assert sum(system["components_s"].values()) == pytest.approx(system["response_time_s"]["mean"])
+
+
+def test_numbers_stay_whole_on_a_narrow_terminal(document, monkeypatch):
+    text = io.StringIO()
+    monkeypatch.setattr(_terminal, "console", lambda: Console(width=80, file=text))
+    document["systems"][0].update(name="a name of many words " * 3, n_requests=123_456_789)
+    rows = [table.cells(s) for s in document["systems"]]
+    _terminal.print_table([(c.title, c.text) for c in table.COLUMNS], rows)
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    for row in rows:
+        assert any(all(number in line.split() for number in row[2:]) for line in lines)
 
 
 def test_run_writes_report_tables_and_figures(experiment, tmp_path):

@@ -82,6 +82,7 @@ def command(
             [("fitted", True), ("ms", False)],
             [[k, f"{v * 1e3:.4f}"] for k, v in fit.numbers.items()],
         )
+        print()
         _terminal.print_table(
             [("demerit ms", True), ("before", False), ("after", False)],
             [

@@ -62,9 +62,15 @@ def command(
     if as_json:
         print(result.to_json())
     else:
-        headings = [(c.title, c.text) for c in table.COLUMNS]
-        rows = [table.cells(s) for s in result.document["systems"]]
-        _terminal.print_table(headings, rows)
+        systems = result.document["systems"]
+        workloads = {str(s.get("workload")) for s in systems}
+        # One workload is said once: the table is wide enough.
+        columns = [c for c in table.COLUMNS if len(workloads) > 1 or c.title != "workload"]
+        if len(workloads) == 1:
+            print(f"workload {workloads.pop()}")
+        _terminal.print_table(
+            [(c.title, c.text) for c in columns], [table.cells(s, columns) for s in systems]
+        )
         print(table.note(result.document))
     _terminal.told(written, as_json)
     if result.partial:

@@ -87,6 +87,7 @@ def command(
                     for i, row in enumerate(drive["classes"])
                 ],
             )
+            print()
         _terminal.print_table(
             [("drive", True), *_HEADINGS], [[d["name"], *_numbers(d)] for d in drives]
         )
