@@ -40,7 +40,7 @@ def _root(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    r"""Simulate hard-disk storage: response times and power of drives and arrays.
+    r"""Simulate hard-disk storage: response times, power and cost of drives and arrays.
 
     \b
     Examples:

@@ -65,7 +65,11 @@ def command(
         systems = result.document["systems"]
         workloads = {str(s.get("workload")) for s in systems}
         # One workload is said once: the table is wide enough.
-        columns = [c for c in table.COLUMNS if len(workloads) > 1 or c.title != "workload"]
+        columns = [
+            c
+            for c in table.columns(result.document)
+            if len(workloads) > 1 or c.title != "workload"
+        ]
         if len(workloads) == 1:
             print(f"workload {workloads.pop()}")
         _terminal.print_table(

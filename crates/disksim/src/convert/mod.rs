@@ -171,6 +171,8 @@ impl Document {
             name,
             title: String::new(),
             description: String::new(),
+            dash: Default::default(),
+            parallelism: Default::default(),
             geometry,
             seek: mechanics.seek,
             positioning,
@@ -179,6 +181,7 @@ impl Document {
             link,
             queue,
             power: default_power(),
+            cost: Params::new(),
             sources,
         };
         Ok(Import {
