@@ -4,7 +4,7 @@
 //! needed, with the nearest known name.
 
 use crate::simulate::{Arrivals, PastEnd, WarmUp};
-use headstack_drive::error::did_you_mean;
+use headstack_drive::error::{did_you_mean, explain};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::{DriveSpec, SpecError};
 use headstack_units::Span;
@@ -575,61 +575,6 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
         let path = e.path().to_string();
         explain(&path, &e.into_inner().to_string())
     })
-}
-
-/// Turns serde's sentences into key, got and need.
-fn explain(path: &str, message: &str) -> SpecError {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let key = if path == "." { "experiment" } else { path };
-    if message.starts_with("unknown field") || message.starts_with("unknown variant") {
-        if let Some((got, known)) = quoted.split_first() {
-            let hint = did_you_mean(got, known.iter().copied());
-            let what = if message.starts_with("unknown field") {
-                "key "
-            } else {
-                ""
-            };
-            // The path already ends with the unknown key itself.
-            let suffix = format!(".{got}");
-            let key = match key.strip_suffix(&suffix) {
-                Some(parent) => parent,
-                None if key == *got => "experiment",
-                None => key,
-            };
-            let need = format!("one of {}{hint}", known.join(", "));
-            return SpecError::new(key, format!("{what}{got:?}"), need);
-        }
-    }
-    if message.starts_with("missing field") {
-        if let Some(field) = quoted.first() {
-            let key = if path == "." {
-                field.to_string()
-            } else {
-                format!("{path}.{field}")
-            };
-            return SpecError::new(key, "nothing", "a value");
-        }
-    }
-    if let Some((got, need)) = message
-        .strip_prefix("got ")
-        .and_then(|m| m.split_once(", need "))
-    {
-        return SpecError::new(key, got, need);
-    }
-    if let Some((got, need)) = message.split_once(", expected ") {
-        let got = got
-            .trim_start_matches("invalid type: ")
-            .trim_start_matches("invalid value: ");
-        return SpecError::new(key, got, need);
-    }
-    if message.contains("untagged enum WarmUp") {
-        return SpecError::new(
-            key,
-            "something else",
-            "a number of requests, or a length of time such as \"10 s\"",
-        );
-    }
-    SpecError::new(key, "a value that does not fit", message)
 }
 
 #[cfg(test)]
