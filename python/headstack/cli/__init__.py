@@ -16,7 +16,16 @@ from headstack.errors import ConfigError, HeadstackError, TraceError
 from headstack.suggest import need_one_of
 
 #: The modules of this folder that hold a command, in the order of the help.
-COMMANDS = ("run", "report", "drives", "validate", "calibrate", "convert", "trace_info")
+COMMANDS = (
+    "run",
+    "report",
+    "drives",
+    "validate",
+    "calibrate",
+    "convert",
+    "trace_info",
+    "reproduce",
+)
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 
