@@ -7,6 +7,7 @@ pub mod drive;
 pub mod error;
 pub mod layout;
 pub mod mechanics;
+pub mod parallelism;
 pub mod plugin;
 pub mod power;
 pub mod queue;
@@ -15,6 +16,7 @@ pub mod scheduler;
 pub mod seek;
 mod service;
 pub mod spec;
+mod unit;
 
 pub use drive::{Command, Completion, Components, Drive, DriveEnergy, DriveOptions, DriveRequest};
 pub use error::SpecError;

@@ -6,18 +6,24 @@
 use crate::error::SpecError;
 use crate::layout::{self, Layout, Place};
 use crate::seek::SeekTable;
-use crate::spec::DriveSpec;
+use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_units::{Rotation, Time, Turn};
 
-/// One arm assembly: where it stands now.
+/// One set of heads that an arm assembly carries, one head for each surface: where it stands now.
+/// Most assemblies have one set; the sets of one assembly move together.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Arm {
     /// Cylinder under the heads.
     pub cylinder: u32,
-    /// Head last used.
+    /// Head last used; [`Arm::NO_HEAD`] after another set of the assembly was used.
     pub head: u16,
-    /// Angle of the assembly round the platter.
+    /// Angle of the set round the platter.
     pub angle: Turn,
+}
+
+impl Arm {
+    /// A head that no drive has: whichever is used next has to be switched to.
+    pub const NO_HEAD: u16 = u16::MAX;
 }
 
 /// Time to reach a sector, in nanoseconds.
@@ -50,16 +56,33 @@ pub struct Mechanics {
     pub rotation: Rotation,
     head_switch_ns: u32,
     write_settle_ns: i64,
+    rotation_scale: f64,
 }
 
 impl Mechanics {
-    /// Builds layout, seek table and spindle.
+    /// Builds layout, seek table and spindle for a geometry, which is the drive's own or a part of it.
     ///
     /// # Errors
     /// Whatever in the description does not fit together, by dotted key.
-    pub fn new(spec: &DriveSpec, start_phase: Turn) -> Result<Mechanics, SpecError> {
-        let layout = layout::build(&spec.geometry)?;
+    pub fn new(
+        spec: &DriveSpec,
+        geometry: &GeometrySpec,
+        start_phase: Turn,
+    ) -> Result<Mechanics, SpecError> {
+        let layout = layout::build(geometry)?;
         let p = &spec.positioning;
+        for (key, scale) in [
+            ("seek_scale", p.seek_scale),
+            ("rotation_scale", p.rotation_scale),
+        ] {
+            if !(0.0..=4.0).contains(&scale) {
+                return Err(SpecError::new(
+                    format!("positioning.{key}"),
+                    scale,
+                    "a factor from 0 to 4",
+                ));
+            }
+        }
         let head_switch = p.head_switch.0;
         if !(0..=1_000_000_000).contains(&head_switch) {
             return Err(SpecError::new(
@@ -75,13 +98,21 @@ impl Mechanics {
                 "-1 to 1 s",
             ));
         }
+        let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
         Ok(Mechanics {
             layout,
-            seek: SeekTable::build(&spec.seek, spec.geometry.cylinders, p.seek_constant)?,
-            rotation: Rotation::new(spec.geometry.rotation_speed).with_phase(start_phase),
-            head_switch_ns: head_switch as u32,
-            write_settle_ns: p.write_settle.0,
+            seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant)?
+                .scaled(p.seek_scale),
+            rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
+            head_switch_ns: scaled(head_switch) as u32,
+            write_settle_ns: scaled(p.write_settle.0),
+            rotation_scale: p.rotation_scale,
         })
+    }
+
+    /// Added to movements before a write, nanoseconds; may be negative.
+    pub fn write_settle_ns(&self) -> i64 {
+        self.write_settle_ns
     }
 
     /// Time to bring `arm` onto the track of a place: the longer of seek and head switch, and
@@ -107,9 +138,13 @@ impl Mechanics {
         let under = self.rotation.angle_at(Time(at));
         let ahead = angle.plus(arm.angle).since(under);
         if ahead.0 > REACHED {
-            0
+            return 0;
+        }
+        let wait = self.rotation.time_for(ahead);
+        if self.rotation_scale == 1.0 {
+            wait
         } else {
-            self.rotation.time_for(ahead)
+            (wait as f64 * self.rotation_scale).round() as u64
         }
     }
 

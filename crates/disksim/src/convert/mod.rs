@@ -171,6 +171,8 @@ impl Document {
             name,
             title: String::new(),
             description: String::new(),
+            dash: Default::default(),
+            parallelism: Default::default(),
             geometry,
             seek: mechanics.seek,
             positioning,

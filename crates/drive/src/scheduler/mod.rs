@@ -11,8 +11,9 @@
 
 use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
+use crate::parallelism::{ArmChoice, Path};
 use crate::plugin::{find, plugins};
-use crate::queue::Queue;
+use crate::queue::{Key, Queue};
 use crate::spec::QueueSpec;
 
 #[cfg(test)]
@@ -24,6 +25,12 @@ pub struct View<'a> {
     pub mechanics: &'a Mechanics,
     /// The arms and where they stand.
     pub arms: &'a [Arm],
+    /// What each arm reaches and belongs to; `None` where all reach everything and all are free.
+    pub(crate) paths: Option<&'a [Path]>,
+    /// Bit a: arm a is free.
+    pub usable: u64,
+    /// Which arm takes a command that several could.
+    pub arm_choice: ArmChoice,
     /// The time of the choice, nanoseconds.
     pub now: u64,
     /// When the arm may move for a read, and for a write (command overhead included).
@@ -35,25 +42,71 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Positioning time of the queue's `i`-th command with the arm that reaches it first, and that arm.
+    /// Positioning time of the queue's `i`-th command with the arm that would serve it, and that
+    /// arm; `u64::MAX` where no free arm reaches it.
     #[inline]
     pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
         let key = &queue.keys()[i];
-        let start = self.start[key.write as usize];
+        if self.paths.is_some() {
+            return self.cost_of_free(key);
+        }
         let mut best = (u64::MAX, 0);
-        for (a, arm) in self.arms.iter().enumerate() {
-            let seek = self
-                .mechanics
-                .move_ns(arm, key.cylinder, key.head, key.write);
-            if seek < best.0 {
-                let angle = headstack_units::Turn(key.angle);
-                let total = seek + self.mechanics.wait_ns(arm, angle, start + seek);
-                if total < best.0 {
-                    best = (total, a as u8);
-                }
+        for a in 0..self.arms.len() {
+            let total = self.cost_with(key, a, best.0);
+            if total < best.0 {
+                best = (total, a as u8);
             }
         }
         best
+    }
+
+    /// Positioning time with one arm; anything not less than `bound` once it is known to be so.
+    #[inline]
+    pub fn cost_with(&self, key: &Key, arm: usize, bound: u64) -> u64 {
+        let arm = &self.arms[arm];
+        let seek = self
+            .mechanics
+            .move_ns(arm, key.cylinder, key.head, key.write);
+        if seek >= bound {
+            return u64::MAX;
+        }
+        let start = self.start[key.write as usize];
+        seek + self
+            .mechanics
+            .wait_ns(arm, headstack_units::Turn(key.angle), start + seek)
+    }
+
+    /// Whether a free arm reaches a place.
+    #[inline]
+    pub fn reaches(&self, arm: usize, key: &Key) -> bool {
+        let Some(paths) = self.paths else { return true };
+        let p = &paths[arm];
+        self.usable >> arm & 1 == 1
+            && p.surfaces >> (key.head & 63) & 1 == 1
+            && p.cylinders.0 <= key.cylinder
+            && key.cylinder < p.cylinders.1
+    }
+
+    fn cost_of_free(&self, key: &Key) -> (u64, u8) {
+        let start = self.start[key.write as usize];
+        let mut best = (u64::MAX, u64::MAX, 0);
+        for (a, arm) in self.arms.iter().enumerate() {
+            if !self.reaches(a, key) {
+                continue;
+            }
+            let m = self.mechanics;
+            let seek = m.move_ns(arm, key.cylinder, key.head, key.write);
+            let wait = m.wait_ns(arm, headstack_units::Turn(key.angle), start + seek);
+            let rank = match self.arm_choice {
+                ArmChoice::Positioning => seek + wait,
+                ArmChoice::Rotation => wait,
+                ArmChoice::Seek => seek,
+            };
+            if (rank, seek + wait) < (best.0, best.1) {
+                best = (rank, seek + wait, a as u8);
+            }
+        }
+        (best.1, best.2)
     }
 
     /// The arm that reaches a command first.
@@ -94,6 +147,11 @@ pub fn build(spec: &QueueSpec) -> Result<Box<dyn Scheduler>, SpecError> {
         e.key = format!("queue.scheduler_parameters.{}", e.key);
         e
     })
+}
+
+/// Whether a queue description's scheduler searches by cylinder, so that its queue needs an index.
+pub(crate) fn positional(spec: &QueueSpec) -> bool {
+    spec.scheduler == sptf::PLUGIN.name
 }
 
 /// The command with the smallest key; among equals the one that has waited longest.

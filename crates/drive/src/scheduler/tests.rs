@@ -5,7 +5,7 @@ use super::*;
 use crate::drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use crate::plugin::contract;
 use crate::spec::DriveSpec;
-use headstack_units::{Lba, Span, Time, Turn};
+use headstack_units::{Lba, Span, Time};
 
 const CYLINDERS: u64 = 200;
 const HEADS: u64 = 3;
@@ -34,11 +34,7 @@ fn spec(scheduler: &str, arms: usize) -> DriveSpec {
     "#;
     let mut spec: DriveSpec = toml::from_str(text).expect("a drive");
     spec.queue.scheduler = scheduler.into();
-    spec.positioning.arms = (0..arms)
-        .map(|k| crate::spec::ArmSpec {
-            angle: Turn::from_ratio(k as u64, arms as u64),
-        })
-        .collect();
+    spec.dash.arms = arms as u32;
     spec
 }
 
@@ -141,7 +137,7 @@ fn judge(
     let done = run(spec, requests);
     assert_eq!(done.len(), requests.len());
     let mut waiting: Vec<(u64, DriveRequest)> = requests.to_vec();
-    let n = spec.positioning.arms.len().max(1);
+    let n = spec.dash.arms as usize;
     let start = At {
         cylinder: 0,
         head: 0,

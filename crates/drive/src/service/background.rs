@@ -61,7 +61,16 @@ pub(crate) enum Background {
 
 impl Core {
     /// Brings the background up to time `until`.
+    #[inline]
     pub(crate) fn run_background(&mut self, until: u64) {
+        self.run_own_background(until);
+        if self.together.is_some() {
+            self.run_others(until);
+        }
+    }
+
+    /// The acting assembly's part of [`Core::run_background`].
+    pub(super) fn run_own_background(&mut self, until: u64) {
         match self.background {
             Background::None => {}
             Background::Writing(w) => {
@@ -107,6 +116,9 @@ impl Core {
         let Some(place) = self.mechanics.layout.locate(r.next) else {
             return false;
         };
+        if !self.reaches(&place) {
+            return false;
+        }
         if r.next >= needed {
             let moved = match self.cache.read_ahead {
                 ReadAhead::TrackEnd => place.cylinder != r.cylinder || place.head != r.head,
@@ -125,6 +137,7 @@ impl Core {
         arm.head = place.head;
         let there = r.time + seek;
         let first = there + self.mechanics.wait_ns(arm, place.angle, there);
+        self.carry();
         let count = (place.run as u64).min(r.limit.max(needed) - r.next) as u32;
         r.run = Some(Run {
             begun: r.time,

@@ -1,5 +1,6 @@
 //! One pass of the medium under the head: the sectors of a request, run by run.
 
+use super::channels::Channels;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 
@@ -56,12 +57,14 @@ pub(crate) struct Supply {
 
 /// Runs a pass and leaves the arm on its last track. Sectors past the end of the drive end it.
 ///
-/// `media` is scratch: filled only for writes longer than the buffer.
+/// `media` is scratch: filled only for writes longer than the buffer. Where `channels` are fewer than
+/// arms, each run takes one, and sectors are taken in order even if the drive reads on arrival.
 pub(crate) fn run(
     m: &Mechanics,
     arm: &mut Arm,
     order: &Order,
     media: &mut Vec<u64>,
+    mut channels: Option<&mut Channels>,
 ) -> (Pass, u64) {
     let mut p = Pass {
         end: order.start,
@@ -123,6 +126,9 @@ pub(crate) fn run(
             }
         }
         let whole = Mechanics::pass_ns(count, place.sector_ns);
+        if let Some(channels) = &mut channels {
+            wait = channels.reserve(there + wait, whole, period) - there;
+        }
         let mut bound = |first: u32, last: u32, at: u64| {
             // Media time is linear over the piece, so its ends bound the link.
             for k in [first, last - 1] {
@@ -137,6 +143,7 @@ pub(crate) fn run(
             }
         };
         let inside = order.on_arrival
+            && channels.is_none()
             && order.supply.is_none_or(|s| {
                 (s.start as f64 + order.count as f64 * order.link_ns) <= there as f64
             })

@@ -160,7 +160,7 @@ impl Core {
             _ => None,
         });
 
-        let Some(segment) = found else {
+        let Some(segment) = found.filter(|i| self.visible(*i, a)) else {
             return self.read_miss(task, blocked, sequential);
         };
         self.segments.touch(segment);
@@ -169,6 +169,10 @@ impl Core {
             None => a + self.read_hit.of(p) + preparation,
         };
         let whole = self.segments.list[segment].end >= past;
+        let another = self.filled_by_another(segment);
+        if another && !whole {
+            self.stop_others(a, Some(segment), 0, 0);
+        }
         let joined = active.filter(|r| r.segment == segment);
         let limit = self.read_limit(task, segment);
         if whole {
@@ -179,7 +183,7 @@ impl Core {
                 let mech = self
                     .command_mechanism(a, a + miss)
                     .max(blocked.unwrap_or(0));
-                if self.cache.read_ahead_on_idle_hit {
+                if self.cache.read_ahead_on_idle_hit && !another {
                     self.start_read_ahead(task, segment, mech);
                 }
             }
@@ -294,6 +298,7 @@ impl Core {
         let link_all = (task.count as f64 * self.link_read_ns + 0.5) as u64;
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + tail;
         if let Some(segment) = self.segments.victim(None) {
+            self.stop_others(a, Some(segment), 0, 0);
             self.segments.touch(segment);
             let size = self.segments.size;
             let trigger = match self.cache.read_ahead_trigger {
@@ -331,13 +336,16 @@ impl Core {
     /// Runs a pass with the active arm and charges its time.
     pub(super) fn pass(&mut self, order: &Order) -> (Pass, u64) {
         let mut scratch = std::mem::take(&mut self.scratch);
+        let channels = self.together.as_mut().and_then(|t| t.channels.as_mut());
         let result = pass::run(
             &self.mechanics,
             &mut self.arms[self.active],
             order,
             &mut scratch,
+            channels,
         );
         self.scratch = scratch;
+        self.carry();
         self.mechanism_free = result.0.end;
         if order.supply.is_none() || !self.cache.write_back {
             self.busy.seek += result.0.seek;

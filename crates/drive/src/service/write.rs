@@ -36,6 +36,7 @@ impl Core {
         let mut gate = 1;
         let mut waited = 0;
         let mut appended = None;
+        self.stop_others(a, None, task.sector, task.past());
         let (bus, mut mech);
         if let Background::Writing(w) = self.background {
             if self.cache.append_writes && w.past == task.sector && w.segment.is_some() {
@@ -173,6 +174,7 @@ impl Core {
                 .position(|s| s.start < end && start < s.end);
             overlapping.or_else(|| self.segments.victim(None))?
         };
+        self.stop_others(task.start, Some(i), start, end);
         self.segments.invalidate(start, end, Some(i));
         self.segments.touch(i);
         let size = self.segments.size;
@@ -200,6 +202,7 @@ impl Core {
                 self.mechanism_free = self.mechanism_free.max(free);
             }
         }
+        self.stop_others(a, None, start, end);
         self.segments.invalidate(start, end, None);
         let joined = self.dirty.iter().position(|d| {
             (d.start <= start && end <= d.end)
@@ -258,19 +261,27 @@ impl Core {
 
     /// Sends the unwritten data that are reached first to the medium, not before `at`.
     pub(super) fn start_destage(&mut self, at: u64) {
-        let mut best = (u64::MAX, 0);
+        let mut best = (u64::MAX, 0, self.active);
         for (i, d) in self.dirty.iter().enumerate() {
             let begin = at.max(self.mechanism_free).max(d.ready);
             if let Some(place) = self.mechanics.layout.locate(d.start) {
-                let cost = self
-                    .mechanics
-                    .position(&self.arms[self.active], &place, true, begin);
-                let total = begin - at + cost.total();
-                if total < best.0 {
-                    best = (total, i);
+                for path in self.destage_paths(&place) {
+                    let arm = &self.arms[path];
+                    let cost = self.mechanics.position(arm, &place, true, begin);
+                    let total = begin - at + cost.total();
+                    if total < best.0 {
+                        best = (total, i, path);
+                    }
                 }
             }
         }
+        if best.0 == u64::MAX {
+            // Nothing reaches any of them any more.
+            self.lost_writes += self.dirty.len() as u64;
+            self.dirty.clear();
+            return;
+        }
+        self.active = best.2;
         let d = self.dirty.remove(best.1);
         let begin = at
             .max(self.mechanism_free)

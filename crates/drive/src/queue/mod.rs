@@ -4,6 +4,10 @@
 use crate::drive::{Command, DriveRequest};
 use crate::layout::Place;
 
+mod index;
+
+pub use index::Index;
+
 /// No neighbour in the order of age.
 const NONE: u32 = u32::MAX;
 
@@ -32,6 +36,7 @@ pub struct Queue {
     previous: Vec<u32>,
     oldest: Option<u32>,
     newest: Option<u32>,
+    index: Option<Index>,
 }
 
 /// What positional schedulers read per candidate.
@@ -48,6 +53,18 @@ pub struct Key {
 }
 
 impl Queue {
+    /// A queue that also knows which commands lie near a cylinder.
+    pub fn with_index(cylinders: u32) -> Queue {
+        Queue {
+            index: Some(Index::new(cylinders)),
+            ..Queue::default()
+        }
+    }
+    /// Positions by cylinder, if the queue was made with an index.
+    #[inline]
+    pub fn index(&self) -> Option<&Index> {
+        self.index.as_ref()
+    }
     /// Number of commands.
     #[inline]
     pub fn len(&self) -> usize {
@@ -88,6 +105,9 @@ impl Queue {
     #[inline]
     pub fn push(&mut self, item: Waiting) {
         let i = self.items.len() as u32;
+        if let Some(index) = &mut self.index {
+            index.push(item.place.cylinder);
+        }
         self.keys.push(Key {
             angle: item.place.angle.0,
             cylinder: item.place.cylinder,
@@ -109,6 +129,9 @@ impl Queue {
     pub fn remove(&mut self, i: usize) -> Waiting {
         let (before, after) = (self.previous[i], self.next[i]);
         self.link(before, after);
+        if let Some(index) = &mut self.index {
+            index.swap_remove(i);
+        }
         self.keys.swap_remove(i);
         self.next.swap_remove(i);
         self.previous.swap_remove(i);
