@@ -1,8 +1,8 @@
 """The smallest array of each kind of drive that keeps an array's 99th percentile.
 
-The question of "Intra-disk parallelism" (ISCA 2008) on a database of today: twelve 10,000 rpm drives
-carry PostgreSQL under pgbench at twice the recorded load. How many drives of another kind keep its
-p99, and what do they draw and cost?
+The question of "Intra-disk parallelism" (ISCA 2008) on a database of today: twelve 10,000 rpm
+drives carry PostgreSQL under pgbench at twice the recorded load. How many drives of another kind
+keep its p99, and what do they draw and cost?
 
     python examples/smallest_array.py
     python examples/smallest_array.py --time-scale 1 --originals 8 --figure out/smallest-array
@@ -22,7 +22,7 @@ TRACE = Path(__file__).parent / "traces" / "pgbench.csv.zst"
 
 ORIGINAL = {"drive": "cheetah-10k-19g"}
 
-#: What may replace it. SA(n) is the same nearline drive with n arm assemblies, one moving at a time.
+#: What may replace it. SA(n) is the nearline drive with n arm assemblies, one moving at a time.
 KINDS: dict[str, dict[str, Any]] = {
     "conventional, 7200 rpm": {"drive": "barracuda-es-750"},
     "SA(2): two arm assemblies": {"drive": "barracuda-es-750", "dash": "D1A2S1H1"},
@@ -77,7 +77,9 @@ def main() -> None:
     workload: dict[str, Any] = {"trace": str(TRACE), "time_scale": asked.time_scale}
     if asked.requests is not None:
         workload["count"] = asked.requests
-    original = arrays("10,000 rpm (original)", ORIGINAL, range(asked.originals, asked.originals + 1))
+    original = arrays(
+        "10,000 rpm (original)", ORIGINAL, range(asked.originals, asked.originals + 1)
+    )
     counts = range(1, asked.most + 1)
     systems = [s for kind, drive in KINDS.items() for s in arrays(kind, drive, counts)]
     result = headstack.run(workload=workload, systems=original + systems, log_requests=False)
@@ -98,8 +100,13 @@ def main() -> None:
     if asked.figure is not None:
         chart = plots.lines(
             lines,
-            alt.X("x:Q", title="drives in the array", axis=alt.Axis(format="d")),
-            alt.Y("y:Q", title="p99 response time (ms, logarithmic)", scale=alt.Scale(type="log")),
+            alt.X("x:Q", title="drives in the array", axis=alt.Axis(format="d", tickCount=8)),
+            alt.Y(
+                "y:Q",
+                title="p99 response time (ms, logarithmic)",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(format="~g", tickCount=8),
+            ),
             "Which array keeps the original's p99?",
             series="drive",
             levels={f"{asked.originals} drives of 10,000 rpm": p99_ms(target)},

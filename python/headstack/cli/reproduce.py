@@ -20,7 +20,7 @@ def command(
             "--out",
             "-o",
             metavar="DIR",
-            help="Gets PAPER.html, .md, .json, figures/ and runs/; runs found there are not redone.",
+            help="For PAPER.html, .md, .json, figures/ and runs/; runs found there are kept.",
         ),
     ] = Path("out/reproduce"),
     trace: Annotated[
@@ -64,7 +64,14 @@ def command(
         _terminal.print_json(document)
     else:
         _terminal.print_table(
-            [("claim", True), ("verdict", True), ("deviation", False), ("result", True)],
+            [
+                ("claim", True),
+                ("what", True),
+                ("verdict", True),
+                ("parts", False),
+                ("deviation", False),
+                ("why", True),
+            ],
             page.summary_rows(document),
         )
     _terminal.told(written, as_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headstack import report
-from headstack.studies.study import Paper, Study
+from headstack.studies.study import NOT_ASKED, Paper, Study, Verdict
 
 
 def _percent(deviation: float | None) -> str:
@@ -15,11 +15,19 @@ def _percent(deviation: float | None) -> str:
 
 
 def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
-    """Return the table of claims: id, verdict, largest deviation, what came out."""
-    return [
-        [c["id"], c["verdict"], _percent(c["deviation"]), c["ours"] if not c["why"] else c["why"]]
-        for c in document["claims"]
-    ]
+    """Return the table of the claims that were asked for.
+
+    Columns: id, what, verdict, parts reproduced of those that count, largest deviation, why.
+    """
+    rows = []
+    for c in document["claims"]:
+        if c["why"] == NOT_ASKED:
+            continue
+        counted = [p for p in c["parts"] if p["counts"]] or c["parts"]
+        good = sum(p["verdict"] == Verdict.REPRODUCED for p in counted)
+        parts = f"{good} of {len(counted)}" if counted else ""
+        rows.append([c["id"], c["what"], c["verdict"], parts, _percent(c["deviation"]), c["why"]])
+    return rows
 
 
 def _cell(text: str, kind: str = "wrap") -> str:

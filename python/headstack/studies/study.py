@@ -17,6 +17,9 @@ from headstack.errors import ConfigError, HeadstackError
 from headstack.studies.runs import Report, Run, Store
 from headstack.suggest import need_one_of
 
+#: Why a claim was not run that the user did not name.
+NOT_ASKED = "not asked for"
+
 #: Said of every part whose workload only resembles the paper's.
 STAND_IN = "synthetic stand-in, not the paper's trace"
 
@@ -260,7 +263,7 @@ def _row(claim: Claim, outcome: Outcome, study: Study) -> dict[str, Any]:
         "deviation": outcome.deviation,
         "verdict": str(outcome.verdict),
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
-        "why": outcome.why or " ".join(p.note for p in deviating if p.note),
+        "why": outcome.why or " ".join(dict.fromkeys(p.note for p in deviating if p.note)),
         "parts": [p.document() for p in parts],
         "figures": [study.path(f) for f in outcome.figures],
         "tables": [
@@ -303,7 +306,7 @@ def reproduce(
     for claim in paper.claims:
         study.label = claim.id
         if claim.id not in chosen:
-            outcome = Outcome(ours="–", why="not asked for")  # noqa: RUF001
+            outcome = Outcome(ours="–", why=NOT_ASKED)  # noqa: RUF001
         else:
             try:
                 outcome = claim.judge(study)

@@ -17,7 +17,7 @@ PAPER = Paper(
         "comes out says nothing about the original trace. They never decide a verdict that a trace "
         "can decide. Give a trace with --trace NAME=PATH.",
         "MD and the conventional large drive order their queues by address (C-LOOK), drives with "
-        "several arms by positioning time (SPTF). The paper names SPTF for the latter only, and its "
+        "several arms by positioning time (SPTF). The paper names SPTF for the latter only; its "
         "statements on seeks and rotation hold in no other way; controls with SPTF everywhere are "
         "shown beside. Seek curves, zones and buffers are typical of the class: the paper prints "
         "none. The volume of its arrays (100 GB) and the power constants are fitted, see "
@@ -68,8 +68,8 @@ PAPER = Paper(
         Claim(
             "IDP-7",
             "power by mode of SA(n) at 7200, 6200, 5200 and 4200 rpm",
-            "Figure 6: 55 %, 83 % and 90 % of Websearch's requests seek on SA(1), SA(2), SA(4); power "
-            "rises with seeking, and not where rotational waiting dominated",
+            "Figure 6: 55 %, 83 % and 90 % of Websearch's requests seek on SA(1), SA(2), SA(4); "
+            "power rises with seeking, and not where rotational waiting dominated",
             arms.power,
         ),
         Claim(
@@ -81,8 +81,8 @@ PAPER = Paper(
         Claim(
             "IDP-9",
             "arrays of 1 to 16 drives",
-            "Figure 8: at 8 ms one SA(4) = two SA(2) = four HC-SD in p90, at 1 ms 4 = 8 = 16; 61.4, "
-            "37.1, 26.2 W at 8 ms; 41 % and 60 % less power at equal performance",
+            "Figure 8: at 8 ms one SA(4) = two SA(2) = four HC-SD in p90, at 1 ms 4 = 8 = 16; "
+            "61.4, 37.1, 26.2 W at 8 ms; 41 % and 60 % less power at equal performance",
             arrays.arrays,
         ),
         Claim(
@@ -94,15 +94,15 @@ PAPER = Paper(
         Claim(
             "IDP-11",
             "graceful degradation",
-            "a failing head or arm assembly is deconfigured, at once or on a warning, and the drive "
-            "goes on with the rest",
+            "a failing head or arm assembly is deconfigured, at once or on a warning, and "
+            "the drive goes on with the rest",
             designs.faults,
         ),
         Claim(
             "IDP-12",
             "material cost",
-            "Table 9(a): $67.7-80.8, $100.4-116.6, $165.8-188.2 for 1, 2, 4 actuators; figure 9(b): "
-            "two SA(2) 27 % and one SA(4) 40 % cheaper than four conventional drives",
+            "Table 9(a): $67.7-80.8, $100.4-116.6, $165.8-188.2 for 1, 2, 4 actuators; figure "
+            "9(b): two SA(2) 27 % and one SA(4) 40 % cheaper than four conventional drives",
             designs.cost,
         ),
         Claim(

@@ -1,11 +1,12 @@
 """HC-SD-SA(n): several arm assemblies in one drive, the paper's section 7.2."""
 
+import itertools
 from typing import Any
 
 from headstack.studies.study import Outcome, Part, Study, number, relation
 
 from . import charts
-from .bottleneck import MAGNITUDE, SEVERE
+from .bottleneck import MAGNITUDE
 from .systems import (
     ORIGINALS,
     Load,
@@ -137,7 +138,7 @@ def _design_parts(key: str, workload: Load, r: dict[str, dict[str, Any]]) -> lis
     tails = {k: r[k]["rotation"]["p99_s"] * 1e3 for k in ("HC-SD", "SA(2)", "SA(3)", "SA(4)")}
     parts.append(
         relation(
-            f"{workload.title}: two arms shorten the tail of rotational latencies (99th percentile)",
+            f"{workload.title}: two arms shorten the tail of rotational waits (99th percentile)",
             "substantially shorter, three and four alike",
             ", ".join(f"{k} {v:.2f}" for k, v in tails.items()) + " ms",
             tails["HC-SD"] > 1.25 * tails["SA(2)"]
@@ -239,7 +240,7 @@ def _at(total: dict[str, float], arms: int) -> list[float]:
 
 
 def _neighbours(values: list[float]) -> list[tuple[float, float]]:
-    return list(zip(values, values[1:], strict=False))
+    return list(itertools.pairwise(values))
 
 
 def _seek_parts(r: dict[str, dict[str, Any]], of: dict[str, Any]) -> list[Part]:
@@ -360,6 +361,3 @@ def relaxations(study: Study) -> Outcome:
             "report, and its little benefit holds here on light loads only."
         )
     return outcome
-
-
-__all__ = ["SEVERE", "designs", "power", "relaxations", "slower_designs"]

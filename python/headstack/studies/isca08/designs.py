@@ -78,16 +78,16 @@ def history(study: Study) -> Outcome:
             [
                 title,
                 f"{info['capacity_bytes'] / 1e6:,.0f}",
-                f"{len(_arms(file))}",
+                f"{_arms(file)}",
                 f"{at_work:,.1f}",
                 f"{bytes_per_s / 1e6:.1f}",
             ]
         )
         outcome.parts += [
             number(
-                f"{title}: capacity", capacity, info["capacity_bytes"] / 1e6, 0.02, "{:,.0f} MB"
+                f"{title}: capacity", capacity, info["capacity_bytes"] / 1e6, 0.05, "{:,.0f} MB"
             ),
-            relation(f"{title}: actuators", str(arms), rows[-1][2], len(_arms(file)) == arms),
+            relation(f"{title}: actuators", str(arms), rows[-1][2], _arms(file) == arms),
             number(f"{title}: power at work", power, at_work, 0.02, "{:,.1f} W"),
         ]
         # The paper's rates: a channel's for the old drives, sustained for the Barracuda.
@@ -117,8 +117,9 @@ def _described(file: str) -> dict[str, Any]:
 
 
 def _arms(file: str) -> int:
-    """Return the arm assemblies per stack that a drive file declares."""
-    return degrees(str(drives.load(file).get("dash", dash(1))))[1]
+    """Return the arm assemblies of all stacks that a drive file declares."""
+    stacks, arms, _, _ = degrees(str(drives.load(file).get("dash", dash(1))))
+    return stacks * arms
 
 
 def degrees(name: str) -> tuple[int, int, int, int]:
@@ -301,7 +302,7 @@ def faults(study: Study) -> Outcome:
 
 
 def _degradation(r: dict[str, dict[str, Any]]) -> Any:
-    """Draw means over ten seconds each: the drive that loses its arms, and drives that have fewer."""
+    """Draw means over ten seconds each: the drive that loses its arms, and drives with fewer."""
     width = 10
     points = {}
     for name in ("arms fail one by one", "SA(4)", "SA(3)", "SA(2)", "SA(1)"):
