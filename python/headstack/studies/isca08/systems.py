@@ -98,7 +98,7 @@ ORIGINALS = {
             "reads": 0.66,
             "local": 0.3,
             "size": "4 KiB",
-            "rate": "200/s",
+            "rate": "170/s",
             "devices": 4,
             "footprint": "5 GB",
         },
@@ -162,9 +162,9 @@ def load(study: Study, key: str, time_scale: float | None = None) -> Load:
     """
     original = ORIGINALS[key]
     blocks = int(original.capacity_gb * 1e9) // 512
-    path = study.traces.get(key)
+    path, title = study.traces.get(key), original.title
     if path is None and key == "websearch":
-        path = shared_prefix()
+        path, title = shared_prefix(), f"{title} (prefix)"
     if path is None:
         count = 20_000 if study.quick else 200_000
         stand_in = {**original.stand_in, "n_requests": count}
@@ -182,7 +182,7 @@ def load(study: Study, key: str, time_scale: float | None = None) -> Load:
             note = f"gaps times {scale:g}, {rate / scale:.0f} requests/s"
     if study.quick:
         table["count"] = 100_000
-    return Load(key, original.title, table, False, note)
+    return Load(key, title, table, False, note)
 
 
 def _rate(path: Path) -> float:
