@@ -120,10 +120,13 @@ class Store:
     def _simulate(self, batch: Mapping[str, Run], label: str) -> None:
         first = next(iter(batch.values()))
         report = self.report
+        # The core does not count what a generator will make; we asked for it and know.
+        each = first.workload.get("synthetic", {}).get("n_requests")
+        known = None if each is None else int(each) * len(batch)
 
         def progress(done: int, total: int | None) -> None:
             if report is not None:
-                report(label, done, total)
+                report(label, done, known if total is None else total)
 
         with tempfile.TemporaryDirectory(prefix="headstack-") as logs:
             result = api.run(
