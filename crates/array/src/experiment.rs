@@ -5,7 +5,7 @@
 
 use crate::simulate::{Arrivals, PastEnd, WarmUp};
 use headstack_drive::error::did_you_mean;
-use headstack_drive::spec::Params;
+use headstack_drive::spec::{Dash, Params};
 use headstack_drive::{DriveSpec, SpecError};
 use headstack_units::Span;
 use serde::de::DeserializeOwned;
@@ -100,10 +100,26 @@ pub struct System {
     pub queue_depth: Option<u32>,
     /// Values of the drive's cache to change.
     pub cache: Option<Params>,
-    /// Arms, assemblies, surfaces and heads, e.g. `D1A1S1H1`.
-    pub dash: Option<String>,
+    /// Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`.
+    pub dash: Option<Dash>,
+    /// Values of the drive's parallelism to change: limits, angles, faults.
+    pub parallelism: Option<Params>,
+    /// Whether the spindles turn in phase.
+    #[serde(default)]
+    pub spindles: Spindles,
     /// Seed of this system's drives instead of the run's.
     pub seed: Option<u64>,
+}
+
+/// The phases of a system's spindles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spindles {
+    /// Each starts at an angle of its own, drawn from the system's seed.
+    #[default]
+    Free,
+    /// All have the same angle at all times.
+    Synchronized,
 }
 
 fn one() -> u32 {
@@ -251,14 +267,6 @@ impl Experiment {
                     "1 to 100000",
                 ));
             }
-            if let Some(dash) = s.dash.as_deref().filter(|d| *d != "D1A1S1H1") {
-                let need = "\"D1A1S1H1\"; other designs are not supported yet";
-                return Err(SpecError::new(
-                    format!("{key}.dash"),
-                    format!("{dash:?}"),
-                    need,
-                ));
-            }
             s.organisation().map_err(|mut e| {
                 e.key = format!("{key}.{}", e.key);
                 e
@@ -344,6 +352,12 @@ impl System {
         }
         if let Some(cache) = &self.cache {
             set("cache", Value::Object(cache.clone()));
+        }
+        if let Some(dash) = self.dash {
+            set("dash", dash.to_string().into());
+        }
+        if let Some(parallelism) = &self.parallelism {
+            set("parallelism", Value::Object(parallelism.clone()));
         }
         if changes.is_empty() && self.set.is_empty() {
             return Ok(spec);
@@ -643,8 +657,8 @@ queue_depth = 32
             ),
             (
                 "count = 6",
-                "dash = \"D1A2S1H1\"",
-                &["system[0].dash: got \"D1A2S1H1\"", "not supported yet"],
+                "dash = \"D1A2S1\"",
+                &["system[0].dash: got \"D1A2S1\"", "e.g. \"D1A2S1H1\""],
             ),
             (
                 "trace =",

@@ -14,5 +14,5 @@ pub mod simulate;
 pub use experiment::Experiment;
 pub use member::Member;
 pub use result::{RunResult, SystemResult};
-pub use run::{run, run_with, Inputs, OpenWorkload, RunError, RunOptions};
+pub use run::{run, run_with, Inputs, Make, OpenWorkload, RunError, RunOptions};
 pub use simulate::{simulate, Options, Outcome, SimulateError};

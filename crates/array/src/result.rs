@@ -160,8 +160,29 @@ pub struct DriveResult {
     pub energy_j: f64,
     /// Mean power by mode.
     pub power_w: PowerByMode,
-    /// Time by mode.
+    /// Time by mode; averaged over the commands that the drive can have in service.
     pub time_s: TimeByMode,
+    /// Heads and assemblies taken out of use.
+    pub faults: Vec<FaultResult>,
+    /// Writes completed in the buffer whose place nothing reached any more.
+    pub n_lost_writes: u64,
+}
+
+/// A head or an arm assembly that a drive took out of use.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FaultResult {
+    /// When it failed, or was about to, from the start of the simulation.
+    pub failed_s: f64,
+    /// When the drive took it out of use.
+    pub deconfigured_s: f64,
+    /// Disk stack.
+    pub stack: u32,
+    /// Arm assembly of the stack.
+    pub arm: u32,
+    /// Surface of the head; `null`: the whole assembly.
+    pub surface: Option<u32>,
+    /// Whether the drive was warned.
+    pub warning: bool,
 }
 
 /// A range of costs in dollars.
@@ -227,6 +248,19 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             transfer: e.transfer_s,
             standby: e.standby_s,
         },
+        faults: m
+            .faults
+            .iter()
+            .map(|f| FaultResult {
+                failed_s: f.failed.0 as f64 * 1e-9,
+                deconfigured_s: f.deconfigured.0 as f64 * 1e-9,
+                stack: f.stack,
+                arm: f.arm,
+                surface: f.surface,
+                warning: f.warning,
+            })
+            .collect(),
+        n_lost_writes: m.lost_writes,
     }
 }
 

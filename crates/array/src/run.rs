@@ -1,6 +1,6 @@
 //! A whole experiment: every system on every workload, on as many threads as there are.
 
-use crate::experiment::{Experiment, System, Workload};
+use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::member::Member;
 use crate::organisation::Context;
 use crate::output::{write_series, RequestLog};
@@ -90,7 +90,8 @@ impl RunError {
 
 /// Runs an experiment.
 ///
-/// The platters of a system's drives start at angles of their own, drawn from the system's seed.
+/// The platters of a system's drives start at angles of their own, drawn from the system's seed,
+/// unless its spindles are synchronized.
 ///
 /// # Errors
 /// As [`run_with`].
@@ -99,10 +100,13 @@ pub fn run(
     inputs: &Inputs,
     options: &RunOptions,
 ) -> Result<RunResult, RunError> {
-    run_with(experiment, inputs, options, &|spec, seed, index| {
+    run_with(experiment, inputs, options, &|spec, system, seed, index| {
+        let synchronized_spindles = system.spindles == Spindles::Synchronized;
+        let phase = if synchronized_spindles { 0 } else { index };
         let options = DriveOptions {
             seed: mix(seed, index),
-            start_phase: Turn(mix(seed, index)),
+            start_phase: Turn(mix(seed, phase)),
+            synchronized_spindles,
             ..DriveOptions::default()
         };
         Drive::new(spec, &options)
@@ -117,8 +121,11 @@ fn mix(seed: u64, index: u32) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Runs an experiment with any kind of drive; `make` makes drive number `index` from its
-/// description and the system's seed.
+/// Makes a drive of a system from its description, the system's seed and its number there.
+pub type Make<M> = dyn Fn(&DriveSpec, &System, u64, u32) -> Result<M, SpecError> + Sync;
+
+/// Runs an experiment with any kind of drive; `make` makes drive number `index` of a system from
+/// its description and seed.
 ///
 /// # Errors
 /// The first error in the order of the experiment.
@@ -126,7 +133,7 @@ pub fn run_with<M: Member>(
     experiment: &Experiment,
     inputs: &Inputs,
     options: &RunOptions,
-    make: &(dyn Fn(&DriveSpec, u64, u32) -> Result<M, SpecError> + Sync),
+    make: &Make<M>,
 ) -> Result<RunResult, RunError> {
     if let Some(dir) = &options.out_dir {
         std::fs::create_dir_all(dir)
@@ -190,7 +197,7 @@ fn one<M: Member>(
     w: usize,
     inputs: &Inputs,
     options: &RunOptions,
-    make: &(dyn Fn(&DriveSpec, u64, u32) -> Result<M, SpecError> + Sync),
+    make: &Make<M>,
 ) -> Result<SystemResult, RunError> {
     let system: &System = &experiment.system[s];
     let workload: &Workload = &experiment.workload[w];
@@ -200,7 +207,7 @@ fn one<M: Member>(
         .map_err(at(&key))?;
     let seed = system.seed.unwrap_or(experiment.run.seed);
     let mut members = (0..system.count)
-        .map(|i| make(&spec, seed, i))
+        .map(|i| make(&spec, system, seed, i))
         .collect::<Result<Vec<M>, SpecError>>()
         .map_err(at(&format!("{key}.drive")))?;
     let (entry, params) = system.organisation().map_err(at(&key))?;
@@ -228,7 +235,7 @@ fn one<M: Member>(
         }
     };
     let context = Context {
-        member_blocks: members.iter().map(|m| m.capacity_blocks()).collect(),
+        member_blocks: members.iter().flat_map(|m| m.logical_units()).collect(),
         device_blocks,
         params,
     };

@@ -13,7 +13,7 @@
 
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
-use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
+use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
 use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
 use headstack_trace::{Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
@@ -165,6 +165,10 @@ pub struct MemberOutcome {
     pub response_ns: u128,
     /// Energy and time by mode since the warm-up.
     pub energy: DriveEnergy,
+    /// What it took out of use, the warm-up included.
+    pub faults: Vec<Fault>,
+    /// Writes that it had completed and then lost, the warm-up included.
+    pub lost_writes: u64,
 }
 
 /// What was observed after the warm-up.
@@ -320,6 +324,8 @@ impl Host<'_, '_> {
 
 struct Run<'a, 'l, M> {
     members: &'a mut [M],
+    // Of each logical unit, which the organisation knows as a member: its drive and first block.
+    logical: Vec<(u32, u64)>,
     organisation: &'a dyn Organisation,
     options: &'a Options,
     host: Host<'a, 'l>,
@@ -335,7 +341,8 @@ struct Run<'a, 'l, M> {
 
 /// Simulates a workload on a system.
 ///
-/// `source` is in time order; a time before its predecessor's counts as the predecessor's. When
+/// The organisation's members are the logical units of the drives, in order: for most drives the
+/// drives themselves. `source` is in time order; a time before its predecessor's counts as the predecessor's. When
 /// [`Progress::cancel`] is called the outcome holds what was done so far and `partial` is set.
 ///
 /// # Errors
@@ -363,8 +370,17 @@ pub fn simulate<'a, 'l, M: Member>(
         members: vec![MemberOutcome::default(); members.len()],
         partial: false,
     };
+    let mut logical = Vec::new();
+    for (drive, member) in members.iter().enumerate() {
+        let mut first = 0;
+        for blocks in member.logical_units() {
+            logical.push((drive as u32, first));
+            first += blocks;
+        }
+    }
     let mut run = Run {
         members,
+        logical,
         organisation,
         options,
         host: Host {
@@ -578,7 +594,8 @@ impl<M: Member> Run<'_, '_, M> {
                 Op::Flush => Command::Flush,
             };
             for part in &self.plan.parts {
-                let member = part.member as usize;
+                let (member, first) = self.logical[part.member as usize];
+                let member = member as usize;
                 let host = &mut self.host;
                 let drive = &mut self.members[member];
                 drive.advance(now, &mut |c| host.part_done(member, c));
@@ -587,7 +604,7 @@ impl<M: Member> Run<'_, '_, M> {
                     DriveRequest {
                         id: slot,
                         command,
-                        lba: Lba(part.lba),
+                        lba: Lba(first + part.lba),
                         blocks: part.blocks,
                     },
                 );
@@ -735,6 +752,10 @@ impl<M: Member> Run<'_, '_, M> {
             for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
                 o.energy = member.energy(end);
             }
+        }
+        for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
+            o.faults = member.faults();
+            o.lost_writes = member.lost_writes();
         }
         Ok(self.host.outcome)
     }

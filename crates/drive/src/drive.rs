@@ -294,7 +294,12 @@ impl Drive {
 
     /// What the drive has taken out of use so far, in order of time.
     pub fn faults(&self) -> Vec<Fault> {
-        let mut all: Vec<Fault> = self.units.iter().flat_map(|u| u.faults()).copied().collect();
+        let mut all: Vec<Fault> = self
+            .units
+            .iter()
+            .flat_map(|u| u.faults())
+            .copied()
+            .collect();
         all.sort_by_key(|f| f.deconfigured);
         all
     }
@@ -325,7 +330,7 @@ impl Drive {
                 }
             }
             Accepted::Waits(waiting) => {
-                if self.has_room(unit) && self.beyond.is_empty() {
+                if self.has_room(unit) && self.nobody_before(unit) {
                     self.units[unit].enqueue(waiting);
                 } else {
                     self.beyond.push_back((unit, waiting));
@@ -343,6 +348,12 @@ impl Drive {
             self.units.iter().map(Unit::queue_len).sum()
         };
         waiting < self.depth
+    }
+
+    /// Whether no command waits for the place that this unit's next command would take.
+    #[inline]
+    fn nobody_before(&self, unit: usize) -> bool {
+        self.beyond.is_empty() || (self.own_queues && self.beyond.iter().all(|b| b.0 != unit))
     }
 
     fn submit_parts(&mut self, now: Time, request: DriveRequest) {
@@ -433,7 +444,11 @@ impl Drive {
         }
         match &self.units[..] {
             [unit] => unit.next_event(),
-            units => units.iter().map(Unit::next_event).min().unwrap_or(Time::NEVER),
+            units => units
+                .iter()
+                .map(Unit::next_event)
+                .min()
+                .unwrap_or(Time::NEVER),
         }
     }
 
@@ -476,7 +491,7 @@ impl Drive {
                 Step::Nothing => return,
                 Step::Again => {}
                 Step::Done(c) => {
-                    self.refill();
+                    self.refill(time);
                     if let Some(c) = self.part_done(c) {
                         sink(c);
                     }
@@ -485,12 +500,13 @@ impl Drive {
         }
     }
 
-    /// Lets commands in as far as the queue depth allows, in order of arrival.
-    fn refill(&mut self) {
+    /// Lets commands in at `now` as far as the queue depth allows, in order of arrival.
+    fn refill(&mut self, now: Time) {
         let mut i = 0;
         while i < self.beyond.len() {
             if self.has_room(self.beyond[i].0) {
                 if let Some((unit, waiting)) = self.beyond.remove(i) {
+                    self.units[unit].not_before(now);
                     self.units[unit].enqueue(waiting);
                 }
             } else if self.own_queues {

@@ -18,6 +18,8 @@ mod service;
 pub mod spec;
 mod unit;
 
-pub use drive::{Command, Completion, Components, Drive, DriveEnergy, DriveOptions, DriveRequest};
+pub use drive::{
+    Command, Completion, Components, Drive, DriveEnergy, DriveOptions, DriveRequest, Fault,
+};
 pub use error::SpecError;
 pub use spec::DriveSpec;

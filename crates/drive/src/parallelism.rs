@@ -306,7 +306,10 @@ impl ParallelismSpec {
         if self.arm_share == ArmShare::OwnShare && geometry.surfaces % dash.arms != 0 {
             return Err(SpecError::new(
                 at("arm_share"),
-                format!("{} surfaces for {} assemblies", geometry.surfaces, dash.arms),
+                format!(
+                    "{} surfaces for {} assemblies",
+                    geometry.surfaces, dash.arms
+                ),
                 "an equal number of surfaces for each",
             ));
         }
@@ -498,7 +501,14 @@ mod tests {
         }
         assert_eq!("d1a2s1h1".parse::<Dash>().unwrap().arms, 2);
         for text in [
-            "", "D1", "D1A1S1", "D0A1S1H1", "D1A17S1H1", "D1A1S1H1x", "A1D1S1H1", "D1A1S1H99999999999",
+            "",
+            "D1",
+            "D1A1S1",
+            "D0A1S1H1",
+            "D1A17S1H1",
+            "D1A1S1H1x",
+            "A1D1S1H1",
+            "D1A1S1H99999999999",
         ] {
             let error = text.parse::<Dash>().unwrap_err().to_string();
             assert!(error.contains("e.g. \"D1A2S1H1\""), "{error}");

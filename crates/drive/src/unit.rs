@@ -87,13 +87,7 @@ impl Unit {
             0 => assemblies,
             n => n.min(assemblies),
         };
-        let core = Core::new(
-            spec,
-            plan,
-            mechanics,
-            limit,
-            options.compat_disksim_40,
-        )?;
+        let core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
         let queue = if scheduler::positional(&spec.queue) {
             Queue::with_index(core.mechanics.seek.cylinders())
         } else {
@@ -211,6 +205,11 @@ impl Unit {
         self.queue.push(waiting);
     }
 
+    /// Nothing starts before `now`, up to which all units have been brought.
+    pub fn not_before(&mut self, now: Time) {
+        self.free = self.free.max(now.0);
+    }
+
     /// The earliest time at which [`Unit::step`] would do something.
     #[inline]
     pub fn next_event(&self) -> Time {
@@ -296,7 +295,9 @@ impl Unit {
         }
         let needed = self.surfaces_of(&item);
         let hit = item.request.command == Command::Read
-            && self.core.would_hit(start, item.sector, item.sector + item.count as u64);
+            && self
+                .core
+                .would_hit(start, item.sector, item.sector + item.count as u64);
         let path = match self.path_for(&item, choice.arm as usize, needed, usable, start) {
             Reach::With(path) => path,
             Reach::Later(at) => {

@@ -127,7 +127,9 @@ mod tests {
         let mut state = 5u64;
         println!("seed 5");
         for _ in 0..4_000 {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             let draw = (state >> 33) as u32;
             if model.is_empty() || draw % 5 < 3 && model.len() < 60 {
                 model.push(draw / 7 % cylinders);
@@ -137,7 +139,10 @@ mod tests {
                 model.swap_remove(i);
                 index.swap_remove(i);
             }
-            let mut want: Vec<(u32, u32)> = (0..).zip(&model).map(|(i, c)| (c / index.width(), i)).collect();
+            let mut want: Vec<(u32, u32)> = (0..)
+                .zip(&model)
+                .map(|(i, c)| (c / index.width(), i))
+                .collect();
             want.sort_unstable();
             let mut got = Vec::new();
             let mut at = 0;

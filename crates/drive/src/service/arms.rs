@@ -30,10 +30,7 @@ pub(crate) struct Together {
 }
 
 /// The paths of a unit and where they start.
-pub(super) fn paths(
-    spec: &DriveSpec,
-    plan: &UnitPlan,
-) -> Result<(Vec<Path>, Vec<Arm>), SpecError> {
+pub(super) fn paths(spec: &DriveSpec, plan: &UnitPlan) -> Result<(Vec<Path>, Vec<Arm>), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
     let offsets = p.head_offsets(spec.dash, g.cylinders);
     let count = plan.arms.len() * offsets.len();
@@ -52,11 +49,7 @@ pub(super) fn paths(
         ));
     }
     let c = &spec.cache;
-    if p.arms_in_motion != 1
-        && !p.faults.is_empty()
-        && c.write_back
-        && c.destage == Destage::Idle
-    {
+    if p.arms_in_motion != 1 && !p.faults.is_empty() && c.write_back && c.destage == Destage::Idle {
         return Err(SpecError::new(
             "cache.destage",
             "\"idle\" with faults and several arms in motion",
@@ -82,7 +75,11 @@ pub(super) fn paths(
             paths.push(Path {
                 assembly: a as u32,
                 surfaces,
-                cylinders: if radial { (*offset, past) } else { (0, g.cylinders) },
+                cylinders: if radial {
+                    (*offset, past)
+                } else {
+                    (0, g.cylinders)
+                },
                 offset: *offset,
             });
             arms.push(Arm {

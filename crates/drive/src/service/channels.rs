@@ -38,8 +38,14 @@ impl Channels {
     /// Whether all channels are taken at some instant of `[from, to)`.
     fn full(&self, from: u64, to: u64) -> bool {
         let taken = |t: u64| self.busy.iter().filter(|b| b.0 <= t && t < b.1).count();
-        let starts = self.busy.iter().map(|b| b.0).filter(|t| from < *t && *t < to);
-        std::iter::once(from).chain(starts).any(|t| taken(t) >= self.limit)
+        let starts = self
+            .busy
+            .iter()
+            .map(|b| b.0)
+            .filter(|t| from < *t && *t < to);
+        std::iter::once(from)
+            .chain(starts)
+            .any(|t| taken(t) >= self.limit)
     }
 }
 
