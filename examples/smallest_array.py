@@ -31,7 +31,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "18 TB helium, dual actuator": {
         "drive": "exos-x18",
         "dash": "D1A2S1H1",
-        "set": {"parallelism.arm_share": "own-share"},
+        # Each actuator serves half of the surfaces and is a unit of its own to the host.
+        "parallelism": {"arm_share": "own-share", "logical_units": True},
     },
 }
 

@@ -171,6 +171,21 @@ def test_stand_ins_are_marked_and_decide_nothing(tmp_path):
     assert all("not the paper's trace" in p["note"] and not p["counts"] for p in marked)
 
 
+def test_a_users_trace_counts(tmp_path):
+    """Device i is drive i of the original array; nothing is scaled."""
+    trace = tmp_path / "tpch.spc"
+    lines = [f"{i % 15},{1000 * (i % 50)},8192,r,{i * 8.76e-3:.6f}\n" for i in range(600)]
+    trace.write_text("".join(lines))
+    given = {"tpc-h": trace}
+    document, study = reproduce(PAPER, tmp_path, ids=["IDP-3"], quick=True, traces=given)
+    parts = [p for p in document["claims"][2]["parts"] if p["what"].startswith("TPC-H:")]
+    assert len(parts) == 3
+    assert all(p["counts"] and "stand-in" not in p["what"] for p in parts)
+    table = systems.load(study, "tpc-h").table
+    assert table["trace"] == str(trace)
+    assert "time_scale" not in table
+
+
 # Closed forms and the paper's own arithmetic.
 
 
@@ -192,8 +207,8 @@ def test_arms_side_by_side_share_the_turn(arms):
     """In order of arrival, with all arms on one cylinder, the wait is a turn over 2n on average."""
     load = {"synthetic": {"n_requests": 40_000, "rate": "5/s", "size": "4 KiB", "reads": 1.0}}
     load["synthetic"]["footprint"] = "700 GB"
-    together = {"parallelism.parking": "follow", "parallelism.arm_choice": "rotation"}
-    system = sa(arms, scheduler="fcfs", organisation="independent", set=together)
+    together = {"parking": "follow", "arm_choice": "rotation"}
+    system = sa(arms, scheduler="fcfs", organisation="independent", parallelism=together)
     r = headstack.run(workload=load, systems=[system], seed=7)
     waits = r.requests["rotation_s"].to_numpy() * 1e3
     assert waits.mean() == pytest.approx(TURN_MS / 2 / arms, rel=0.02)

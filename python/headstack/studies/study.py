@@ -255,6 +255,9 @@ def _row(claim: Claim, outcome: Outcome, study: Study) -> dict[str, Any]:
     parts = outcome.parts
     counted = [p for p in parts if p.counts]
     deviating = [p for p in counted if p.verdict is Verdict.DEVIATES]
+    why = outcome.why or " ".join(dict.fromkeys(p.note for p in deviating if p.note))
+    if parts and not counted:
+        why = f"{why} Judged on synthetic stand-ins alone.".strip()
     return {
         "id": claim.id,
         "what": claim.what,
@@ -263,7 +266,7 @@ def _row(claim: Claim, outcome: Outcome, study: Study) -> dict[str, Any]:
         "deviation": outcome.deviation,
         "verdict": str(outcome.verdict),
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
-        "why": outcome.why or " ".join(dict.fromkeys(p.note for p in deviating if p.note)),
+        "why": why,
         "parts": [p.document() for p in parts],
         "figures": [study.path(f) for f in outcome.figures],
         "tables": [

@@ -329,11 +329,11 @@ def relaxations(study: Study) -> Outcome:
         systems = [sa(n) for n in (2, 4)]
         for n in (2, 4):
             systems += [
-                sa(n, name=f"SA({n}), arms move", set={"parallelism.arms_in_motion": n}),
+                sa(n, name=f"SA({n}), arms move", parallelism={"arms_in_motion": n}),
                 sa(
                     n,
                     name=f"SA({n}), arms move, {n} channels",
-                    set={"parallelism.arms_in_motion": n, "parallelism.channels": n},
+                    parallelism={"arms_in_motion": n, "channels": n},
                 ),
             ]
         r = study.run(runs(workload, *systems))

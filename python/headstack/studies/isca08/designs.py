@@ -235,9 +235,7 @@ def faults(study: Study) -> Outcome:
     load_ = {"synthetic": light(requests)}
 
     def failing(name: str, arms: int, *failed: dict[str, Any]) -> dict[str, Any]:
-        return sa(
-            arms, name=name, organisation="independent", set={"parallelism.faults": list(failed)}
-        )
+        return sa(arms, name=name, organisation="independent", parallelism={"faults": list(failed)})
 
     def arm(n: int, at: float, warning: bool) -> dict[str, Any]:
         return {"at": f"{at:g} s", "arm": n, "warning": warning}
@@ -264,6 +262,15 @@ def faults(study: Study) -> Outcome:
         )
     )
     one_by_one = r["arms fail one by one"]
+    taken_out = one_by_one["drives"][0]["faults"]
+    outcome.parts.append(
+        relation(
+            "arm assemblies taken out of use as they fail",
+            "handled by deconfiguring the failing component",
+            ", ".join(f"arm {f['arm']} at {f['deconfigured_s']:.0f} s" for f in taken_out),
+            [round(f["deconfigured_s"]) for f in taken_out] == list(FAULT_TIMES_S),
+        )
+    )
     edges = [0, *FAULT_TIMES_S, FAULT_END_S]
     settle = 5  # seconds in which the requests that a failure delayed are still answered
     for left, start, end in zip((4, 3, 2, 1), edges, edges[1:], strict=False):
