@@ -11,7 +11,7 @@ import vl_convert
 
 from headstack import plots
 from headstack.errors import ConfigError
-from headstack.table import COLUMNS, cells, note
+from headstack.table import cells, columns, note
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -44,15 +44,16 @@ _CAPTIONS = {
 
 
 def _table(document: Mapping[str, Any]) -> str:
+    shown = columns(document)
     head = "".join(
         f'<th scope="col" class="{"text" if c.text else ""}">{html.escape(c.title)}</th>'
-        for c in COLUMNS
+        for c in shown
     )
     rows = []
     for system in document["systems"]:
         row = "".join(
             f'<td class="{"text" if c.text else ""}">{html.escape(value)}</td>'
-            for c, value in zip(COLUMNS, cells(system), strict=True)
+            for c, value in zip(shown, cells(system, shown), strict=True)
         )
         rows.append(f"<tr>{row}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

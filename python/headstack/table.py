@@ -1,6 +1,6 @@
 """The comparison table of a result, the same on the terminal and in the report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ class Column:
     value: Callable[[Mapping[str, Any]], Any]
     form: Callable[[Any], str] = str
     text: bool = False
+    #: Left out where no system has it.
+    optional: bool = False
 
 
 def _ms(seconds: float) -> str:
@@ -25,6 +27,21 @@ def _count(n: float) -> str:
 
 def _watts(w: float) -> str:
     return f"{w:,.2f}"
+
+
+def _dollars(usd: float) -> str:
+    return f"{usd:,.0f}"
+
+
+def _price(system: Mapping[str, Any]) -> tuple[float, float] | None:
+    cost = system.get("cost_usd") or {}
+    low, high = cost.get("low"), cost.get("high")
+    return None if low is None or high is None else (low, high)
+
+
+def _span(price: tuple[float, float]) -> str:
+    low, high = map(_dollars, price)
+    return low if low == high else f"{low} to {high}"
 
 
 def _part(key: str, part: str) -> Callable[[Mapping[str, Any]], Any]:
@@ -43,13 +60,21 @@ COLUMNS = (
     Column("p99 ms", _part("response_time_s", "p99"), _ms),
     Column("queue", lambda s: s.get("queue_depth_mean"), lambda v: f"{v:,.2f}"),
     Column("power W", _part("power_w", "mean"), _watts),
+    Column("drives $", _price, _span, optional=True),
+    Column("energy $", lambda s: s.get("energy_cost_usd"), _dollars, optional=True),
 )
 
 
-def cells(system: Mapping[str, Any]) -> list[str]:
+def columns(document: Mapping[str, Any]) -> list[Column]:
+    """Return the columns that a document has numbers for."""
+    systems = document["systems"]
+    return [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
+
+
+def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]:
     """Return the row of one system; a dash where there is no number."""
     row = []
-    for column in COLUMNS:
+    for column in columns:
         value = column.value(system)
         row.append("–" if value is None else column.form(value))  # noqa: RUF001
     return row
@@ -63,4 +88,10 @@ def note(document: Mapping[str, Any]) -> str:
         parts.append(f"seed {document['seed']}")
     if methods:
         parts.append(f"quantiles: {', '.join(sorted(methods))}")
+    cost = document.get("cost")
+    if cost:
+        parts.append(
+            f"energy: {cost['years']:g} years at {cost['energy_usd_per_kwh']:g} $/kWh, "
+            f"PUE {cost['pue']:g}"
+        )
     return ", ".join(parts)

@@ -9,7 +9,7 @@ use headstack_drive::spec::{Dash, Params};
 use headstack_drive::{DriveSpec, SpecError};
 use headstack_units::Span;
 use serde::de::DeserializeOwned;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +26,9 @@ pub struct Experiment {
     /// Seed, threads and limits.
     #[serde(default)]
     pub run: RunSpec,
+    /// What the energy of years costs.
+    #[serde(default)]
+    pub cost: EnergyPrice,
     /// Folder that relative paths start from.
     #[serde(skip)]
     pub base: PathBuf,
@@ -147,6 +150,54 @@ pub struct RunSpec {
     pub exact_limit: Option<usize>,
 }
 
+/// What energy costs: the mean power of the workload, drawn for `years`.
+///
+/// The defaults are chosen: a round number near what American businesses paid for electricity in
+/// the 2020s, the length of the warranty of data-centre drives, and a round number near the mean
+/// that data centres reported in those years.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EnergyPrice {
+    /// US dollars per kilowatt-hour.
+    pub energy_usd_per_kwh: f64,
+    /// How long the system runs.
+    pub years: f64,
+    /// Power usage effectiveness: the building's power over that of the machines in it.
+    pub pue: f64,
+}
+
+impl Default for EnergyPrice {
+    fn default() -> Self {
+        EnergyPrice {
+            energy_usd_per_kwh: 0.12,
+            years: 5.0,
+            pue: 1.5,
+        }
+    }
+}
+
+impl EnergyPrice {
+    /// Dollars for a mean power in watts; a year has 365.25 days.
+    pub fn usd(&self, watts: f64) -> f64 {
+        let kwh = watts * 1e-3 * self.years * 365.25 * 24.0;
+        kwh * self.pue * self.energy_usd_per_kwh
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        for (key, value, least) in [
+            ("energy_usd_per_kwh", self.energy_usd_per_kwh, 0.0),
+            ("years", self.years, 0.0),
+            ("pue", self.pue, 1.0),
+        ] {
+            if !(value >= least && value.is_finite()) {
+                let need = format!("a finite number of at least {least}");
+                return Err(SpecError::new(format!("cost.{key}"), value, need));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Experiment {
     /// Reads TOML. `file` names the source in errors and is where relative paths start.
     ///
@@ -221,6 +272,7 @@ impl Experiment {
     }
 
     fn check(&mut self) -> Result<(), SpecError> {
+        self.cost.check()?;
         for (list, n) in [
             ("workload", self.workload.len()),
             ("system", self.system.len()),

@@ -4,8 +4,9 @@ use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::member::Member;
 use crate::organisation::Context;
 use crate::output::{write_series, RequestLog};
-use crate::result::{summarise, RunResult, SystemResult};
+use crate::result::{summarise, Cost, RunResult, SystemResult};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
+use headstack_drive::cost::{self, Parts};
 use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
 use headstack_engine::Progress;
 use headstack_trace::{Op, Source, TraceError};
@@ -170,6 +171,7 @@ pub fn run_with<M: Member>(
     let result = RunResult {
         partial: systems.iter().any(|s| s.partial),
         systems,
+        cost: experiment.cost,
         seed: experiment.run.seed,
         version: env!("CARGO_PKG_VERSION").into(),
     };
@@ -205,6 +207,7 @@ fn one<M: Member>(
     let spec = system
         .drive_spec(&experiment.base, &inputs.drive_dirs, inputs.other_drive)
         .map_err(at(&key))?;
+    let each = cost::build(&spec.cost, &Parts::of(&spec)).map_err(at(&format!("{key}.drive")))?;
     let seed = system.seed.unwrap_or(experiment.run.seed);
     let mut members = (0..system.count)
         .map(|i| make(&spec, system, seed, i))
@@ -289,7 +292,14 @@ fn one<M: Member>(
             source,
         },
     })?;
-    let (mut result, points) = summarise(&system.name, &workload.name, &spec.name, &mut outcome);
+    let (mut result, points) = summarise(
+        &system.name,
+        &workload.name,
+        &spec.name,
+        Cost::of(each, system.count),
+        &experiment.cost,
+        &mut outcome,
+    );
     if let Some(log) = log {
         log.close().map_err(RunError::Output)?;
         result.requests_file = Some(requests_file);

@@ -206,10 +206,71 @@ pub struct Outcome {
 /// A request that is somewhere in the array.
 #[derive(Clone, Copy)]
 struct Slot {
-    record: Record,
+    id: u64,
+    request: Request,
+    parts: u32,
     remaining: u32,
-    mechanical: bool,
     measured: bool,
+    // Of the parts done so far; not kept for requests of one part.
+    answer: Answer,
+}
+
+/// What came of the parts of a request.
+#[derive(Clone, Copy)]
+struct Answer {
+    completion: Time,
+    components: Components,
+    // Of the last part; `u32::MAX` before the first is done.
+    drive: u32,
+    seek_distance: u32,
+    arm: u8,
+    cache_hit: bool,
+    mechanical: bool,
+    error: bool,
+}
+
+impl Answer {
+    /// Nothing done yet at `now`.
+    fn none(now: Time) -> Answer {
+        Answer {
+            completion: now,
+            components: Components::default(),
+            drive: u32::MAX,
+            seek_distance: 0,
+            arm: 0,
+            cache_hit: true,
+            mechanical: false,
+            error: false,
+        }
+    }
+
+    #[inline]
+    fn of(member: usize, c: &Completion) -> Answer {
+        Answer {
+            completion: c.completion,
+            components: c.components,
+            drive: member as u32,
+            seek_distance: c.seek_distance,
+            arm: c.arm,
+            cache_hit: c.cache_hit,
+            mechanical: c.mechanical && c.seek_distance > 0,
+            error: c.error,
+        }
+    }
+
+    /// The later part decides; of parts done at the same time, the one on the first drive.
+    fn join(&mut self, part: &Answer) {
+        let first = self.drive == u32::MAX;
+        let later = part.completion > self.completion
+            || (part.completion == self.completion && part.drive < self.drive);
+        let last = if first || later { *part } else { *self };
+        *self = Answer {
+            cache_hit: self.cache_hit & part.cache_hit,
+            mechanical: self.mechanical | part.mechanical,
+            error: self.error | part.error,
+            ..last
+        };
+    }
 }
 
 struct Host<'a, 'l> {
@@ -225,99 +286,111 @@ struct Host<'a, 'l> {
 
 impl Host<'_, '_> {
     #[inline]
-    fn open(&mut self, record: Record, parts: u32, measured: bool) -> u64 {
+    fn open(&mut self, id: u64, request: &Request, parts: u32, measured: bool) -> u64 {
         self.in_flight += 1;
-        let slot = Slot {
-            record,
-            remaining: parts,
-            mechanical: false,
-            measured,
-        };
-        match self.free.pop() {
-            Some(i) => {
-                self.slots[i as usize] = slot;
-                i as u64
-            }
+        let i = match self.free.pop() {
+            Some(i) => i as usize,
             None => {
-                self.slots.push(slot);
-                self.slots.len() as u64 - 1
+                self.slots.push(Slot {
+                    id,
+                    request: *request,
+                    parts,
+                    remaining: parts,
+                    measured,
+                    answer: Answer::none(request.time),
+                });
+                return self.slots.len() as u64 - 1;
             }
+        };
+        let slot = &mut self.slots[i];
+        slot.id = id;
+        slot.request = *request;
+        slot.parts = parts;
+        slot.remaining = parts;
+        slot.measured = measured;
+        if parts > 1 {
+            slot.answer = Answer::none(request.time);
         }
+        i as u64
     }
 
     #[inline]
     fn part_done(&mut self, member: usize, c: Completion) {
         let slot = &mut self.slots[c.id as usize];
-        let record = &mut slot.record;
+        let part = Answer::of(member, &c);
         if slot.measured {
             let m = &mut self.outcome.members[member];
             m.n_requests += 1;
             if c.error {
                 m.n_errors += 1;
             } else {
-                m.n_cache_hits += c.cache_hit as u64;
-                m.n_seeks += (c.mechanical && c.seek_distance > 0) as u64;
+                m.n_cache_hits += part.cache_hit as u64;
+                m.n_seeks += part.mechanical as u64;
                 m.response_ns += c.completion.since(c.arrival).0 as u128;
             }
         }
-        // The later part decides; of parts done at the same time, the one on the first drive.
-        let first = record.drive == u32::MAX;
-        if first
-            || c.completion > record.completion
-            || (c.completion == record.completion && (member as u32) < record.drive)
-        {
-            record.completion = c.completion;
-            record.components = c.components;
-            record.drive = member as u32;
-            record.seek_distance = c.seek_distance;
-            record.arm = c.arm;
-        }
-        record.cache_hit &= c.cache_hit;
-        record.error |= c.error;
-        slot.mechanical |= c.mechanical && c.seek_distance > 0;
-        slot.remaining -= 1;
-        if slot.remaining == 0 {
-            self.free.push(c.id as u32);
-            self.in_flight -= 1;
-            let slots = std::mem::take(&mut self.slots);
-            self.finish(&slots[c.id as usize]);
-            self.slots = slots;
-        }
+        let answer = if slot.parts == 1 {
+            part
+        } else {
+            slot.answer.join(&part);
+            slot.remaining -= 1;
+            if slot.remaining > 0 {
+                return;
+            }
+            slot.answer
+        };
+        let (id, request, measured) = (slot.id, slot.request, slot.measured);
+        self.free.push(c.id as u32);
+        self.in_flight -= 1;
+        self.finish(id, &request, &answer, measured);
     }
 
     #[inline]
-    fn finish(&mut self, slot: &Slot) {
-        let record = &slot.record;
+    fn finish(&mut self, id: u64, request: &Request, answer: &Answer, measured: bool) {
         if let Some((queue, think)) = &mut self.issues {
-            queue.push(record.completion + *think, 0, ());
+            queue.push(answer.completion + *think, 0, ());
         }
-        if !slot.measured {
+        if !measured {
             return;
         }
         let o = &mut self.outcome;
         o.n_requests += 1;
-        o.end = o.end.max(record.completion);
-        if record.error {
+        o.end = o.end.max(answer.completion);
+        if answer.error {
             o.n_errors += 1;
         } else {
-            let arrival = record.request.time;
-            let response = record.completion.since(arrival).0 as u64;
-            let c = &record.components;
+            let response = answer.completion.since(request.time).0 as u64;
+            let c = &answer.components;
             o.response.add(response);
             o.service.add(response.saturating_sub(c.queue));
             let shares = [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus];
             for (sum, share) in o.component_ns.iter_mut().zip(shares) {
                 *sum += share as u128;
             }
-            o.bytes += record.request.blocks as u128 * 512;
-            o.n_cache_hits += record.cache_hit as u64;
-            o.n_seeks += slot.mechanical as u64;
-            o.series.add_request(arrival, record.completion);
+            o.bytes += request.blocks as u128 * 512;
+            o.n_cache_hits += answer.cache_hit as u64;
+            o.n_seeks += answer.mechanical as u64;
+            o.series.add_request(request.time, answer.completion);
         }
-        if let Some(log) = &mut self.log {
-            if let Err(e) = log(record) {
-                self.failure.get_or_insert(e);
-            }
+        if self.log.is_some() {
+            self.write_log(Record {
+                id,
+                request: *request,
+                completion: answer.completion,
+                components: answer.components,
+                drive: answer.drive,
+                cache_hit: answer.cache_hit,
+                seek_distance: answer.seek_distance,
+                arm: answer.arm,
+                error: answer.error,
+            });
+        }
+    }
+
+    #[inline(never)]
+    fn write_log(&mut self, record: Record) {
+        if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
+            self.failure.get_or_insert(e);
         }
     }
 }
@@ -471,7 +544,7 @@ impl<M: Member> Run<'_, '_, M> {
     }
 
     /// The next request, unless the workload, the limit or the patience is at its end.
-    #[inline]
+    #[inline(always)]
     fn take(
         &mut self,
         source: &mut impl Iterator<Item = Result<Request, TraceError>>,
@@ -566,28 +639,16 @@ impl<M: Member> Run<'_, '_, M> {
                     .plan(device, lba, request.blocks, &mut self.plan);
             }
         }
-        let record = Record {
-            id,
-            request,
-            completion: now,
-            components: Components::default(),
-            drive: u32::MAX,
-            cache_hit: !failed,
-            seek_distance: 0,
-            arm: 0,
-            error: failed,
-        };
         if failed || self.plan.parts.is_empty() {
-            self.host.finish(&Slot {
-                record,
-                remaining: 0,
-                mechanical: false,
-                measured,
-            });
+            let answer = Answer {
+                cache_hit: !failed,
+                error: failed,
+                ..Answer::none(now)
+            };
+            self.host.finish(id, &request, &answer, measured);
         } else {
-            let slot = self
-                .host
-                .open(record, self.plan.parts.len() as u32, measured);
+            let parts = self.plan.parts.len() as u32;
+            let slot = self.host.open(id, &request, parts, measured);
             let command = match request.op {
                 Op::Read => Command::Read,
                 Op::Write => Command::Write,
@@ -663,6 +724,13 @@ impl<M: Member> Run<'_, '_, M> {
     /// Samples energy at each boundary of the series up to `now`.
     #[inline]
     fn sample_until(&mut self, now: Time) {
+        if self.next_sample <= now {
+            self.sample_boundaries(now);
+        }
+    }
+
+    #[cold]
+    fn sample_boundaries(&mut self, now: Time) {
         while self.next_sample <= now && self.next_sample != Time::NEVER {
             let at = self.next_sample;
             self.advance_all(at);

@@ -156,6 +156,7 @@ fn the_document_has_every_key_and_its_sums_agree() {
             "power_w",
             "drives",
             "cost_usd",
+            "energy_cost_usd",
             "quantile_method",
             "response_time_cdf",
             "series",
@@ -197,6 +198,44 @@ fn the_document_has_every_key_and_its_sums_agree() {
     }
 }
 
+/// Table 9(a) of the ISCA 2008 paper for conventional drives of four platters; 10 W for a year of
+/// 8766 hours at 20 cents and a PUE of 1.25 are 21.915 dollars.
+#[test]
+fn costs_of_drives_and_energy() {
+    let text = EXPERIMENT.replacen(
+        "[run]",
+        "[cost]\nenergy_usd_per_kwh = 0.2\nyears = 1\npue = 1.25\n[run]",
+        1,
+    );
+    let result = go(&text, &RunOptions::default()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&result.to_json().unwrap()).unwrap();
+    assert_eq!(json["cost"]["pue"], 1.25);
+    for (i, count) in [(2, 2.0), (4, 1.0)] {
+        let cost = &json["systems"][i]["cost_usd"];
+        for (end, each) in [("low", 67.7), ("high", 80.8)] {
+            assert!(
+                (cost[end].as_f64().unwrap() - count * each).abs() < 1e-9,
+                "{cost}"
+            );
+        }
+    }
+    for system in json["systems"].as_array().unwrap() {
+        let watts = system["power_w"]["mean"].as_f64().unwrap();
+        let usd = system["energy_cost_usd"].as_f64().unwrap();
+        assert!((usd - 2.1915 * watts).abs() < 1e-9 * usd);
+    }
+    // Nobody says what the logging paper's drive costs.
+    assert!(json["systems"][0]["cost_usd"]["low"].is_null());
+    let priced = EXPERIMENT.replacen(
+        "count = 3",
+        "count = 3\nset = { cost = { model = \"price\", usd = [100, 120] } }",
+        1,
+    );
+    let result = go(&priced, &RunOptions::default()).unwrap();
+    let cost = result.systems[0].cost_usd;
+    assert_eq!((cost.low, cost.high), (Some(300.0), Some(360.0)));
+}
+
 #[test]
 fn wrong_input_is_named() {
     for (from, to, wants) in [
@@ -219,6 +258,17 @@ fn wrong_input_is_named() {
             &["system[1].organisation.stripe_unit", "multiple of 512 B"],
         ),
         ("queue_depth = 32", "scheduler = \"stpf\"", &["stpf"]),
+        (
+            "queue_depth = 32",
+            "set = { cost = { model = \"price\", usd = [2, 1] } }",
+            &["system[1].drive.cost.usd", "low end first"],
+        ),
+        (
+            "[run]",
+            "[cost]\npue = 0.9\n[run]",
+            &["cost.pue: got 0.9, need"],
+        ),
+        ("[run]", "[cost]\nyear = 3\n[run]", &["year", "years"]),
         (
             "queue_depth = 32",
             "set = { geometry = { surfaces = 0 } }",

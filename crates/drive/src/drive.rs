@@ -100,13 +100,13 @@ pub struct DriveEnergy {
 use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::parallelism;
-use crate::power::StateWatts;
+use crate::power::{Shape, StateWatts};
 use crate::queue::Waiting;
 use crate::service::Busy;
 use crate::spec::{ArmShare, DriveSpec};
 use crate::unit::{refused, Accepted, Coming, Step, Unit};
 use headstack_engine::random;
-use headstack_units::{Rpm, Turn};
+use headstack_units::Turn;
 use rand::RngCore;
 use std::collections::VecDeque;
 
@@ -238,11 +238,7 @@ impl Drive {
             0 => stack_blocks,
             n => n.min(stack_blocks),
         };
-        let watts = crate::power::build(
-            &spec.power,
-            Rpm(spec.geometry.rotation_speed.0),
-            spec.dash.arms,
-        )?;
+        let watts = crate::power::build(&spec.power, &Shape::of(spec))?;
         Ok(Drive {
             addresses: Addresses {
                 unit,
@@ -456,8 +452,8 @@ impl Drive {
     /// `until` itself is to be submitted first. Completions may lie after `until`.
     #[inline]
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
-        for c in self.done.drain(..) {
-            sink(c);
+        if !self.done.is_empty() {
+            self.done.drain(..).for_each(&mut *sink);
         }
         if self.units.len() > 1 {
             return self.advance_many(until, sink);

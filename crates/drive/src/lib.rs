@@ -1,8 +1,9 @@
-//! One disk drive, to the last mechanism: layout, seek, arms, scheduler, cache, power.
+//! One disk drive, to the last mechanism: layout, seek, arms, scheduler, cache, power, cost.
 //!
 //! Mechanics are pure functions of state and time; the scheduler that predicts and the service
 //! that moves call the same one.
 
+pub mod cost;
 pub mod drive;
 pub mod error;
 pub mod layout;

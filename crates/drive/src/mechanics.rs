@@ -161,6 +161,6 @@ impl Mechanics {
     /// Time that `count` sectors of a track take to pass.
     #[inline]
     pub fn pass_ns(count: u32, sector_ns: f64) -> u64 {
-        (count as f64 * sector_ns + 0.5) as u64
+        (count as f64 * sector_ns + 0.5) as i64 as u64
     }
 }

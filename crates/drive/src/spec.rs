@@ -53,6 +53,9 @@ pub struct DriveSpec {
     /// Power by state, see the `power` folder.
     #[serde(default = "default_power")]
     pub power: Params,
+    /// What it costs, see the `cost` folder; empty where nobody says.
+    #[serde(default, skip_serializing_if = "Params::is_empty")]
+    pub cost: Params,
     /// Where each value comes from, by dotted key or prefix of it (`"geometry.rotation_speed"`,
     /// `"seek"`): a document, or `chosen: why`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

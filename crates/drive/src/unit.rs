@@ -324,7 +324,8 @@ impl Unit {
         let (waiting, outcome) = self.serve(start, choice.index);
         let assembly = self.core.paths[path].assembly as usize;
         self.arm_free[assembly] = outcome.completion;
-        self.free = self.next_free();
+        // The next choice is made no earlier than this one, though an assembly may be free since.
+        self.free = self.next_free().max(start);
         Step::Done(self.completion(&waiting, start, outcome))
     }
 

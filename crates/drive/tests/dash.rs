@@ -475,15 +475,13 @@ fn a_shared_queue_counts_both_halves() {
             .collect();
         list[0].0 = 0;
         let done = run(&mut new(&spec), &list);
-        let end = |id: u64| done.iter().find(|c| c.id == id).unwrap().completion;
+        let of = |id: u64| done.iter().find(|c| c.id == id).unwrap();
+        let waited = of(8).components.queue;
         if own {
-            assert!(end(8) < end(2), "its own queue has room at once");
+            assert_eq!(waited, 0, "its own queue has room at once");
         } else {
-            // It enters when at most one other waits: six of the others are in service or done.
-            assert!(
-                end(8) > end(4),
-                "it must wait for a place in the shared queue"
-            );
+            // It enters when only 7 waits besides: as 6 starts, which is when 5 ends.
+            assert_eq!(waited, of(5).completion.0, "it waits for the shared queue");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Every file in `drives/` is whole, sourced and consistent; the papers' drives have the papers'
 //! values.
 
-use headstack_drive::power;
+use headstack_drive::power::{self, Shape};
 use headstack_drive::seek::SeekTable;
 use headstack_drive::spec::{DriveSpec, SkewUnit};
 use std::path::PathBuf;
@@ -171,7 +171,7 @@ fn models_build_and_know_the_drive() {
                 spec.name
             );
         }
-        power::build(&spec.power, spec.geometry.rotation_speed, 1)
+        power::build(&spec.power, &Shape::of(&spec))
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
     }
 }
@@ -216,9 +216,7 @@ fn drives_of_the_intra_disk_parallelism_paper() {
         mean_seek_ms(&md)
     );
     assert_eq!(md.geometry.capacity_blocks, Some(19_070_000_000 / 512));
-    let idle = power::build(&md.power, md.geometry.rotation_speed, 1)
-        .unwrap()
-        .idle;
+    let idle = power::build(&md.power, &Shape::of(&md)).unwrap().idle;
     assert!((idle - 12.31).abs() < 0.01, "{idle} W");
 }
 
@@ -262,6 +260,6 @@ fn data_sheets() {
     let mean = mean_seek_ms(&drive("ultrastar-7k4000"));
     assert!((mean / 8.2 - 1.0).abs() < 0.01, "{mean} ms");
     let es3 = drive("constellation-es3-4tb");
-    let watts = power::build(&es3.power, es3.geometry.rotation_speed, 1).unwrap();
+    let watts = power::build(&es3.power, &Shape::of(&es3)).unwrap();
     assert!((watts.idle - 7.97).abs() < 0.01 && (watts.transfer - 10.70).abs() < 0.01);
 }

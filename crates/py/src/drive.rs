@@ -5,7 +5,7 @@ use headstack_disksim::validate as demerit;
 use headstack_drive::drive::DriveOptions;
 use headstack_drive::mechanics::Mechanics;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
-use headstack_drive::{layout, power, scheduler, seek, DriveSpec, SpecError};
+use headstack_drive::{cost, layout, power, scheduler, seek, DriveSpec, SpecError};
 use headstack_trace::{read_validate, Op, ValidateRecord};
 use headstack_units::Turn;
 use pyo3::prelude::*;
@@ -26,10 +26,11 @@ pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
 pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
     headstack_drive::Drive::new(&spec, &DriveOptions::default()).map_err(config)?;
+    cost::build(&spec.cost, &cost::Parts::of(&spec)).map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
 
-/// Capacity, zones, seek curve and average seek.
+/// Capacity, zones, seek curve and average seek, power by state and cost.
 #[pyfunction]
 pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
@@ -93,6 +94,8 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         "zones": zones,
         "seek_curve": curve,
         "average_seek_s": average,
+        "power_w": power::build(&spec.power, &power::Shape::of(spec))?,
+        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec))?,
     }))
 }
 
@@ -113,6 +116,7 @@ pub fn plugins() -> PyResult<String> {
         .map(|f| json!({"name": f.name, "summary": f.summary}))
         .collect();
     serde_json::to_string(&json!({
+        "cost": list!(cost::PLUGINS),
         "layout": list!(layout::PLUGINS),
         "power": list!(power::PLUGINS),
         "reader": readers,

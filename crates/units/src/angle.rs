@@ -36,10 +36,12 @@ impl Turn {
         (self.0 >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
     /// The angle from `earlier` forward to this one.
+    #[inline]
     pub fn since(self, earlier: Turn) -> Turn {
         Turn(self.0.wrapping_sub(earlier.0))
     }
     /// The sum, modulo one turn.
+    #[inline]
     pub fn plus(self, other: Turn) -> Turn {
         Turn(self.0.wrapping_add(other.0))
     }
@@ -104,7 +106,8 @@ impl Rotation {
     /// How long the platter takes to turn by `angle`, in nanoseconds, rounded to the nearest.
     #[inline]
     pub fn time_for(&self, angle: Turn) -> u64 {
-        (angle.0 as f64 * (1.0 / 18_446_744_073_709_551_616.0) * self.period_ns + 0.5) as u64
+        // At most one turn; the signed conversion is the machine's own.
+        (angle.0 as f64 * (1.0 / 18_446_744_073_709_551_616.0) * self.period_ns + 0.5) as i64 as u64
     }
 }
 

@@ -4,11 +4,13 @@
 //! however long a run is. Text forms always carry a unit (`"8.5 ms"`): a bare number is refused.
 
 mod angle;
+mod divide;
 mod parse;
 mod quantity;
 mod time;
 
 pub use angle::{Rotation, Turn};
+pub use divide::Divisor;
 pub use parse::{parse_with_units, UnitError};
-pub use quantity::{Bandwidth, Bytes, Frequency, Joules, Lba, Rpm, Watts};
+pub use quantity::{Bandwidth, Bytes, Frequency, Joules, Lba, Length, Rpm, Watts};
 pub use time::{Span, Time};

@@ -61,6 +61,12 @@ quantity!(
     Rpm, f64, "rpm", &[("rpm", 1.0)], "a rotation speed", "{} rpm"
 );
 quantity!(
+    /// A length in metres.
+    Length, f64, "one of mm, cm, m, um, in",
+    &[("mm", 1e-3), ("cm", 1e-2), ("m", 1.0), ("um", 1e-6), ("in", 0.0254)],
+    "a length", "{} m"
+);
+quantity!(
     /// Power in watts.
     Watts, f64, "one of W, mW", &[("W", 1.0), ("mW", 1e-3), ("kW", 1e3)], "a power", "{} W"
 );

@@ -28,6 +28,7 @@ impl Time {
         Time((s * 1e9).round().max(0.0) as u64)
     }
     /// How long after `earlier` this is; zero if it is not after it.
+    #[inline]
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0).min(i64::MAX as u64) as i64)
     }
@@ -64,6 +65,7 @@ impl Span {
         self.0 as f64 * 1e-9
     }
     /// As nanoseconds, with negative lengths cut to zero.
+    #[inline]
     pub fn non_negative(self) -> u64 {
         self.0.max(0) as u64
     }
@@ -71,23 +73,27 @@ impl Span {
 
 impl Add<Span> for Time {
     type Output = Time;
+    #[inline]
     fn add(self, span: Span) -> Time {
         Time(self.0.saturating_add_signed(span.0))
     }
 }
 impl AddAssign<Span> for Time {
+    #[inline]
     fn add_assign(&mut self, span: Span) {
         *self = *self + span;
     }
 }
 impl Add for Span {
     type Output = Span;
+    #[inline]
     fn add(self, other: Span) -> Span {
         Span(self.0 + other.0)
     }
 }
 impl Sub for Span {
     type Output = Span;
+    #[inline]
     fn sub(self, other: Span) -> Span {
         Span(self.0 - other.0)
     }

@@ -23,6 +23,22 @@ def _nested(value: object) -> bool:
     return isinstance(value, Mapping | list)
 
 
+def _summary(info: Mapping[str, Any]) -> None:
+    """Print what follows from the values: capacity, seek, power by state, cost."""
+    print(
+        f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
+        f"average seek {info['average_seek_s'] * 1e3:.2f} ms"
+    )
+    watts = [f"{k} {w:.2f} W" for k, w in info["power_w"].items() if not k.endswith("_s")]
+    seconds = info["power_w"].get("spin_up_s")
+    if seconds is not None:
+        watts.append(f"ready after {seconds:g} s")
+    print(f"power {', '.join(watts)}")
+    cost = info.get("cost_usd")
+    if cost:
+        print(f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD")
+
+
 def command(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="A drive's name or its file.")
@@ -93,10 +109,7 @@ def command(
             [[k, v, drives.source_of(sources, k)] for k, v in _rows(shown)],
         )
         if info:
-            print(
-                f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
-                f"average seek {info['average_seek_s'] * 1e3:.2f} ms"
-            )
+            _summary(info)
         print(f"file {file}")
     if plot is not None:
         from headstack import plots

@@ -59,8 +59,9 @@ def command(
     if as_json:
         print(result.to_json())
     else:
-        headings = [(c.title, c.text) for c in table.COLUMNS]
-        rows = [table.cells(s) for s in result.document["systems"]]
+        columns = table.columns(result.document)
+        headings = [(c.title, c.text) for c in columns]
+        rows = [table.cells(s, columns) for s in result.document["systems"]]
         _terminal.print_table(headings, rows)
         print(table.note(result.document))
     _terminal.told(written, as_json)

@@ -181,6 +181,7 @@ impl Document {
             link,
             queue,
             power: default_power(),
+            cost: Params::new(),
             sources,
         };
         Ok(Import {

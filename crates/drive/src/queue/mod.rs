@@ -27,16 +27,34 @@ pub struct Waiting {
 }
 
 /// Waiting commands in no particular order, linked by age.
-#[derive(Default)]
 pub struct Queue {
     items: Vec<Waiting>,
     /// What positional schedulers read per candidate.
     keys: Vec<Key>,
-    next: Vec<u32>,
-    previous: Vec<u32>,
-    oldest: Option<u32>,
-    newest: Option<u32>,
+    links: Vec<Link>,
+    oldest: u32,
+    newest: u32,
     index: Option<Index>,
+}
+
+/// Neighbours in the order of age.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    before: u32,
+    after: u32,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue {
+            items: Vec::new(),
+            keys: Vec::new(),
+            links: Vec::new(),
+            oldest: NONE,
+            newest: NONE,
+            index: None,
+        }
+    }
 }
 
 /// What positional schedulers read per candidate.
@@ -88,16 +106,15 @@ impl Queue {
     /// Position of the command that has waited longest. The queue must not be empty.
     #[inline]
     pub fn oldest(&self) -> usize {
-        self.oldest.unwrap_or(0) as usize
+        self.oldest as usize
     }
     /// Positions from the oldest command to the newest.
     pub fn by_age(&self) -> impl Iterator<Item = usize> + '_ {
         let mut at = self.oldest;
         std::iter::from_fn(move || {
-            let here = at?;
-            let next = self.next[here as usize];
-            at = (next != NONE).then_some(next);
-            Some(here as usize)
+            let here = (at != NONE).then_some(at as usize)?;
+            at = self.links[here].after;
+            Some(here)
         })
     }
 
@@ -115,50 +132,58 @@ impl Queue {
             write: item.request.command == Command::Write,
         });
         self.items.push(item);
-        self.next.push(NONE);
-        self.previous.push(self.newest.unwrap_or(NONE));
+        self.links.push(Link {
+            before: self.newest,
+            after: NONE,
+        });
         match self.newest {
-            Some(n) => self.next[n as usize] = i,
-            None => self.oldest = Some(i),
+            NONE => self.oldest = i,
+            n => self.links[n as usize].after = i,
         }
-        self.newest = Some(i);
+        self.newest = i;
     }
 
     /// Takes a command out. The last position moves into its place.
     #[inline]
     pub fn remove(&mut self, i: usize) -> Waiting {
-        let (before, after) = (self.previous[i], self.next[i]);
-        self.link(before, after);
         if let Some(index) = &mut self.index {
             index.swap_remove(i);
         }
+        if self.items.len() == 1 {
+            self.keys.clear();
+            self.links.clear();
+            (self.oldest, self.newest) = (NONE, NONE);
+            return self.items.swap_remove(i);
+        }
+        let link = self.links[i];
+        self.join(link.before, link.after);
         self.keys.swap_remove(i);
-        self.next.swap_remove(i);
-        self.previous.swap_remove(i);
+        self.links.swap_remove(i);
         let item = self.items.swap_remove(i);
-        if i < self.items.len() {
+        if let Some(moved) = self.links.get(i).copied() {
             // The last command has moved here: its neighbours must know.
-            let (before, after) = (self.previous[i], self.next[i]);
-            match before {
-                NONE => self.oldest = Some(i as u32),
-                b => self.next[b as usize] = i as u32,
+            match moved.before {
+                NONE => self.oldest = i as u32,
+                b => self.links[b as usize].after = i as u32,
             }
-            match after {
-                NONE => self.newest = Some(i as u32),
-                a => self.previous[a as usize] = i as u32,
+            match moved.after {
+                NONE => self.newest = i as u32,
+                a => self.links[a as usize].before = i as u32,
             }
         }
         item
     }
 
-    fn link(&mut self, before: u32, after: u32) {
+    /// Makes `after` follow `before`.
+    #[inline]
+    fn join(&mut self, before: u32, after: u32) {
         match before {
-            NONE => self.oldest = (after != NONE).then_some(after),
-            b => self.next[b as usize] = after,
+            NONE => self.oldest = after,
+            b => self.links[b as usize].after = after,
         }
         match after {
-            NONE => self.newest = (before != NONE).then_some(before),
-            a => self.previous[a as usize] = before,
+            NONE => self.newest = before,
+            a => self.links[a as usize].before = before,
         }
     }
 }

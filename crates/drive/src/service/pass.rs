@@ -17,7 +17,7 @@ pub(crate) struct Pass {
     /// Wait for the first sector, and its run's sector time, for read-on-passing.
     pub first_wait: u64,
     pub first_sector_ns: f64,
-    /// When sector `watermark` had been read.
+    /// When sector `watermark` had been read; of use for reads only, as the next.
     pub ready: u64,
     /// Largest of (media time of sector k + link time of the sectors from k on).
     pub link_bound: u64,
@@ -55,14 +55,113 @@ pub(crate) struct Supply {
     pub buffer: u64,
 }
 
+/// An instant as a float. Instants stay below 2^63, and those convert in one instruction.
+#[inline]
+fn float(at: u64) -> f64 {
+    at as i64 as f64
+}
+
+impl Order {
+    /// `wait` at the arm's place `there`, whole turns longer if the sector that comes under the
+    /// head `ahead` ns after the wait is not in the buffer before `have`.
+    #[inline]
+    fn turn_if_late(wait: u64, there: u64, ahead: f64, have: f64, period: f64) -> u64 {
+        let at = float(there + wait) + ahead;
+        if have <= at + 1.0 {
+            wait
+        } else {
+            wait + (((have - at) / period).ceil() * period + 0.5) as u64
+        }
+    }
+
+    /// When the data of the first `count` sectors are in the buffer.
+    #[inline]
+    fn have(&self, supply: &Supply, count: u32) -> f64 {
+        float(supply.start) + count as f64 * self.link_ns
+    }
+
+    /// Whether all sectors lie on one run and their data, if it is a write, come in time for all
+    /// if they do for the first: what nearly every request is.
+    #[inline]
+    fn is_plain(&self, place: &Place) -> bool {
+        (1..=place.run).contains(&self.count)
+            && !self.on_arrival
+            && self
+                .supply
+                .is_none_or(|s| self.count as u64 <= s.buffer && self.link_ns <= place.sector_ns)
+    }
+}
+
 /// Runs a pass and leaves the arm on its last track. Sectors past the end of the drive end it.
 ///
 /// `media` is scratch: filled only for writes longer than the buffer. Where `channels` are fewer than
 /// arms, each run takes one, and sectors are taken in order even if the drive reads on arrival.
+#[inline]
 pub(crate) fn run(
     m: &Mechanics,
     arm: &mut Arm,
     order: &Order,
+    media: &mut Vec<u64>,
+    channels: Option<&mut Channels>,
+) -> (Pass, u64) {
+    match order.place.or_else(|| m.layout.locate(order.sector)) {
+        Some(place) if channels.is_none() && order.is_plain(&place) => run_plain(m, arm, order, &place),
+        place => run_pieces(m, arm, order, place, media, channels),
+    }
+}
+
+/// A pass over one run; gives exactly what [`run_pieces`] would.
+#[inline]
+fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> (Pass, u64) {
+    let distance = arm.cylinder.abs_diff(place.cylinder);
+    let seek = m
+        .move_ns(arm, place.cylinder, place.head, order.write)
+        .max(order.minimum_move);
+    arm.cylinder = place.cylinder;
+    arm.head = place.head;
+    let there = order.start + seek;
+    let mut wait = m.wait_ns(arm, place.angle, there);
+    let transfer = Mechanics::pass_ns(order.count, place.sector_ns);
+    let (mut ready, mut link_bound, mut last_arrival) = (0, 0, 0);
+    if let Some(supply) = &order.supply {
+        let period = m.rotation.period_ns();
+        if supply.gate > 1 {
+            let have = order.have(supply, supply.gate.min(order.count));
+            wait = Order::turn_if_late(wait, there, 0.0, have, period);
+        }
+        let have = order.have(supply, 1);
+        wait = Order::turn_if_late(wait, there, 0.0, have, period);
+        last_arrival = supply.start + (order.count as f64 * order.link_ns + 0.5) as i64 as u64;
+    } else {
+        let at = float(there + wait);
+        let first = at + place.sector_ns + order.count as f64 * order.link_ns;
+        let last = at + order.count as f64 * place.sector_ns + order.link_ns;
+        link_bound = if first > last { first } else { last } as i64 as u64;
+        if order.watermark < order.count {
+            ready = there + wait + ((order.watermark + 1) as f64 * place.sector_ns) as i64 as u64;
+        }
+    }
+    let pass = Pass {
+        end: there + wait + transfer,
+        seek,
+        rotation: wait,
+        transfer,
+        distance,
+        first_wait: wait,
+        first_sector_ns: place.sector_ns,
+        ready,
+        link_bound,
+    };
+    (pass, last_arrival)
+}
+
+/// A pass run by run; `first` is the place of its first sector.
+#[inline(never)]
+fn run_pieces(
+    m: &Mechanics,
+    arm: &mut Arm,
+    order: &Order,
+    first: Option<Place>,
     media: &mut Vec<u64>,
     mut channels: Option<&mut Channels>,
 ) -> (Pass, u64) {
@@ -75,8 +174,11 @@ pub(crate) fn run(
     let long = order.supply.is_some_and(|s| order.count as u64 > s.buffer);
     media.clear();
     while done < order.count {
-        let known = if done == 0 { order.place } else { None };
-        let Some(place) = known.or_else(|| m.layout.locate(order.sector + done as u64)) else {
+        let place = match done {
+            0 => first,
+            _ => m.layout.locate(order.sector + done as u64),
+        };
+        let Some(place) = place else {
             break;
         };
         let count = place.run.min(order.count - done);
@@ -92,22 +194,16 @@ pub(crate) fn run(
         let period = m.rotation.period_ns();
         if let Some(supply) = order.supply {
             // A sector whose data have not come when the head reaches it costs whole turns.
-            let turn_if_late = |wait: u64, k: u32, have: f64| -> u64 {
-                let at = (there + wait) as f64 + k as f64 * place.sector_ns;
-                if have <= at + 1.0 {
-                    wait
-                } else {
-                    wait + (((have - at) / period).ceil() * period + 0.5) as u64
-                }
+            let turn_if_late = |wait: u64, k: u32, have: f64| {
+                Order::turn_if_late(wait, there, k as f64 * place.sector_ns, have, period)
             };
             if done == 0 && supply.gate > 1 {
-                let have =
-                    supply.start as f64 + supply.gate.min(order.count) as f64 * order.link_ns;
+                let have = order.have(&supply, supply.gate.min(order.count));
                 wait = turn_if_late(wait, 0, have);
             }
             if !long && order.link_ns <= place.sector_ns {
                 // Data come faster than they are written: the first sector decides for the run.
-                let have = supply.start as f64 + (done + 1) as f64 * order.link_ns;
+                let have = order.have(&supply, done + 1);
                 wait = turn_if_late(wait, 0, have);
             } else {
                 for k in 0..count {

@@ -334,17 +334,16 @@ impl Core {
     }
 
     /// Runs a pass with the active arm and charges its time.
+    #[inline]
     pub(super) fn pass(&mut self, order: &Order) -> (Pass, u64) {
-        let mut scratch = std::mem::take(&mut self.scratch);
         let channels = self.together.as_mut().and_then(|t| t.channels.as_mut());
         let result = pass::run(
             &self.mechanics,
             &mut self.arms[self.active],
             order,
-            &mut scratch,
+            &mut self.scratch,
             channels,
         );
-        self.scratch = scratch;
         self.carry();
         self.mechanism_free = result.0.end;
         if order.supply.is_none() || !self.cache.write_back {

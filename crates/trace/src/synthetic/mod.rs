@@ -163,16 +163,33 @@ impl ClosedLoop {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Profile {
     reads: f64,
     /// Below this sequential, below the next local.
     sequential: f64,
     local: f64,
     size: Sampler,
+    /// The size in blocks of the generator where all are the same, else zero.
+    same_units: u64,
     /// Mean gap in ns for arrivals by rate; 1 for explicit gaps; infinite for a pause.
     gap: f64,
     duration: f64,
+}
+
+impl Profile {
+    /// A size in units of `block` sectors, at most `limit` units.
+    fn draw_size<R: Rng>(&self, block: u64, limit: u64, random: &mut R) -> u64 {
+        for _ in 0..10_000 {
+            // In sectors first, truncated, as DiskSim does.
+            let sectors = (self.size.draw(random) / 512.0) as u64;
+            let units = sectors.div_ceil(block);
+            if units > 0 && units <= limit && units * block <= u64::from(u32::MAX) {
+                return units;
+            }
+        }
+        1
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -189,7 +206,9 @@ enum Gaps {
 pub struct SyntheticSource {
     left: u64,
     profiles: Vec<Profile>,
+    /// Which of them holds, and a copy of it.
     current: usize,
+    profile: Profile,
     /// The end of the current phase in ns; infinite without phases.
     phase_end: f64,
     cycle_units: f64,
@@ -285,6 +304,7 @@ impl Synthetic {
             sequential: probability("sequential", sequential)?,
             local: sequential + probability("local", local)?,
             size: sampler,
+            same_units: 0,
             gap,
             duration,
         })
@@ -323,7 +343,7 @@ impl Synthetic {
             (Arrivals::Constant, _) => Gaps::Constant,
             (Arrivals::Uniform, _) => Gaps::Uniform,
         };
-        let profiles = if self.phases.is_empty() {
+        let mut profiles = if self.phases.is_empty() {
             vec![self.profile(None)?]
         } else if self.arrivals == Arrivals::Closed {
             return Err(refuse("phases", "closed arrivals", "open arrivals"));
@@ -336,9 +356,14 @@ impl Synthetic {
         if !matches!(gaps, Gaps::Closed) && profiles.iter().all(|p| p.gap == f64::INFINITY) {
             return Err(refuse("phases.rate", 0.0, "one phase with a rate above 0"));
         }
-        for p in &profiles {
+        let mut shape = stream(seed, "synthetic.shape");
+        for p in &mut profiles {
             if (p.size.reach() / self.block.0 as f64).ceil() > units as f64 {
                 return Err(refuse("size", p.size.reach(), "sizes within the footprint"));
+            }
+            if let Sampler::Fixed(_) = p.size {
+                // Takes nothing from the stream.
+                p.same_units = p.draw_size(self.block.0 / 512, units, &mut shape);
             }
         }
         let zipf = match self.zipf {
@@ -366,8 +391,9 @@ impl Synthetic {
             phase_end: profiles[0].duration,
             cycle_units: profiles.iter().map(|p| p.duration / p.gap).sum(),
             cycle_ns: profiles.iter().map(|p| p.duration).sum(),
-            profiles,
             current: 0,
+            profile: profiles[0],
+            profiles,
             gaps,
             sequential_gap: sampler("sequential_interarrival", &self.sequential_interarrival)?,
             local_gap: sampler("local_interarrival", &self.local_interarrival)?,
@@ -381,7 +407,7 @@ impl Synthetic {
             last: None,
             arrival: stream(seed, "synthetic.arrival"),
             place: stream(seed, "synthetic.place"),
-            shape: stream(seed, "synthetic.shape"),
+            shape,
         })
     }
 }
@@ -421,14 +447,14 @@ impl SyntheticSource {
                 Gaps::Drawn(sampler) => sampler.draw_positive(&mut self.arrival),
                 Gaps::Closed => return,
             };
-            let mut ns = units * self.profiles[self.current].gap;
+            let mut ns = units * self.profile.gap;
             if self.phase_end < f64::INFINITY && self.now + ns > self.phase_end {
                 let cycles = (units / self.cycle_units).floor();
                 units -= cycles * self.cycle_units;
                 self.now += cycles * self.cycle_ns;
                 self.phase_end += cycles * self.cycle_ns;
                 loop {
-                    let gap = self.profiles[self.current].gap;
+                    let gap = self.profile.gap;
                     // A pause uses nothing up; 0 times infinity must not come into it.
                     let room = (self.phase_end - self.now) / gap;
                     if units <= room && gap < f64::INFINITY {
@@ -452,7 +478,8 @@ impl SyntheticSource {
 
     fn next_phase(&mut self) {
         self.current = (self.current + 1) % self.profiles.len();
-        self.phase_end += self.profiles[self.current].duration;
+        self.profile = self.profiles[self.current];
+        self.phase_end += self.profile.duration;
     }
 
     fn skip_phases(&mut self) {
@@ -467,21 +494,17 @@ impl SyntheticSource {
 
     #[inline]
     fn draw_units(&mut self) -> u64 {
-        let sampler = self.profiles[self.current].size;
-        for _ in 0..10_000 {
-            // In sectors first, truncated, as DiskSim does.
-            let sectors = (sampler.draw(&mut self.shape) / 512.0) as u64;
-            let units = sectors.div_ceil(self.block);
-            if units > 0 && units <= self.units && units * self.block <= u64::from(u32::MAX) {
-                return units;
-            }
+        match self.profile.same_units {
+            0 => self
+                .profile
+                .draw_size(self.block, self.units, &mut self.shape),
+            same => same,
         }
-        1
     }
 
     #[inline]
     fn draw_op(&mut self) -> Op {
-        if self.shape.random::<f64>() < self.profiles[self.current].reads {
+        if self.shape.random::<f64>() < self.profile.reads {
             Op::Read
         } else {
             Op::Write
@@ -529,7 +552,7 @@ impl Iterator for SyntheticSource {
             return None;
         }
         self.left -= 1;
-        let profile = &self.profiles[self.current];
+        let profile = &self.profile;
         let mut class = Class::Anywhere;
         if profile.local > 0.0 && self.last.is_some() {
             let draw: f64 = self.place.random();
@@ -540,7 +563,7 @@ impl Iterator for SyntheticSource {
             }
         }
         self.advance(&class);
-        let time = Time(self.whole.saturating_add(self.now as u64));
+        let time = Time(self.whole.saturating_add(self.now as i64 as u64));
         let mut request = Request {
             time,
             ..Request::default()

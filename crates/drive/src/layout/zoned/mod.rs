@@ -4,50 +4,38 @@
 //! places, slipped places and the empty space at its front make the address-relative index a
 //! monotone map into it. `TrackOrder` says which track a physical index lies on.
 
+mod order;
+
+pub(super) use order::{BandOrder, HeadOrder, StackOrder};
+
 use super::{Layout, Place};
 use crate::error::SpecError;
 use crate::spec::{GeometrySpec, SkewUnit, Sparing, ZoneSpec};
-use headstack_units::Turn;
+use headstack_units::{Divisor, Turn};
+use order::TrackOrder;
 
-/// How logical heads of a cylinder map to physical ones.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum HeadOrder {
-    CylinderMajor,
-    SerpentineZone,
-    SerpentineDisk,
-}
-
-/// Where a physical index lies, and how many skews lie before its track.
-pub(super) struct Split {
-    cylinder: u32,
-    head: u32,
-    sector: u32,
-    sectors_per_track: u32,
-    track_skews: u64,
-    cylinder_skews: u64,
-}
-
-/// Which track a physical index of a zone lies on.
-pub(super) trait TrackOrder: Send + Sync {
-    fn split(&self, zone: &Zone, index: u64) -> Split;
-    /// Inverse of `split`; cylinder relative to the zone.
-    fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64;
-    /// Number of tracks before which the order's unit of `Sparing` slips are counted (cylinder
-    /// major orders only support them).
-    fn is_cylinder_major(&self) -> bool;
+/// How the tracks of one surface are divided.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Format {
+    sectors: Divisor,
+    sector_ns: f64,
 }
 
 /// One zone, ready for look-ups.
 pub(super) struct Zone {
     first_cylinder: u32,
     cylinders: u32,
-    surfaces: u32,
-    /// Sectors per track where all surfaces agree.
-    same: Option<u32>,
-    per_surface: Vec<u32>,
+    surfaces: Divisor,
+    /// The format of all surfaces where they agree.
+    same: Option<Format>,
+    per_surface: Vec<Format>,
     cylinder_sectors: u64,
     first_address: u64,
     addresses: u64,
+    /// `first_address + addresses`.
+    past_address: u64,
+    /// Neither slips nor remaps nor spares between the addresses: indices are addresses, shifted.
+    plain: bool,
     empty: u64,
     spares: u64,
     sparing: Sparing,
@@ -61,7 +49,6 @@ pub(super) struct Zone {
     track_skew: Turn,
     cylinder_skew: Turn,
     offset: Turn,
-    period_ns: f64,
 }
 
 /// Division that uses the short instruction where both fit 32 bits, as they nearly always do.
@@ -77,7 +64,7 @@ fn div_rem(a: u64, b: u64) -> (u64, u64) {
 
 impl Zone {
     fn sectors_on(&self, head: u32) -> u32 {
-        self.per_surface[head as usize]
+        self.per_surface[head as usize].sectors.get()
     }
 
     /// Physical index of the `r`-th address of the zone, and how many addresses from it on have
@@ -96,7 +83,7 @@ impl Zone {
                 (v + pushed as u64, run)
             }
             Sparing::Tracks => {
-                let spt = self.per_surface[0] as u64;
+                let spt = self.sectors_on(0) as u64;
                 let (track, sector) = div_rem(v, spt);
                 let pushed = self.slips_less_rank.partition_point(|s| *s <= track);
                 ((track + pushed as u64) * spt + sector, spt - sector)
@@ -178,7 +165,7 @@ impl Zone {
             }
         }
         let unit = match self.sparing {
-            Sparing::Tracks => self.per_surface[0] as u64,
+            Sparing::Tracks => self.sectors_on(0) as u64,
             _ => 1,
         };
         let mut targets: Vec<u64> = self.remaps.iter().map(|r| r[1]).collect();
@@ -220,7 +207,7 @@ impl Zone {
         }
         if self.sparing == Sparing::Tracks {
             // Remaps of this rule name tracks.
-            let spt = self.per_surface[0] as u64;
+            let spt = self.sectors_on(0) as u64;
             let (track, sector) = div_rem(index, spt);
             let moved = self.remaps.iter().find(|r| r[0] == track);
             return (
@@ -245,7 +232,7 @@ impl Zone {
             | Sparing::CylinderFront
             | Sparing::CylinderEndSlipToZoneEnd
             | Sparing::CylinderFrontSlipToZoneEnd => self.cylinder_sectors,
-            Sparing::TrackEnd => self.per_surface[0] as u64,
+            Sparing::TrackEnd => self.sectors_on(0) as u64,
             _ => return 0,
         };
         if self.slips.is_empty() {
@@ -253,148 +240,6 @@ impl Zone {
         }
         let start = index / unit * unit;
         self.slips.partition_point(|s| *s < start) as u64
-    }
-}
-
-/// Heads of a cylinder, then the next cylinder.
-pub(super) struct StackOrder(pub HeadOrder);
-
-impl StackOrder {
-    #[inline]
-    fn reversed(&self, zone: &Zone, cylinder: u32) -> bool {
-        match self.0 {
-            HeadOrder::CylinderMajor => false,
-            HeadOrder::SerpentineZone => cylinder % 2 == 1,
-            HeadOrder::SerpentineDisk => (cylinder + zone.first_cylinder) % 2 == 1,
-        }
-    }
-}
-
-impl TrackOrder for StackOrder {
-    #[inline]
-    fn split(&self, zone: &Zone, index: u64) -> Split {
-        let surfaces = zone.surfaces;
-        let (cylinder, logical, sector, spt);
-        if let Some(same) = zone.same {
-            let (track, s) = div_rem(index, same as u64);
-            let (c, h) = div_rem(track, surfaces as u64);
-            (cylinder, logical, sector, spt) = (c as u32, h as u32, s as u32, same);
-        } else {
-            let (c, mut rest) = div_rem(index, zone.cylinder_sectors);
-            let c = c as u32;
-            let mut h = 0;
-            loop {
-                let physical = if self.reversed(zone, c) {
-                    surfaces - 1 - h
-                } else {
-                    h
-                };
-                let here = zone.sectors_on(physical) as u64;
-                if rest < here || h + 1 == surfaces {
-                    (cylinder, logical, sector, spt) = (c, h, rest as u32, here as u32);
-                    break;
-                }
-                rest -= here;
-                h += 1;
-            }
-        }
-        let head = if self.reversed(zone, cylinder) {
-            surfaces - 1 - logical
-        } else {
-            logical
-        };
-        Split {
-            cylinder,
-            head,
-            sector,
-            sectors_per_track: spt,
-            track_skews: logical as u64 + (surfaces as u64 - 1) * cylinder as u64,
-            cylinder_skews: cylinder as u64,
-        }
-    }
-
-    fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64 {
-        let reversed = self.reversed(zone, cylinder);
-        let before: u64 = (0..zone.surfaces)
-            .filter(|h| if reversed { *h > head } else { *h < head })
-            .map(|h| zone.sectors_on(h) as u64)
-            .sum();
-        cylinder as u64 * zone.cylinder_sectors + before + sector as u64
-    }
-
-    fn is_cylinder_major(&self) -> bool {
-        true
-    }
-}
-
-/// A band of cylinders on one surface, then on the next.
-pub(super) struct BandOrder {
-    /// Cylinders per band; the last band of a zone may be narrower.
-    pub width: u32,
-}
-
-impl BandOrder {
-    /// First cylinder and width of a band.
-    fn band(&self, zone: &Zone, band: u64) -> (u32, u32) {
-        let first = band as u32 * self.width;
-        (first, self.width.min(zone.cylinders - first))
-    }
-}
-
-impl TrackOrder for BandOrder {
-    fn split(&self, zone: &Zone, index: u64) -> Split {
-        let full = zone.cylinder_sectors * self.width as u64;
-        let last_band = (zone.cylinders - 1) as u64 / self.width as u64;
-        let band = (index / full).min(last_band);
-        let (first, width) = self.band(zone, band);
-        let mut rest = index - band * full;
-        let mut head = 0;
-        while head + 1 < zone.surfaces && rest >= zone.sectors_on(head) as u64 * width as u64 {
-            rest -= zone.sectors_on(head) as u64 * width as u64;
-            head += 1;
-        }
-        let spt = zone.sectors_on(head);
-        let (step, sector) = div_rem(rest, spt as u64);
-        let step = step as u32;
-        let within = if head % 2 == 1 {
-            width.saturating_sub(1 + step)
-        } else {
-            step
-        };
-        let switches = band * zone.surfaces as u64 + head as u64;
-        let tracks = band * self.width as u64 * zone.surfaces as u64
-            + head as u64 * width as u64
-            + step as u64;
-        Split {
-            cylinder: first + within,
-            head,
-            sector: sector as u32,
-            sectors_per_track: spt,
-            track_skews: switches,
-            cylinder_skews: tracks - switches.min(tracks),
-        }
-    }
-
-    fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64 {
-        let band = (cylinder / self.width) as u64;
-        let (first, width) = self.band(zone, band);
-        let before: u64 = (0..head)
-            .map(|h| zone.sectors_on(h) as u64 * width as u64)
-            .sum();
-        let within = cylinder - first;
-        let step = if head % 2 == 1 {
-            width - 1 - within
-        } else {
-            within
-        };
-        band * zone.cylinder_sectors * self.width as u64
-            + before
-            + step as u64 * zone.sectors_on(head) as u64
-            + sector as u64
-    }
-
-    fn is_cylinder_major(&self) -> bool {
-        false
     }
 }
 
@@ -477,7 +322,7 @@ impl<O: TrackOrder> ZonedLayout<O> {
         let buckets = (0..=(first_address >> bucket_shift))
             .map(|b| {
                 let address = b << bucket_shift;
-                zones.partition_point(|z| z.first_address + z.addresses <= address) as u16
+                zones.partition_point(|z| z.past_address <= address) as u16
             })
             .collect();
         Ok(ZonedLayout {
@@ -492,7 +337,7 @@ impl<O: TrackOrder> ZonedLayout<O> {
     #[inline]
     fn zone_of(&self, address: u64) -> usize {
         let mut zone = self.buckets[(address >> self.bucket_shift) as usize] as usize;
-        while address >= self.zones[zone].first_address + self.zones[zone].addresses {
+        while address >= self.zones[zone].past_address {
             zone += 1;
         }
         zone
@@ -533,10 +378,7 @@ fn build_zone(
     if let Some(bad) = per_surface.iter().find(|n| **n == 0 || **n > 10_000_000) {
         return Err(SpecError::new("sectors_per_track", bad, "1 to 10000000"));
     }
-    let same = per_surface
-        .iter()
-        .all(|n| *n == per_surface[0])
-        .then(|| per_surface[0]);
+    let same = per_surface.iter().all(|n| *n == per_surface[0]);
     let spt = per_surface[0] as u64;
     let cylinder_sectors: u64 = per_surface.iter().map(|n| *n as u64).sum();
     let places = cylinder_sectors * cylinders as u64;
@@ -545,7 +387,7 @@ fn build_zone(
         sparing,
         Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
     );
-    if !plain && (same.is_none() || !order.is_cylinder_major()) {
+    if !plain && (!same || !order.is_cylinder_major()) {
         return Err(SpecError::new(
             "spares",
             format!("sparing {sparing:?}"),
@@ -636,15 +478,24 @@ fn build_zone(
             return Err(SpecError::new(key, value, "a finite number"));
         }
     }
+    let per_surface: Vec<Format> = per_surface
+        .iter()
+        .map(|n| Format {
+            sectors: Divisor::new(*n),
+            sector_ns: period_ns / *n as f64,
+        })
+        .collect();
     let built = Zone {
         first_cylinder: zone.first_cylinder,
         cylinders,
-        surfaces: spec.surfaces,
-        same,
+        surfaces: Divisor::new(spec.surfaces),
+        same: same.then(|| per_surface[0]),
         cylinder_sectors,
         per_surface,
         first_address,
         addresses: places - lost,
+        past_address: first_address + (places - lost),
+        plain: plain && slips.is_empty() && remaps.is_empty(),
         empty: zone.empty_sectors as u64,
         spares,
         sparing,
@@ -666,7 +517,6 @@ fn build_zone(
         track_skew: turn(zone.track_skew),
         cylinder_skew: turn(zone.cylinder_skew),
         offset: turn(zone.offset),
-        period_ns,
     };
     // The last address must still lie inside the zone, or spares and slips contradict each other.
     let (last, _) = built.index_of(built.addresses - 1);
@@ -712,29 +562,34 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         let z = self.zone_of(sector);
         let zone = &self.zones[z];
         let r = sector - zone.first_address;
-        let (index, run) = zone.index_of(r);
-        let (index, run) = zone.remapped(index, run);
+        let (index, run, slips_before) = if zone.plain {
+            (r + zone.empty, u64::MAX, 0)
+        } else {
+            let (index, run) = zone.index_of(r);
+            let (index, run) = zone.remapped(index, run);
+            (index, run, zone.slips_before(index))
+        };
         let at = self.order.split(zone, index);
+        let sectors_per_track = at.format.sectors.get();
         let run = run
-            .min((at.sectors_per_track - at.sector) as u64)
-            .min(zone.addresses - r)
-            .min(self.capacity - sector);
-        let per_sector = u64::MAX / at.sectors_per_track as u64;
+            .min((sectors_per_track - at.sector) as u64)
+            .min(zone.past_address.min(self.capacity) - sector);
+        let per_sector = at.format.sectors.inverse();
         let angle = zone
             .offset
             .0
             .wrapping_add(zone.track_skew.0.wrapping_mul(at.track_skews))
             .wrapping_add(zone.cylinder_skew.0.wrapping_mul(at.cylinder_skews))
-            .wrapping_add(per_sector.wrapping_mul(at.sector as u64 + zone.slips_before(index)));
+            .wrapping_add(per_sector.wrapping_mul(at.sector as u64 + slips_before));
         Some(Place {
             cylinder: zone.first_cylinder + at.cylinder,
             head: at.head as u16,
             zone: z as u16,
             sector: at.sector,
-            sectors_per_track: at.sectors_per_track,
+            sectors_per_track,
             run: run as u32,
             angle: Turn(angle),
-            sector_ns: zone.period_ns / at.sectors_per_track as f64,
+            sector_ns: at.format.sector_ns,
         })
     }
 
@@ -743,14 +598,14 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
             .zones
             .iter()
             .find(|z| cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders)?;
-        if head >= zone.surfaces || sector >= zone.sectors_on(head) {
+        if head >= zone.surfaces.get() || sector >= zone.sectors_on(head) {
             return None;
         }
         let mut index = self
             .order
             .join(zone, cylinder - zone.first_cylinder, head, sector);
         if zone.sparing == Sparing::Tracks && !zone.remaps.is_empty() {
-            let spt = zone.per_surface[0] as u64;
+            let spt = zone.sectors_on(0) as u64;
             let track = index / spt;
             match zone.remaps.iter().find(|r| r[1] == track) {
                 Some(r) => index = r[0] * spt + index % spt,
@@ -770,16 +625,26 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
     }
 
     fn track_bounds(&self, sector: u64) -> (u64, u64) {
-        let zone = &self.zones[self.zone_of(sector.min(self.capacity - 1))];
-        let r = sector.min(self.capacity - 1) - zone.first_address;
-        let (index, _) = zone.index_of(r);
+        let sector = sector.min(self.capacity - 1);
+        let zone = &self.zones[self.zone_of(sector)];
+        let r = sector - zone.first_address;
+        let (index, run) = zone.index_of(r);
         let at = self.order.split(zone, index);
         let start = index - at.sector as u64;
-        let end = start + at.sectors_per_track as u64;
+        let end = start + at.format.sectors.get() as u64;
         let from = r.saturating_sub(at.sector as u64);
         let to = (r + (end - index)).min(zone.addresses);
-        let first = zone.first_from(start, from..r);
-        let past = zone.first_from(end, r..to);
+        // Where no gap lies on the track, its addresses are as far apart as its places.
+        let first = if zone.index_of(from).0 >= start {
+            from
+        } else {
+            zone.first_from(start, from..r)
+        };
+        let past = if run >= end - index {
+            to
+        } else {
+            zone.first_from(end, r..to)
+        };
         let last = (zone.first_address + past - 1).min(self.capacity - 1);
         (zone.first_address + first, last)
     }
