@@ -28,12 +28,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "SA(2): two arm assemblies": {"drive": "barracuda-es-750", "dash": "D1A2S1H1"},
     "SA(4): four arm assemblies": {"drive": "barracuda-es-750", "dash": "D1A4S1H1"},
     "18 TB helium": {"drive": "exos-x18"},
-    "18 TB helium, dual actuator": {
-        "drive": "exos-x18",
-        "dash": "D1A2S1H1",
-        # Each actuator serves half of the surfaces and is a unit of its own to the host.
-        "parallelism": {"arm_share": "own-share", "logical_units": True},
-    },
+    # Its actuators are units of their own to the host: the volume is striped over both.
+    "18 TB helium, dual actuator": {"drive": "exos-2x18-sas"},
 }
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -15,12 +16,12 @@ from headstack.studies.study import Outcome, Study, Table, not_run, number, rela
 
 from .systems import LARGE, dash, mean_ms, sa
 
-#: Table 1: drive file, capacity in MB, actuators, power in W, transfer rate in MB/s.
+#: Table 1: drive file, capacity in MB, actuators, power in W, transfer rate in MB/s, $ per MB.
 TABLE_1 = (
-    ("IBM 3380 AK4", "ibm-3380-ak4", 7_500, 4, 6_600, 3.0),
-    ("Fujitsu M2361A", "fujitsu-m2361a", 600, 1, 640, 2.5),
-    ("Conners CP3100", "conner-cp3100", 100, 1, 10, 1.0),
-    ("Seagate Barracuda ES", LARGE, 750_000, 1, 13, 72.0),
+    ("IBM 3380 AK4", "ibm-3380-ak4", 7_500, 4, 6_600, 3.0, (10, 18)),
+    ("Fujitsu M2361A", "fujitsu-m2361a", 600, 1, 640, 2.5, (17, 20)),
+    ("Conners CP3100", "conner-cp3100", 100, 1, 10, 1.0, (7, 10)),
+    ("Seagate Barracuda ES", LARGE, 750_000, 1, 13, 72.0, (0.00034, 0.00042)),
 )
 
 #: The mix that data sheets of the time call "operating": 40 % seek, 40 % read or write, 20 % idle.
@@ -45,74 +46,70 @@ def light(requests: int, rate: str = "125/s") -> dict[str, Any]:
     }
 
 
-def _mode_watts(result: dict[str, Any]) -> dict[str, float]:
-    """Return the power of one drive in each mode: energy in the mode over time in it."""
-    (drive,) = result["drives"]
-    seconds = sum(drive["time_s"].values())
-    return {
-        mode: drive["power_w"][mode] * seconds / time
-        for mode, time in drive["time_s"].items()
-        if time > 0
-    }
-
-
 def history(study: Study) -> Outcome:
     """Judge Table 1: the drives, and the power of one and of four moving arms."""
     outcome = Outcome()
     rows = []
-    systems = [
-        {"name": title, "drive": file, "scheduler": "fcfs"}
-        for title, file, *_ in TABLE_1
-        if file in drives.names()
-    ]
-    load = {"synthetic": {**light(2000, "10/s"), "footprint": "90 MB"}}
-    found = study.run(Run(load, s) for s in systems)
-    for title, file, capacity, arms, power, rate in TABLE_1:
-        if file not in drives.names():
-            outcome.parts.append(not_run(title, f"{capacity:,} MB", f"no drive file {file}"))
-            continue
-        info = _described(file)
+    for title, file, capacity, arms, power, rate, (low, high) in TABLE_1:
+        info = described(file)
+        own_arms = _arms(file)
         bytes_per_s = max(z["rate_bytes_per_s"] for z in info["zones"])
-        at_work = _operating(_mode_watts(found[title]))
+        megabytes = info["capacity_bytes"] / 1e6
+        modern = file == LARGE
+        # The old boxes' watts are taken with all arms moving, the modern drive's as its manual
+        # defines them.
+        own_power = operating(info["power_w"]) if modern else peak(info["power_w"], own_arms)
+        dollars = info["cost_usd"]
         rows.append(
             [
                 title,
-                f"{info['capacity_bytes'] / 1e6:,.0f}",
-                f"{_arms(file)}",
-                f"{at_work:,.1f}",
+                f"{megabytes:,.0f}",
+                str(own_arms),
+                f"{own_power:,.1f}",
                 f"{bytes_per_s / 1e6:.1f}",
+                f"{dollars['low'] / megabytes:.3g}-{dollars['high'] / megabytes:.3g}",
             ]
         )
         outcome.parts += [
+            number(f"{title}: capacity", capacity, megabytes, 0.05, "{:,.0f} MB"),
+            relation(f"{title}: actuators", str(arms), rows[-1][2], own_arms == arms),
+            number(f"{title}: power", power, own_power, 0.02, "{:,.1f} W"),
             number(
-                f"{title}: capacity", capacity, info["capacity_bytes"] / 1e6, 0.05, "{:,.0f} MB"
+                f"{title}: transfer rate (the modern drive's outside)",
+                rate,
+                bytes_per_s / 1e6,
+                0.25,
+                "{:.1f} MB/s",
             ),
-            relation(f"{title}: actuators", str(arms), rows[-1][2], _arms(file) == arms),
-            number(f"{title}: power at work", power, at_work, 0.02, "{:,.1f} W"),
         ]
-        # The paper's rates: a channel's for the old drives, sustained for the Barracuda.
-        outcome.parts.append(
-            number(f"{title}: transfer rate", rate, bytes_per_s / 1e6, 0.25, "{:.1f} MB/s")
-        )
-    one = _mode_watts(found["Seagate Barracuda ES"])
-    coil = one["seek"] - one["idle"]
-    peak = one["idle"] + 4 * coil
+        if not modern:  # the costs of the modern one are its material, see IDP-12
+            outcome.parts += [
+                number(f"{title}: {end} price per MB", said, got / megabytes, 0.05, "${:.2f}")
+                for end, said, got in (
+                    ("low", low, dollars["low"]),
+                    ("high", high, dollars["high"]),
+                )
+            ]
+    modern_watts = described(LARGE)["power_w"]
+    four = peak(described(LARGE, dash=dash(4))["power_w"], 4)
     outcome.parts += [
-        number("Barracuda ES with four arm assemblies, all moving", 34, peak, 0.02, "{:.1f} W"),
+        number("Barracuda ES with four arm assemblies, all moving", 34, four, 0.02, "{:.1f} W"),
         relation(
-            "its peak is within three times the conventional drive's",
+            "its peak is within three times the conventional drive's power",
             "within 3X",
-            f"{peak / _operating(one):.2f} times",
-            peak < 3 * _operating(one),
+            f"{four / operating(modern_watts):.2f} times",
+            four < 3 * operating(modern_watts),
         ),
     ]
-    headings = ["drive", "capacity MB", "actuators", "power W", "media rate MB/s"]
+    headings = ["drive", "capacity MB", "actuators", "power W", "media rate MB/s", "$ per MB"]
     outcome.tables.append(Table("Table 1, from the drive files", headings, rows))
     return outcome
 
 
-def _described(file: str) -> dict[str, Any]:
-    info: dict[str, Any] = _bridge.call("drive_info", json.dumps(drives.load(file)))
+def described(file: str, **changes: Any) -> dict[str, Any]:
+    """Return the core's description of a drive file with some keys changed."""
+    spec = {**drives.load(file), **changes}
+    info: dict[str, Any] = _bridge.call("drive_info", json.dumps(spec))
     return info
 
 
@@ -120,6 +117,16 @@ def _arms(file: str) -> int:
     """Return the arm assemblies of all stacks that a drive file declares."""
     stacks, arms, _, _ = degrees(str(drives.load(file).get("dash", dash(1))))
     return stacks * arms
+
+
+def operating(watts: Mapping[str, float]) -> float:
+    """Return the power at work by the mix of data sheets."""
+    return sum(share * watts[mode] for mode, share in OPERATING.items())
+
+
+def peak(watts: Mapping[str, float], arms: int) -> float:
+    """Return the power with all arms moving: each adds what the first one adds to idle."""
+    return watts["idle"] + arms * (watts["seek"] - watts["idle"])
 
 
 def degrees(name: str) -> tuple[int, int, int, int]:
@@ -145,10 +152,6 @@ def transfer_paths(name: str) -> int:
 
     """
     return math.prod(degrees(name))
-
-
-def _operating(mode_watts: dict[str, float]) -> float:
-    return sum(share * mode_watts[mode] for mode, share in OPERATING.items())
 
 
 def taxonomy(study: Study) -> Outcome:
