@@ -92,7 +92,7 @@ def number(
     """
     deviation = (ours - paper) / paper
     verdict = Verdict.REPRODUCED if abs(deviation) <= within else Verdict.DEVIATES
-    said = f"{form.format(paper)} (within {within:.0%})"
+    said = f"{form.format(paper)} (within {within * 100:g} %)"
     return Part(what, said, form.format(ours), verdict, deviation, note, counts)
 
 

@@ -171,8 +171,8 @@ def _tails(r: dict[str, dict[str, Any]], of: dict[str, Any]) -> list[Part]:
             "11",
             f"{longest['(1/2)R']:.2f}",
             longest["(1/2)R"] > 10,
-            note="Half of one turn of 8.33 ms is at most 4.17 ms; the paper must have scaled "
-            "something else as well.",
+            note="Half of a wait of at most one turn (8.33 ms) is at most 4.17 ms, or twice that "
+            "where a request crosses a track's end; the paper must have scaled something else.",
             counts=False,
         ),
     ]
@@ -368,9 +368,10 @@ def relaxations(study: Study) -> Outcome:
         ]
     if outcome.verdict == "deviates":
         outcome.why = (
-            "Little benefit under light loads, as the paper says; but on Websearch requests always "
-            "wait, and arms that move while another one reads hide their seeks. The paper's own "
-            "figures for this are in a technical report."
+            "Where requests seldom wait the relaxations gain little or nothing, as the paper says; "
+            "on Websearch requests always wait, and arms that move while another one reads hide "
+            "their seeks, a gain that no one would call little. The paper's figures for it are in "
+            "a technical report."
         )
     return outcome
 

@@ -63,7 +63,7 @@ def numbers(load: Load, results: Mapping[str, Mapping[str, Any]], title: str = "
         ]
         for name, r in results.items()
     ]
-    note = f", {load.note}" if load.note else ""
+    note = f", {load.note}" if load.note and not load.stand_in else ""
     return Table(
         f"{title or 'Systems'} on {load.title}{note}",
         [

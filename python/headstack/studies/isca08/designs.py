@@ -53,9 +53,9 @@ def history(study: Study) -> Outcome:
     for title, file, capacity, arms, power, rate, (low, high) in TABLE_1:
         info = described(file)
         own_arms = _arms(file)
-        bytes_per_s = max(z["rate_bytes_per_s"] for z in info["zones"])
         megabytes = info["capacity_bytes"] / 1e6
         modern = file == LARGE
+        bytes_per_s = _sustained(file, info) if modern else info["zones"][0]["rate_bytes_per_s"]
         # The old boxes' watts are taken with all arms moving, the modern drive's as its manual
         # defines them.
         own_power = operating(info["power_w"]) if modern else peak(info["power_w"], own_arms)
@@ -67,7 +67,9 @@ def history(study: Study) -> Outcome:
                 str(own_arms),
                 f"{own_power:,.1f}",
                 f"{bytes_per_s / 1e6:.1f}",
-                f"{dollars['low'] / megabytes:.3g}-{dollars['high'] / megabytes:.3g}",
+                "–"  # noqa: RUF001
+                if modern
+                else f"{dollars['low'] / megabytes:.3g}-{dollars['high'] / megabytes:.3g}",
             ]
         )
         outcome.parts += [
@@ -75,10 +77,10 @@ def history(study: Study) -> Outcome:
             relation(f"{title}: actuators", str(arms), rows[-1][2], own_arms == arms),
             number(f"{title}: power", power, own_power, 0.02, "{:,.1f} W"),
             number(
-                f"{title}: transfer rate (the modern drive's outside)",
+                f"{title}: transfer rate{', sustained outside' if modern else ''}",
                 rate,
                 bytes_per_s / 1e6,
-                0.25,
+                0.15,
                 "{:.1f} MB/s",
             ),
         ]
@@ -101,7 +103,7 @@ def history(study: Study) -> Outcome:
             four < 3 * operating(modern_watts),
         ),
     ]
-    headings = ["drive", "capacity MB", "actuators", "power W", "media rate MB/s", "$ per MB"]
+    headings = ["drive", "capacity MB", "actuators", "power W", "rate MB/s", "$ per MB"]
     outcome.tables.append(Table("Table 1, from the drive files", headings, rows))
     return outcome
 
@@ -111,6 +113,12 @@ def described(file: str, **changes: Any) -> dict[str, Any]:
     spec = {**drives.load(file), **changes}
     info: dict[str, Any] = _bridge.call("drive_info", json.dumps(spec))
     return info
+
+
+def _sustained(file: str, info: Mapping[str, Any]) -> float:
+    """Return the rate of long reads outside: each track costs one turn and the skew."""
+    skew = drives.load(file)["geometry"]["zones"][0]["track_skew"]
+    return float(info["zones"][0]["rate_bytes_per_s"]) / (1 + float(skew))
 
 
 def _arms(file: str) -> int:
@@ -212,6 +220,9 @@ def taxonomy(study: Study) -> Outcome:
     return outcome
 
 
+#: Which arms fail, in this order: two are left that face each other, as those of SA(2) do.
+FAULT_ARMS = (1, 3, 2)
+
 #: When the parts of the drive fail, seconds after the first request, and how long to go on.
 FAULT_TIMES_S, FAULT_END_S = (100, 200, 300), 400
 
@@ -248,7 +259,9 @@ def faults(study: Study) -> Outcome:
     systems = [
         *(sa(n, organisation="independent") for n in range(1, 5)),
         failing(
-            "arms fail one by one", 4, *(arm(i + 1, t, True) for i, t in enumerate(FAULT_TIMES_S))
+            "arms fail one by one",
+            4,
+            *(arm(n, t, True) for n, t in zip(FAULT_ARMS, FAULT_TIMES_S, strict=True)),
         ),
         failing("one arm, warned", 4, arm(1, first, True)),
         failing("one arm, unannounced", 4, arm(1, first, False)),
@@ -282,10 +295,10 @@ def faults(study: Study) -> Outcome:
         whole = _phase_ms(r[f"SA({left})"], start_, end)
         outcome.parts.append(
             relation(
-                f"with {left} arms left it is as fast as SA({left}) (means within 15 %)",
+                f"arms left: {left}; as fast as SA({left}) (means within 10 %)",
                 "goes on with the rest",
                 f"{ours:.2f} and {whole:.2f} ms",
-                abs(ours / whole - 1) < 0.15,
+                abs(ours / whole - 1) < 0.1,
             )
         )
     span = first + settle, FAULT_END_S
@@ -387,7 +400,7 @@ def _cost_chart(bars: pd.DataFrame) -> Any:
     )
     ends = (
         alt.Chart(bars)
-        .mark_errorbar(thickness=2, ticks=True)
+        .mark_rule(strokeWidth=2.5, color="#222222")
         .encode(x=x, y=alt.Y("low:Q", title="material cost (US dollars)"), y2="high:Q")
     )
     text = (
