@@ -310,7 +310,7 @@ impl Host<'_, '_> {
         i as u64
     }
 
-    #[inline]
+    #[inline(always)]
     fn part_done(&mut self, member: usize, c: Completion) {
         let slot = &mut self.slots[c.id as usize];
         let part = Answer::of(member, &c);
@@ -341,7 +341,7 @@ impl Host<'_, '_> {
         self.finish(id, &request, &answer, measured);
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, id: u64, request: &Request, answer: &Answer, measured: bool) {
         if let Some((queue, think)) = &mut self.issues {
             queue.push(answer.completion + *think, 0, ());

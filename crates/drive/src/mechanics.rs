@@ -49,7 +49,8 @@ pub struct Mechanics {
     /// The spindle.
     pub rotation: Rotation,
     head_switch_ns: u32,
-    write_settle_ns: i64,
+    /// Added to movements for reads and for writes.
+    settle_ns: [i64; 2],
 }
 
 impl Mechanics {
@@ -80,7 +81,7 @@ impl Mechanics {
             seek: SeekTable::build(&spec.seek, spec.geometry.cylinders, p.seek_constant)?,
             rotation: Rotation::new(spec.geometry.rotation_speed).with_phase(start_phase),
             head_switch_ns: head_switch as u32,
-            write_settle_ns: p.write_settle.0,
+            settle_ns: [0, p.write_settle.0],
         })
     }
 
@@ -88,29 +89,32 @@ impl Mechanics {
     /// settling before a write; nothing on the same track.
     #[inline]
     pub fn move_ns(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> u64 {
-        let mut t = self.seek.ns(arm.cylinder.abs_diff(cylinder));
-        if arm.head != head {
-            t = t.max(self.head_switch_ns);
-        }
-        if t == 0 {
-            0
-        } else if write {
-            (t as i64 + self.write_settle_ns).max(0) as u64
-        } else {
-            t as u64
-        }
+        let seek = self.seek.ns(arm.cylinder.abs_diff(cylinder));
+        // Without branches: whether heads differ and which command writes is hard to foresee.
+        let switch = [0, self.head_switch_ns][(arm.head != head) as usize];
+        let t = seek.max(switch) as i64;
+        let settle = self.settle_ns[(write && t > 0) as usize];
+        (t + settle).max(0) as u64
     }
 
     /// Time from `at` until `angle` is under the heads of `arm`.
     #[inline]
     pub fn wait_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
+        self.rotation.time_for(self.ahead(arm, angle, at))
+    }
+
+    /// At most [`Mechanics::wait_ns`], and not more than 2 ns below it; cheaper.
+    #[inline]
+    pub fn wait_at_least_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
+        self.rotation.least_time_for(self.ahead(arm, angle, at))
+    }
+
+    /// How far the platter has to turn from `at` until `angle` is under the heads of `arm`.
+    #[inline]
+    fn ahead(&self, arm: &Arm, angle: Turn, at: u64) -> Turn {
         let under = self.rotation.angle_at(Time(at));
         let ahead = angle.plus(arm.angle).since(under);
-        if ahead.0 > REACHED {
-            0
-        } else {
-            self.rotation.time_for(ahead)
-        }
+        Turn(if ahead.0 > REACHED { 0 } else { ahead.0 })
     }
 
     /// Positioning time of an access that may begin to move at `at`.

@@ -12,8 +12,9 @@
 use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
 use crate::plugin::{find, plugins};
-use crate::queue::Queue;
+use crate::queue::{Key, Queue};
 use crate::spec::QueueSpec;
+use headstack_units::Turn;
 
 #[cfg(test)]
 mod tests;
@@ -39,21 +40,52 @@ impl View<'_> {
     #[inline]
     pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
         let key = &queue.keys()[i];
-        let start = self.start[key.write as usize];
         let mut best = (u64::MAX, 0);
         for (a, arm) in self.arms.iter().enumerate() {
-            let seek = self
-                .mechanics
-                .move_ns(arm, key.cylinder, key.head, key.write);
+            let (seek, angle, there) = self.reach(arm, key);
             if seek < best.0 {
-                let angle = headstack_units::Turn(key.angle);
-                let total = seek + self.mechanics.wait_ns(arm, angle, start + seek);
+                let total = seek + self.mechanics.wait_ns(arm, angle, there);
                 if total < best.0 {
                     best = (total, a as u8);
                 }
             }
         }
         best
+    }
+
+    /// The command and the arm that are together soonest; among equals the command that has waited
+    /// longest, and its first arm.
+    pub fn soonest(&self, queue: &Queue) -> Choice {
+        let mut best = Choice { index: 0, arm: 0 };
+        let mut least = u64::MAX;
+        for (a, arm) in self.arms.iter().enumerate() {
+            for (i, key) in queue.keys().iter().enumerate() {
+                let (seek, angle, there) = self.reach(arm, key);
+                // A bound in integers turns most candidates down.
+                if seek + self.mechanics.wait_at_least_ns(arm, angle, there) > least {
+                    continue;
+                }
+                let cost = seek + self.mechanics.wait_ns(arm, angle, there);
+                if cost < least || (cost == least && older(queue, i, best.index)) {
+                    least = cost;
+                    best = Choice {
+                        index: i,
+                        arm: a as u8,
+                    };
+                }
+            }
+        }
+        best
+    }
+
+    /// Movement of an arm to a command, the angle of its first sector, and the time of arrival.
+    #[inline]
+    fn reach(&self, arm: &Arm, key: &Key) -> (u64, Turn, u64) {
+        let seek = self
+            .mechanics
+            .move_ns(arm, key.cylinder, key.head, key.write);
+        let there = self.start[key.write as usize] + seek;
+        (seek, Turn(key.angle), there)
     }
 
     /// The arm that reaches a command first.

@@ -26,17 +26,6 @@ struct Sptf {}
 
 impl Scheduler for Sptf {
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let mut best = Choice { index: 0, arm: 0 };
-        let mut best_cost = u64::MAX;
-        for i in 0..queue.len() {
-            let (cost, arm) = view.cost(queue, i);
-            if cost < best_cost
-                || (cost == best_cost && super::older(queue, i, best.index))
-            {
-                best_cost = cost;
-                best = Choice { index: i, arm };
-            }
-        }
-        best
+        view.soonest(queue)
     }
 }
