@@ -127,7 +127,7 @@ impl Mechanics {
         }
     }
 
-    /// Time that `count` sectors of a track take to pass.
+    /// Time that `count` sectors take to pass under a head (or over a link), to the nearest.
     #[inline]
     pub fn pass_ns(count: u32, sector_ns: f64) -> u64 {
         (count as f64 * sector_ns + 0.5) as i64 as u64

@@ -101,7 +101,7 @@ impl Queue {
     }
 
     /// Adds a command behind all others.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, item: Waiting) {
         let i = self.items.len() as u32;
         self.keys.push(Key {
@@ -123,7 +123,7 @@ impl Queue {
     }
 
     /// Takes a command out. The last position moves into its place.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, i: usize) -> Waiting {
         if self.items.len() == 1 {
             self.keys.clear();
