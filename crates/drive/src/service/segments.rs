@@ -90,11 +90,16 @@ impl Segments {
     /// An empty segment, else the least recently used; `busy` is left alone where another exists.
     pub fn victim(&self, busy: Option<usize>) -> Option<usize> {
         let from = self.first_for_reads();
-        let candidates = || (from..self.list.len()).filter(|i| Some(*i) != busy);
-        candidates()
-            .find(|i| self.list[*i].is_empty())
-            .or_else(|| candidates().min_by_key(|i| self.list[*i].used))
-            .or((from < self.list.len()).then_some(from))
+        let mut best = None;
+        // An empty one counts as never used.
+        let mut least = u64::MAX;
+        for (i, s) in self.list.iter().enumerate().skip(from) {
+            let used = if s.is_empty() { 0 } else { s.used };
+            if used < least && Some(i) != busy {
+                (best, least) = (Some(i), used);
+            }
+        }
+        best.or((from < self.list.len()).then_some(from))
     }
 
     /// Empties every segment but `keep` that overlaps `[start, end)`.
