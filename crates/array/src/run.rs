@@ -8,6 +8,7 @@ use crate::output::{write_series, RequestLog};
 use crate::result::{summarise, RunResult, SystemResult};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
 use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
+use headstack_engine::random::nth;
 use headstack_engine::Progress;
 use headstack_trace::{ClosedLoop, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
@@ -126,20 +127,12 @@ pub fn run(
 ) -> Result<RunResult, RunError> {
     run_with(experiment, inputs, options, &|spec, seed, index| {
         let options = DriveOptions {
-            seed: mix(seed, index),
-            start_phase: Turn(mix(seed, index)),
+            seed: nth(seed, index),
+            start_phase: Turn(nth(seed, index)),
             ..DriveOptions::default()
         };
         Drive::new(spec, &options)
     })
-}
-
-/// The `index`-th output of splitmix64 (Steele, Lea & Flood, OOPSLA 2014) started at `seed`.
-fn mix(seed: u64, index: u32) -> u64 {
-    let mut z = seed.wrapping_add((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Runs an experiment with any kind of drive; `make` makes drive number `index` from its
