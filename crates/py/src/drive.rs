@@ -16,7 +16,12 @@ const CURVE_POINTS: u32 = 1000;
 pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
     let value: Value = serde_json::from_str(spec_json)
         .map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
-    headstack_array::experiment::from_value(value).map_err(config)
+    headstack_array::experiment::from_value(value).map_err(|mut e: SpecError| {
+        if e.key == "experiment" {
+            e.key = "drive".into();
+        }
+        config(e)
+    })
 }
 
 /// Checks a drive and returns it with its defaults.

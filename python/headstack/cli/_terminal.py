@@ -2,11 +2,13 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -19,10 +21,19 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from headstack import _bridge
 from headstack.api import Progress as Report
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
+
+#: Told the name of a stage, what is done of it and its total, where that is known.
+Stages = Callable[[str, int, int | None], None]
 
 #: Columns of output that goes to a file or a pipe: wide enough that no table wraps.
 PIPE_WIDTH = 200
+
+#: Columns below which tables are printed as narrow as they go.
+NARROW_WIDTH = 120
 
 
 def console() -> Console:
@@ -38,23 +49,40 @@ def print_json(document: Any) -> None:
 def print_table(
     headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None = None
 ) -> None:
-    """Print a table; each heading says whether its column is text (left) or numbers (right)."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    """Print a table; each heading says whether its column is text (left) or numbers (right).
+
+    Numbers are never broken: where the terminal is narrow, headings and texts are.
+    """
+    output = console()
+    narrow = output.width < NARROW_WIDTH
+    table = Table(
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 0 if narrow else 1),
+    )
     for heading, text in headings:
-        table.add_column(heading, justify="left" if text else "right", overflow="fold")
+        if text:
+            table.add_column(heading, overflow="fold", vertical="top")
+        else:
+            shown = heading.replace(" ", "\n") if narrow else heading
+            table.add_column(shown, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console().print(table)
+    output.print(table)
 
 
 @contextmanager
-def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
-    """Give a function to report progress to, or None when standard error is no terminal."""
+def stages(what: str, unit: str = "requests/s") -> Iterator[Stages | None]:
+    """Give a function to report named stages to, or None when standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     columns = (
-        TextColumn(what),
+        TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -64,8 +92,13 @@ def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, rate="")
+        now = what
 
-        def report(done: int, total: int | None) -> None:
+        def report(stage: str, done: int, total: int | None) -> None:
+            nonlocal now
+            if stage != now:
+                now = stage
+                bar.reset(task, description=stage, rate="")
             speed = bar.tasks[0].speed
             rate = f"{speed:,.0f} {unit}" if speed else ""
             bar.update(task, completed=done, total=total, rate=rate)
@@ -73,7 +106,37 @@ def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
         yield report
 
 
+@contextmanager
+def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
+    """Give a function to report progress to, or None when standard error is no terminal."""
+    with stages(what, unit) as report:
+        yield None if report is None else partial(report, what)
+
+
 def told(paths: Sequence[Path], as_json: bool) -> None:
     """Say on standard error, where standard output carries JSON, which files were written."""
     for path in paths:
         print(f"wrote {path}", file=sys.stderr if as_json else sys.stdout)
+
+
+def check_on_error(value: str) -> None:
+    """Refuse a value of ``--on-error`` that is none.
+
+    Raises:
+        ConfigError: it is neither ``fail`` nor ``skip``.
+
+    """
+    if value not in ("fail", "skip"):
+        raise ConfigError(need_one_of("--on-error", value, ["fail", "skip"]))
+
+
+def check_format(option: str, value: str | None) -> None:
+    """Refuse a trace format that no reader has.
+
+    Raises:
+        ConfigError: `value` is no format's name; the message gives `option` and the names.
+
+    """
+    names = [str(f["name"]) for f in _bridge.call("formats")]
+    if value is not None and value not in names:
+        raise ConfigError(need_one_of(option, value, names))
