@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print what makers and reviewers publish about drives beside what their files here do, in Markdown.
+"""Print what is published about drives beside what their files here do, as a Markdown table.
 
 The table of docs/models/drives.md is this output. Random reads: 4 KiB over the whole drive, as many
 outstanding at the drive as published. Sequential reads: 1 MiB from the first addresses on, one

@@ -1,4 +1,4 @@
-"""Every drive file loads, shows and plots; published numbers come out as the manual says they do."""
+"""Every drive file loads, shows and plots; published numbers come out as the manual says."""
 
 import importlib.util
 import json
