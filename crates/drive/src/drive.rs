@@ -606,6 +606,6 @@ fn coming(spec: &DriveSpec, plan: &parallelism::UnitPlan, seed: u64) -> Vec<Comi
             },
         });
     }
-    list.sort_by(|a, b| b.at.cmp(&a.at));
+    list.sort_by_key(|f| std::cmp::Reverse(f.at));
     list
 }
