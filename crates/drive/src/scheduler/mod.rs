@@ -38,7 +38,8 @@ pub struct View<'a> {
     pub start: [u64; 2],
     /// The sector after the last one served.
     pub last_end: u64,
-    /// Whether a command would be served from the buffer, by position; called rarely.
+    /// Whether a command would be served from the buffer or by the read-ahead in progress, by
+    /// position; called rarely.
     pub hit: &'a dyn Fn(usize) -> bool,
 }
 
