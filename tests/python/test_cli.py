@@ -56,13 +56,18 @@ def test_json_is_the_only_output(experiment):
 def test_numbers_stay_whole_on_a_narrow_terminal(document, monkeypatch):
     text = io.StringIO()
     monkeypatch.setattr(_terminal, "console", lambda: Console(width=80, file=text))
-    document["systems"][0].update(name="a name of many words " * 3, n_requests=123_456_789)
+    document["systems"][0].update(
+        name="a name of many words " * 3,
+        n_requests=123_456_789,
+        cost_usd={"low": 1000, "high": 2000},
+        energy_cost_usd=123_456,
+    )
     rows = [table.cells(s) for s in document["systems"]]
     _terminal.print_table([(c.title, c.text) for c in table.COLUMNS], rows)
     lines = text.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
-    for row in rows:
-        assert any(all(number in line.split() for number in row[2:]) for line in lines)
+    for number in rows[0][2:]:
+        assert any(f" {number} " in f"{line} " for line in lines), number
 
 
 def test_run_writes_report_tables_and_figures(experiment, tmp_path):
