@@ -167,6 +167,15 @@ def test_conversion_keeps_the_requests(tmp_path):
     assert info["duration_s"] == pytest.approx(0.19)
 
 
+def test_zones_of_both_stacks_are_told():
+    described = json.loads(run("drives", "exos-2x18-sata", "--json").stdout)
+    rates = [z["rate_bytes_per_s"] for z in described["info"]["zones"]]
+    # One address space over two stacks: from outside to inside, and once more.
+    once = len(described["spec"]["geometry"]["zones"])
+    assert len(rates) == 2 * once
+    assert rates[:once] == rates[once:] == sorted(rates[:once], reverse=True)
+
+
 def test_a_failed_conversion_leaves_nothing_behind(tmp_path):
     source = tmp_path / "bad.csv"
     source.write_text("time_us,device,lba,blocks,op\n0,0,1,8,R\n5,0,x,8,R\n")
