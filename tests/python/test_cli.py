@@ -202,6 +202,14 @@ def test_calibration_checks_its_arguments_before_it_begins(tmp_path):
     assert done.stderr.startswith("--out: got")
 
 
+def test_gaps_between_requests_are_in_seconds(tmp_path):
+    trace = tmp_path / "gaps.csv"
+    times = [0, 1, 3, 4]
+    trace.write_text("time_s,lba,blocks,op\n" + "".join(f"{t},0,8,R\n" for t in times))
+    gaps = json.loads(run("trace-info", trace, "--json").stdout)["interarrival_s"]
+    assert gaps == pytest.approx({"mean": 4 / 3, "p50": 1, "p90": 2, "p99": 2, "max": 2}, rel=2e-3)
+
+
 def test_an_empty_trace_is_said_to_be_empty(tmp_path):
     trace = tmp_path / "empty.csv"
     trace.write_text("time_us,device,lba,blocks,op\n")
