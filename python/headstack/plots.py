@@ -505,6 +505,51 @@ def trace_figures(info: Mapping[str, Any]) -> dict[str, alt.LayerChart]:
     return figures
 
 
+def lines(
+    points: Mapping[str, Sequence[tuple[float, float]]],
+    x: alt.X,
+    y: alt.Y,
+    title: str,
+    *,
+    series: str = "system",
+    markers: bool = False,
+    levels: Mapping[str, float] | None = None,
+) -> alt.Chart:
+    """Draw one line per name from its points; the axes encode the fields ``x`` and ``y``.
+
+    `levels` are horizontal lines, by what they stand for.
+    """
+    names = list(points)
+    most = max(2, MOST_POINTS // max(1, len(names)))
+    rows = [
+        {"x": pairs[i][0], "y": pairs[i][1], "system": name}
+        for name, pairs in points.items()
+        for i in (_thin(len(pairs), most) if len(pairs) else ())
+    ]
+    _need(rows, title)
+    base = alt.Chart(pd.DataFrame(rows), title=title, description=title)
+    chart = base.mark_line(
+        strokeWidth=2.2, strokeJoin="round", point=alt.OverlayMarkDef(size=45) if markers else False
+    ).encode(
+        x=x,
+        y=y,
+        color=_colour(names, series),
+        strokeDash=_dash(names, series),
+        tooltip=["system:N", alt.Tooltip("x:Q", format=".4~g"), alt.Tooltip("y:Q", format=".4~g")],
+    )
+    layers: Any = chart
+    if levels:
+        frame = pd.DataFrame([{"y": v, "text": k} for k, v in levels.items()])
+        rule = alt.Chart(frame).mark_rule(color="#888888", strokeDash=[3, 3]).encode(y="y:Q")
+        text = (
+            alt.Chart(frame)
+            .mark_text(align="left", baseline="bottom", dx=4, dy=-2, color="#444444")
+            .encode(y="y:Q", x=alt.value(0), text="text:N")
+        )
+        layers = alt.layer(chart, rule, text)
+    return style(layers.properties(width=WIDTH, height=HEIGHT))  # type: ignore[no-any-return]
+
+
 def save(chart: Any, stem: str | Path) -> list[Path]:
     """Write a chart as ``stem.png`` (two pixels per point) and ``stem.svg``; return the two paths.
 

@@ -27,6 +27,8 @@ th.text, td.text { text-align: left; }
 td.text { white-space: normal; min-width: 8rem; }
 figure { margin: 1rem 0 2rem; overflow-x: auto; }
 figcaption, .note { color: #555; font-size: .92rem; max-width: 46rem; }
+.reproduced { color: #00573f; } .deviates { color: #a03c00; } .not-run { color: #555; }
+td.wrap, th.wrap { text-align: left; white-space: normal; min-width: 9rem; max-width: 24rem; }
 .partial { background: #fff3cd; border-left: 4px solid #D55E00; padding: .6rem .9rem; }
 """
 
@@ -103,6 +105,11 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
             f'<figure><div id="{name}" role="img" aria-label="{html.escape(str(heading))}"></div>'
             f"<figcaption>{caption}</figcaption></figure>"
         )
+    return page(title, "\n".join(body), specs)
+
+
+def page(title: str, body: str, specs: Mapping[str, Any]) -> str:
+    """Return a page that draws each chart of `specs` into the element of its name in `body`."""
     draw = (
         "for (const [id, spec] of Object.entries(specs)) vegaEmbed('#' + id, spec, "
         "{renderer: 'svg', actions: {export: true, source: false, compiled: false, editor: false}"
@@ -112,7 +119,7 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n<body>"
-        + "\n".join(body)
+        + body
         + '\n<noscript><p class="note">The figures need JavaScript; they are also in the folder '
         "figures beside this page, as PNG and SVG.</p></noscript>"
         + f'\n<script type="module">{_code(_viewer())}\n'

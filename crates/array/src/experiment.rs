@@ -51,9 +51,8 @@ pub struct Workload {
     pub synthetic: Option<Params>,
     /// What statistics leave out: a length of time, or a number of requests.
     pub warm_up: Option<WarmUp>,
-    /// `open`, or `{ closed = { outstanding, think_time } }`.
-    #[serde(default)]
-    pub arrivals: Arrivals,
+    /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
+    pub arrivals: Option<Arrivals>,
     /// Size of each device in 512-byte blocks, or one size for all; measured in a first pass when an
     /// organisation needs it.
     pub device_blocks: Option<Vec<u64>>,
@@ -297,7 +296,7 @@ impl Experiment {
                     .unwrap_or_default();
                 return Err(SpecError::new(key, got, format!("one of them{hint}")));
             }
-            if let Arrivals::Closed { outstanding: 0, .. } = w.arrivals {
+            if let Some(Arrivals::Closed { outstanding: 0, .. }) = w.arrivals {
                 let key = format!("{key}.arrivals.closed.outstanding");
                 return Err(SpecError::new(key, 0, "at least 1"));
             }

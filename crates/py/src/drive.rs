@@ -44,7 +44,7 @@ pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 }
 
 fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
-    let mechanics = Mechanics::new(spec, Turn::default())?;
+    let mechanics = Mechanics::new(spec, &spec.geometry, Turn::default())?;
     let sector = spec.geometry.sector_size.0;
     let sectors = mechanics.layout.capacity();
     let mut zones = Vec::new();
@@ -99,7 +99,7 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     };
     Ok(json!({
         "name": spec.name,
-        "capacity_bytes": sectors * sector,
+        "capacity_bytes": sectors * sector * u64::from(spec.dash.stacks),
         "rotation_s": mechanics.rotation.period_ns() * 1e-9,
         "zones": zones,
         "seek_curve": curve,

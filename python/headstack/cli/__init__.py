@@ -21,7 +21,16 @@ from headstack.errors import UNUSABLE, ConfigError, HeadstackError, TraceError, 
 from headstack.suggest import need_one_of
 
 #: The modules of this folder that hold a command, in the order of the help.
-COMMANDS = ("run", "report", "drives", "validate", "calibrate", "convert", "trace_info")
+COMMANDS = (
+    "run",
+    "report",
+    "drives",
+    "validate",
+    "calibrate",
+    "convert",
+    "trace_info",
+    "reproduce",
+)
 
 #: Exit codes; the last one is what shells give a command that Ctrl-C ended.
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130

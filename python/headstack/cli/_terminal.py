@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from headstack import _bridge
 from headstack.api import Progress as Report
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
+
+#: Told the name of a stage, what is done of it and its total, where that is known.
+Stages = Callable[[str, int, int | None], None]
 
 #: Columns of output that goes to a file or a pipe: wide enough that no table wraps.
 PIPE_WIDTH = 200
@@ -99,13 +103,13 @@ def _groups(
 
 
 @contextmanager
-def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
-    """Give a function to report progress to, or None when standard error is no terminal."""
+def stages(what: str, unit: str = "requests/s") -> Iterator[Stages | None]:
+    """Give a function to report named stages to, or None when standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     columns = (
-        TextColumn(what),
+        TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -115,13 +119,25 @@ def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, rate="")
+        now = what
 
-        def report(done: int, total: int | None) -> None:
+        def report(stage: str, done: int, total: int | None) -> None:
+            nonlocal now
+            if stage != now:
+                now = stage
+                bar.reset(task, description=stage, rate="")
             speed = bar.tasks[0].speed
             rate = f"{speed:,.0f} {unit}" if speed else ""
             bar.update(task, completed=done, total=total, rate=rate)
 
         yield report
+
+
+@contextmanager
+def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
+    """Give a function to report progress to, or None when standard error is no terminal."""
+    with stages(what, unit) as report:
+        yield None if report is None else partial(report, what)
 
 
 def told(paths: Sequence[Path], as_json: bool) -> None:
