@@ -209,6 +209,7 @@ def test_arms_side_by_side_share_the_turn(arms):
     load["synthetic"]["footprint"] = "700 GB"
     together = {"parking": "follow", "arm_choice": "rotation"}
     system = sa(arms, scheduler="fcfs", organisation="independent", parallelism=together)
+    system["cache"] = {"enabled": False}  # no read-ahead that would have to be left first
     r = headstack.run(workload=load, systems=[system], seed=7)
     waits = r.requests["rotation_s"].to_numpy() * 1e3
     assert waits.mean() == pytest.approx(TURN_MS / 2 / arms, rel=0.02)
