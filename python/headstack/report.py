@@ -38,8 +38,8 @@ _CAPTIONS = {
     "mean; time that overlaps is charged to what was waited for.",
     "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
     "were doing. The parts add up to the mean power.",
-    "queue-depth": "Requests that a system holds, waiting or in service, over simulated time. A "
-    "line that keeps rising is a system that cannot keep up.",
+    "queue-depth": "Requests that a system holds, waiting or in service, over simulated time, on "
+    "the same axes for all. A line that keeps rising is a system that cannot keep up.",
 }
 
 
@@ -60,7 +60,7 @@ def _table(document: Mapping[str, Any]) -> str:
 
 
 def figures(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the charts that the document has data for, by file name."""
+    """Return the charts that a result document has data for, by file name."""
     charts = {}
     for name, build in plots.RESULT_FIGURES.items():
         try:
@@ -81,7 +81,7 @@ def _data(value: Any) -> str:
 
 
 def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str:
-    """Return the whole page; scripts, data and styles are inside."""
+    """Return the whole page of a result document; scripts, data and styles are inside."""
     charts = figures(document)
     specs = {name: chart.to_dict() for name, chart in charts.items()}
     body = [f"<h1>{html.escape(title)}</h1>", f'<p class="note">{html.escape(note(document))}</p>']
@@ -92,7 +92,8 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
         )
     body.append(f'<h2>Systems</h2><div class="scroll">{_table(document)}</div>')
     for name in charts:
-        heading = specs[name].get("title") or name
+        # The page's own heading stands above the figure.
+        heading = specs[name].pop("title", None) or name
         if isinstance(heading, dict):
             heading = heading.get("text", name)
         caption = html.escape(_CAPTIONS[name])
@@ -136,7 +137,18 @@ def write(
     title: str = "Headstack report",
     with_figures: bool = True,
 ) -> Path:
-    """Write the page to `path`, and the figures beside it under ``figures/``."""
+    """Write the page to `path`, and the figures beside it under ``figures/``; return `path`.
+
+    Args:
+        document: a result document, curves included (`Result.document`).
+        path: the page; its directory is made if absent.
+        title: the page's title and heading.
+        with_figures: whether to write the figures as PNG and SVG too.
+
+    Raises:
+        OSError: page or figures cannot be written.
+
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(to_html(document, title), encoding="utf-8")

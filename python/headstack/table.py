@@ -72,7 +72,7 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
 
 
 def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]:
-    """Return the row of one system; a dash where there is no number."""
+    """Return the row of one system, one text per column; a dash where there is no number."""
     row = []
     for column in columns:
         value = column.value(system)

@@ -3,8 +3,9 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SHARED
 
 import headstack
 from headstack import api, calibration, drives, plots, report
@@ -15,6 +16,21 @@ def test_tables_agree(experiment):
     assert len(r.requests) == r.summary["n_requests"][0] == 300
     assert "response_time_p99_s" in r.summary.columns
     assert json.loads(r.to_json())["systems"][0]["name"] == "fcfs"
+
+
+def test_a_saved_result_keeps_its_tables(experiment, tmp_path):
+    r = headstack.run(experiment)
+    again = headstack.load(r.save(tmp_path / "saved"))
+    assert again.requests.equals(r.requests)
+    assert again.to_json(curves=True) == r.to_json(curves=True)
+    assert r.save(tmp_path / "saved") == tmp_path / "saved"
+
+
+def test_numbers_of_numpy_are_numbers(experiment):
+    document = drives.read_toml(experiment)
+    document["system"][0]["queue_depth"] = np.int64(4)
+    r = headstack.run(workload=document["workload"], systems=document["system"], log_requests=False)
+    assert r.summary["n_requests"][0] == 300
 
 
 def test_run_from_tables_equals_run_from_file(experiment):
@@ -80,6 +96,30 @@ def test_figures_say_their_units(document):
         assert re.search(r"\((ms|W|s)[,)]", text)
 
 
+def test_systems_of_one_name_stay_apart(document):
+    first = document["systems"][0]
+    document["systems"].append(first)
+    assert plots.labels(document["systems"]) == [
+        "one <drive> (1)",
+        "</script> two",
+        "one <drive> (2)",
+    ]
+    other = {**first, "workload": "another"}
+    assert plots.labels([first, other]) == ["one <drive> · made up", "one <drive> · another"]
+    for chart in report.figures(document).values():
+        named = [row["system"] for rows in chart.to_dict()["datasets"].values() for row in rows]
+        assert len(set(named)) == 3
+
+
+def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):
+    times = [float(t) for t in range(20_000)]
+    for system in document["systems"]:
+        system["series"] = {"t_s": times, "queue_depth": times}
+    (rows,) = plots.queue_depth(document).to_dict()["datasets"].values()
+    assert len(rows) <= plots.MOST_POINTS
+    assert {row["x"] for row in rows} >= {times[0], times[-1]}
+
+
 def test_results_without_curves_are_refused_clearly(tmp_path):
     (tmp_path / api.RESULTS_FILE).write_text('{"systems": 3}')
     with pytest.raises(headstack.ConfigError, match='no list "systems"'):
@@ -87,7 +127,7 @@ def test_results_without_curves_are_refused_clearly(tmp_path):
 
 
 def test_docstrings_run():
-    for module in (calibration, drives):
+    for module in (api, calibration, drives):
         assert doctest.testmod(module).failed == 0
 
 
@@ -96,11 +136,12 @@ def test_every_example_runs(path: Path):
     document = drives.read_toml(path)
     workloads = document["workload"]
     for workload in workloads if isinstance(workloads, list) else [workloads]:
-        trace = workload.get("trace")
-        if trace and not (path.parent / trace).exists():
-            pytest.skip(f"{trace} is absent")
-        if trace:
-            workload["trace"] = str(path.parent / trace)
+        if trace := workload.get("trace"):
+            _, shared, inside = trace.partition("../../shared/")
+            file = SHARED / inside if shared else path.parent / trace
+            if not file.exists():
+                pytest.skip(f"{trace} is absent")
+            workload["trace"] = str(file)
     document.setdefault("run", {})["max_requests"] = 2000
     r = (
         api.run(**{"workload": workloads, "systems": document["system"]}, log_requests=False)

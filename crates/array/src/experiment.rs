@@ -4,7 +4,7 @@
 //! needed, with the nearest known name.
 
 use crate::simulate::{Arrivals, PastEnd, WarmUp};
-use headstack_drive::error::did_you_mean;
+use headstack_drive::error::{did_you_mean, explain};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::{DriveSpec, SpecError};
 use headstack_units::Span;
@@ -51,9 +51,8 @@ pub struct Workload {
     pub synthetic: Option<Params>,
     /// What statistics leave out: a length of time, or a number of requests.
     pub warm_up: Option<WarmUp>,
-    /// `open`, or `{ closed = { outstanding, think_time } }`.
-    #[serde(default)]
-    pub arrivals: Arrivals,
+    /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
+    pub arrivals: Option<Arrivals>,
     /// Size of each device in 512-byte blocks, or one size for all; measured in a first pass when an
     /// organisation needs it.
     pub device_blocks: Option<Vec<u64>>,
@@ -297,7 +296,7 @@ impl Experiment {
                     .unwrap_or_default();
                 return Err(SpecError::new(key, got, format!("one of them{hint}")));
             }
-            if let Arrivals::Closed { outstanding: 0, .. } = w.arrivals {
+            if let Some(Arrivals::Closed { outstanding: 0, .. }) = w.arrivals {
                 let key = format!("{key}.arrivals.closed.outstanding");
                 return Err(SpecError::new(key, 0, "at least 1"));
             }
@@ -576,61 +575,6 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
         let path = e.path().to_string();
         explain(&path, &e.into_inner().to_string())
     })
-}
-
-/// Turns serde's sentences into key, got and need.
-fn explain(path: &str, message: &str) -> SpecError {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let key = if path == "." { "experiment" } else { path };
-    if message.starts_with("unknown field") || message.starts_with("unknown variant") {
-        if let Some((got, known)) = quoted.split_first() {
-            let hint = did_you_mean(got, known.iter().copied());
-            let what = if message.starts_with("unknown field") {
-                "key "
-            } else {
-                ""
-            };
-            // The path already ends with the unknown key itself.
-            let suffix = format!(".{got}");
-            let key = match key.strip_suffix(&suffix) {
-                Some(parent) => parent,
-                None if key == *got => "experiment",
-                None => key,
-            };
-            let need = format!("one of {}{hint}", known.join(", "));
-            return SpecError::new(key, format!("{what}{got:?}"), need);
-        }
-    }
-    if message.starts_with("missing field") {
-        if let Some(field) = quoted.first() {
-            let key = if path == "." {
-                field.to_string()
-            } else {
-                format!("{path}.{field}")
-            };
-            return SpecError::new(key, "nothing", "a value");
-        }
-    }
-    if let Some((got, need)) = message
-        .strip_prefix("got ")
-        .and_then(|m| m.split_once(", need "))
-    {
-        return SpecError::new(key, got, need);
-    }
-    if let Some((got, need)) = message.split_once(", expected ") {
-        let got = got
-            .trim_start_matches("invalid type: ")
-            .trim_start_matches("invalid value: ");
-        return SpecError::new(key, got, need);
-    }
-    if message.contains("untagged enum WarmUp") {
-        return SpecError::new(
-            key,
-            "something else",
-            "a number of requests, or a length of time such as \"10 s\"",
-        );
-    }
-    SpecError::new(key, "a value that does not fit", message)
 }
 
 #[cfg(test)]

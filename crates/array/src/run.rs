@@ -1,5 +1,6 @@
 //! A whole experiment: every system on every workload, on as many threads as there are.
 
+use crate::expected::{Expected, Known, Watched};
 use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::member::Member;
 use crate::organisation::Context;
@@ -9,7 +10,7 @@ use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
 use headstack_engine::Progress;
-use headstack_trace::{Op, Source, TraceError};
+use headstack_trace::{ClosedLoop, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +24,31 @@ pub struct Inputs<'a> {
     /// Reads drive files that are not TOML (DiskSim's).
     pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
     /// Opens a workload from its start; called once more when devices must be measured first.
-    pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Source, RunError> + Sync),
+    pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Opened, RunError> + Sync),
+}
+
+/// A workload ready to be read.
+pub struct Opened {
+    /// Its requests.
+    pub source: Source,
+    /// The loop that a closed synthetic workload asks for.
+    pub closed: Option<ClosedLoop>,
+    /// How many requests it has, where that is known before they are read.
+    pub requests: Option<u64>,
+    /// How far its file has been read, where it has one.
+    pub counters: Option<Counters>,
+}
+
+impl Opened {
+    /// A workload of which only the requests are known.
+    pub fn new(source: Source) -> Opened {
+        Opened {
+            source,
+            closed: None,
+            requests: None,
+            counters: None,
+        }
+    }
 }
 
 /// What is needed to open a workload.
@@ -146,6 +171,12 @@ pub fn run_with<M: Member>(
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = options.threads.or(experiment.run.threads);
     let threads = threads.unwrap_or_else(cores).clamp(1, jobs.len());
+    let expected = Expected::new(
+        &options.progress,
+        experiment.system.len(),
+        experiment.workload.len(),
+        experiment.run.max_requests,
+    );
     let next = AtomicUsize::new(0);
     let slots: Vec<Mutex<Option<Result<SystemResult, RunError>>>> =
         jobs.iter().map(|_| Mutex::new(None)).collect();
@@ -154,7 +185,7 @@ pub fn run_with<M: Member>(
             scope.spawn(|| loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&(s, w)) = jobs.get(i) else { break };
-                let result = one(experiment, s, w, inputs, options, make);
+                let result = one(experiment, s, w, inputs, options, &expected, make);
                 if let Ok(mut slot) = slots[i].lock() {
                     *slot = Some(result);
                 }
@@ -199,6 +230,7 @@ fn one<M: Member>(
     w: usize,
     inputs: &Inputs,
     options: &RunOptions,
+    expected: &Expected,
     make: &Make<M>,
 ) -> Result<SystemResult, RunError> {
     let system: &System = &experiment.system[s];
@@ -228,7 +260,10 @@ fn one<M: Member>(
         _ if !entry.needs_device_blocks => Vec::new(),
         Some(list) if list.len() > 1 => list.clone(),
         given => {
-            let sizes = measure(&mut (inputs.open)(&open)?, &options.progress)?;
+            let (sizes, requests) = measure(&mut (inputs.open)(&open)?.source, &options.progress)?;
+            if experiment.run.duration.is_none() {
+                expected.tell(w, Known::Exactly(requests));
+            }
             match given.as_deref() {
                 Some([size]) => vec![*size; sizes.len().max(1)],
                 // One device fills the whole array.
@@ -243,8 +278,24 @@ fn one<M: Member>(
         params,
     };
     let organisation = (entry.build)(&context).map_err(at(&format!("{key}.organisation")))?;
+    let Opened {
+        source,
+        closed,
+        requests,
+        counters,
+    } = (inputs.open)(&open)?;
+    // Where a length of time ends the run, nobody knows how many requests that will be.
+    let counters = counters.filter(|_| experiment.run.duration.is_none());
+    if let (Some(requests), None) = (requests, experiment.run.duration) {
+        expected.tell(w, Known::Exactly(requests));
+    }
+    if closed.is_some() && workload.arrivals.is_some() {
+        let got = "a synthetic workload with closed arrivals of its own";
+        return Err(SpecError::new(format!("{}.arrivals", open.key), got, "one of the two").into());
+    }
     let simulation = Options {
-        arrivals: workload.arrivals.clone(),
+        arrivals: workload.arrivals.clone().unwrap_or_default(),
+        closed,
         warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
         max_requests: experiment.run.max_requests,
         duration: experiment.run.duration,
@@ -276,14 +327,17 @@ fn one<M: Member>(
         None => Ok(()),
     };
     let sink: Option<&mut Log> = if wanted { Some(&mut add) } else { None };
-    let mut source = (inputs.open)(&open)?;
-    let mut outcome = simulate(
-        &mut source,
-        &mut members,
-        organisation.as_ref(),
-        &simulation,
-        sink,
-    )
+    let organisation = organisation.as_ref();
+    let mut outcome = match counters {
+        Some(counters) => {
+            let mut source = Watched::new(source, counters, expected, w);
+            simulate(&mut source, &mut members, organisation, &simulation, sink)
+        }
+        None => {
+            let mut source = source;
+            simulate(&mut source, &mut members, organisation, &simulation, sink)
+        }
+    }
     .map_err(|source| match source {
         SimulateError::Trace(e) => RunError::Trace(e),
         SimulateError::Log(e) => RunError::Output(e),
@@ -312,13 +366,15 @@ fn one<M: Member>(
     Ok(result)
 }
 
-/// Sizes of the devices that a workload touches, up to the last block of each.
-fn measure(source: &mut Source, progress: &Progress) -> Result<Vec<u64>, RunError> {
+/// Sizes of the devices that a workload touches, up to the last block of each, and the number of
+/// its requests.
+fn measure(source: &mut Source, progress: &Progress) -> Result<(Vec<u64>, u64), RunError> {
     // More devices than any array has drives: a wrong column rather than a device.
     const MOST: u32 = 1 << 20;
-    let mut sizes: Vec<u64> = Vec::new();
+    let (mut sizes, mut requests): (Vec<u64>, u64) = (Vec::new(), 0);
     for (i, request) in source.enumerate() {
         let request = request?;
+        requests += 1;
         if request.op == Op::Flush {
             continue;
         }
@@ -336,7 +392,7 @@ fn measure(source: &mut Source, progress: &Progress) -> Result<Vec<u64>, RunErro
             break;
         }
     }
-    Ok(sizes)
+    Ok((sizes, requests))
 }
 
 /// A name as part of a file name.

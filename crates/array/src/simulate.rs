@@ -15,7 +15,7 @@ use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
 use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
-use headstack_trace::{Op, Request, TraceError};
+use headstack_trace::{ClosedLoop, Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -66,6 +66,8 @@ pub enum PastEnd {
 pub struct Options {
     /// How requests come.
     pub arrivals: Arrivals,
+    /// A closed loop whose pauses are drawn, instead of `arrivals`.
+    pub closed: Option<ClosedLoop>,
     /// What the statistics leave out.
     pub warm_up: WarmUp,
     /// No more requests than this, warm-up included.
@@ -86,6 +88,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             arrivals: Arrivals::Open,
+            closed: None,
             warm_up: WarmUp::Requests(0),
             max_requests: None,
             duration: None,
@@ -280,8 +283,8 @@ struct Host<'a, 'l> {
     outcome: Outcome,
     log: Option<&'a mut Log<'l>>,
     failure: Option<String>,
-    // Closed arrivals: when slots come free, and the think time.
-    issues: Option<(EventQueue<()>, Span)>,
+    // Closed arrivals: when slots come free, and the think times.
+    issues: Option<(EventQueue<()>, ClosedLoop)>,
 }
 
 impl Host<'_, '_> {
@@ -348,7 +351,7 @@ impl Host<'_, '_> {
     #[inline]
     fn finish(&mut self, id: u64, request: &Request, answer: &Answer, measured: bool) {
         if let Some((queue, think)) = &mut self.issues {
-            queue.push(answer.completion + *think, 0, ());
+            queue.push(answer.completion + think.think(), 0, ());
         }
         if !measured {
             return;
@@ -409,6 +412,8 @@ struct Run<'a, 'l, M> {
     sampled: ByMode,
     first: Option<Time>,
     taken: u64,
+    // So many of them are in the progress.
+    reported: u64,
     measuring: bool,
 }
 
@@ -471,14 +476,23 @@ pub fn simulate<'a, 'l, M: Member>(
         sampled: ByMode::default(),
         first: None,
         taken: 0,
+        reported: 0,
         measuring: false,
     };
-    match options.arrivals {
-        Arrivals::Open => run.open_loop(source)?,
-        Arrivals::Closed {
-            outstanding,
-            think_time,
-        } => run.closed_loop(source, outstanding, Span(think_time.0.max(0)))?,
+    let closed = match (&options.closed, &options.arrivals) {
+        (Some(closed), _) => Some(closed.clone()),
+        (
+            None,
+            Arrivals::Closed {
+                outstanding,
+                think_time,
+            },
+        ) => Some(ClosedLoop::fixed(*outstanding, *think_time)),
+        (None, Arrivals::Open) => None,
+    };
+    match closed {
+        None => run.open_loop(source)?,
+        Some(closed) => run.closed_loop(source, closed)?,
     }
     run.finish()
 }
@@ -501,14 +515,13 @@ impl<M: Member> Run<'_, '_, M> {
     fn closed_loop(
         &mut self,
         source: &mut impl Iterator<Item = Result<Request, TraceError>>,
-        outstanding: u32,
-        think: Span,
+        closed: ClosedLoop,
     ) -> Result<(), SimulateError> {
         let mut queue = EventQueue::new();
-        for _ in 0..outstanding {
+        for _ in 0..closed.outstanding {
             queue.push(Time::ZERO, 0, ());
         }
-        self.host.issues = Some((queue, think));
+        self.host.issues = Some((queue, closed));
         let mut now = Time::ZERO;
         loop {
             let issue = match &self.host.issues {
@@ -543,6 +556,11 @@ impl<M: Member> Run<'_, '_, M> {
         self.drain(now)
     }
 
+    fn report(&mut self) {
+        self.options.progress.add(self.taken - self.reported);
+        self.reported = self.taken;
+    }
+
     /// The next request, unless the workload, the limit or the patience is at its end.
     #[inline(always)]
     fn take(
@@ -550,7 +568,7 @@ impl<M: Member> Run<'_, '_, M> {
         source: &mut impl Iterator<Item = Result<Request, TraceError>>,
     ) -> Result<Option<Request>, SimulateError> {
         if self.taken & 1023 == 1023 {
-            self.options.progress.add(1024);
+            self.report();
             if self.options.progress.is_cancelled() {
                 self.host.outcome.partial = true;
                 return Ok(None);
@@ -626,7 +644,7 @@ impl<M: Member> Run<'_, '_, M> {
                     PastEnd::DropCounted => {
                         self.host.outcome.n_dropped += measured as u64;
                         if let Some((queue, think)) = &mut self.host.issues {
-                            queue.push(now + *think, 0, ());
+                            queue.push(now + think.think(), 0, ());
                         }
                         return Ok(true);
                     }
@@ -808,7 +826,7 @@ impl<M: Member> Run<'_, '_, M> {
                 self.host.outcome.partial = true;
             }
         }
-        self.options.progress.add(self.taken & 1023);
+        self.report();
         Ok(())
     }
 

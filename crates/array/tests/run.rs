@@ -2,8 +2,11 @@
 
 #![allow(clippy::result_large_err)]
 
-use headstack_array::{run, Experiment, Inputs, OpenWorkload, RunError, RunOptions, RunResult};
-use headstack_trace::{Op, Request, Source};
+use headstack_array::experiment::from_value;
+use headstack_array::{
+    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
+};
+use headstack_trace::{Op, Request, Synthetic};
 use headstack_units::{Lba, Time};
 use std::path::{Path, PathBuf};
 
@@ -11,9 +14,18 @@ fn drive_dirs() -> Vec<PathBuf> {
     vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")]
 }
 
-/// Requests from the workload's own small table: `n`, `gap_us`, `devices`.
-fn open(w: &OpenWorkload) -> Result<Source, RunError> {
+/// Requests from the workload's own small table, `n`, `gap_us`, `devices`, or a generator's.
+fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     let table = w.workload.synthetic.clone().unwrap_or_default();
+    if table.contains_key("n_requests") {
+        let synthetic: Synthetic = from_value(table.into())?;
+        return Ok(Opened {
+            source: synthetic.source(w.seed)?,
+            closed: synthetic.closed(w.seed)?,
+            requests: Some(synthetic.n_requests),
+            counters: None,
+        });
+    }
     let get = |key: &str| table.get(key).and_then(|v| v.as_u64()).unwrap_or(1);
     let (n, gap, devices, seed) = (get("n"), get("gap_us") * 1000, get("devices"), w.seed);
     let mut x = seed.wrapping_mul(2) + 12345;
@@ -29,7 +41,7 @@ fn open(w: &OpenWorkload) -> Result<Source, RunError> {
             op: if x % 3 == 0 { Op::Write } else { Op::Read },
         })
     });
-    Ok(Box::new(requests))
+    Ok(Opened::new(Box::new(requests)))
 }
 
 const EXPERIMENT: &str = r#"
@@ -280,6 +292,75 @@ fn wrong_input_is_named() {
         for want in wants {
             assert!(error.to_string().contains(want), "{to}: {error}");
         }
+    }
+}
+
+/// All that is asked for is done, and known to be asked for before.
+#[test]
+fn progress_ends_at_its_total() {
+    for (limit, total) in [("", 20_000), ("[run]\nmax_requests = 1500", 1500)] {
+        let options = RunOptions::default();
+        let text = LOOP.replacen("ARRIVALS", "rate = \"50/s\"", 1) + limit;
+        go(&text, &options).unwrap();
+        assert_eq!(options.progress.done(), total);
+        assert_eq!(options.progress.total(), Some(total));
+    }
+    // A length of time: nobody knows how many requests come in it.
+    let options = RunOptions::default();
+    let text = LOOP.replacen("ARRIVALS", "rate = \"50/s\"", 1) + "[run]\nduration = \"2 s\"";
+    go(&text, &options).unwrap();
+    assert_eq!(options.progress.total(), None);
+    assert!((50..150).contains(&options.progress.done()));
+}
+
+const LOOP: &str = r#"
+[workload]
+synthetic = { n_requests = 20_000, ARRIVALS, footprint = "50 GB" }
+[system]
+drive = "barracuda-es-750"
+"#;
+
+/// The same requests in the same loop, whichever table asks for it.
+#[test]
+fn closed_synthetic_workloads_run_closed() {
+    let result = |from: &str, to: &str| {
+        let text = LOOP.replacen("ARRIVALS", "arrivals = \"closed\", KEYS", 1);
+        go(&text.replacen(from, to, 1), &RunOptions::default()).unwrap()
+    };
+    let own = result("KEYS", "outstanding = 3, think = \"2 ms\"");
+    let table = LOOP.replacen("ARRIVALS", "rate = \"1/s\"", 1).replacen(
+        "[system]",
+        "arrivals = { closed = { outstanding = 3, think_time = \"2 ms\" } }\n[system]",
+        1,
+    );
+    let table = go(&table, &RunOptions::default()).unwrap();
+    assert_eq!(own.to_json().unwrap(), table.to_json().unwrap());
+    // One request that is served and thinks in turn: the cycle is the sum of both means.
+    let drawn = result(
+        "KEYS",
+        "think = { distribution = \"exponential\", mean = \"20 ms\" }",
+    );
+    let json: serde_json::Value = serde_json::from_str(&drawn.to_json().unwrap()).unwrap();
+    let system = &json["systems"][0];
+    let number = |v: &serde_json::Value| v.as_f64().unwrap();
+    let cycle = number(&system["duration_s"]) / number(&system["n_requests"]);
+    let think = cycle - number(&system["response_time_s"]["mean"]);
+    // The mean of 20,000 draws: a deviation of 0.02 / sqrt(20000), and four of those.
+    assert!((think - 0.02).abs() < 6e-4, "{think}");
+}
+
+#[test]
+fn two_kinds_of_arrivals_contradict_each_other() {
+    for arrivals in ["\"open\"", "{ closed = { outstanding = 1 } }"] {
+        let text = LOOP
+            .replacen("ARRIVALS", "arrivals = \"closed\"", 1)
+            .replacen("[system]", &format!("arrivals = {arrivals}\n[system]"), 1);
+        let error = go(&text, &RunOptions::default()).unwrap_err();
+        assert!(error.is_input());
+        assert_eq!(
+            error.to_string(),
+            "workload[0].arrivals: got a synthetic workload with closed arrivals of its own, need one of the two"
+        );
     }
 }
 

@@ -57,6 +57,7 @@ pub struct Mechanics {
     head_switch_ns: u32,
     write_settle_ns: i64,
     rotation_scale: f64,
+    settle_after_head_switch: bool,
 }
 
 impl Mechanics {
@@ -107,6 +108,7 @@ impl Mechanics {
             head_switch_ns: scaled(head_switch) as u32,
             write_settle_ns: scaled(p.write_settle.0),
             rotation_scale: p.rotation_scale,
+            settle_after_head_switch: p.settle_after_head_switch,
         })
     }
 
@@ -116,7 +118,8 @@ impl Mechanics {
     }
 
     /// Time to bring `arm` onto the track of a place: the longer of seek and head switch, and
-    /// settling before a write; nothing on the same track.
+    /// settling before a write (after a head switch alone only if the drive does so); nothing on the
+    /// same track.
     #[inline]
     pub fn move_ns(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> u64 {
         let mut t = self.seek.ns(arm.cylinder.abs_diff(cylinder));
@@ -125,7 +128,7 @@ impl Mechanics {
         }
         if t == 0 {
             0
-        } else if write {
+        } else if write && (self.settle_after_head_switch || arm.cylinder != cylinder) {
             (t as i64 + self.write_settle_ns).max(0) as u64
         } else {
             t as u64

@@ -233,6 +233,9 @@ pub struct PositioningSpec {
     pub head_switch: Span,
     /// Added to every movement or head switch before a write; may be negative.
     pub write_settle: Span,
+    /// Whether `write_settle` is added to head switches within a cylinder too, as DiskSim does,
+    /// or to seeks only.
+    pub settle_after_head_switch: bool,
     /// Lower bound of the movement before a write.
     pub minimum_write: Span,
     /// Lower bound of the positioning time of a read miss after a read.
@@ -253,6 +256,7 @@ impl Default for PositioningSpec {
         PositioningSpec {
             head_switch: Span::ZERO,
             write_settle: Span::ZERO,
+            settle_after_head_switch: true,
             minimum_write: Span::ZERO,
             minimum_read_after_read: Span::ZERO,
             minimum_read_after_write: Span::ZERO,

@@ -256,6 +256,7 @@ impl Unit {
             sector: waiting.sector,
             count: waiting.count,
             place: Some(waiting.place),
+            via: self.scheduler.via(),
             partial: self.shift > 0
                 && waiting.request.command == Command::Write
                 && (waiting.request.lba.0 | waiting.request.blocks as u64)
@@ -445,7 +446,8 @@ impl Unit {
     #[inline]
     fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
         let single = self.queue.len() == 1;
-        if (single || self.fcfs) && self.core.arms.len() == 1 {
+        let given = self.fcfs || (single && !self.scheduler.picks_lone());
+        if given && self.core.arms.len() == 1 {
             return Choice {
                 index: if single { 0 } else { oldest },
                 arm: 0,
@@ -490,7 +492,8 @@ impl Unit {
         let choice = self.scheduler.pick(queue, &view);
         let chosen = &queue.items()[choice.index];
         if chosen.request.command == Command::Flush {
-            // Everything that arrived before a flush goes first, in order of age.
+            // Everything that arrived before a flush goes first, in order of age and directly.
+            self.scheduler.via();
             return Choice {
                 index: oldest,
                 arm: choice.arm,

@@ -293,7 +293,7 @@ fn variants() -> Vec<(String, DriveSpec)> {
             ReadAhead::Limit,
             ReadAhead::NextTrack,
         ][i % 4];
-        s.queue.scheduler = ["fcfs", "sptf", "satf"][i % 3].into();
+        s.queue.scheduler = ["fcfs", "sptf", "satf", "scan", "c-look"][i % 5].into();
         all.push((
             format!(
                 "variant {i}: {:?} {:?} {:?}",

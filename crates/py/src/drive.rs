@@ -18,7 +18,12 @@ const CURVE_POINTS: u32 = 1000;
 pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
     let value: Value = serde_json::from_str(spec_json)
         .map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
-    headstack_array::experiment::from_value(value).map_err(config)
+    headstack_array::experiment::from_value(value).map_err(|mut e: SpecError| {
+        if e.key == "experiment" {
+            e.key = "drive".into();
+        }
+        config(e)
+    })
 }
 
 /// Checks a drive and returns it with its defaults.
@@ -39,7 +44,7 @@ pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 }
 
 fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
-    let mechanics = Mechanics::new(spec, Turn::default())?;
+    let mechanics = Mechanics::new(spec, &spec.geometry, Turn::default())?;
     let sector = spec.geometry.sector_size.0;
     let sectors = mechanics.layout.capacity();
     let mut zones = Vec::new();
@@ -89,7 +94,7 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     };
     Ok(json!({
         "name": spec.name,
-        "capacity_bytes": sectors * sector,
+        "capacity_bytes": sectors * sector * u64::from(spec.dash.stacks),
         "rotation_s": mechanics.rotation.period_ns() * 1e-9,
         "zones": zones,
         "seek_curve": curve,

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -20,13 +21,19 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from headstack import _bridge
 from headstack.api import Progress as Report
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
 
 #: Told the name of a stage, what is done of it and its total, where that is known.
 Stages = Callable[[str, int, int | None], None]
 
 #: Columns of output that goes to a file or a pipe: wide enough that no table wraps.
 PIPE_WIDTH = 200
+
+#: Columns below which tables are printed as narrow as they go.
+NARROW_WIDTH = 120
 
 
 def console() -> Console:
@@ -42,13 +49,30 @@ def print_json(document: Any) -> None:
 def print_table(
     headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None = None
 ) -> None:
-    """Print a table; each heading says whether its column is text (left) or numbers (right)."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    """Print a table; each heading says whether its column is text (left) or numbers (right).
+
+    Numbers are never broken: where the terminal is narrow, headings and texts are.
+    """
+    output = console()
+    narrow = output.width < NARROW_WIDTH
+    table = Table(
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 0 if narrow else 1),
+    )
     for heading, text in headings:
-        table.add_column(heading, justify="left" if text else "right", overflow="fold")
+        if text:
+            table.add_column(heading, overflow="fold", vertical="top")
+        else:
+            shown = heading.replace(" ", "\n") if narrow else heading
+            table.add_column(shown, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console().print(table)
+    output.print(table)
 
 
 @contextmanager
@@ -93,3 +117,26 @@ def told(paths: Sequence[Path], as_json: bool) -> None:
     """Say on standard error, where standard output carries JSON, which files were written."""
     for path in paths:
         print(f"wrote {path}", file=sys.stderr if as_json else sys.stdout)
+
+
+def check_on_error(value: str) -> None:
+    """Refuse a value of ``--on-error`` that is none.
+
+    Raises:
+        ConfigError: it is neither ``fail`` nor ``skip``.
+
+    """
+    if value not in ("fail", "skip"):
+        raise ConfigError(need_one_of("--on-error", value, ["fail", "skip"]))
+
+
+def check_format(option: str, value: str | None) -> None:
+    """Refuse a trace format that no reader has.
+
+    Raises:
+        ConfigError: `value` is no format's name; the message gives `option` and the names.
+
+    """
+    names = [str(f["name"]) for f in _bridge.call("formats")]
+    if value is not None and value not in names:
+        raise ConfigError(need_one_of(option, value, names))

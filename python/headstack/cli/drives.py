@@ -41,7 +41,7 @@ def _summary(info: Mapping[str, Any]) -> None:
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A drive's name or its file.")
+        str | None, typer.Argument(metavar="NAME", help="A drive's name or its file.")
     ] = None,
     plot: Annotated[
         Path | None,
@@ -95,6 +95,14 @@ def command(
             info = _bridge.call("drive_info", json.dumps(spec))
         except ConfigError as e:
             raise ConfigError(f"{file}: {e}") from None
+    written: list[Path] = []
+    if plot is not None:
+        from headstack import plots
+
+        described = info or _bridge.call("drive_info", json.dumps(spec))
+        described.setdefault("name", spec.get("name", name))
+        written += plots.save(plots.seek_curve(described), plot / "seek-curve")
+        written += plots.save(plots.zones(described), plot / "zones")
     if as_json:
         _terminal.print_json({"file": str(file), "spec": spec, "info": info})
     else:
@@ -111,11 +119,4 @@ def command(
         if info:
             _summary(info)
         print(f"file {file}")
-    if plot is not None:
-        from headstack import plots
-
-        described = info or _bridge.call("drive_info", json.dumps(spec))
-        described.setdefault("name", spec.get("name", name))
-        written = plots.save(plots.seek_curve(described), plot / "seek-curve")
-        written += plots.save(plots.zones(described), plot / "zones")
-        _terminal.told(written, as_json)
+    _terminal.told(written, as_json)

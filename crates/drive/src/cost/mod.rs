@@ -186,7 +186,10 @@ mod tests {
         };
         assert_eq!(of("D1A1S1H1", ""), [1, 4, 1, 8]);
         assert_eq!(of("D1A4S1H1", ""), [1, 4, 4, 32]);
-        assert_eq!(of("D1A2S1H1", "parallelism.arm_share = \"own-share\""), [1, 4, 2, 8]);
+        assert_eq!(
+            of("D1A2S1H1", "parallelism.arm_share = \"own-share\""),
+            [1, 4, 2, 8]
+        );
         assert_eq!(of("D2A2S1H2", ""), [2, 8, 4, 64]);
     }
 

@@ -133,6 +133,16 @@ pub struct Choice {
 pub trait Scheduler: Send {
     /// Names one of the waiting commands.
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice;
+
+    /// Cylinder that the arm goes to before it serves what was picked last; each pick answers once.
+    fn via(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// Whether commands that wait alone are to be picked as well, because of `via`.
+    fn picks_lone(&self) -> bool {
+        false
+    }
 }
 
 plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf }

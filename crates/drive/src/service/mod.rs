@@ -69,6 +69,8 @@ pub(crate) struct Task {
     pub partial: bool,
     /// Where the first sector lies, where the queue knows it already.
     pub place: Option<Place>,
+    /// Cylinder that the arm goes to first.
+    pub via: Option<u32>,
 }
 
 impl Task {
@@ -303,7 +305,7 @@ impl Core {
             if self.dirty.is_empty() {
                 break;
             }
-            self.start_destage(end);
+            self.start_destage(end, |_| true);
         }
         Outcome {
             completion: end,

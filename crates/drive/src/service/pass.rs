@@ -32,6 +32,8 @@ pub(crate) struct Order {
     pub write: bool,
     /// Earliest time that the arm may move.
     pub start: u64,
+    /// Cylinder that the arm goes to before the first sector's.
+    pub via: Option<u32>,
     /// Lower bound of the first positioning movement.
     pub minimum_move: u64,
     /// Take sectors at their first pass on each track.
@@ -85,6 +87,7 @@ impl Order {
     #[inline]
     fn is_plain(&self, place: &Place) -> bool {
         (1..=place.run).contains(&self.count)
+            && self.via.is_none()
             && !self.on_arrival
             && self
                 .supply
@@ -105,7 +108,9 @@ pub(crate) fn run(
     channels: Option<&mut Channels>,
 ) -> (Pass, u64) {
     match order.place.or_else(|| m.layout.locate(order.sector)) {
-        Some(place) if channels.is_none() && order.is_plain(&place) => run_plain(m, arm, order, &place),
+        Some(place) if channels.is_none() && order.is_plain(&place) => {
+            run_plain(m, arm, order, &place)
+        }
         place => run_pieces(m, arm, order, place, media, channels),
     }
 }
@@ -182,9 +187,15 @@ fn run_pieces(
             break;
         };
         let count = place.run.min(order.count - done);
-        let mut seek = m.move_ns(arm, place.cylinder, place.head, order.write);
+        let mut seek = 0;
+        if let (0, Some(via)) = (done, order.via) {
+            seek = m.move_ns(arm, via, arm.head, false);
+            p.distance = arm.cylinder.abs_diff(via);
+            arm.cylinder = via;
+        }
+        seek += m.move_ns(arm, place.cylinder, place.head, order.write);
         if done == 0 {
-            p.distance = arm.cylinder.abs_diff(place.cylinder);
+            p.distance += arm.cylinder.abs_diff(place.cylinder);
             seek = seek.max(order.minimum_move);
         }
         arm.cylinder = place.cylinder;

@@ -34,7 +34,30 @@ impl Core {
                 past + n
             }
         };
-        limit.min(capacity)
+        // What waits in the write buffer is newer than what lies on the medium.
+        let dirty = self.dirty.iter().map(|d| d.start).filter(|s| *s >= past);
+        limit.min(capacity).min(dirty.min().unwrap_or(u64::MAX))
+    }
+
+    /// End of the unwritten data nearest before `sector`: what is on the medium between them counts.
+    fn clean_from(&self, sector: u64) -> u64 {
+        let ends = self.dirty.iter().map(|d| d.end).filter(|e| *e <= sector);
+        ends.max().unwrap_or(0)
+    }
+
+    /// Sends unwritten data that a read needs in part to the medium; the last of them is then on
+    /// its way.
+    fn destage_overlapping(&mut self, task: &Task) {
+        let (start, past) = (task.sector, task.past());
+        let mut free = task.start;
+        while self.dirty.iter().any(|d| d.start < past && start < d.end) {
+            let stopped = self.stop_read_ahead(free);
+            self.mechanism_free = self.mechanism_free.max(stopped);
+            if let Some(end) = self.finish_destage() {
+                free = free.max(end);
+            }
+            self.start_destage(free, |d| d.start < past && start < d.end);
+        }
     }
 
     fn start_read_ahead(&mut self, task: &Task, segment: usize, time: u64) {
@@ -143,7 +166,8 @@ impl Core {
         }
 
         // A write on its way to the medium is finished first; the search comes after it, because
-        // what was written may then be read.
+        // what was written may then be read. So is a waiting one that holds a part of the data.
+        self.destage_overlapping(task);
         let blocked = self.finish_destage();
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
         self.complete_tracks(a + waited);
@@ -239,6 +263,7 @@ impl Core {
                 count: (past - held) as u32,
                 write: false,
                 start: mech,
+                via: task.via,
                 minimum_move: 0,
                 on_arrival: false,
                 watermark: 0,
@@ -281,6 +306,7 @@ impl Core {
             count: task.count,
             write: false,
             start: mech,
+            via: task.via,
             minimum_move: self.minimum_read.of(p),
             on_arrival: self.cache.read_on_arrival && !self.compat,
             watermark,
@@ -309,13 +335,18 @@ impl Core {
             if self.cache.keep_passing_sectors && !self.compat && trigger {
                 let (low, _) = self.mechanics.layout.track_bounds(task.sector);
                 let passed = (pass.first_wait as f64 / pass.first_sector_ns.max(1.0)) as u64;
+                let low = low.max(self.clean_from(task.sector));
                 start = start.saturating_sub(passed).max(low);
             }
             let whole_track = (self.cache.keep_whole_track && !self.compat).then(|| {
                 let turn = self.mechanics.rotation.period_ns() as u64;
                 (
                     pass.end + turn,
-                    self.mechanics.layout.track_bounds(task.sector).0,
+                    self.mechanics
+                        .layout
+                        .track_bounds(task.sector)
+                        .0
+                        .max(self.clean_from(task.sector)),
                 )
             });
             let s = &mut self.segments.list[segment];

@@ -96,6 +96,7 @@ impl Core {
             count: task.count,
             write: true,
             start: mech,
+            via: task.via,
             minimum_move: 0,
             on_arrival: self.cache.write_on_arrival && !self.compat,
             watermark: 0,
@@ -224,7 +225,7 @@ impl Core {
             {
                 match self.finish_destage() {
                     Some(e) => free = free.max(e),
-                    None => self.start_destage(free),
+                    None => self.start_destage(free, |_| true),
                 }
             }
         }
@@ -259,10 +260,11 @@ impl Core {
         }
     }
 
-    /// Sends the unwritten data that are reached first to the medium, not before `at`.
-    pub(super) fn start_destage(&mut self, at: u64) {
+    /// Sends those of the `wanted` unwritten data that are reached first to the medium, not before
+    /// `at`. There must be some.
+    pub(super) fn start_destage(&mut self, at: u64, wanted: impl Fn(&Dirty) -> bool) {
         let mut best = (u64::MAX, 0, self.active);
-        for (i, d) in self.dirty.iter().enumerate() {
+        for (i, d) in self.dirty.iter().enumerate().filter(|(_, d)| wanted(d)) {
             let begin = at.max(self.mechanism_free).max(d.ready);
             if let Some(place) = self.mechanics.layout.locate(d.start) {
                 for path in self.destage_paths(&place) {
@@ -277,8 +279,9 @@ impl Core {
         }
         if best.0 == u64::MAX {
             // Nothing reaches any of them any more.
-            self.lost_writes += self.dirty.len() as u64;
-            self.dirty.clear();
+            let before = self.dirty.len();
+            self.dirty.retain(|d| !wanted(d));
+            self.lost_writes += (before - self.dirty.len()) as u64;
             return;
         }
         self.active = best.2;
@@ -293,6 +296,7 @@ impl Core {
             count: (d.end - d.start) as u32,
             write: true,
             start: begin,
+            via: None,
             minimum_move: 0,
             on_arrival: self.cache.write_on_arrival,
             watermark: 0,
@@ -316,6 +320,7 @@ impl Core {
             count: order.count,
             partial: d.partial,
             place: None,
+            via: None,
         };
         let segment = if self.cache.read_hits_on_written {
             self.place_written(&task, None)
@@ -351,7 +356,7 @@ impl Core {
             if begin >= until {
                 return;
             }
-            self.start_destage(begin);
+            self.start_destage(begin, |_| true);
         }
     }
 

@@ -87,6 +87,13 @@ impl Transform {
         Ok(())
     }
 
+    /// How many of `requests` are left; `None` where that depends on what they are.
+    pub fn keeps(&self, requests: u64) -> Option<u64> {
+        let by_content = self.devices.is_some() || self.start.is_some() || self.end.is_some();
+        let left = requests.saturating_sub(self.skip);
+        (!by_content).then(|| left.min(self.count.unwrap_or(u64::MAX)))
+    }
+
     /// Opens a source and transforms it; with `concatenate = "measured"` opens it twice.
     ///
     /// # Errors
