@@ -66,9 +66,7 @@ def command(
         workloads = {str(s.get("workload")) for s in systems}
         # One workload is said once: the table is wide enough.
         columns = [
-            c
-            for c in table.columns(result.document)
-            if len(workloads) > 1 or c.title != "workload"
+            c for c in table.columns(result.document) if len(workloads) > 1 or c.title != "workload"
         ]
         if len(workloads) == 1:
             print(f"workload {workloads.pop()}")
