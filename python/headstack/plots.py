@@ -543,8 +543,8 @@ def lines(
         rule = alt.Chart(frame).mark_rule(color="#888888", strokeDash=[3, 3]).encode(y="y:Q")
         text = (
             alt.Chart(frame)
-            .mark_text(align="left", baseline="bottom", dx=4, dy=-2, color="#444444")
-            .encode(y="y:Q", x=alt.value(0), text="text:N")
+            .mark_text(align="right", baseline="bottom", dx=-4, dy=-2, color="#444444")
+            .encode(y="y:Q", x=alt.value(WIDTH), text="text:N")
         )
         layers = alt.layer(chart, rule, text)
     return style(layers.properties(width=WIDTH, height=HEIGHT))  # type: ignore[no-any-return]

@@ -15,7 +15,7 @@ import headstack
 from headstack import drives, studies
 from headstack._bridge import call
 from headstack.errors import ConfigError
-from headstack.studies.isca08 import arrays, bottleneck, designs, systems
+from headstack.studies.isca08 import arrays, background, bottleneck, designs, systems
 from headstack.studies.isca08.arrays import Cell, p90_ms
 from headstack.studies.isca08.systems import (
     hc_sd,
@@ -209,6 +209,7 @@ def test_arms_side_by_side_share_the_turn(arms):
     load["synthetic"]["footprint"] = "700 GB"
     together = {"parking": "follow", "arm_choice": "rotation"}
     system = sa(arms, scheduler="fcfs", organisation="independent", parallelism=together)
+    system["cache"] = {"enabled": False}  # no read-ahead that would have to be left first
     r = headstack.run(workload=load, systems=[system], seed=7)
     waits = r.requests["rotation_s"].to_numpy() * 1e3
     assert waits.mean() == pytest.approx(TURN_MS / 2 / arms, rel=0.02)
@@ -405,3 +406,17 @@ def test_over_the_whole_capacity_the_ratio_is_lost(study):
     rows = dict(tuple(r) for r in arrays._other_footprint(study).rows)
     p90 = {k: float(v.replace(",", "")) for k, v in rows.items()}
     assert p90["4 SA(4)"] > 2 * p90["16 HC-SD"]
+
+
+# Background reads.
+
+
+def test_an_idle_arm_does_what_freeblock_scheduling_does(study):
+    outcome = background.freeblock(study)
+    assert outcome.verdict == "reproduced", [p for p in outcome.parts if p.verdict != "reproduced"]
+    # An idle arm reads tracks one after another: never faster than the outermost zone sustains.
+    load = background._run("own arm, own channel", 5, 10_000)
+    (result,) = study.run([load]).values()
+    geometry = drives.load(systems.LARGE)["geometry"]["zones"][0]
+    fastest = geometry["sectors_per_track"] * 512 * 120 / (1 + geometry["track_skew"]) / 1e6
+    assert 0.8 * fastest < background.megabytes_per_s(result) <= fastest

@@ -256,6 +256,8 @@ def _row(claim: Claim, outcome: Outcome, study: Study) -> dict[str, Any]:
     counted = [p for p in parts if p.counts]
     deviating = [p for p in counted if p.verdict is Verdict.DEVIATES]
     why = outcome.why or " ".join(dict.fromkeys(p.note for p in deviating if p.note))
+    if deviating and not why:
+        why = "; ".join(f"{p.what}: {p.ours} instead of {p.paper}" for p in deviating)
     if parts and not counted:
         why = f"{why} Judged on synthetic stand-ins alone.".strip()
     return {

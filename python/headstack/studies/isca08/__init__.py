@@ -2,7 +2,7 @@
 
 from headstack.studies.study import Claim, Paper
 
-from . import arms, arrays, bottleneck, designs
+from . import arms, arrays, background, bottleneck, designs
 from .systems import ORIGINALS
 
 PAPER = Paper(
@@ -110,7 +110,7 @@ PAPER = Paper(
             "freeblock scheduling against an idle second arm",
             "an idle arm can do what freeblock scheduling does, without its deadline: background "
             "reads must fit into the rotational gap of a foreground request",
-            designs.freeblock,
+            background.freeblock,
         ),
     ),
 )

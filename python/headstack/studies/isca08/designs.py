@@ -412,8 +412,3 @@ def _cost_chart(bars: pd.DataFrame) -> Any:
     return plots.style(
         (body + ends + text).properties(title=title, width=plots.WIDTH, height=plots.HEIGHT)
     )
-
-
-def freeblock(study: Study) -> Outcome:
-    """Judge background work in rotational gaps against an idle second arm."""
-    return Outcome(ours="–", why="freeblock scheduling is not modelled yet")  # noqa: RUF001
