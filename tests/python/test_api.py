@@ -1,4 +1,5 @@
 import doctest
+import html
 import json
 import re
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from conftest import ROOT, SHARED
 
 import headstack
-from headstack import api, calibration, drives, plots, report
+from headstack import api, calibration, drives, plots, report, table
 
 
 def test_tables_agree(experiment):
@@ -106,9 +107,18 @@ def test_systems_of_one_name_stay_apart(document):
     ]
     other = {**first, "workload": "another"}
     assert plots.labels([first, other]) == ["one <drive> · made up", "one <drive> · another"]
+    assert [row[0] for row in table.rows(document)] == plots.labels(document["systems"])
     for chart in report.figures(document).values():
         named = [row["system"] for rows in chart.to_dict()["datasets"].values() for row in rows]
         assert len(set(named)) == 3
+
+
+def test_failed_requests_are_said(document):
+    assert table.warnings(document) == []
+    document["systems"][1]["n_errors"] = 250
+    (line,) = table.warnings(document)
+    assert "250 of 1,000 requests failed" in line
+    assert html.escape(line) in report.to_html(document)
 
 
 def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):

@@ -26,6 +26,10 @@ pub trait Member {
     fn lost_writes(&self) -> u64 {
         0
     }
+    /// Bytes that a scan of the medium has read beside the requests.
+    fn scanned_bytes(&self) -> u64 {
+        0
+    }
     /// A request reaches the drive at `now`.
     fn submit(&mut self, now: Time, request: DriveRequest);
     /// Earliest time at which [`Member::advance`] would do something; [`Time::NEVER`] if nothing is
@@ -53,6 +57,9 @@ impl Member for Drive {
     }
     fn lost_writes(&self) -> u64 {
         Drive::lost_writes(self)
+    }
+    fn scanned_bytes(&self) -> u64 {
+        Drive::scanned_bytes(self)
     }
     #[inline]
     fn submit(&mut self, now: Time, request: DriveRequest) {

@@ -172,6 +172,8 @@ pub struct DriveResult {
     pub faults: Vec<FaultResult>,
     /// Writes completed in the buffer whose place nothing reached any more.
     pub n_lost_writes: u64,
+    /// Bytes that a scan of the medium read beside the requests.
+    pub scanned_bytes: u64,
 }
 
 /// A head or an arm assembly that a drive took out of use.
@@ -278,6 +280,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             })
             .collect(),
         n_lost_writes: m.lost_writes,
+        scanned_bytes: m.scanned_bytes,
     }
 }
 

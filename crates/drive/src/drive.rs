@@ -307,6 +307,11 @@ impl Drive {
         self.units.iter().map(Unit::lost_writes).sum()
     }
 
+    /// Bytes that the scan of the medium has read beside the host's commands.
+    pub fn scanned_bytes(&self) -> u64 {
+        self.units.iter().map(Unit::scanned_bytes).sum()
+    }
+
     /// Gives the drive a command at `now`, which never decreases from call to call.
     ///
     /// A request that is empty or reaches past the end completes at once as an error.

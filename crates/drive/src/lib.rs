@@ -8,6 +8,7 @@ pub mod drive;
 pub mod error;
 pub mod layout;
 pub mod mechanics;
+mod media_scan;
 pub mod parallelism;
 pub mod plugin;
 pub mod power;

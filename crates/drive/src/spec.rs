@@ -38,6 +38,9 @@ pub struct DriveSpec {
     /// Head switch and settling.
     #[serde(default)]
     pub positioning: PositioningSpec,
+    /// A scan of the whole medium beside the host's commands.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub media_scan: MediaScan,
     /// Buffer segments, read-ahead and write policy.
     #[serde(default)]
     pub cache: CacheSpec,
@@ -265,6 +268,38 @@ impl Default for PositioningSpec {
             rotation_scale: 1.0,
         }
     }
+}
+
+/// A scan of the whole medium beside the host's commands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MediaScan {
+    /// Whether there is one, and with what it reads.
+    pub mode: MediaScanMode,
+    /// What it reads at once.
+    pub block: Bytes,
+}
+
+impl Default for MediaScan {
+    fn default() -> Self {
+        MediaScan {
+            mode: MediaScanMode::None,
+            block: Bytes(16 * 1024),
+        }
+    }
+}
+
+/// What a scan of the medium reads with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MediaScanMode {
+    /// There is no scan.
+    #[default]
+    None,
+    /// In the rotational waits of the foreground (freeblock scheduling).
+    Freeblock,
+    /// With the last arm assembly, which then serves nothing else.
+    OwnArm,
 }
 
 /// How far a drive reads on after what was asked for.

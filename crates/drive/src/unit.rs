@@ -10,7 +10,8 @@
 use crate::drive::{Command, Completion, Components, DriveOptions, DriveRequest, Fault};
 use crate::error::SpecError;
 use crate::layout::Place;
-use crate::mechanics::Mechanics;
+use crate::mechanics::{Arm, Mechanics};
+use crate::media_scan::Scan;
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::queue::{Queue, Waiting};
 use crate::scheduler::{self, Choice, Scheduler, View};
@@ -66,6 +67,7 @@ pub(crate) struct Unit {
     /// Whether some path no longer reaches all its surfaces.
     degraded: bool,
     faults: Vec<Fault>,
+    scan: Option<Scan>,
     /// Number of its first assembly in the drive.
     pub first_assembly: u32,
 }
@@ -93,6 +95,7 @@ impl Unit {
         } else {
             Queue::default()
         };
+        let scan = Scan::new(spec, &core.mechanics)?;
         Ok(Unit {
             queue,
             scheduler: scheduler::build(&spec.queue)?,
@@ -107,6 +110,7 @@ impl Unit {
             capacity_blocks,
             free: 0,
             plain: limit == 1
+                && scan.is_none()
                 && coming.is_empty()
                 && !core.restricted
                 && spec.parallelism.arm_choice == ArmChoice::Positioning,
@@ -118,6 +122,7 @@ impl Unit {
             latent_reports: Vec::new(),
             degraded: false,
             faults: Vec::new(),
+            scan,
             first_assembly: 0,
             coming,
             core,
@@ -139,13 +144,29 @@ impl Unit {
         self.queue.len()
     }
 
-    /// Commands that can be in service at once.
+    /// Commands, and a scan with an arm of its own, that can be in service at once.
     pub fn limit(&self) -> usize {
-        self.limit
+        self.limit + self.scan.as_ref().is_some_and(Scan::own_arm) as usize
     }
 
     pub fn busy_until(&mut self, until: u64) -> Busy {
-        self.core.busy_until(until)
+        let mut busy = self.core.busy_until(until);
+        if let Some(scan) = self.scan.as_mut().filter(|s| s.own_arm()) {
+            if let Some(arm) = self.core.arms.last_mut() {
+                scan.read_on(&self.core.mechanics, arm, until, (0, 0));
+            }
+            busy.add(&Busy {
+                seek: scan.own.seek,
+                rotation: scan.own.rotation,
+                transfer: scan.own.transfer,
+            });
+        }
+        busy
+    }
+
+    /// Bytes that the scan of the medium has read.
+    pub fn scanned_bytes(&self) -> u64 {
+        self.scan.as_ref().map_or(0, |s| s.blocks * s.block_bytes)
     }
 
     pub fn destage_pending(&self) -> bool {
@@ -322,12 +343,44 @@ impl Unit {
             return Step::Again;
         }
         self.core.take_over(path, start);
+        let before = self.core.arms[path];
         let (waiting, outcome) = self.serve(start, choice.index);
+        if self.scan.is_some() {
+            self.scan_beside(&item, &before, start, &outcome);
+        }
         let assembly = self.core.paths[path].assembly as usize;
         self.arm_free[assembly] = outcome.completion;
         // The next choice is made no earlier than this one, though an assembly may be free since.
         self.free = self.next_free().max(start);
         Step::Done(self.completion(&waiting, start, outcome))
+    }
+
+    /// Lets the scan use what the command that was just served left it: the wait of the arm that
+    /// stood at `before`, or the time of the arm of its own.
+    fn scan_beside(&mut self, item: &Waiting, before: &Arm, start: u64, outcome: &Outcome) {
+        let Some(scan) = &mut self.scan else { return };
+        let m = &self.core.mechanics;
+        let c = &outcome.components;
+        let media = c.seek + c.rotation + c.transfer;
+        let write = item.request.command == Command::Write;
+        let begin = start + c.queue + c.overhead;
+        if scan.own_arm() {
+            if let Some(arm) = self.core.arms.last_mut() {
+                let end = begin + media;
+                scan.read_on(m, arm, end, (end - c.transfer, end));
+            }
+        } else if outcome.mechanical
+            && c.seek == m.move_ns(before, item.place.cylinder, item.place.head, write)
+        {
+            // Only a wait that follows one movement: later track switches are not taken apart.
+            let target = (item.sector, item.place.cylinder, item.place.head, write);
+            let end = begin + c.seek + c.rotation;
+            let spent = scan.use_wait(m, before, target, begin, end);
+            let busy = &mut self.core.busy;
+            busy.rotation = busy.rotation.saturating_sub(spent.rotation);
+            busy.seek += spent.seek;
+            busy.transfer += spent.transfer;
+        }
     }
 
     /// When fewer than `limit` commands are in service: the limit-th latest end.
@@ -343,7 +396,9 @@ impl Unit {
     /// Paths whose assembly is free at `start`, as bits.
     fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
-        for (i, path) in self.core.paths.iter().enumerate() {
+        let own = self.scan.as_ref().is_some_and(Scan::own_arm);
+        let serving = self.core.paths.len() - own as usize;
+        for (i, path) in self.core.paths[..serving].iter().enumerate() {
             if self.arm_free[path.assembly as usize] <= start {
                 bits |= 1 << i;
             }

@@ -54,8 +54,13 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         .then(|| mechanics.layout.locate(at))
         .flatten()
     {
-        // Zones come in address order, so the first address of the next one is found by halving.
-        let (mut low, mut high) = (at + 1, sectors);
+        // The first address of the next zone is found by halving, from an address that is beyond
+        // this zone but not as far as a second stack, which has zones of the same numbers.
+        let mut step = 1;
+        while at + step < sectors && zone_of(at + step) == Some(place.zone) {
+            step *= 2;
+        }
+        let (mut low, mut high) = (at + step / 2 + 1, (at + step).min(sectors));
         while low < high {
             let middle = low + (high - low) / 2;
             if zone_of(middle) == Some(place.zone) {

@@ -176,6 +176,7 @@ impl Document {
             geometry,
             seek: mechanics.seek,
             positioning,
+            media_scan: Default::default(),
             cache,
             overhead,
             link,

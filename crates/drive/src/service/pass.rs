@@ -134,9 +134,19 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> (Pas
             let have = order.have(supply, supply.gate.min(order.count));
             wait = Order::turn_if_late(wait, there, 0.0, have, period);
         }
-        let have = order.have(supply, 1);
-        wait = Order::turn_if_late(wait, there, 0.0, have, period);
-        last_arrival = supply.start + (order.count as f64 * order.link_ns + 0.5) as i64 as u64;
+        if order.link_ns <= place.sector_ns {
+            // Data come faster than they are written: the first sector decides.
+            let have = order.have(supply, 1);
+            wait = Order::turn_if_late(wait, there, 0.0, have, period);
+        } else {
+            let mut arrived = float(supply.start);
+            for k in 0..order.count {
+                arrived += order.link_ns;
+                let ahead = k as f64 * place.sector_ns;
+                wait = Order::turn_if_late(wait, there, ahead, arrived, period);
+            }
+        }
+        last_arrival = supply.start + Mechanics::pass_ns(order.count, order.link_ns);
     } else {
         let at = float(there + wait);
         let first = at + place.sector_ns + order.count as f64 * order.link_ns;
