@@ -58,13 +58,14 @@ def test_exceptions_are_what_they_promise(experiment, tmp_path):
 
 def test_a_failing_progress_function_is_not_swallowed(tmp_path):
     def progress(done, total):
-        raise RuntimeError("mine")
+        raise RuntimeError(f"mine of {total}")
 
     load = {"n_requests": 50_000_000, "size": "4 KiB", "rate": "50/s", "footprint": "10 GB"}
-    with pytest.raises(RuntimeError, match="mine"):
+    # It is told what all systems will do together.
+    with pytest.raises(RuntimeError, match="mine of 100000000"):
         headstack.run(
             workload={"synthetic": load},
-            systems=[{"name": "x", "drive": "exos-x18"}],
+            systems=[{"name": n, "drive": "exos-x18"} for n in "xy"],
             log_requests=False,
             progress=progress,
         )
