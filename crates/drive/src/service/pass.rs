@@ -328,7 +328,7 @@ mod tests {
             write_settle = "0.3 ms"
         "#;
         let spec: DriveSpec = toml::from_str(text).expect("a drive");
-        let m = Mechanics::new(&spec, Turn(1 << 61)).expect("mechanics");
+        let m = Mechanics::new(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
         let mut x = 88172645463325252u64;
         let mut draw = |below: u64| {
             x ^= x << 13;
@@ -343,6 +343,7 @@ mod tests {
             let write = draw(2) == 0;
             let order = Order {
                 place: None,
+                via: None,
                 sector: draw(m.layout.capacity()),
                 count: draw(40) as u32,
                 write,
@@ -364,8 +365,8 @@ mod tests {
             }
             plain[write as usize] += 1;
             let mut other = arm;
-            let long = run_pieces(&m, &mut other, &order, Some(place), &mut media);
-            let short = run(&m, &mut arm, &order, &mut media);
+            let long = run_pieces(&m, &mut other, &order, Some(place), &mut media, None);
+            let short = run(&m, &mut arm, &order, &mut media, None);
             assert_eq!(arm, other);
             let (mut a, b) = (short.0, long.0);
             if write {
