@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 # pip runs the build backend without isolation, and the backend calls `maturin` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# The Python modules that the reference describes; docs/index.html links to them.
+API := headstack $(addprefix headstack.,api calibration drives errors plots report table validation)
 STAMP := $(VENV)/.ready
 
 .PHONY: demo test bench lint docs install clean
@@ -26,7 +28,7 @@ $(STAMP): pyproject.toml
 	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.85 or later" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check 'maturin>=1.13,<2'
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[test]'
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[test,docs]'
 	@touch $@
 
 bench: install
@@ -41,6 +43,12 @@ lint: install
 
 docs: install
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps
+	rm -rf out/docs
+	mkdir -p out/docs
+	cp -R $(CARGO_TARGET_DIR)/doc out/docs/rust
+	$(BIN)/pdoc --docformat google --output-directory out/docs/python $(API)
+	cp docs/index.html out/docs
+	@echo "start here: out/docs/index.html"
 
 clean:
 	rm -rf $(VENV) out

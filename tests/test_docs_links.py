@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
@@ -47,3 +48,17 @@ def test_relative_links_resolve(page: Path) -> None:
         if absent or (anchored and anchor not in anchors(goal.read_text("utf-8"))):
             broken.append(target)
     assert not broken, f"{page.relative_to(ROOT)}: got links {broken}, need existing targets"
+
+
+def test_the_reference_has_every_crate_and_module() -> None:
+    page = (ROOT / "docs" / "index.html").read_text(encoding="utf-8")
+    linked = set(re.findall(r'href="((?:python|rust)/[^"]+)"', page))
+    crates = [p.name for p in (ROOT / "crates").iterdir() if (p / "Cargo.toml").exists()]
+    names = ["_core" if name == "py" else f"headstack_{name}" for name in crates]
+    found = re.search(r"^API := .*addprefix headstack\.,([^)]*)\)", MAKEFILE, re.MULTILINE)
+    assert found, "Makefile: got no API, need the modules of the reference"
+    for module in found[1].split():
+        assert (ROOT / "python" / "headstack" / f"{module}.py").exists(), module
+    wanted = {f"rust/{name}/index.html" for name in names}
+    wanted |= {f"python/headstack/{module}.html" for module in found[1].split()}
+    assert linked == wanted | {"python/headstack.html"}

@@ -12,7 +12,7 @@ def check_drive(spec_json: str) -> str:
     """Return the drive of `spec_json` with every default filled in, as JSON."""
 
 def drive_info(spec_json: str) -> str:
-    """JSON: capacity, zones with rates, seek curve and average seek of a drive."""
+    """JSON: capacity, zones with rates, seek curve, average seek, power by state, cost."""
 
 def run(
     experiment_json: str,
@@ -23,7 +23,11 @@ def run(
     log_requests: bool,
     progress: Callable[[int, int | None], None] | None,
 ) -> str:
-    """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true."""
+    """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true.
+
+    `progress` is given the requests done and how many there will be over all systems and
+    workloads: exact for synthetic workloads, estimated while a trace is read, None before that.
+    """
 
 def trace_info(path: str, format: str | None, on_error: str) -> str:
     """JSON: what a trace holds."""

@@ -2,7 +2,10 @@
 
 import datetime
 import json
+import math
+import numbers
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -10,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headstack import _bridge, drives
-from headstack.errors import ConfigError
+from headstack.errors import ConfigError, told
+from headstack.paths import output_directory
 
 if TYPE_CHECKING:
     import altair as alt
@@ -33,25 +37,45 @@ class Plots:
         self._document = document
 
     def cdf(self) -> "alt.Chart":
-        """Cumulative distribution of the response time, one line per system."""
+        """Cumulative distribution of the response time (ms), one line per system.
+
+        Raises:
+            ConfigError: no system has a distribution.
+
+        """
         from headstack import plots
 
         return plots.cdf(self._document)
 
     def components(self) -> "alt.Chart":
-        """Mean response time by where it went, one bar per system."""
+        """Mean response time (ms) by where it went, one bar per system.
+
+        Raises:
+            ConfigError: no system has these shares.
+
+        """
         from headstack import plots
 
         return plots.components(self._document)
 
     def power(self) -> "alt.Chart":
-        """Mean power by state of the drives, one bar per system."""
+        """Mean power (W) by state of the drives, one bar per system.
+
+        Raises:
+            ConfigError: no system has these shares.
+
+        """
         from headstack import plots
 
         return plots.power(self._document)
 
-    def queue_depth(self) -> "alt.Chart":
-        """Draw the requests in the system over time, one line per system."""
+    def queue_depth(self) -> "alt.FacetChart":
+        """Draw the requests in the system over time (s), one strip per system.
+
+        Raises:
+            ConfigError: no system has a time series.
+
+        """
         from headstack import plots
 
         return plots.queue_depth(self._document)
@@ -90,7 +114,8 @@ class Result:
     def summary(self) -> "pd.DataFrame":
         """One row per system and workload; nested keys joined with the unit last.
 
-        ``response_time_s.p99`` of the JSON is the column ``response_time_p99_s``.
+        ``response_time_s.p99`` of the JSON is the column ``response_time_p99_s``. Times are in
+        seconds, energy in joules, power in watts; a number that a run does not have is missing.
         """
         import pandas as pd
 
@@ -99,6 +124,10 @@ class Result:
     @cached_property
     def requests(self) -> "pd.DataFrame":
         """One row per request of every system, from the Parquet logs.
+
+        The columns ``system`` and ``workload`` stand before those of the logs. ``arrival_ns`` and
+        ``completion_ns`` are moments in simulated nanoseconds, ``..._s`` lengths in seconds;
+        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders.
 
         Raises:
             ConfigError: the run logged no requests.
@@ -137,7 +166,10 @@ class Result:
         return Plots(self.document)
 
     def to_json(self, *, curves: bool = False) -> str:
-        """Return the document of ``headstack run --json``; with `curves`, CDFs and series too."""
+        """Return the document of ``headstack run --json``; with `curves`, CDFs and series too.
+
+        ``response_time_cdf`` holds pairs of seconds and share, ``series`` lists of equal length.
+        """
         document = self.document
         if not curves:
             systems = [{k: v for k, v in s.items() if k not in CURVES} for s in document["systems"]]
@@ -145,9 +177,19 @@ class Result:
         return json.dumps(document, indent=2)
 
     def save(self, out: str | Path) -> Path:
-        """Write the results file into `out`; return `out`."""
+        """Write the results file and copy the tables into the directory `out`; return `out`.
+
+        Raises:
+            OSError: the directory cannot be written to.
+
+        """
         out = Path(out)
         out.mkdir(parents=True, exist_ok=True)
+        for system in self.document["systems"]:
+            for key in ("requests_file", "series_file"):
+                table = self.out / system[key] if self.out and system.get(key) else None
+                if table and table.is_file() and not (out / table.name).exists():
+                    shutil.copy2(table, out / table.name)
         # Replaced in one step, so that a reader never sees half a document.
         part = out / f"{RESULTS_FILE}.part"
         part.write_text(self.to_json(curves=True) + "\n", encoding="utf-8")
@@ -156,7 +198,15 @@ class Result:
 
 
 def flat(system: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of one system as one level of columns, unit last."""
+    """Return the numbers of one system as one level of columns, unit last.
+
+    Lists and curves are left out.
+
+    Example:
+        >>> flat({"name": "one", "response_time_s": {"p99": 0.02}, "drives": []})
+        {'name': 'one', 'response_time_p99_s': 0.02}
+
+    """
     row: dict[str, Any] = {}
     for key, value in system.items():
         if key in CURVES or isinstance(value, list):
@@ -172,12 +222,35 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _plain(value: object) -> str:
+def _plain(value: object) -> str | int:
     if isinstance(value, datetime.date | datetime.time):
         return str(value.isoformat())
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
+    if isinstance(value, numbers.Integral):  # NumPy's
+        return int(value)
     raise ConfigError(f"experiment: got a {type(value).__name__}, need text, numbers or tables")
+
+
+def _check_finite(value: object, key: str) -> None:
+    """Refuse infinities and not-a-number, which TOML can write and JSON cannot."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{key}: got {value}, need a finite number")
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            _check_finite(inner, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            _check_finite(inner, f"{key}[{i}]")
+
+
+def _threads(document: Mapping[str, Any]) -> int | None:
+    """Return the threads that the experiment itself asks for; the core refuses other types."""
+    asked = document.get("run")
+    threads = asked.get("threads") if isinstance(asked, Mapping) else None
+    if isinstance(threads, int) and threads < 1:
+        raise ConfigError(f"run.threads: got {threads}, need 1 or more")
+    return threads if isinstance(threads, int) else None
 
 
 def run(
@@ -185,6 +258,7 @@ def run(
     *,
     workload: Mapping[str, Any] | None = None,
     systems: Iterable[Mapping[str, Any]] | None = None,
+    cost: Mapping[str, Any] | None = None,
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     log_requests: bool = True,
@@ -195,13 +269,19 @@ def run(
 
     Args:
         experiment: an experiment file (TOML); or leave it out and give `workload` and `systems`.
-        workload: the table ``[workload]`` of such a file.
+        workload: the table ``[workload]`` of such a file; paths in it start from the current
+            directory.
         systems: its tables ``[[system]]``.
+        cost: replaces its table ``[cost]``.
         seed: replaces the experiment's seed.
         out: where results and tables go; without it they live as long as the result.
         log_requests: whether to keep one row per request (`Result.requests`).
         threads: threads to use; all cores by default. The results do not depend on it.
-        progress: called now and then with requests done and their total (None: unknown).
+        progress: called now and then with requests done and their total (None: unknown). What it
+            raises ends the run and comes out here.
+
+    Returns:
+        The result. After Ctrl-C it holds the requests completed until then and is `partial`.
 
     Raises:
         ConfigError: the experiment cannot be used.
@@ -227,6 +307,8 @@ def run(
         document = {"workload": dict(workload or {}), "system": [dict(s) for s in systems or ()]}
         base = Path.cwd()
         where = ""
+    if cost is not None:
+        document["cost"] = dict(cost)
     if seed is not None:
         document.setdefault("run", {})["seed"] = seed
     if threads is not None and threads < 1:
@@ -235,21 +317,15 @@ def run(
     if out is None and log_requests:
         keep = tempfile.TemporaryDirectory(prefix="headstack-")
         out = keep.name
-    directory = Path(out) if out is not None else None
-    if directory is not None:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as e:
-            raise ConfigError(
-                f'out: got "{directory}" ({(e.strerror or "").lower()}), need a directory'
-            ) from None
+    directory = output_directory(out, "out") if out is not None else None
     try:
+        _check_finite(document, "")
         answer = _bridge.call(
             "run",
             json.dumps(document, default=_plain),
             str(base),
             [str(d) for d in drives.drive_dirs()],
-            threads or os.cpu_count() or 1,
+            threads or _threads(document) or os.cpu_count() or 1,
             str(directory) if directory is not None else None,
             log_requests,
             progress,
@@ -273,12 +349,35 @@ def load(results: str | os.PathLike[str]) -> Result:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
-        raise ConfigError(
-            f"{path}: got {(e.strerror or str(e)).lower()}, need a results file of headstack run"
-        ) from None
+        raise ConfigError(f"{path}: got {told(e)}, need a results file of headstack run") from None
     except ValueError:
         raise ConfigError(f"{path}: got text that is not JSON, need a results file") from None
     systems = document.get("systems") if isinstance(document, dict) else None
     if not isinstance(systems, list) or not all(isinstance(s, dict) for s in systems):
         raise ConfigError(f'{path}: got no list "systems", need a results file of headstack run')
+    for i, system in enumerate(systems):
+        try:
+            _check_system(system)
+        except ConfigError as e:
+            raise ConfigError(f"{path}: systems[{i}].{e}, as headstack run writes it") from None
     return Result(document, path.parent)
+
+
+_TABLES = ("response_time_s", "service_time_s", "components_s", "power_w", "cost_usd", "series")
+_NUMBERS = ("throughput_iops", "queue_depth_mean", "energy_cost_usd")
+
+
+def _check_system(system: Mapping[str, Any]) -> None:
+    """Refuse a system whose parts are not of the shape that tables and figures are made of."""
+    if not isinstance(system.get("name"), str):
+        raise ConfigError(f"name: got {system.get('name')!r}, need text")
+    for key, value in system.items():
+        table = key in _TABLES
+        if table and not isinstance(value, Mapping | None):
+            raise ConfigError(f"{key}: got {value!r}, need a table")
+        number = key.startswith("n_") or key in _NUMBERS
+        if number and not isinstance(value, int | float | None):
+            raise ConfigError(f"{key}: got {value!r}, need a number")
+    for point in system.get("response_time_cdf") or []:
+        if not isinstance(point, list) or len(point) != 2:
+            raise ConfigError(f"response_time_cdf: got {point!r}, need pairs of numbers")

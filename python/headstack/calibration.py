@@ -33,6 +33,7 @@ from scipy import optimize
 
 from headstack import _bridge
 from headstack.errors import ConfigError, TraceError
+from headstack.suggest import need_one_of
 
 Floats = npt.NDArray[np.float64]
 Spec = dict[str, Any]
@@ -86,7 +87,15 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Requests:
-    """A validation trace: one element per request."""
+    """A validation trace: four arrays of shape (n_requests,), in trace order.
+
+    Attributes:
+        write: write, or read.
+        lba: first 512-byte block.
+        blocks: number of 512-byte blocks.
+        measured_s: response time of the real drive in seconds.
+
+    """
 
     write: npt.NDArray[np.bool_]
     lba: npt.NDArray[np.int64]
@@ -109,7 +118,16 @@ class Requests:
 
 @dataclass(frozen=True)
 class CalibrationResult:
-    """A calibrated drive; demerits of the fitted and of the other part, in seconds."""
+    """A calibrated drive.
+
+    Attributes:
+        spec: the drive with the fitted numbers and policy.
+        fit_demerit_s: demerit on the half that was fitted, in seconds.
+        test_demerit_s: demerit on the other half, in seconds.
+        policy: a name of `POLICIES`.
+        numbers: the fitted numbers by name, in seconds.
+
+    """
 
     spec: Spec
     fit_demerit_s: float
@@ -122,7 +140,8 @@ def read_trace(path: str | Path) -> Requests:
     """Read a validation trace (``R|W tag lbn count measured_us think_us``).
 
     Raises:
-        TraceError: a line is not such a request, with file and line.
+        TraceError: a line is not such a request, with file and line; or fewer than four are.
+        OSError: the file cannot be read.
 
     """
     rows: list[tuple[bool, int, int, float]] = []
@@ -158,6 +177,16 @@ def read_trace(path: str | Path) -> Requests:
 def demerit(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Root mean square distance of two samples, over quantiles 0.0001, 0.0002, … 1.
 
+    Args:
+        a: numbers of any one unit, shape (n,), in any order.
+        b: the same, shape (m,).
+
+    Returns:
+        The distance, in the same unit.
+
+    Raises:
+        ConfigError: a sample is empty.
+
     Example:
         >>> demerit([1.0, 3.0], [4.0, 2.0])
         1.0
@@ -166,6 +195,8 @@ def demerit(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
     def quantiles(sample: npt.ArrayLike) -> Floats:
         ordered = np.sort(np.asarray(sample, dtype=float))
+        if not len(ordered):
+            raise ConfigError("demerit: got an empty sample, need at least one number")
         return ordered[-(-np.arange(1, 10_001) * len(ordered) // 10_000) - 1]
 
     return float(np.sqrt(np.mean((quantiles(a) - quantiles(b)) ** 2)))
@@ -187,7 +218,10 @@ def _residuals(requests: Requests, simulated_s: Floats) -> Floats:
 
 
 def objective(requests: Requests, simulated_s: Floats) -> float:
-    """Squared demerit (ms²) of the whole and, at 0.3, of each class by its share."""
+    """Squared demerit (ms²) of the whole and, at 0.3, of each class by its share.
+
+    `simulated_s` are response times in seconds in the order of `requests`, shape (n_requests,).
+    """
     return float(np.sum(_residuals(requests, simulated_s) ** 2))
 
 
@@ -229,13 +263,21 @@ def _link(spec: Spec) -> tuple[float, float]:
 
 
 def numbers_of(spec: Spec, names: tuple[str, ...]) -> Floats:
-    """Return the numbers of a drive, in milliseconds."""
+    """Return the numbers of a drive by name, in milliseconds, shape (len(names),).
+
+    Raises:
+        ConfigError: one of them is not a time with a unit.
+
+    """
     keys = _keys(spec)
     return np.array([_link(spec)[0] if n == "link" else _get(spec, keys[n]) for n in names])
 
 
 def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -> Spec:
-    """Return the drive with other numbers; all but the seek constant are cut at zero."""
+    """Return the drive with other numbers (milliseconds, one for each of `names`).
+
+    All but the seek constant are cut at zero. `spec` itself stays as it is.
+    """
     result = copy.deepcopy(spec)
     keys = _keys(spec)
     for name, value in zip(names, np.asarray(values_ms, dtype=float), strict=True):
@@ -254,7 +296,14 @@ def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -
 
 
 def with_policy(spec: Spec, policy: str) -> Spec:
-    """Return the drive with a policy of the menu."""
+    """Return the drive with a policy of the menu.
+
+    Raises:
+        ConfigError: `POLICIES` has no such name.
+
+    """
+    if policy not in POLICIES:
+        raise ConfigError(need_one_of("policies", policy, POLICIES))
     result = copy.deepcopy(spec)
     result.setdefault("cache", {}).update(POLICIES[policy])
     return result
@@ -382,7 +431,7 @@ def fit_numbers(
     steps: int = 150,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Floats, float]:
-    """Fit the numbers; milliseconds, and the objective reached.
+    """Fit the numbers; milliseconds, shape (len(names),), and the objective reached (ms²).
 
     `rounds` of moments and `iterations` of damped least squares find the valley from several
     starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the best. A weak
@@ -443,7 +492,14 @@ def _replayer(trace_path: str | Path) -> Callable[[str, int, int], npt.ArrayLike
 
 
 def demerits(spec: Spec, trace_path: str | Path) -> tuple[float, float]:
-    """Return a drive's demerit (s) on the first and on the second half of a trace."""
+    """Return a drive's demerit (s) on the first and on the second half of a trace.
+
+    Raises:
+        ConfigError: the drive cannot be used.
+        TraceError: the trace cannot be read.
+        OSError: the trace cannot be opened.
+
+    """
     trace = read_trace(trace_path)
     text, run = json.dumps(spec), _replayer(trace_path)
     middle = len(trace.write) // 2
@@ -483,6 +539,7 @@ def calibrate(
     Raises:
         ConfigError: an argument or the drive cannot be used.
         TraceError: the trace cannot be read.
+        OSError: the trace cannot be opened.
 
     """
     if numbers not in (7, 10) or half not in (0, 1):
@@ -549,7 +606,12 @@ def calibrate(
 
 
 def write_drive(spec: Spec, path: str | Path) -> None:
-    """Write a drive as TOML."""
+    """Write a drive as TOML; keys without a value are left out.
+
+    Raises:
+        OSError: the file cannot be written.
+
+    """
     import tomli_w
 
     def without_none(value: Any) -> Any:

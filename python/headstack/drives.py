@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headstack import _bridge
-from headstack.errors import ConfigError
+from headstack.errors import ConfigError, told
 from headstack.suggest import need_one_of
 
 #: Suffixes of DiskSim parameter files, which the core's importer reads.
@@ -18,7 +18,7 @@ DISKSIM_SUFFIXES = (".parv", ".diskspecs", ".model")
 
 
 def drive_dirs() -> list[Path]:
-    """Return the directories that hold drive files, first one first."""
+    """Return the directories that hold drive files, in the order in which names are looked up."""
     extra = [Path(p) for p in os.environ.get("HEADSTACK_DRIVES", "").split(os.pathsep) if p]
     here = Path(__file__).resolve().parent
     # Installed: inside the package. In a source tree: `drives/` beside `python/`.
@@ -60,7 +60,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as e:
-        raise ConfigError(f"{path}: got {(e.strerror or str(e)).lower()}, need a file") from None
+        raise ConfigError(f"{path}: got {told(e)}, need a file") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: got bytes that are not UTF-8, need TOML") from None
     try:
@@ -78,6 +78,11 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 def load(name: str, base_dir: str | Path = ".") -> dict[str, Any]:
     """Return a drive's description as its file gives it; DiskSim files are imported.
 
+    Quantities are text with their unit, as in the file; defaults are not filled in.
+
+    Raises:
+        ConfigError: there is no such drive, or its file is no TOML or DiskSim file.
+
     Example:
         >>> from headstack import drives
         >>> all(isinstance(drives.load(n), dict) for n in drives.names())
@@ -92,7 +97,13 @@ def load(name: str, base_dir: str | Path = ".") -> dict[str, Any]:
 
 
 def source_of(sources: dict[str, str], key: str) -> str:
-    """Return where the value at dotted `key` comes from: the longest prefix that has a source."""
+    """Return where the value at dotted `key` comes from: the longest prefix that has a source.
+
+    Example:
+        >>> source_of({"seek": "data sheet", "seek.full": "chosen"}, "seek.average")
+        'data sheet'
+
+    """
     parts = key.split(".")
     for n in range(len(parts), 0, -1):
         found = sources.get(".".join(parts[:n]))

@@ -11,21 +11,24 @@ import vl_convert
 
 from headstack import plots
 from headstack.errors import ConfigError
-from headstack.table import COLUMNS, cells, note
+from headstack.table import columns, note, rows, warnings
 
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 2rem auto;
-  max-width: 72rem; padding: 0 1rem; }
+  max-width: 76rem; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
-th, td { padding: .35rem .7rem; border-bottom: 1px solid #ddd; text-align: right;
+th, td { padding: .35rem .6rem; border-bottom: 1px solid #ddd; text-align: right;
   white-space: nowrap; }
 th { border-bottom: 2px solid #888; font-weight: 600; }
 th.text, td.text { text-align: left; }
+td.text { white-space: normal; min-width: 8rem; }
 figure { margin: 1rem 0 2rem; overflow-x: auto; }
 figcaption, .note { color: #555; font-size: .92rem; max-width: 46rem; }
+.reproduced { color: #00573f; } .deviates { color: #a03c00; } .not-run { color: #555; }
+td.wrap, th.wrap { text-align: left; white-space: normal; min-width: 9rem; max-width: 24rem; }
 .partial { background: #fff3cd; border-left: 4px solid #D55E00; padding: .6rem .9rem; }
 """
 
@@ -36,28 +39,29 @@ _CAPTIONS = {
     "mean; time that overlaps is charged to what was waited for.",
     "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
     "were doing. The parts add up to the mean power.",
-    "queue-depth": "Requests that a system holds, waiting or in service, over simulated time. A "
-    "line that keeps rising is a system that cannot keep up.",
+    "queue-depth": "Requests that a system holds, waiting or in service, over simulated time, on "
+    "the same axes for all. A line that keeps rising is a system that cannot keep up.",
 }
 
 
 def _table(document: Mapping[str, Any]) -> str:
+    shown = columns(document)
     head = "".join(
         f'<th scope="col" class="{"text" if c.text else ""}">{html.escape(c.title)}</th>'
-        for c in COLUMNS
+        for c in shown
     )
-    rows = []
-    for system in document["systems"]:
-        row = "".join(
+    body = []
+    for row in rows(document, shown):
+        cells = "".join(
             f'<td class="{"text" if c.text else ""}">{html.escape(value)}</td>'
-            for c, value in zip(COLUMNS, cells(system), strict=True)
+            for c, value in zip(shown, row, strict=True)
         )
-        rows.append(f"<tr>{row}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        body.append(f"<tr>{cells}</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def figures(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the charts that the document has data for, by file name."""
+    """Return the charts that a result document has data for, by file name."""
     charts = {}
     for name, build in plots.RESULT_FIGURES.items():
         try:
@@ -78,7 +82,7 @@ def _data(value: Any) -> str:
 
 
 def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str:
-    """Return the whole page; scripts, data and styles are inside."""
+    """Return the whole page of a result document; scripts, data and styles are inside."""
     charts = figures(document)
     specs = {name: chart.to_dict() for name, chart in charts.items()}
     body = [f"<h1>{html.escape(title)}</h1>", f'<p class="note">{html.escape(note(document))}</p>']
@@ -87,9 +91,12 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
             '<p class="partial">This run was interrupted: the figures cover the requests '
             "completed until then.</p>"
         )
+    for line in warnings(document):
+        body.append(f'<p class="partial">{html.escape(line)}</p>')
     body.append(f'<h2>Systems</h2><div class="scroll">{_table(document)}</div>')
     for name in charts:
-        heading = specs[name].get("title") or name
+        # The page's own heading stands above the figure.
+        heading = specs[name].pop("title", None) or name
         if isinstance(heading, dict):
             heading = heading.get("text", name)
         caption = html.escape(_CAPTIONS[name])
@@ -98,6 +105,11 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
             f'<figure><div id="{name}" role="img" aria-label="{html.escape(str(heading))}"></div>'
             f"<figcaption>{caption}</figcaption></figure>"
         )
+    return page(title, "\n".join(body), specs)
+
+
+def page(title: str, body: str, specs: Mapping[str, Any]) -> str:
+    """Return a page that draws each chart of `specs` into the element of its name in `body`."""
     draw = (
         "for (const [id, spec] of Object.entries(specs)) vegaEmbed('#' + id, spec, "
         "{renderer: 'svg', actions: {export: true, source: false, compiled: false, editor: false}"
@@ -107,7 +119,7 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n<body>"
-        + "\n".join(body)
+        + body
         + '\n<noscript><p class="note">The figures need JavaScript; they are also in the folder '
         "figures beside this page, as PNG and SVG.</p></noscript>"
         + f'\n<script type="module">{_code(_viewer())}\n'
@@ -128,7 +140,18 @@ def write(
     title: str = "Headstack report",
     with_figures: bool = True,
 ) -> Path:
-    """Write the page to `path`, and the figures beside it under ``figures/``."""
+    """Write the page to `path`, and the figures beside it under ``figures/``; return `path`.
+
+    Args:
+        document: a result document, curves included (`Result.document`).
+        path: the page; its directory is made if absent.
+        title: the page's title and heading.
+        with_figures: whether to write the figures as PNG and SVG too.
+
+    Raises:
+        OSError: page or figures cannot be written.
+
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(to_html(document, title), encoding="utf-8")

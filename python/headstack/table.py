@@ -1,6 +1,7 @@
 """The comparison table of a result, the same on the terminal and in the report."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ class Column:
     value: Callable[[Mapping[str, Any]], Any]
     form: Callable[[Any], str] = str
     text: bool = False
+    #: Left out where no system has it.
+    optional: bool = False
 
 
 def _ms(seconds: float) -> str:
@@ -25,6 +28,21 @@ def _count(n: float) -> str:
 
 def _watts(w: float) -> str:
     return f"{w:,.2f}"
+
+
+def _dollars(usd: float) -> str:
+    return f"{usd:,.0f}"
+
+
+def _price(system: Mapping[str, Any]) -> tuple[float, float] | None:
+    cost = system.get("cost_usd") or {}
+    low, high = cost.get("low"), cost.get("high")
+    return None if low is None or high is None else (low, high)
+
+
+def _span(price: tuple[float, float]) -> str:
+    low, high = map(_dollars, price)
+    return low if low == high else f"{low} to {high}"
 
 
 def _part(key: str, part: str) -> Callable[[Mapping[str, Any]], Any]:
@@ -43,24 +61,77 @@ COLUMNS = (
     Column("p99 ms", _part("response_time_s", "p99"), _ms),
     Column("queue", lambda s: s.get("queue_depth_mean"), lambda v: f"{v:,.2f}"),
     Column("power W", _part("power_w", "mean"), _watts),
+    Column("drives $", _price, _span, optional=True),
+    Column("energy $", lambda s: s.get("energy_cost_usd"), _dollars, optional=True),
 )
 
 
-def cells(system: Mapping[str, Any]) -> list[str]:
-    """Return the row of one system; a dash where there is no number."""
+def columns(document: Mapping[str, Any]) -> list[Column]:
+    """Return the columns that a document has something to say in.
+
+    A workload that all systems have is in the note, not in a column.
+    """
+    systems = document["systems"]
+    found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
+    return [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
+
+
+def _workloads(systems: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {str(s["workload"]) for s in systems if s.get("workload") is not None}
+
+
+def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]:
+    """Return the row of one system, one text per column; a dash where there is no number."""
     row = []
-    for column in COLUMNS:
+    for column in columns:
         value = column.value(system)
         row.append("–" if value is None else column.form(value))  # noqa: RUF001
     return row
+
+
+def names(systems: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the systems' names; those of one name and workload are numbered."""
+    given = [(str(s["name"]), s.get("workload")) for s in systems]
+    several, number = Counter(given), Counter[tuple[str, Any]]()
+    result = []
+    for one in given:
+        number[one] += 1
+        result.append(f"{one[0]} ({number[one]})" if several[one] > 1 else one[0])
+    return result
+
+
+def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[list[str]]:
+    """Return the table of a result document: one row per system, one text per column."""
+    systems = document["systems"]
+    named = zip(systems, names(systems), strict=True)
+    return [cells({**system, "name": name}, columns) for system, name in named]
+
+
+def warnings(document: Mapping[str, Any]) -> list[str]:
+    """Return one line for each system whose numbers must not be compared as they are."""
+    return [
+        f"{s['name']}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
+        "its times and rate cannot be compared"
+        for s in document["systems"]
+        if s.get("n_errors")
+    ]
 
 
 def note(document: Mapping[str, Any]) -> str:
     """Return one line on how the numbers were made."""
     methods = {str(s["quantile_method"]) for s in document["systems"] if s.get("quantile_method")}
     parts = [f"Headstack {document.get('version', '')}".strip()]
+    workloads = _workloads(document["systems"])
+    if len(workloads) == 1:
+        parts.append(f"workload {workloads.pop()}")
     if document.get("seed") is not None:
         parts.append(f"seed {document['seed']}")
     if methods:
         parts.append(f"quantiles: {', '.join(sorted(methods))}")
+    cost = document.get("cost")
+    if cost:
+        parts.append(
+            f"energy: {cost['years']:g} years at {cost['energy_usd_per_kwh']:g} $/kWh, "
+            f"PUE {cost['pue']:g}"
+        )
     return ", ".join(parts)

@@ -1,13 +1,15 @@
 import doctest
+import html
 import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SHARED
 
 import headstack
-from headstack import api, calibration, drives, plots, report
+from headstack import api, calibration, drives, plots, report, table
 
 
 def test_tables_agree(experiment):
@@ -15,6 +17,21 @@ def test_tables_agree(experiment):
     assert len(r.requests) == r.summary["n_requests"][0] == 300
     assert "response_time_p99_s" in r.summary.columns
     assert json.loads(r.to_json())["systems"][0]["name"] == "fcfs"
+
+
+def test_a_saved_result_keeps_its_tables(experiment, tmp_path):
+    r = headstack.run(experiment)
+    again = headstack.load(r.save(tmp_path / "saved"))
+    assert again.requests.equals(r.requests)
+    assert again.to_json(curves=True) == r.to_json(curves=True)
+    assert r.save(tmp_path / "saved") == tmp_path / "saved"
+
+
+def test_numbers_of_numpy_are_numbers(experiment):
+    document = drives.read_toml(experiment)
+    document["system"][0]["queue_depth"] = np.int64(4)
+    r = headstack.run(workload=document["workload"], systems=document["system"], log_requests=False)
+    assert r.summary["n_requests"][0] == 300
 
 
 def test_run_from_tables_equals_run_from_file(experiment):
@@ -41,13 +58,14 @@ def test_exceptions_are_what_they_promise(experiment, tmp_path):
 
 def test_a_failing_progress_function_is_not_swallowed(tmp_path):
     def progress(done, total):
-        raise RuntimeError("mine")
+        raise RuntimeError(f"mine of {total}")
 
     load = {"n_requests": 50_000_000, "size": "4 KiB", "rate": "50/s", "footprint": "10 GB"}
-    with pytest.raises(RuntimeError, match="mine"):
+    # It is told what all systems will do together.
+    with pytest.raises(RuntimeError, match="mine of 100000000"):
         headstack.run(
             workload={"synthetic": load},
-            systems=[{"name": "x", "drive": "exos-x18"}],
+            systems=[{"name": n, "drive": "exos-x18"} for n in "xy"],
             log_requests=False,
             progress=progress,
         )
@@ -80,6 +98,39 @@ def test_figures_say_their_units(document):
         assert re.search(r"\((ms|W|s)[,)]", text)
 
 
+def test_systems_of_one_name_stay_apart(document):
+    first = document["systems"][0]
+    document["systems"].append(first)
+    assert plots.labels(document["systems"]) == [
+        "one <drive> (1)",
+        "</script> two",
+        "one <drive> (2)",
+    ]
+    other = {**first, "workload": "another"}
+    assert plots.labels([first, other]) == ["one <drive> · made up", "one <drive> · another"]
+    assert [row[0] for row in table.rows(document)] == plots.labels(document["systems"])
+    for chart in report.figures(document).values():
+        named = [row["system"] for rows in chart.to_dict()["datasets"].values() for row in rows]
+        assert len(set(named)) == 3
+
+
+def test_failed_requests_are_said(document):
+    assert table.warnings(document) == []
+    document["systems"][1]["n_errors"] = 250
+    (line,) = table.warnings(document)
+    assert "250 of 1,000 requests failed" in line
+    assert html.escape(line) in report.to_html(document)
+
+
+def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):
+    times = [float(t) for t in range(20_000)]
+    for system in document["systems"]:
+        system["series"] = {"t_s": times, "queue_depth": times}
+    (rows,) = plots.queue_depth(document).to_dict()["datasets"].values()
+    assert len(rows) <= plots.MOST_POINTS
+    assert {row["x"] for row in rows} >= {times[0], times[-1]}
+
+
 def test_results_without_curves_are_refused_clearly(tmp_path):
     (tmp_path / api.RESULTS_FILE).write_text('{"systems": 3}')
     with pytest.raises(headstack.ConfigError, match='no list "systems"'):
@@ -87,7 +138,7 @@ def test_results_without_curves_are_refused_clearly(tmp_path):
 
 
 def test_docstrings_run():
-    for module in (calibration, drives):
+    for module in (api, calibration, drives):
         assert doctest.testmod(module).failed == 0
 
 
@@ -96,11 +147,12 @@ def test_every_example_runs(path: Path):
     document = drives.read_toml(path)
     workloads = document["workload"]
     for workload in workloads if isinstance(workloads, list) else [workloads]:
-        trace = workload.get("trace")
-        if trace and not (path.parent / trace).exists():
-            pytest.skip(f"{trace} is absent")
-        if trace:
-            workload["trace"] = str(path.parent / trace)
+        if trace := workload.get("trace"):
+            _, shared, inside = trace.partition("../../shared/")
+            file = SHARED / inside if shared else path.parent / trace
+            if not file.exists():
+                pytest.skip(f"{trace} is absent")
+            workload["trace"] = str(file)
     document.setdefault("run", {})["max_requests"] = 2000
     r = (
         api.run(**{"workload": workloads, "systems": document["system"]}, log_requests=False)

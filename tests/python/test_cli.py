@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import subprocess
@@ -5,9 +6,10 @@ import sys
 
 import pytest
 from conftest import ROOT, SHARED
+from rich.console import Console
 
-from headstack import drives
-from headstack.cli import COMMANDS, main
+from headstack import calibration, drives, table, validation
+from headstack.cli import COMMANDS, _terminal, main
 
 NAMES = [m.replace("_", "-") for m in COMMANDS]
 
@@ -30,6 +32,13 @@ def test_every_command_has_help_with_an_example(name, capsys):
     assert f"headstack {name}" in text.split("Example", 1)[1]
 
 
+def test_help_keeps_the_lines_of_its_examples(capsys):
+    assert main(["--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "headstack drives" in lines
+    assert not [line for line in lines if "\\b" in line or line.endswith(" and...")]
+
+
 def test_json_is_the_only_output(experiment):
     done = run("run", experiment, "--json")
     assert done.returncode == 0, done.stderr
@@ -42,6 +51,23 @@ def test_json_is_the_only_output(experiment):
     shares = [v for k, v in system["power_w"].items() if k != "mean"]
     assert sum(shares) == pytest.approx(system["power_w"]["mean"])
     assert sum(system["components_s"].values()) == pytest.approx(system["response_time_s"]["mean"])
+
+
+def test_numbers_stay_whole_on_a_narrow_terminal(document, monkeypatch):
+    text = io.StringIO()
+    monkeypatch.setattr(_terminal, "console", lambda: Console(width=80, file=text))
+    document["systems"][0].update(
+        name="a name of many words " * 3,
+        n_requests=123_456_789,
+        cost_usd={"low": 1000, "high": 2000},
+        energy_cost_usd=123_456,
+    )
+    rows = [table.cells(s) for s in document["systems"]]
+    _terminal.print_table([(c.title, c.text) for c in table.COLUMNS], rows)
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    for number in rows[0][2:]:
+        assert any(f" {number} " in f"{line} " for line in lines), number
 
 
 def test_run_writes_report_tables_and_figures(experiment, tmp_path):
@@ -68,6 +94,17 @@ def test_run_writes_report_tables_and_figures(experiment, tmp_path):
         (["trace-info", "absent.trace"], ["absent.trace"]),
         (["validate", "absent"], ["absent: got no directory"]),
         (["validate", ".", "--compat", "disksim"], ["--compat: got", "disksim-4.0"]),
+        (["run", "x.toml", "--seed", "x"], ['--seed: got "x", need', "integer"]),
+        (["run", "x.toml", "--threads=0"], ['--threads: got "0", need', "1"]),
+        (["run", "x.toml", "--threads"], ["headstack run: --threads: got nothing, need a value"]),
+        (["convert", "a.csv"], ["headstack convert: got no OUT"]),
+        (["convert", "a", "b", "c"], ['headstack convert: got "c"', "no more arguments"]),
+        (["trace-info", "x", "--format", "mqsm"], ['--format: got "mqsm"', 'mean "mqsim"?']),
+        (["trace-info", "x", "--on-error", "skp"], ['--on-error: got "skp"', 'mean "skip"?']),
+        (["calibrate", "exos-x18", "absent.trace"], ["absent.trace: got no such file"]),
+        (["drives", "exos-x18", "--json", "--plot", "README.md"], ["README.md: got a file"]),
+        (["run", "examples/demo.toml", "--out", "README.md"], ["out: got", "README.md", "need"]),
+        (["run", "examples/demo.toml", "--out", "/proc"], ["out: got", "/proc", "written"]),
     ],
 )
 def test_wrong_input_is_one_line_and_code_2(args, parts):
@@ -87,6 +124,11 @@ def test_wrong_input_is_one_line_and_code_2(args, parts):
         ("reads = 0.6", "raeds = 0.6", "raeds"),
         ("[workload]", "[workload", ":2"),
         ('"50/s"', "50", "50"),
+        ("0.6", "nan", "synthetic.reads: got nan"),
+        ("reads = 0.6", "reads = 1.6", "workload[0].synthetic.reads: got 1.6, need a share"),
+        ('"50/s"', '"0 /s"', 'workload[0].synthetic.rate: got "0 /s", need a rate above 0'),
+        ("[[system]]", "time_scale = -1\n[[system]]", "workload[0].time_scale: got -1"),
+        ("[workload]", "[run]\nthreads = 0\n[workload]", "run.threads: got 0"),
     ],
 )
 def test_a_wrong_experiment_names_the_place(experiment, old, new, need):
@@ -128,6 +170,75 @@ def test_conversion_keeps_the_requests(tmp_path):
     assert info["duration_s"] == pytest.approx(0.19)
 
 
+def test_zones_of_both_stacks_are_told():
+    described = json.loads(run("drives", "exos-2x18-sata", "--json").stdout)
+    rates = [z["rate_bytes_per_s"] for z in described["info"]["zones"]]
+    # One address space over two stacks: from outside to inside, and once more.
+    once = len(described["spec"]["geometry"]["zones"])
+    assert len(rates) == 2 * once
+    assert rates[:once] == rates[once:] == sorted(rates[:once], reverse=True)
+
+
+def test_a_failed_conversion_leaves_nothing_behind(tmp_path):
+    source = tmp_path / "bad.csv"
+    source.write_text("time_us,device,lba,blocks,op\n0,0,1,8,R\n5,0,x,8,R\n")
+    target = tmp_path / "good.spc"
+    done = run("convert", source, target)
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [source]), done
+    assert done.stderr.startswith(f"{source}:3: ")
+    done = run("convert", source, target, "--on-error", "skip", "--json")
+    assert json.loads(done.stdout) == {"n_written": 1, "n_skipped": 1}
+    assert target.exists()
+
+
+def test_calibration_checks_its_arguments_before_it_begins(tmp_path):
+    trace = tmp_path / "a.trace"
+    trace.write_text("R 1 0 8 5000.0 0.0\n" * 8)
+    drive = tmp_path / "mine.toml"
+    text = drives.find("cheetah-9lp").read_text()
+    drive.write_text(text.replace("rotation_speed", "rotaton_speed", 1))
+    done = run("calibrate", drive, trace)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"{drive}: geometry: got key")
+    done = run("calibrate", "cheetah-9lp", trace, "--out", trace / "fitted.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("--out: got")
+
+
+def test_gaps_between_requests_are_in_seconds(tmp_path):
+    trace = tmp_path / "gaps.csv"
+    times = [0, 1, 3, 4]
+    trace.write_text("time_s,lba,blocks,op\n" + "".join(f"{t},0,8,R\n" for t in times))
+    gaps = json.loads(run("trace-info", trace, "--json").stdout)["interarrival_s"]
+    assert gaps == pytest.approx({"mean": 4 / 3, "p50": 1, "p90": 2, "p99": 2, "max": 2}, rel=2e-3)
+
+
+def test_an_empty_trace_is_said_to_be_empty(tmp_path):
+    trace = tmp_path / "empty.csv"
+    trace.write_text("time_us,device,lba,blocks,op\n")
+    done = run("trace-info", trace, "--json")
+    assert json.loads(done.stdout)["n_requests"] == 0
+    done = run("trace-info", trace, "--plot", tmp_path)
+    assert done.returncode == 2
+    assert "need at least one read or write" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("system", "part"),
+    [
+        ({}, "systems[0].name: got None, need text"),
+        ({"name": "x", "power_w": 3}, "systems[0].power_w: got 3, need a table"),
+        ({"name": "x", "n_requests": "3"}, "systems[0].n_requests: got '3', need a number"),
+        ({"name": "x", "response_time_cdf": [1]}, "systems[0].response_time_cdf: got 1"),
+    ],
+)
+def test_a_wrong_results_file_names_the_place(tmp_path, system, part):
+    (tmp_path / "result.json").write_text(json.dumps({"systems": [system]}))
+    done = run("report", tmp_path, "-o", tmp_path / "r.html")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert part in done.stderr
+
+
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is absent")
 def test_validation_of_real_drives():
     done = run("validate", SHARED / "data" / "disksim", "--compat", "disksim-4.0", "--json")
@@ -142,3 +253,23 @@ def test_validation_of_real_drives():
         "hp_c2247a": 0.090,
     }
     assert found == pytest.approx(published, abs=0.02)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is absent")
+def test_validation_shows_classes_and_draws_distributions(tmp_path):
+    folder = SHARED / "data" / "disksim"
+    done = run("validate", folder, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    drives = validation.validate(folder)["drives"]
+    for drive in drives:
+        assert sum(c["n_requests"] for c in drive["classes"]) == drive["n_requests"]
+        picture = (tmp_path / f"{drive['name']}.svg").read_text()
+        assert "measured" in picture
+        assert "simulated" in picture
+        measured, simulated = validation.response_times(folder, drive["name"])
+        assert calibration.demerit(measured, simulated) == pytest.approx(drive["demerit_s"])
+    # Eight classes at most; the table names each operation before.
+    assert done.stdout.count("write after read, sequential") <= len(drives)
+    assert "read after write" in done.stdout
+    short = run("validate", folder, "--no-classes").stdout
+    assert "read after write" not in short

@@ -4,12 +4,12 @@
 //! needed, with the nearest known name.
 
 use crate::simulate::{Arrivals, PastEnd, WarmUp};
-use headstack_drive::error::did_you_mean;
-use headstack_drive::spec::Params;
+use headstack_drive::error::{did_you_mean, explain};
+use headstack_drive::spec::{Dash, Params};
 use headstack_drive::{DriveSpec, SpecError};
 use headstack_units::Span;
 use serde::de::DeserializeOwned;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +26,9 @@ pub struct Experiment {
     /// Seed, threads and limits.
     #[serde(default)]
     pub run: RunSpec,
+    /// What the energy of years costs.
+    #[serde(default)]
+    pub cost: EnergyPrice,
     /// Folder that relative paths start from.
     #[serde(skip)]
     pub base: PathBuf,
@@ -48,9 +51,8 @@ pub struct Workload {
     pub synthetic: Option<Params>,
     /// What statistics leave out: a length of time, or a number of requests.
     pub warm_up: Option<WarmUp>,
-    /// `open`, or `{ closed = { outstanding, think_time } }`.
-    #[serde(default)]
-    pub arrivals: Arrivals,
+    /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
+    pub arrivals: Option<Arrivals>,
     /// Size of each device in 512-byte blocks, or one size for all; measured in a first pass when an
     /// organisation needs it.
     pub device_blocks: Option<Vec<u64>>,
@@ -100,10 +102,26 @@ pub struct System {
     pub queue_depth: Option<u32>,
     /// Values of the drive's cache to change.
     pub cache: Option<Params>,
-    /// Arms, assemblies, surfaces and heads, e.g. `D1A1S1H1`.
-    pub dash: Option<String>,
+    /// Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`.
+    pub dash: Option<Dash>,
+    /// Values of the drive's parallelism to change: limits, angles, faults.
+    pub parallelism: Option<Params>,
+    /// Whether the spindles turn in phase.
+    #[serde(default)]
+    pub spindles: Spindles,
     /// Seed of this system's drives instead of the run's.
     pub seed: Option<u64>,
+}
+
+/// The phases of a system's spindles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spindles {
+    /// Each starts at an angle of its own, drawn from the system's seed.
+    #[default]
+    Free,
+    /// All have the same angle at all times.
+    Synchronized,
 }
 
 fn one() -> u32 {
@@ -129,6 +147,54 @@ pub struct RunSpec {
     pub log_requests: bool,
     /// How many response times are kept exactly before a histogram takes over.
     pub exact_limit: Option<usize>,
+}
+
+/// What energy costs: the mean power of the workload, drawn for `years`.
+///
+/// The defaults are chosen: a round number near what American businesses paid for electricity in
+/// the 2020s, the length of the warranty of data-centre drives, and a round number near the mean
+/// that data centres reported in those years.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EnergyPrice {
+    /// US dollars per kilowatt-hour.
+    pub energy_usd_per_kwh: f64,
+    /// How long the system runs.
+    pub years: f64,
+    /// Power usage effectiveness: the building's power over that of the machines in it.
+    pub pue: f64,
+}
+
+impl Default for EnergyPrice {
+    fn default() -> Self {
+        EnergyPrice {
+            energy_usd_per_kwh: 0.12,
+            years: 5.0,
+            pue: 1.5,
+        }
+    }
+}
+
+impl EnergyPrice {
+    /// Dollars for a mean power in watts; a year has 365.25 days.
+    pub fn usd(&self, watts: f64) -> f64 {
+        let kwh = watts * 1e-3 * self.years * 365.25 * 24.0;
+        kwh * self.pue * self.energy_usd_per_kwh
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        for (key, value, least) in [
+            ("energy_usd_per_kwh", self.energy_usd_per_kwh, 0.0),
+            ("years", self.years, 0.0),
+            ("pue", self.pue, 1.0),
+        ] {
+            if !(value >= least && value.is_finite()) {
+                let need = format!("a finite number of at least {least}");
+                return Err(SpecError::new(format!("cost.{key}"), value, need));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Experiment {
@@ -205,6 +271,7 @@ impl Experiment {
     }
 
     fn check(&mut self) -> Result<(), SpecError> {
+        self.cost.check()?;
         for (list, n) in [
             ("workload", self.workload.len()),
             ("system", self.system.len()),
@@ -229,7 +296,7 @@ impl Experiment {
                     .unwrap_or_default();
                 return Err(SpecError::new(key, got, format!("one of them{hint}")));
             }
-            if let Arrivals::Closed { outstanding: 0, .. } = w.arrivals {
+            if let Some(Arrivals::Closed { outstanding: 0, .. }) = w.arrivals {
                 let key = format!("{key}.arrivals.closed.outstanding");
                 return Err(SpecError::new(key, 0, "at least 1"));
             }
@@ -249,14 +316,6 @@ impl Experiment {
                     format!("{key}.count"),
                     s.count,
                     "1 to 100000",
-                ));
-            }
-            if let Some(dash) = s.dash.as_deref().filter(|d| *d != "D1A1S1H1") {
-                let need = "\"D1A1S1H1\"; other designs are not supported yet";
-                return Err(SpecError::new(
-                    format!("{key}.dash"),
-                    format!("{dash:?}"),
-                    need,
                 ));
             }
             s.organisation().map_err(|mut e| {
@@ -344,6 +403,12 @@ impl System {
         }
         if let Some(cache) = &self.cache {
             set("cache", Value::Object(cache.clone()));
+        }
+        if let Some(dash) = self.dash {
+            set("dash", dash.to_string().into());
+        }
+        if let Some(parallelism) = &self.parallelism {
+            set("parallelism", Value::Object(parallelism.clone()));
         }
         if changes.is_empty() && self.set.is_empty() {
             return Ok(spec);
@@ -512,61 +577,6 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
     })
 }
 
-/// Turns serde's sentences into key, got and need.
-fn explain(path: &str, message: &str) -> SpecError {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let key = if path == "." { "experiment" } else { path };
-    if message.starts_with("unknown field") || message.starts_with("unknown variant") {
-        if let Some((got, known)) = quoted.split_first() {
-            let hint = did_you_mean(got, known.iter().copied());
-            let what = if message.starts_with("unknown field") {
-                "key "
-            } else {
-                ""
-            };
-            // The path already ends with the unknown key itself.
-            let suffix = format!(".{got}");
-            let key = match key.strip_suffix(&suffix) {
-                Some(parent) => parent,
-                None if key == *got => "experiment",
-                None => key,
-            };
-            let need = format!("one of {}{hint}", known.join(", "));
-            return SpecError::new(key, format!("{what}{got:?}"), need);
-        }
-    }
-    if message.starts_with("missing field") {
-        if let Some(field) = quoted.first() {
-            let key = if path == "." {
-                field.to_string()
-            } else {
-                format!("{path}.{field}")
-            };
-            return SpecError::new(key, "nothing", "a value");
-        }
-    }
-    if let Some((got, need)) = message
-        .strip_prefix("got ")
-        .and_then(|m| m.split_once(", need "))
-    {
-        return SpecError::new(key, got, need);
-    }
-    if let Some((got, need)) = message.split_once(", expected ") {
-        let got = got
-            .trim_start_matches("invalid type: ")
-            .trim_start_matches("invalid value: ");
-        return SpecError::new(key, got, need);
-    }
-    if message.contains("untagged enum WarmUp") {
-        return SpecError::new(
-            key,
-            "something else",
-            "a number of requests, or a length of time such as \"10 s\"",
-        );
-    }
-    SpecError::new(key, "a value that does not fit", message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -643,8 +653,8 @@ queue_depth = 32
             ),
             (
                 "count = 6",
-                "dash = \"D1A2S1H1\"",
-                &["system[0].dash: got \"D1A2S1H1\"", "not supported yet"],
+                "dash = \"D1A2S1\"",
+                &["system[0].dash: got \"D1A2S1\"", "e.g. \"D1A2S1H1\""],
             ),
             (
                 "trace =",

@@ -3,6 +3,7 @@
 // Errors end a run; how many bytes they take does not matter.
 #![allow(clippy::result_large_err)]
 
+mod expected;
 pub mod experiment;
 pub mod member;
 pub mod organisation;
@@ -14,5 +15,5 @@ pub mod simulate;
 pub use experiment::Experiment;
 pub use member::Member;
 pub use result::{RunResult, SystemResult};
-pub use run::{run, run_with, Inputs, OpenWorkload, RunError, RunOptions};
+pub use run::{run, run_with, Inputs, Make, OpenWorkload, Opened, RunError, RunOptions};
 pub use simulate::{simulate, Options, Outcome, SimulateError};

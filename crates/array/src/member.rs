@@ -1,6 +1,6 @@
 //! What the host needs of a member drive; static dispatch, so that it costs nothing.
 
-use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest};
+use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault};
 use headstack_units::Time;
 
 /// A drive as the array drives it.
@@ -14,6 +14,22 @@ use headstack_units::Time;
 pub trait Member {
     /// Size in 512-byte blocks.
     fn capacity_blocks(&self) -> u64;
+    /// Sizes of the logical units that it shows, one after another in its blocks.
+    fn logical_units(&self) -> Vec<u64> {
+        vec![self.capacity_blocks()]
+    }
+    /// What it has taken out of use, in order of time.
+    fn faults(&self) -> Vec<Fault> {
+        Vec::new()
+    }
+    /// Writes that it had completed and then lost.
+    fn lost_writes(&self) -> u64 {
+        0
+    }
+    /// Bytes that a scan of the medium has read beside the requests.
+    fn scanned_bytes(&self) -> u64 {
+        0
+    }
     /// A request reaches the drive at `now`.
     fn submit(&mut self, now: Time, request: DriveRequest);
     /// Earliest time at which [`Member::advance`] would do something; [`Time::NEVER`] if nothing is
@@ -32,6 +48,18 @@ pub trait Member {
 impl Member for Drive {
     fn capacity_blocks(&self) -> u64 {
         Drive::capacity_blocks(self)
+    }
+    fn logical_units(&self) -> Vec<u64> {
+        Drive::logical_units(self)
+    }
+    fn faults(&self) -> Vec<Fault> {
+        Drive::faults(self)
+    }
+    fn lost_writes(&self) -> u64 {
+        Drive::lost_writes(self)
+    }
+    fn scanned_bytes(&self) -> u64 {
+        Drive::scanned_bytes(self)
     }
     #[inline]
     fn submit(&mut self, now: Time, request: DriveRequest) {

@@ -3,7 +3,9 @@
 //! Times are seconds, energies joules, powers watts. A number that does not exist (the mean of no
 //! requests) is `null`.
 
+use crate::experiment::EnergyPrice;
 use crate::simulate::{MemberOutcome, Outcome};
+use headstack_drive::cost::CostRange;
 use headstack_drive::DriveEnergy;
 use headstack_engine::quantiles::mean_s;
 use headstack_engine::Summary;
@@ -17,6 +19,8 @@ pub const CDF_POINTS: usize = 1000;
 pub struct RunResult {
     /// One entry per system and workload.
     pub systems: Vec<SystemResult>,
+    /// The prices behind every `energy_cost_usd`.
+    pub cost: EnergyPrice,
     /// The run's seed.
     pub seed: u64,
     /// Version of the simulator.
@@ -72,8 +76,10 @@ pub struct SystemResult {
     pub power_w: PowerByMode,
     /// Each drive.
     pub drives: Vec<DriveResult>,
-    /// What the drives cost; not estimated yet.
+    /// What the drives cost; `null` where their description does not say.
     pub cost_usd: Cost,
+    /// What the mean power costs over the years of [`RunResult::cost`].
+    pub energy_cost_usd: f64,
     /// `exact`, or `hdr-3`: an HdrHistogram with three significant figures.
     pub quantile_method: &'static str,
     /// Points `[seconds, fraction of requests not slower]`.
@@ -160,17 +166,51 @@ pub struct DriveResult {
     pub energy_j: f64,
     /// Mean power by mode.
     pub power_w: PowerByMode,
-    /// Time by mode.
+    /// Time by mode; averaged over the commands that the drive can have in service.
     pub time_s: TimeByMode,
+    /// Heads and assemblies taken out of use.
+    pub faults: Vec<FaultResult>,
+    /// Writes completed in the buffer whose place nothing reached any more.
+    pub n_lost_writes: u64,
+    /// Bytes that a scan of the medium read beside the requests.
+    pub scanned_bytes: u64,
+}
+
+/// A head or an arm assembly that a drive took out of use.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FaultResult {
+    /// When it failed, or was about to, from the start of the simulation.
+    pub failed_s: f64,
+    /// When the drive took it out of use.
+    pub deconfigured_s: f64,
+    /// Disk stack.
+    pub stack: u32,
+    /// Arm assembly of the stack.
+    pub arm: u32,
+    /// Surface of the head; `null`: the whole assembly.
+    pub surface: Option<u32>,
+    /// Whether the drive was warned.
+    pub warning: bool,
 }
 
 /// A range of costs in dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Cost {
-    /// Lower end; `null` when it is not estimated.
+    /// Lower end; `null` when nothing is known.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
+}
+
+impl Cost {
+    /// Of so many drives.
+    pub fn of(each: Option<CostRange>, count: u32) -> Cost {
+        let all = each.map(|range| range.times(f64::from(count)));
+        Cost {
+            low: all.map(|c| c.low),
+            high: all.map(|c| c.high),
+        }
+    }
 }
 
 /// A time series, column by column; each entry is one bucket.
@@ -227,6 +267,20 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             transfer: e.transfer_s,
             standby: e.standby_s,
         },
+        faults: m
+            .faults
+            .iter()
+            .map(|f| FaultResult {
+                failed_s: f.failed.0 as f64 * 1e-9,
+                deconfigured_s: f.deconfigured.0 as f64 * 1e-9,
+                stack: f.stack,
+                arm: f.arm,
+                surface: f.surface,
+                warning: f.warning,
+            })
+            .collect(),
+        n_lost_writes: m.lost_writes,
+        scanned_bytes: m.scanned_bytes,
     }
 }
 
@@ -235,6 +289,8 @@ pub fn summarise(
     name: &str,
     workload: &str,
     drive: &str,
+    cost_usd: Cost,
+    energy: &EnergyPrice,
     outcome: &mut Outcome,
 ) -> (SystemResult, Vec<headstack_engine::SeriesPoint>) {
     let seconds = outcome.end.since(outcome.start).as_secs_f64();
@@ -264,6 +320,7 @@ pub fn summarise(
     }
     let [queue, overhead, seek, rotation, transfer, bus] =
         outcome.component_ns.map(|sum| mean_s(sum, done));
+    let power_w = power(&total, seconds);
     let result = SystemResult {
         name: name.to_string(),
         workload: workload.to_string(),
@@ -287,9 +344,10 @@ pub fn summarise(
         cache_hit_ratio: ratio(outcome.n_cache_hits, done),
         queue_depth_mean: outcome.response.sum_ns() as f64 * 1e-9 / seconds,
         energy_j: energy_j(&total),
-        power_w: power(&total, seconds),
+        energy_cost_usd: energy.usd(power_w.mean),
+        power_w,
         drives,
-        cost_usd: Cost::default(),
+        cost_usd,
         quantile_method: outcome.response.method(),
         response_time_cdf: outcome.response.cdf_points(CDF_POINTS),
         series,

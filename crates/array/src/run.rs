@@ -1,14 +1,17 @@
 //! A whole experiment: every system on every workload, on as many threads as there are.
 
-use crate::experiment::{Experiment, System, Workload};
+use crate::expected::{Expected, Known, Watched};
+use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::member::Member;
 use crate::organisation::Context;
 use crate::output::{write_series, RequestLog};
-use crate::result::{summarise, RunResult, SystemResult};
+use crate::result::{summarise, Cost, RunResult, SystemResult};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
+use headstack_drive::cost::{self, Parts};
 use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
+use headstack_engine::random::nth;
 use headstack_engine::Progress;
-use headstack_trace::{Op, Source, TraceError};
+use headstack_trace::{ClosedLoop, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +25,31 @@ pub struct Inputs<'a> {
     /// Reads drive files that are not TOML (DiskSim's).
     pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
     /// Opens a workload from its start; called once more when devices must be measured first.
-    pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Source, RunError> + Sync),
+    pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Opened, RunError> + Sync),
+}
+
+/// A workload ready to be read.
+pub struct Opened {
+    /// Its requests.
+    pub source: Source,
+    /// The loop that a closed synthetic workload asks for.
+    pub closed: Option<ClosedLoop>,
+    /// How many requests it has, where that is known before they are read.
+    pub requests: Option<u64>,
+    /// How far its file has been read, where it has one.
+    pub counters: Option<Counters>,
+}
+
+impl Opened {
+    /// A workload of which only the requests are known.
+    pub fn new(source: Source) -> Opened {
+        Opened {
+            source,
+            closed: None,
+            requests: None,
+            counters: None,
+        }
+    }
 }
 
 /// What is needed to open a workload.
@@ -90,7 +117,8 @@ impl RunError {
 
 /// Runs an experiment.
 ///
-/// The platters of a system's drives start at angles of their own, drawn from the system's seed.
+/// The platters of a system's drives start at angles of their own, drawn from the system's seed,
+/// unless its spindles are synchronized.
 ///
 /// # Errors
 /// As [`run_with`].
@@ -99,26 +127,24 @@ pub fn run(
     inputs: &Inputs,
     options: &RunOptions,
 ) -> Result<RunResult, RunError> {
-    run_with(experiment, inputs, options, &|spec, seed, index| {
+    run_with(experiment, inputs, options, &|spec, system, seed, index| {
+        let synchronized_spindles = system.spindles == Spindles::Synchronized;
+        let phase = if synchronized_spindles { 0 } else { index };
         let options = DriveOptions {
-            seed: mix(seed, index),
-            start_phase: Turn(mix(seed, index)),
+            seed: nth(seed, index),
+            start_phase: Turn(nth(seed, phase)),
+            synchronized_spindles,
             ..DriveOptions::default()
         };
         Drive::new(spec, &options)
     })
 }
 
-/// The `index`-th output of splitmix64 (Steele, Lea & Flood, OOPSLA 2014) started at `seed`.
-fn mix(seed: u64, index: u32) -> u64 {
-    let mut z = seed.wrapping_add((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
+/// Makes a drive of a system from its description, the system's seed and its number there.
+pub type Make<M> = dyn Fn(&DriveSpec, &System, u64, u32) -> Result<M, SpecError> + Sync;
 
-/// Runs an experiment with any kind of drive; `make` makes drive number `index` from its
-/// description and the system's seed.
+/// Runs an experiment with any kind of drive; `make` makes drive number `index` of a system from
+/// its description and seed.
 ///
 /// # Errors
 /// The first error in the order of the experiment.
@@ -126,7 +152,7 @@ pub fn run_with<M: Member>(
     experiment: &Experiment,
     inputs: &Inputs,
     options: &RunOptions,
-    make: &(dyn Fn(&DriveSpec, u64, u32) -> Result<M, SpecError> + Sync),
+    make: &Make<M>,
 ) -> Result<RunResult, RunError> {
     if let Some(dir) = &options.out_dir {
         std::fs::create_dir_all(dir)
@@ -138,6 +164,12 @@ pub fn run_with<M: Member>(
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = options.threads.or(experiment.run.threads);
     let threads = threads.unwrap_or_else(cores).clamp(1, jobs.len());
+    let expected = Expected::new(
+        &options.progress,
+        experiment.system.len(),
+        experiment.workload.len(),
+        experiment.run.max_requests,
+    );
     let next = AtomicUsize::new(0);
     let slots: Vec<Mutex<Option<Result<SystemResult, RunError>>>> =
         jobs.iter().map(|_| Mutex::new(None)).collect();
@@ -146,7 +178,7 @@ pub fn run_with<M: Member>(
             scope.spawn(|| loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&(s, w)) = jobs.get(i) else { break };
-                let result = one(experiment, s, w, inputs, options, make);
+                let result = one(experiment, s, w, inputs, options, &expected, make);
                 if let Ok(mut slot) = slots[i].lock() {
                     *slot = Some(result);
                 }
@@ -163,6 +195,7 @@ pub fn run_with<M: Member>(
     let result = RunResult {
         partial: systems.iter().any(|s| s.partial),
         systems,
+        cost: experiment.cost,
         seed: experiment.run.seed,
         version: env!("CARGO_PKG_VERSION").into(),
     };
@@ -190,7 +223,8 @@ fn one<M: Member>(
     w: usize,
     inputs: &Inputs,
     options: &RunOptions,
-    make: &(dyn Fn(&DriveSpec, u64, u32) -> Result<M, SpecError> + Sync),
+    expected: &Expected,
+    make: &Make<M>,
 ) -> Result<SystemResult, RunError> {
     let system: &System = &experiment.system[s];
     let workload: &Workload = &experiment.workload[w];
@@ -198,9 +232,10 @@ fn one<M: Member>(
     let spec = system
         .drive_spec(&experiment.base, &inputs.drive_dirs, inputs.other_drive)
         .map_err(at(&key))?;
+    let each = cost::build(&spec.cost, &Parts::of(&spec)).map_err(at(&format!("{key}.drive")))?;
     let seed = system.seed.unwrap_or(experiment.run.seed);
     let mut members = (0..system.count)
-        .map(|i| make(&spec, seed, i))
+        .map(|i| make(&spec, system, seed, i))
         .collect::<Result<Vec<M>, SpecError>>()
         .map_err(at(&format!("{key}.drive")))?;
     let (entry, params) = system.organisation().map_err(at(&key))?;
@@ -218,7 +253,10 @@ fn one<M: Member>(
         _ if !entry.needs_device_blocks => Vec::new(),
         Some(list) if list.len() > 1 => list.clone(),
         given => {
-            let sizes = measure(&mut (inputs.open)(&open)?, &options.progress)?;
+            let (sizes, requests) = measure(&mut (inputs.open)(&open)?.source, &options.progress)?;
+            if experiment.run.duration.is_none() {
+                expected.tell(w, Known::Exactly(requests));
+            }
             match given.as_deref() {
                 Some([size]) => vec![*size; sizes.len().max(1)],
                 // One device fills the whole array.
@@ -228,13 +266,29 @@ fn one<M: Member>(
         }
     };
     let context = Context {
-        member_blocks: members.iter().map(|m| m.capacity_blocks()).collect(),
+        member_blocks: members.iter().flat_map(|m| m.logical_units()).collect(),
         device_blocks,
         params,
     };
     let organisation = (entry.build)(&context).map_err(at(&format!("{key}.organisation")))?;
+    let Opened {
+        source,
+        closed,
+        requests,
+        counters,
+    } = (inputs.open)(&open)?;
+    // Where a length of time ends the run, nobody knows how many requests that will be.
+    let counters = counters.filter(|_| experiment.run.duration.is_none());
+    if let (Some(requests), None) = (requests, experiment.run.duration) {
+        expected.tell(w, Known::Exactly(requests));
+    }
+    if closed.is_some() && workload.arrivals.is_some() {
+        let got = "a synthetic workload with closed arrivals of its own";
+        return Err(SpecError::new(format!("{}.arrivals", open.key), got, "one of the two").into());
+    }
     let simulation = Options {
-        arrivals: workload.arrivals.clone(),
+        arrivals: workload.arrivals.clone().unwrap_or_default(),
+        closed,
         warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
         max_requests: experiment.run.max_requests,
         duration: experiment.run.duration,
@@ -266,14 +320,17 @@ fn one<M: Member>(
         None => Ok(()),
     };
     let sink: Option<&mut Log> = if wanted { Some(&mut add) } else { None };
-    let mut source = (inputs.open)(&open)?;
-    let mut outcome = simulate(
-        &mut source,
-        &mut members,
-        organisation.as_ref(),
-        &simulation,
-        sink,
-    )
+    let organisation = organisation.as_ref();
+    let mut outcome = match counters {
+        Some(counters) => {
+            let mut source = Watched::new(source, counters, expected, w);
+            simulate(&mut source, &mut members, organisation, &simulation, sink)
+        }
+        None => {
+            let mut source = source;
+            simulate(&mut source, &mut members, organisation, &simulation, sink)
+        }
+    }
     .map_err(|source| match source {
         SimulateError::Trace(e) => RunError::Trace(e),
         SimulateError::Log(e) => RunError::Output(e),
@@ -282,7 +339,14 @@ fn one<M: Member>(
             source,
         },
     })?;
-    let (mut result, points) = summarise(&system.name, &workload.name, &spec.name, &mut outcome);
+    let (mut result, points) = summarise(
+        &system.name,
+        &workload.name,
+        &spec.name,
+        Cost::of(each, system.count),
+        &experiment.cost,
+        &mut outcome,
+    );
     if let Some(log) = log {
         log.close().map_err(RunError::Output)?;
         result.requests_file = Some(requests_file);
@@ -295,13 +359,15 @@ fn one<M: Member>(
     Ok(result)
 }
 
-/// Sizes of the devices that a workload touches, up to the last block of each.
-fn measure(source: &mut Source, progress: &Progress) -> Result<Vec<u64>, RunError> {
+/// Sizes of the devices that a workload touches, up to the last block of each, and the number of
+/// its requests.
+fn measure(source: &mut Source, progress: &Progress) -> Result<(Vec<u64>, u64), RunError> {
     // More devices than any array has drives: a wrong column rather than a device.
     const MOST: u32 = 1 << 20;
-    let mut sizes: Vec<u64> = Vec::new();
+    let (mut sizes, mut requests): (Vec<u64>, u64) = (Vec::new(), 0);
     for (i, request) in source.enumerate() {
         let request = request?;
+        requests += 1;
         if request.op == Op::Flush {
             continue;
         }
@@ -319,7 +385,7 @@ fn measure(source: &mut Source, progress: &Progress) -> Result<Vec<u64>, RunErro
             break;
         }
     }
-    Ok(sizes)
+    Ok((sizes, requests))
 }
 
 /// A name as part of a file name.

@@ -13,9 +13,9 @@
 
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
-use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
+use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
 use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
-use headstack_trace::{Op, Request, TraceError};
+use headstack_trace::{ClosedLoop, Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -66,6 +66,8 @@ pub enum PastEnd {
 pub struct Options {
     /// How requests come.
     pub arrivals: Arrivals,
+    /// A closed loop whose pauses are drawn, instead of `arrivals`.
+    pub closed: Option<ClosedLoop>,
     /// What the statistics leave out.
     pub warm_up: WarmUp,
     /// No more requests than this, warm-up included.
@@ -86,6 +88,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             arrivals: Arrivals::Open,
+            closed: None,
             warm_up: WarmUp::Requests(0),
             max_requests: None,
             duration: None,
@@ -165,6 +168,12 @@ pub struct MemberOutcome {
     pub response_ns: u128,
     /// Energy and time by mode since the warm-up.
     pub energy: DriveEnergy,
+    /// What it took out of use, the warm-up included.
+    pub faults: Vec<Fault>,
+    /// Writes that it had completed and then lost, the warm-up included.
+    pub lost_writes: u64,
+    /// Bytes that a scan of the medium read beside the requests, the warm-up included.
+    pub scanned_bytes: u64,
 }
 
 /// What was observed after the warm-up.
@@ -276,8 +285,8 @@ struct Host<'a, 'l> {
     outcome: Outcome,
     log: Option<&'a mut Log<'l>>,
     failure: Option<String>,
-    // Closed arrivals: when slots come free, and the think time.
-    issues: Option<(EventQueue<()>, Span)>,
+    // Closed arrivals: when slots come free, and the think times.
+    issues: Option<(EventQueue<()>, ClosedLoop)>,
 }
 
 impl Host<'_, '_> {
@@ -348,7 +357,7 @@ impl Host<'_, '_> {
     #[inline(always)]
     fn finish(&mut self, arrival: Time, blocks: u32, answer: &Answer, measured: bool) {
         if let Some((queue, think)) = &mut self.issues {
-            queue.push(answer.completion + *think, 0, ());
+            queue.push(answer.completion + think.think(), 0, ());
         }
         if !measured {
             return;
@@ -395,6 +404,8 @@ impl Host<'_, '_> {
 
 struct Run<'a, 'l, M> {
     members: &'a mut [M],
+    // Of each logical unit, which the organisation knows as a member: its drive and first block.
+    logical: Vec<(u32, u64)>,
     organisation: &'a dyn Organisation,
     options: &'a Options,
     host: Host<'a, 'l>,
@@ -405,12 +416,15 @@ struct Run<'a, 'l, M> {
     sampled: ByMode,
     first: Option<Time>,
     taken: u64,
+    // So many of them are in the progress.
+    reported: u64,
     measuring: bool,
 }
 
 /// Simulates a workload on a system.
 ///
-/// `source` is in time order; a time before its predecessor's counts as the predecessor's. When
+/// The organisation's members are the logical units of the drives, in order: for most drives the
+/// drives themselves. `source` is in time order; a time before its predecessor's counts as the predecessor's. When
 /// [`Progress::cancel`] is called the outcome holds what was done so far and `partial` is set.
 ///
 /// # Errors
@@ -438,8 +452,17 @@ pub fn simulate<'a, 'l, M: Member>(
         members: vec![MemberOutcome::default(); members.len()],
         partial: false,
     };
+    let mut logical = Vec::new();
+    for (drive, member) in members.iter().enumerate() {
+        let mut first = 0;
+        for blocks in member.logical_units() {
+            logical.push((drive as u32, first));
+            first += blocks;
+        }
+    }
     let mut run = Run {
         members,
+        logical,
         organisation,
         options,
         host: Host {
@@ -457,14 +480,23 @@ pub fn simulate<'a, 'l, M: Member>(
         sampled: ByMode::default(),
         first: None,
         taken: 0,
+        reported: 0,
         measuring: false,
     };
-    match options.arrivals {
-        Arrivals::Open => run.open_loop(source)?,
-        Arrivals::Closed {
-            outstanding,
-            think_time,
-        } => run.closed_loop(source, outstanding, Span(think_time.0.max(0)))?,
+    let closed = match (&options.closed, &options.arrivals) {
+        (Some(closed), _) => Some(closed.clone()),
+        (
+            None,
+            Arrivals::Closed {
+                outstanding,
+                think_time,
+            },
+        ) => Some(ClosedLoop::fixed(*outstanding, *think_time)),
+        (None, Arrivals::Open) => None,
+    };
+    match closed {
+        None => run.open_loop(source)?,
+        Some(closed) => run.closed_loop(source, closed)?,
     }
     run.finish()
 }
@@ -487,14 +519,13 @@ impl<M: Member> Run<'_, '_, M> {
     fn closed_loop(
         &mut self,
         source: &mut impl Iterator<Item = Result<Request, TraceError>>,
-        outstanding: u32,
-        think: Span,
+        closed: ClosedLoop,
     ) -> Result<(), SimulateError> {
         let mut queue = EventQueue::new();
-        for _ in 0..outstanding {
+        for _ in 0..closed.outstanding {
             queue.push(Time::ZERO, 0, ());
         }
-        self.host.issues = Some((queue, think));
+        self.host.issues = Some((queue, closed));
         let mut now = Time::ZERO;
         loop {
             let issue = match &self.host.issues {
@@ -529,6 +560,11 @@ impl<M: Member> Run<'_, '_, M> {
         self.drain(now)
     }
 
+    fn report(&mut self) {
+        self.options.progress.add(self.taken - self.reported);
+        self.reported = self.taken;
+    }
+
     /// The next request, unless the workload, the limit or the patience is at its end.
     #[inline(always)]
     fn take(
@@ -536,7 +572,7 @@ impl<M: Member> Run<'_, '_, M> {
         source: &mut impl Iterator<Item = Result<Request, TraceError>>,
     ) -> Result<Option<Request>, SimulateError> {
         if self.taken & 1023 == 1023 {
-            self.options.progress.add(1024);
+            self.report();
             if self.options.progress.is_cancelled() {
                 self.host.outcome.partial = true;
                 return Ok(None);
@@ -612,7 +648,7 @@ impl<M: Member> Run<'_, '_, M> {
                     PastEnd::DropCounted => {
                         self.host.outcome.n_dropped += measured as u64;
                         if let Some((queue, think)) = &mut self.host.issues {
-                            queue.push(now + *think, 0, ());
+                            queue.push(now + think.think(), 0, ());
                         }
                         return Ok(true);
                     }
@@ -644,7 +680,8 @@ impl<M: Member> Run<'_, '_, M> {
                 Op::Flush => Command::Flush,
             };
             for part in &self.plan.parts {
-                let member = part.member as usize;
+                let (member, first) = self.logical[part.member as usize];
+                let member = member as usize;
                 let host = &mut self.host;
                 let drive = &mut self.members[member];
                 drive.advance(now, &mut |c| host.part_done(member, c));
@@ -653,7 +690,7 @@ impl<M: Member> Run<'_, '_, M> {
                     DriveRequest {
                         id: slot,
                         command,
-                        lba: Lba(part.lba),
+                        lba: Lba(first + part.lba),
                         blocks: part.blocks,
                     },
                 );
@@ -796,7 +833,7 @@ impl<M: Member> Run<'_, '_, M> {
                 self.host.outcome.partial = true;
             }
         }
-        self.options.progress.add(self.taken & 1023);
+        self.report();
         Ok(())
     }
 
@@ -808,6 +845,11 @@ impl<M: Member> Run<'_, '_, M> {
             for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
                 o.energy = member.energy(end);
             }
+        }
+        for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
+            o.faults = member.faults();
+            o.lost_writes = member.lost_writes();
+            o.scanned_bytes = member.scanned_bytes();
         }
         Ok(self.host.outcome)
     }

@@ -117,6 +117,25 @@ fn extents_and_seek_tables_come_from_their_files() {
     let points = serde_json::json!([[1, "1.5 ms"], [8, "4.25 ms"]]);
     assert_eq!(spec.seek["points"], points);
     assert!(!spec.cache.enabled);
+    // Turns of the zone's skew, of the cylinder skew and of one sector in ten.
+    let layout = headstack_drive::layout::build(&spec.geometry).unwrap();
+    assert_eq!(layout.capacity(), 19);
+    let tenths = |a: u64| (layout.locate(a).unwrap().angle.as_turns() * 10.0).round();
+    assert_eq!([tenths(0), tenths(4), tenths(9)], [5.0, 9.0, 4.0]);
+    assert_eq!([tenths(10), tenths(18)], [8.0, 6.0]);
+    let place = layout.locate(10).unwrap();
+    assert_eq!((place.cylinder, place.sector, place.run), (1, 1, 9));
+    // The defect holds no address.
+    assert_eq!(layout.address_at(1, 0, 0), None);
+}
+
+#[test]
+fn other_layouts_are_refused_by_name() {
+    let text = error(&G2.replace("dm_layout_g2 ", "dm_layout_g4 "));
+    assert!(
+        text.contains("got a block dm_layout_g4, need a block dm_layout_g1 or dm_layout_g2"),
+        "{text}"
+    );
 }
 
 #[test]

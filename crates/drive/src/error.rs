@@ -35,3 +35,113 @@ pub fn did_you_mean<'a>(got: &str, known: impl IntoIterator<Item = &'a str>) -> 
         .map(|(_, k)| format!("; did you mean {k:?}?"))
         .unwrap_or_default()
 }
+
+/// Turns serde's sentences into key, got and need; `path` is where serde was, `.` for the root.
+pub fn explain(path: &str, message: &str) -> SpecError {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let key = if path == "." { "experiment" } else { path };
+    if message.starts_with("unknown field") || message.starts_with("unknown variant") {
+        if let Some((got, known)) = quoted.split_first() {
+            let hint = did_you_mean(got, known.iter().copied());
+            let what = if message.starts_with("unknown field") {
+                "key "
+            } else {
+                ""
+            };
+            // The path already ends with the unknown key itself.
+            let suffix = format!(".{got}");
+            let key = match key.strip_suffix(&suffix) {
+                Some(parent) => parent,
+                None if key == *got => "experiment",
+                None => key,
+            };
+            let need = if known.is_empty() {
+                "no keys here".to_string()
+            } else {
+                format!("one of {}{hint}", known.join(", "))
+            };
+            return SpecError::new(key, format!("{what}{got:?}"), need);
+        }
+    }
+    if message.starts_with("missing field") {
+        if let Some(field) = quoted.first() {
+            let key = if path == "." {
+                field.to_string()
+            } else {
+                format!("{path}.{field}")
+            };
+            return SpecError::new(key, "nothing", "a value");
+        }
+    }
+    if let Some((got, need)) = message
+        .strip_prefix("got ")
+        .and_then(|m| m.split_once(", need "))
+    {
+        return SpecError::new(key, got, need);
+    }
+    if let Some((got, need)) = message.split_once(", expected ") {
+        let got = got
+            .trim_start_matches("invalid type: ")
+            .trim_start_matches("invalid value: ")
+            .replace('`', "");
+        let need = match need {
+            "u32" | "u64" | "usize" => "a whole number, 0 or more",
+            "f64" => "a number",
+            other => other,
+        };
+        return SpecError::new(key, got, need);
+    }
+    for (choice, need) in [
+        (
+            "WarmUp",
+            "a number of requests, or a length of time such as \"10 s\"",
+        ),
+        (
+            "Distribution",
+            "one value with its unit, such as \"4 KiB\" or \"2 ms\", or a table with its distribution",
+        ),
+    ] {
+        if message.contains(&format!("untagged enum {choice}")) {
+            return SpecError::new(key, "something else", need);
+        }
+    }
+    SpecError::new(key, "a value that does not fit", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_of_serde_become_key_got_and_need() {
+        for (path, message, want) in [
+            (
+                "queue.depth",
+                "invalid type: string \"32\", expected u32",
+                "queue.depth: got string \"32\", need a whole number, 0 or more",
+            ),
+            (
+                "count",
+                "invalid value: integer `-1`, expected u32",
+                "count: got integer -1, need a whole number, 0 or more",
+            ),
+            (
+                "seek.averge",
+                "unknown field `averge`, expected `single` or `average`",
+                "seek: got key \"averge\", need one of single, average; did you mean \"average\"?",
+            ),
+            (
+                ".",
+                "missing field `name`",
+                "name: got nothing, need a value",
+            ),
+            (
+                "size",
+                "got \"4\", need a number and a unit: one of B",
+                "size: got \"4\", need a number and a unit: one of B",
+            ),
+        ] {
+            assert_eq!(explain(path, message).to_string(), want);
+        }
+    }
+}

@@ -6,18 +6,24 @@
 use crate::error::SpecError;
 use crate::layout::{self, Layout, Place};
 use crate::seek::SeekTable;
-use crate::spec::DriveSpec;
+use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_units::{Rotation, Time, Turn};
 
-/// One arm assembly: where it stands now.
+/// One set of heads that an arm assembly carries, one head for each surface: where it stands now.
+/// Most assemblies have one set; the sets of one assembly move together.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Arm {
     /// Cylinder under the heads.
     pub cylinder: u32,
-    /// Head last used.
+    /// Head last used; [`Arm::NO_HEAD`] after another set of the assembly was used.
     pub head: u16,
-    /// Angle of the assembly round the platter.
+    /// Angle of the set round the platter.
     pub angle: Turn,
+}
+
+impl Arm {
+    /// A head that no drive has: whichever is used next has to be switched to.
+    pub const NO_HEAD: u16 = u16::MAX;
 }
 
 /// Time to reach a sector, in nanoseconds.
@@ -51,16 +57,34 @@ pub struct Mechanics {
     head_switch_ns: u32,
     /// Added to movements for reads and for writes.
     settle_ns: [i64; 2],
+    settle_after_head_switch: bool,
+    rotation_scale: f64,
 }
 
 impl Mechanics {
-    /// Builds layout, seek table and spindle.
+    /// Builds layout, seek table and spindle for a geometry, which is the drive's own or a part of it.
     ///
     /// # Errors
     /// Whatever in the description does not fit together, by dotted key.
-    pub fn new(spec: &DriveSpec, start_phase: Turn) -> Result<Mechanics, SpecError> {
-        let layout = layout::build(&spec.geometry)?;
+    pub fn new(
+        spec: &DriveSpec,
+        geometry: &GeometrySpec,
+        start_phase: Turn,
+    ) -> Result<Mechanics, SpecError> {
+        let layout = layout::build(geometry)?;
         let p = &spec.positioning;
+        for (key, scale) in [
+            ("seek_scale", p.seek_scale),
+            ("rotation_scale", p.rotation_scale),
+        ] {
+            if !(0.0..=4.0).contains(&scale) {
+                return Err(SpecError::new(
+                    format!("positioning.{key}"),
+                    scale,
+                    "a factor from 0 to 4",
+                ));
+            }
+        }
         let head_switch = p.head_switch.0;
         if !(0..=1_000_000_000).contains(&head_switch) {
             return Err(SpecError::new(
@@ -76,37 +100,58 @@ impl Mechanics {
                 "-1 to 1 s",
             ));
         }
+        let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
         Ok(Mechanics {
             layout,
-            seek: SeekTable::build(&spec.seek, spec.geometry.cylinders, p.seek_constant)?,
-            rotation: Rotation::new(spec.geometry.rotation_speed).with_phase(start_phase),
-            head_switch_ns: head_switch as u32,
-            settle_ns: [0, p.write_settle.0],
+            seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant)?
+                .scaled(p.seek_scale),
+            rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
+            head_switch_ns: scaled(head_switch) as u32,
+            settle_ns: [0, scaled(p.write_settle.0)],
+            rotation_scale: p.rotation_scale,
+            settle_after_head_switch: p.settle_after_head_switch,
         })
     }
 
+    /// Added to movements before a write, nanoseconds; may be negative.
+    pub fn write_settle_ns(&self) -> i64 {
+        self.settle_ns[1]
+    }
+
     /// Time to bring `arm` onto the track of a place: the longer of seek and head switch, and
-    /// settling before a write; nothing on the same track.
+    /// settling before a write (after a head switch alone only if the drive does so); nothing on the
+    /// same track.
     #[inline]
     pub fn move_ns(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> u64 {
         let seek = self.seek.ns(arm.cylinder.abs_diff(cylinder));
         // Without branches: whether heads differ and which command writes is hard to foresee.
         let switch = [0, self.head_switch_ns][(arm.head != head) as usize];
         let t = seek.max(switch) as i64;
-        let settle = self.settle_ns[(write && t > 0) as usize];
+        let settles = self.settle_after_head_switch | (arm.cylinder != cylinder);
+        let settle = self.settle_ns[(write & settles & (t > 0)) as usize];
         (t + settle).max(0) as u64
     }
 
     /// Time from `at` until `angle` is under the heads of `arm`.
     #[inline]
     pub fn wait_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
-        self.rotation.time_for(self.ahead(arm, angle, at))
+        let wait = self.rotation.time_for(self.ahead(arm, angle, at));
+        if self.rotation_scale == 1.0 {
+            wait
+        } else {
+            (wait as f64 * self.rotation_scale).round() as u64
+        }
     }
 
-    /// At most [`Mechanics::wait_ns`], and not more than 2 ns below it; cheaper.
+    /// At most [`Mechanics::wait_ns`], and not more than 2 ns below it where waits are not scaled;
+    /// cheaper.
     #[inline]
     pub fn wait_at_least_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
-        self.rotation.least_time_for(self.ahead(arm, angle, at))
+        if self.rotation_scale == 1.0 {
+            self.rotation.least_time_for(self.ahead(arm, angle, at))
+        } else {
+            0
+        }
     }
 
     /// How far the platter has to turn from `at` until `angle` is under the heads of `arm`.

@@ -1,6 +1,6 @@
 //! How a model is registered: one `PLUGIN` constant in its own file, one word in its folder's list.
 
-use crate::error::{did_you_mean, SpecError};
+use crate::error::{did_you_mean, explain, SpecError};
 use crate::spec::Params;
 use serde::de::DeserializeOwned;
 
@@ -58,8 +58,13 @@ pub fn params<P: DeserializeOwned>(table: &Params) -> Result<P, SpecError> {
     table.remove("model");
     let value = serde_json::Value::Object(table);
     serde_path_to_error::deserialize(value).map_err(|e| {
-        let key = e.path().to_string();
-        SpecError::new(key, "a table that does not fit", e.into_inner().to_string())
+        let path = e.path().to_string();
+        let mut error = explain(&path, &e.into_inner().to_string());
+        if error.key == "experiment" {
+            // The table's own place is the caller's to say.
+            error.key = path;
+        }
+        error
     })
 }
 

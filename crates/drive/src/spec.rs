@@ -3,7 +3,10 @@
 //! Quantities are text with their unit; unknown keys are errors. [`DriveSpec::sources`] says for
 //! each value where it comes from, or that it was chosen.
 
-use headstack_units::{Bandwidth, Bytes, Rpm, Span, Turn};
+pub use crate::parallelism::{
+    ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking,
+};
+use headstack_units::{Bandwidth, Bytes, Rpm, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,13 +25,22 @@ pub struct DriveSpec {
     /// What the drive is an example of and what its file can and cannot be trusted for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Platters, tracks, zones and the order of addresses.
+    /// Stacks, arm assemblies, surfaces at once and heads per arm: `D1A2S1H1`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dash: Dash,
+    /// What `dash` leaves open: angles, limits, faults.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub parallelism: ParallelismSpec,
+    /// Platters, tracks, zones and the order of addresses, of one stack.
     pub geometry: GeometrySpec,
     /// Seek model and its parameters: `model = "table"` and so on, see the `seek` folder.
     pub seek: Params,
-    /// Head switch, settling and arms.
+    /// Head switch and settling.
     #[serde(default)]
     pub positioning: PositioningSpec,
+    /// A scan of the whole medium beside the host's commands.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub media_scan: MediaScan,
     /// Buffer segments, read-ahead and write policy.
     #[serde(default)]
     pub cache: CacheSpec,
@@ -44,10 +56,17 @@ pub struct DriveSpec {
     /// Power by state, see the `power` folder.
     #[serde(default = "default_power")]
     pub power: Params,
+    /// What it costs, see the `cost` folder; empty where nobody says.
+    #[serde(default, skip_serializing_if = "Params::is_empty")]
+    pub cost: Params,
     /// Where each value comes from, by dotted key or prefix of it (`"geometry.rotation_speed"`,
     /// `"seek"`): a document, or `chosen: why`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, String>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn default_power() -> Params {
@@ -209,14 +228,17 @@ impl PerSurface {
     }
 }
 
-/// Head switch, settling and arms.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+/// Head switch and settling.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PositioningSpec {
     /// Time to switch to another head of the same cylinder.
     pub head_switch: Span,
     /// Added to every movement or head switch before a write; may be negative.
     pub write_settle: Span,
+    /// Whether `write_settle` is added to head switches within a cylinder too, as DiskSim does,
+    /// or to seeks only.
+    pub settle_after_head_switch: bool,
     /// Lower bound of the movement before a write.
     pub minimum_write: Span,
     /// Lower bound of the positioning time of a read miss after a read.
@@ -225,17 +247,59 @@ pub struct PositioningSpec {
     pub minimum_read_after_write: Span,
     /// Added to every seek of one cylinder or more; may be negative.
     pub seek_constant: Span,
-    /// Arm assemblies; empty means one at angle zero.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub arms: Vec<ArmSpec>,
+    /// Factor on every seek and head switch: 1/2, 1/4 and 0 make the limit study of the
+    /// intra-disk parallelism paper.
+    pub seek_scale: f64,
+    /// Factor on every rotational wait, as predicted and as it happens.
+    pub rotation_scale: f64,
 }
 
-/// One arm assembly.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+impl Default for PositioningSpec {
+    fn default() -> Self {
+        PositioningSpec {
+            head_switch: Span::ZERO,
+            write_settle: Span::ZERO,
+            settle_after_head_switch: true,
+            minimum_write: Span::ZERO,
+            minimum_read_after_read: Span::ZERO,
+            minimum_read_after_write: Span::ZERO,
+            seek_constant: Span::ZERO,
+            seek_scale: 1.0,
+            rotation_scale: 1.0,
+        }
+    }
+}
+
+/// A scan of the whole medium beside the host's commands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ArmSpec {
-    /// Where round the platter the assembly stands.
-    pub angle: Turn,
+pub struct MediaScan {
+    /// Whether there is one, and with what it reads.
+    pub mode: MediaScanMode,
+    /// What it reads at once.
+    pub block: Bytes,
+}
+
+impl Default for MediaScan {
+    fn default() -> Self {
+        MediaScan {
+            mode: MediaScanMode::None,
+            block: Bytes(16 * 1024),
+        }
+    }
+}
+
+/// What a scan of the medium reads with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MediaScanMode {
+    /// There is no scan.
+    #[default]
+    None,
+    /// In the rotational waits of the foreground (freeblock scheduling).
+    Freeblock,
+    /// With the last arm assembly, which then serves nothing else.
+    OwnArm,
 }
 
 /// How far a drive reads on after what was asked for.

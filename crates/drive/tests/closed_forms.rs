@@ -1,8 +1,8 @@
 //! Whole drives against closed forms: queueing, rotation, seek, sustained rate, energy.
 
-use headstack_drive::spec::{ArmSpec, Destage, DriveSpec, HitCheck, ReadAhead, ReadAheadTrigger};
+use headstack_drive::spec::{Destage, DriveSpec, HitCheck, ReadAhead, ReadAheadTrigger};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
-use headstack_units::{Bandwidth, Bytes, Lba, Span, Time, Turn};
+use headstack_units::{Bandwidth, Bytes, Lba, Span, Time};
 
 const CYLINDERS: u64 = 1000;
 const HEADS: u64 = 4;
@@ -124,11 +124,7 @@ fn fcfs_waits_as_pollaczek_and_khinchine_say() {
 fn rotation_is_half_the_arc_between_arms() {
     for n in 1..=4u64 {
         let mut spec = constant_seek();
-        spec.positioning.arms = (0..n)
-            .map(|k| ArmSpec {
-                angle: Turn::from_ratio(k, n),
-            })
-            .collect();
+        spec.dash.arms = n as u32;
         let (mut sum, mut most, mut served) = (0.0, 0, vec![0u64; n as usize]);
         let count = 200_000;
         open(&spec, count, 20e6, |c| {
@@ -286,12 +282,7 @@ fn variants() -> Vec<(String, DriveSpec)> {
         if yes() {
             s.positioning.write_settle = Span::from_ms(0.5);
             s.positioning.head_switch = Span::from_ms(1.0);
-            s.positioning.arms = vec![
-                ArmSpec::default(),
-                ArmSpec {
-                    angle: Turn::from_turns(0.5),
-                },
-            ];
+            s.dash.arms = 2;
         }
         if yes() {
             s.geometry.sector_size = Bytes(4096);
@@ -302,7 +293,7 @@ fn variants() -> Vec<(String, DriveSpec)> {
             ReadAhead::Limit,
             ReadAhead::NextTrack,
         ][i % 4];
-        s.queue.scheduler = ["fcfs", "sptf", "satf"][i % 3].into();
+        s.queue.scheduler = ["fcfs", "sptf", "satf", "scan", "c-look"][i % 5].into();
         all.push((
             format!(
                 "variant {i}: {:?} {:?} {:?}",

@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub struct Progress {
     cancel: Arc<AtomicBool>,
     done: Arc<AtomicU64>,
+    /// Zero while it is unknown.
+    total: Arc<AtomicU64>,
 }
 
 impl Progress {
@@ -30,5 +32,15 @@ impl Progress {
     /// Requests done so far, over all jobs of the run.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
+    }
+    /// States, as far as is known by now, how many requests all jobs of the run will do.
+    pub fn set_total(&self, requests: u64) {
+        self.total.store(requests, Ordering::Relaxed);
+    }
+    /// What [`Progress::set_total`] said last, and never less than what is done; `None` until
+    /// anything is known.
+    pub fn total(&self) -> Option<u64> {
+        let total = self.total.load(Ordering::Relaxed);
+        (total > 0).then(|| total.max(self.done()))
     }
 }

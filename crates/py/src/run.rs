@@ -2,10 +2,12 @@
 
 use crate::errors;
 use headstack_array::experiment::OnError as Wrong;
-use headstack_array::{run as simulate, Experiment, Inputs, OpenWorkload, RunError, RunOptions};
+use headstack_array::{
+    run as simulate, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions,
+};
 use headstack_drive::SpecError;
 use headstack_engine::Progress;
-use headstack_trace::{open, OnError, ReadOptions, Source, Synthetic, Transform};
+use headstack_trace::{open, OnError, ReadOptions, Synthetic, TraceError, Transform};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -28,12 +30,19 @@ fn table<T: serde::de::DeserializeOwned>(key: &str, value: Value) -> Result<T, R
 
 // Errors end the run: their size costs nothing.
 #[allow(clippy::result_large_err)]
-fn open_workload(w: &OpenWorkload) -> Result<Source, RunError> {
+fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
     let transform: Transform = table(&w.key, Value::Object(w.workload.transform.clone()))?;
     if let Some(parameters) = &w.workload.synthetic {
         let key = format!("{}.synthetic", w.key);
         let synthetic: Synthetic = table(&key, Value::Object(parameters.clone()))?;
-        return Ok(transform.open(|| synthetic.source(w.seed))?);
+        return Ok(Opened {
+            source: transform
+                .open(|| synthetic.source(w.seed))
+                .map_err(|e| placed(w, e))?,
+            closed: synthetic.closed(w.seed).map_err(|e| placed(w, e))?,
+            requests: transform.keeps(synthetic.n_requests),
+            counters: None,
+        });
     }
     let options = ReadOptions {
         on_error: match w.workload.on_error {
@@ -42,7 +51,31 @@ fn open_workload(w: &OpenWorkload) -> Result<Source, RunError> {
         },
         ..ReadOptions::default()
     };
-    Ok(transform.open(|| open(&w.path, w.workload.format.as_deref(), &options))?)
+    Ok(Opened {
+        source: transform
+            .open(|| open(&w.path, w.workload.format.as_deref(), &options))
+            .map_err(|e| placed(w, e))?,
+        closed: None,
+        requests: None,
+        counters: Some(options.counters),
+    })
+}
+
+/// Gives keys of the workload that were refused their place in the experiment; what is wrong in a
+/// trace names its file already.
+fn placed(w: &OpenWorkload, e: TraceError) -> RunError {
+    match e {
+        TraceError::Input { path, got, need }
+            if path == "format"
+                || path.starts_with("synthetic.")
+                || path.starts_with("transform.") =>
+        {
+            // The transformations are keys of the workload itself.
+            let key = path.strip_prefix("transform.").unwrap_or(&path);
+            SpecError::new(format!("{}.{key}", w.key), got, need).into()
+        }
+        e => e.into(),
+    }
 }
 
 /// Runs an experiment; Ctrl-C ends it with what it has.
@@ -98,7 +131,7 @@ pub fn run(
                 continue;
             }
             let told = progress.as_ref().map_or(Ok(()), |p| {
-                p.call1(py, (watch.done(), None::<u64>)).map(drop)
+                p.call1(py, (watch.done(), watch.total())).map(drop)
             });
             if let Err(e) = py.check_signals().and(told) {
                 watch.cancel();

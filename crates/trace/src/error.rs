@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// The file could not be opened or read.
-    #[error("{path}: {source}")]
+    #[error("{path}: got {source}, need a file that can be read or written")]
     Io {
         /// The file.
         path: String,

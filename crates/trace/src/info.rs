@@ -179,8 +179,9 @@ impl Default for TraceInfo {
 impl TraceInfo {
     /// Nothing seen yet.
     pub fn new() -> TraceInfo {
-        // Three digits are within what the histogram takes, so this cannot fail.
-        let gaps = Histogram::new(3).expect("3 significant digits are allowed");
+        // Recording beyond a histogram's range saturates instead of widening it, so it covers all
+        // gaps from the start; these bounds and three digits are allowed, so this cannot fail.
+        let gaps = Histogram::new_with_bounds(1, u64::MAX / 2, 3).expect("bounds are allowed");
         TraceInfo {
             total: Row::default(),
             devices: BTreeMap::new(),
@@ -340,6 +341,9 @@ mod tests {
         );
         assert_eq!((s.duration_s, s.footprint_bytes), (4.0, 3 * 4096));
         assert!((s.interarrival_s.mean - 4.0 / 3.0).abs() < 1e-12);
+        // Gaps of 1, 2 and 1 s, to the histogram's three digits.
+        assert!((s.interarrival_s.p50 - 1.0).abs() < 1e-3);
+        assert!((s.interarrival_s.max - 2.0).abs() < 2e-3);
         assert_eq!(s.devices[0].counts.sequential_ratio, 0.5);
         assert_eq!(s.sizes[0].up_to_bytes, 2048);
         assert!(serde_json::to_string(&s).is_ok());

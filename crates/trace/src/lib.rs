@@ -19,7 +19,7 @@ pub use info::{DeviceSummary, Gaps, RowSummary, SizeClass, TraceInfo, TraceSumma
 pub use options::{BlockAction, Clock, Counters, FioWait, OnError, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};
-pub use synthetic::{Synthetic, SyntheticSource};
+pub use synthetic::{ClosedLoop, Synthetic, SyntheticSource};
 pub use transform::Transform;
 pub use writer::{create, TraceWriter};
 

@@ -111,9 +111,25 @@ struct Counts {
     clamped: AtomicU64,
     zero_sized: AtomicU64,
     filtered: AtomicU64,
+    passed: AtomicU64,
+    size: AtomicU64,
 }
 
 impl Counters {
+    /// How much of the file has been read and how much there is, both in bytes (rows for Parquet),
+    /// as it lies on disk. Zero where the size is unknown, as of standard input.
+    pub fn progress(&self) -> (u64, u64) {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (of(&self.0.passed), of(&self.0.size))
+    }
+    /// Starts to count what is read of `size`.
+    pub(crate) fn begin(&self, size: u64) {
+        self.0.passed.store(0, Ordering::Relaxed);
+        self.0.size.store(size, Ordering::Relaxed);
+    }
+    pub(crate) fn pass(&self, amount: u64) {
+        self.0.passed.fetch_add(amount, Ordering::Relaxed);
+    }
     /// Requests handed on.
     pub fn read(&self) -> u64 {
         self.0.read.load(Ordering::Relaxed)

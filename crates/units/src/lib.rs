@@ -12,5 +12,5 @@ mod time;
 pub use angle::{Rotation, Turn};
 pub use divide::Divisor;
 pub use parse::{parse_with_units, UnitError};
-pub use quantity::{Bandwidth, Bytes, Frequency, Joules, Lba, Rpm, Watts};
+pub use quantity::{Bandwidth, Bytes, Frequency, Joules, Lba, Length, Rpm, Watts};
 pub use time::{Span, Time};

@@ -22,7 +22,7 @@ macro_rules! quantity {
             fn from_str(text: &str) -> Result<$name, UnitError> {
                 let value = parse_with_units(text, $name::UNITS)?;
                 if value < 0.0 {
-                    return Err(UnitError { got: text.to_string(), units: $help.to_string() + " (not negative)" });
+                    return Err(UnitError { got: text.to_string(), units: $help.trim_start_matches("one of ").to_string() + " (not negative)" });
                 }
                 Ok($name(value as $inner))
             }
@@ -59,6 +59,12 @@ quantity!(
 quantity!(
     /// Turns per minute.
     Rpm, f64, "rpm", &[("rpm", 1.0)], "a rotation speed", "{} rpm"
+);
+quantity!(
+    /// A length in metres.
+    Length, f64, "one of mm, cm, m, um, in",
+    &[("mm", 1e-3), ("cm", 1e-2), ("m", 1.0), ("um", 1e-6), ("in", 0.0254)],
+    "a length", "{} m"
 );
 quantity!(
     /// Power in watts.

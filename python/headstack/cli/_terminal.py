@@ -2,11 +2,13 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -19,10 +21,19 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from headstack import _bridge
 from headstack.api import Progress as Report
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
+
+#: Told the name of a stage, what is done of it and its total, where that is known.
+Stages = Callable[[str, int, int | None], None]
 
 #: Columns of output that goes to a file or a pipe: wide enough that no table wraps.
 PIPE_WIDTH = 200
+
+#: Columns below which tables are printed as narrow as they go.
+NARROW_WIDTH = 120
 
 
 def console() -> Console:
@@ -38,23 +49,67 @@ def print_json(document: Any) -> None:
 def print_table(
     headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None = None
 ) -> None:
-    """Print a table; each heading says whether its column is text (left) or numbers (right)."""
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for heading, text in headings:
-        table.add_column(heading, justify="left" if text else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console().print(table)
+    """Print a table; each heading says whether its column is text (left) or numbers (right).
+
+    Numbers are never broken: where the terminal is narrow, headings and texts are, and numbers
+    that have no room stand in a second table with the same texts.
+    """
+    output = console()
+    narrow = output.width < NARROW_WIDTH
+    groups = _groups(headings, rows, output.width) if narrow else [range(len(headings))]
+    for n, group in enumerate(groups):
+        table = Table(
+            title=title if n == 0 else None,
+            title_justify="left",
+            header_style="bold",
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            padding=(0, 0 if narrow else 1),
+        )
+        for heading, text in (headings[i] for i in group):
+            if text:
+                table.add_column(heading, overflow="fold", vertical="top")
+            else:
+                shown = heading.replace(" ", "\n") if narrow else heading
+                table.add_column(shown, justify="right", no_wrap=True)
+        for row in rows:
+            table.add_row(*(Text(row[i]) for i in group))
+        if n:
+            output.print()
+        output.print(table)
+
+
+def _groups(
+    headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], width: int
+) -> list[Sequence[int]]:
+    """Share the columns of numbers out to as many tables as needed, the texts in each."""
+    texts = [i for i, (_, text) in enumerate(headings) if text]
+    # One column between two; texts take what they need, or fold at 18.
+    room = width - sum(min(18, max((len(r[i]) for r in rows), default=0)) + 1 for i in texts)
+    groups: list[list[int]] = [[]]
+    used = 0
+    for i, (heading, text) in enumerate(headings):
+        if text:
+            continue
+        words = [*heading.split(), *(r[i] for r in rows)]
+        size = max(map(len, words), default=0) + 1
+        if groups[-1] and used + size > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(i)
+        used += size
+    return [sorted(texts + group) for group in groups]
 
 
 @contextmanager
-def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
-    """Give a function to report progress to, or None when standard error is no terminal."""
+def stages(what: str, unit: str = "requests/s") -> Iterator[Stages | None]:
+    """Give a function to report named stages to, or None when standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     columns = (
-        TextColumn(what),
+        TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -64,8 +119,13 @@ def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, rate="")
+        now = what
 
-        def report(done: int, total: int | None) -> None:
+        def report(stage: str, done: int, total: int | None) -> None:
+            nonlocal now
+            if stage != now:
+                now = stage
+                bar.reset(task, description=stage, rate="")
             speed = bar.tasks[0].speed
             rate = f"{speed:,.0f} {unit}" if speed else ""
             bar.update(task, completed=done, total=total, rate=rate)
@@ -73,7 +133,37 @@ def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
         yield report
 
 
+@contextmanager
+def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
+    """Give a function to report progress to, or None when standard error is no terminal."""
+    with stages(what, unit) as report:
+        yield None if report is None else partial(report, what)
+
+
 def told(paths: Sequence[Path], as_json: bool) -> None:
     """Say on standard error, where standard output carries JSON, which files were written."""
     for path in paths:
         print(f"wrote {path}", file=sys.stderr if as_json else sys.stdout)
+
+
+def check_on_error(value: str) -> None:
+    """Refuse a value of ``--on-error`` that is none.
+
+    Raises:
+        ConfigError: it is neither ``fail`` nor ``skip``.
+
+    """
+    if value not in ("fail", "skip"):
+        raise ConfigError(need_one_of("--on-error", value, ["fail", "skip"]))
+
+
+def check_format(option: str, value: str | None) -> None:
+    """Refuse a trace format that no reader has.
+
+    Raises:
+        ConfigError: `value` is no format's name; the message gives `option` and the names.
+
+    """
+    names = [str(f["name"]) for f in _bridge.call("formats")]
+    if value is not None and value not in names:
+        raise ConfigError(need_one_of(option, value, names))

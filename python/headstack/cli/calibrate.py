@@ -34,17 +34,25 @@ def command(
     Example:
       headstack calibrate cheetah9LP.parv cheetah9LP.trace --out my-cheetah.toml
     """
+    import json
     import sys
 
-    from headstack import calibration, drives
+    from headstack import _bridge, calibration, drives
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
+    from headstack.paths import output_directory
 
     if out is not None and out.suffix != ".toml":
         raise ConfigError(f'--out: got "{out}", need a name that ends in .toml')
     if numbers not in (7, 10):
         raise ConfigError(f"--numbers: got {numbers}, need 7 or 10")
     spec = drives.load(drive)
+    try:
+        _bridge.call("check_drive", json.dumps(spec))
+    except ConfigError as e:
+        raise ConfigError(f"{drives.find(drive)}: {e}") from None
+    if out is not None:
+        output_directory(out.parent, "--out")
 
     def progress(text: str) -> None:
         if sys.stderr.isatty():
@@ -58,7 +66,6 @@ def command(
     }
     written = []
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
         calibration.write_drive({**fit.spec, "name": out.stem}, out)
         written.append(out)
     if as_json:
@@ -75,6 +82,7 @@ def command(
             [("fitted", True), ("ms", False)],
             [[k, f"{v * 1e3:.4f}"] for k, v in fit.numbers.items()],
         )
+        print()
         _terminal.print_table(
             [("demerit ms", True), ("before", False), ("after", False)],
             [

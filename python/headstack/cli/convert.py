@@ -30,30 +30,43 @@ def command(
 
     \b
     Examples:
-      headstack convert websearch.spc websearch.trace --to mqsim
+      headstack convert websearch.trace websearch.csv --from mqsim
       headstack convert day1.csv day1.spc --from msr --to spc --time-scale 2
     """
     import json
 
     from headstack import _bridge
     from headstack.cli import _terminal
-    from headstack.errors import ConfigError
+    from headstack.errors import ConfigError, HeadstackError
 
+    _terminal.check_on_error(on_error)
+    _terminal.check_format("--from", source_format)
     if time_scale is not None and not 0 < time_scale < float("inf"):
         raise ConfigError(f"--time-scale: got {time_scale:g}, need a positive number")
     if target.exists() and source.exists() and target.samefile(source):
         raise ConfigError(f"{target}: got the trace that is read, need another file")
     wanted = {"time_scale": time_scale, "count": limit}
     transform = {k: v for k, v in wanted.items() if v is not None}
-    counts = _bridge.call(
-        "convert",
-        str(source),
-        str(target),
-        source_format,
-        target_format,
-        json.dumps(transform),
-        on_error,
-    )
+    # A file appears under its name when it is whole; devices and pipes are written as they are.
+    plain = target.is_file() or not target.exists()
+    part = target.with_name(f".part-{target.name}") if plain else target
+    try:
+        counts = _bridge.call(
+            "convert",
+            str(source),
+            str(part),
+            source_format,
+            target_format,
+            json.dumps(transform),
+            on_error,
+        )
+        if plain:
+            part.replace(target)
+    except HeadstackError as e:
+        raise type(e)(str(e).replace(str(part), str(target))) from None
+    finally:
+        if plain:
+            part.unlink(missing_ok=True)
     if as_json:
         _terminal.print_json(counts)
     else:

@@ -23,9 +23,25 @@ def _nested(value: object) -> bool:
     return isinstance(value, Mapping | list)
 
 
+def _summary(info: Mapping[str, Any]) -> None:
+    """Print what follows from the values: capacity, seek, power by state, cost."""
+    print(
+        f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
+        f"average seek {info['average_seek_s'] * 1e3:.2f} ms"
+    )
+    watts = [f"{k} {w:.2f} W" for k, w in info["power_w"].items() if not k.endswith("_s")]
+    seconds = info["power_w"].get("spin_up_s")
+    if seconds is not None:
+        watts.append(f"ready after {seconds:g} s")
+    print(f"power {', '.join(watts)}")
+    cost = info.get("cost_usd")
+    if cost:
+        print(f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD")
+
+
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A drive's name or its file.")
+        str | None, typer.Argument(metavar="NAME", help="A drive's name or its file.")
     ] = None,
     plot: Annotated[
         Path | None,
@@ -79,6 +95,14 @@ def command(
             info = _bridge.call("drive_info", json.dumps(spec))
         except ConfigError as e:
             raise ConfigError(f"{file}: {e}") from None
+    written: list[Path] = []
+    if plot is not None:
+        from headstack import plots
+
+        described = info or _bridge.call("drive_info", json.dumps(spec))
+        described.setdefault("name", spec.get("name", name))
+        written += plots.save(plots.seek_curve(described), plot / "seek-curve")
+        written += plots.save(plots.zones(described), plot / "zones")
     if as_json:
         _terminal.print_json({"file": str(file), "spec": spec, "info": info})
     else:
@@ -93,16 +117,6 @@ def command(
             [[k, v, drives.source_of(sources, k)] for k, v in _rows(shown)],
         )
         if info:
-            print(
-                f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
-                f"average seek {info['average_seek_s'] * 1e3:.2f} ms"
-            )
+            _summary(info)
         print(f"file {file}")
-    if plot is not None:
-        from headstack import plots
-
-        described = info or _bridge.call("drive_info", json.dumps(spec))
-        described.setdefault("name", spec.get("name", name))
-        written = plots.save(plots.seek_curve(described), plot / "seek-curve")
-        written += plots.save(plots.zones(described), plot / "zones")
-        _terminal.told(written, as_json)
+    _terminal.told(written, as_json)

@@ -31,6 +31,9 @@ def command(
 ) -> None:
     r"""Simulate the systems of an experiment on its workload and compare them.
 
+    Ctrl-C ends the run with the results until then, marked as partial; a second one ends it at
+    once.
+
     \b
     Examples:
       headstack run examples/demo.toml
@@ -39,7 +42,7 @@ def command(
     """
     import headstack
     from headstack import table
-    from headstack.cli import FAILED, _terminal
+    from headstack.cli import INTERRUPTED, _terminal
 
     with _terminal.progress(experiment.name) as progress:
         result = headstack.run(
@@ -59,15 +62,16 @@ def command(
     if as_json:
         print(result.to_json())
     else:
-        headings = [(c.title, c.text) for c in table.COLUMNS]
-        rows = [table.cells(s) for s in result.document["systems"]]
-        _terminal.print_table(headings, rows)
+        columns = table.columns(result.document)
+        headings = [(c.title, c.text) for c in columns]
+        _terminal.print_table(headings, table.rows(result.document, columns))
         print(table.note(result.document))
+        for line in table.warnings(result.document):
+            print(line)
     _terminal.told(written, as_json)
     if result.partial:
         print(
-            f"{experiment}: got an interrupt, need the whole run; "
-            "these results cover the requests completed until then",
+            f"{experiment}: partial results, of the requests completed until the interrupt",
             file=sys.stderr,
         )
-        raise typer.Exit(FAILED)
+        raise typer.Exit(INTERRUPTED)

@@ -11,10 +11,10 @@ def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
     for key, value in info.items():
         if isinstance(value, Mapping):
             yield from _rows(value, f"{prefix}{key}.")
-        elif isinstance(value, float):
+        elif isinstance(value, float) and not (key.endswith("_bytes") and value.is_integer()):
             yield [f"{prefix}{key}", f"{value:,.6g}"]
-        elif isinstance(value, int) and not isinstance(value, bool):
-            yield [f"{prefix}{key}", f"{value:,}"]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield [f"{prefix}{key}", f"{value:,.0f}"]
         elif not isinstance(value, list):
             yield [f"{prefix}{key}", str(value)]
 
@@ -42,15 +42,17 @@ def command(
     from headstack import _bridge
     from headstack.cli import _terminal
 
+    _terminal.check_on_error(on_error)
+    _terminal.check_format("--format", trace_format)
     info = _bridge.call("trace_info", str(trace), trace_format, on_error)
+    written: list[Path] = []
+    if plot is not None:
+        from headstack import plots
+
+        for stem, chart in plots.trace_figures(info).items():
+            written += plots.save(chart, plot / stem)
     if as_json:
         _terminal.print_json(info)
     else:
         _terminal.print_table([("of the trace", True), ("value", False)], list(_rows(info)))
-    if plot is not None:
-        from headstack import plots
-
-        written = []
-        for stem, chart in plots.trace_figures(info).items():
-            written += plots.save(chart, plot / stem)
-        _terminal.told(written, as_json)
+    _terminal.told(written, as_json)

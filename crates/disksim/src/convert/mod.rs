@@ -171,14 +171,18 @@ impl Document {
             name,
             title: String::new(),
             description: String::new(),
+            dash: Default::default(),
+            parallelism: Default::default(),
             geometry,
             seek: mechanics.seek,
             positioning,
+            media_scan: Default::default(),
             cache,
             overhead,
             link,
             queue,
             power: default_power(),
+            cost: Params::new(),
             sources,
         };
         Ok(Import {

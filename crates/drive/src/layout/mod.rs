@@ -14,6 +14,7 @@ use crate::plugin::{find, plugins};
 use crate::spec::GeometrySpec;
 use headstack_units::Turn;
 
+mod shape;
 #[cfg(test)]
 mod tests;
 mod zoned;
@@ -67,7 +68,7 @@ pub trait Layout: Send + Sync {
     fn track_bounds(&self, sector: u64) -> (u64, u64);
 }
 
-plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded }
+plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, extents }
 
 /// Builds the layout that a geometry asks for.
 ///

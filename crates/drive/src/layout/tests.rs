@@ -112,7 +112,66 @@ fn random(layout: &str, sparing: Sparing, d: &mut Draw) -> GeometrySpec {
     g.skew_unit = [SkewUnit::Sectors, SkewUnit::Turns][d.below(2) as usize];
     g.band_cylinders = Some(d.between(1, 5));
     g.sparing_range_cylinders = d.between(1, 3);
+    if layout == "extents" {
+        scatter(&mut g, d);
+    }
     g
+}
+
+/// Cuts the tracks of each zone into extents in random order; some of what is left is defective.
+fn scatter(g: &mut GeometrySpec, d: &mut Draw) {
+    g.sparing = Sparing::None;
+    let mut first = 0;
+    for z in &mut g.zones {
+        (z.empty_sectors, z.spares) = (0, 0);
+        z.slips.clear();
+        let mut pieces = Vec::new();
+        for c in z.first_cylinder..=z.last_cylinder {
+            for h in 0..g.surfaces {
+                let (mut s, spt) = (d.between(0, 2), z.sectors_per_track.of(h));
+                while s < spt {
+                    let count = d.between(1, spt - s);
+                    pieces.push([count, c, h, s]);
+                    let gap = d.between(0, 1);
+                    s += count + gap;
+                    if gap > 0 && s <= spt {
+                        g.extent_defects.push([c, h, s - 1].map(u64::from));
+                    }
+                }
+            }
+        }
+        while !pieces.is_empty() {
+            let [count, c, h, s] = pieces
+                .swap_remove(d.below(pieces.len() as u64) as usize)
+                .map(u64::from);
+            g.extents.push([first, count, c, h, s]);
+            first += count;
+        }
+    }
+    // The list need not be sorted.
+    for i in (1..g.extents.len()).rev() {
+        g.extents.swap(i, d.below(i as u64 + 1) as usize);
+    }
+}
+
+/// The same disk, its address order written down run by run.
+fn mapped(g: &GeometrySpec) -> Option<GeometrySpec> {
+    let layout = build(g).ok()?;
+    let mut map = g.clone();
+    map.layout = "extents".into();
+    map.sparing = Sparing::None;
+    for z in &mut map.zones {
+        (z.empty_sectors, z.spares) = (0, 0);
+        z.slips.clear();
+    }
+    let mut a = 0;
+    while let Some(p) = layout.locate(a) {
+        let numbers = [p.cylinder, p.head.into(), p.sector].map(u64::from);
+        let [c, h, s] = numbers;
+        map.extents.push([a, p.run.into(), c, h, s]);
+        a += u64::from(p.run);
+    }
+    Some(map)
 }
 
 type Spot = (u32, u32, u32);
@@ -204,7 +263,7 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
 
 #[test]
 fn files_and_list_agree() {
-    contract::folder_matches_list_but("layout", &["zoned"], PLUGINS);
+    contract::folder_matches_list_but("layout", &["shape", "zoned"], PLUGINS);
 }
 
 #[test]
@@ -243,6 +302,130 @@ fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
             }
         }
     }
+}
+
+/// A map written down from a zoned layout puts every address where that layout puts it, under the
+/// same angle. (Rules that slip inside cylinders and tracks turn later sectors by the slips.)
+#[test]
+fn extents_repeat_the_layout_that_they_were_taken_from() {
+    for sparing in [
+        Sparing::None,
+        Sparing::Tracks,
+        Sparing::DiskEnd,
+        Sparing::Range,
+        Sparing::ZoneEnd,
+    ] {
+        let mut compared = 0;
+        for seed in 0..60 {
+            let g = random("cylinder-major", sparing, &mut Draw(seed));
+            let Some(map) = mapped(&g) else { continue };
+            let (zoned, extents) = (build(&g).unwrap(), build(&map).unwrap());
+            assert_eq!(zoned.capacity(), extents.capacity());
+            for a in 0..zoned.capacity() {
+                let (mut want, got) = (zoned.locate(a).unwrap(), extents.locate(a).unwrap());
+                // Joined extents may run on where the zoned layout stops looking.
+                assert!(got.run >= want.run, "{sparing:?} {seed}: {a}");
+                want.run = got.run;
+                assert_eq!(got, want, "{sparing:?} {seed}: {a}");
+                assert_eq!(extents.track_bounds(a), zoned.track_bounds(a));
+                compared += 1;
+            }
+        }
+        assert!(compared > 1000, "{sparing:?}: {compared}");
+    }
+}
+
+#[test]
+fn contradictory_extents_are_refused_by_key() {
+    let base = || {
+        let mut g = geometry(
+            "extents",
+            2,
+            vec![
+                zone(0, 3, PerSurface::Same(10)),
+                zone(4, 9, PerSurface::Same(8)),
+            ],
+        );
+        // Out of order on purpose: the second half of the first track is far behind.
+        g.extents = vec![[5, 8, 0, 1, 2], [0, 5, 0, 0, 0], [13, 8, 4, 0, 0]];
+        g.extent_defects = vec![[0, 1, 1], [4, 1, 0]];
+        g
+    };
+    check(build(&base()).unwrap().as_ref(), &base(), "three extents");
+    type Change = Box<dyn Fn(&mut GeometrySpec)>;
+    let cases: Vec<(&str, Change)> = vec![
+        ("geometry.extents: got 0", Box::new(|g| g.extents.clear())),
+        (
+            "geometry.extents[0]: got first address 6, need 5",
+            Box::new(|g| g.extents[0][0] = 6),
+        ),
+        (
+            "geometry.extents[0]: got first address 4, need 5",
+            Box::new(|g| g.extents[0][0] = 4),
+        ),
+        (
+            "geometry.extents[2]: got 8 sectors from sector 1 on",
+            Box::new(|g| g.extents[2][4] = 1),
+        ),
+        (
+            "geometry.extents[2]: got 0 sectors",
+            Box::new(|g| g.extents[2][1] = 0),
+        ),
+        (
+            "geometry.extents[2]: got 8 sectors from sector 18446744073709551615 on",
+            Box::new(|g| g.extents[2][4] = u64::MAX),
+        ),
+        (
+            "geometry.extents[1]: got cylinder 10",
+            Box::new(|g| g.extents[1][2] = 10),
+        ),
+        (
+            "geometry.extents[1]: got head 2",
+            Box::new(|g| g.extents[1][3] = 2),
+        ),
+        (
+            "geometry.extents[0]: got zone 0 after zone 1",
+            Box::new(|g| g.extents[1][2] = 5),
+        ),
+        (
+            "geometry.extents: got cylinder 0, head 0, sector 2 twice",
+            Box::new(|g| g.extents[0][3] = 0),
+        ),
+        (
+            "geometry.extent_defects[0]: got cylinder 0, head 1, sector 2",
+            Box::new(|g| g.extent_defects[0][2] = 2),
+        ),
+        (
+            "geometry.extent_defects[1]: got head 2",
+            Box::new(|g| g.extent_defects[1][1] = 2),
+        ),
+        (
+            "geometry.sparing",
+            Box::new(|g| g.sparing = Sparing::ZoneEnd),
+        ),
+        (
+            "geometry.zones[1].slips: got 1",
+            Box::new(|g| g.zones[1].slips = vec![3]),
+        ),
+        (
+            "geometry.zones[1].first_cylinder",
+            Box::new(|g| g.zones[1].first_cylinder = 3),
+        ),
+        (
+            "geometry.capacity_blocks: got 22, need 1 to 21",
+            Box::new(|g| g.capacity_blocks = Some(22)),
+        ),
+    ];
+    for (message, change) in cases {
+        let mut g = base();
+        change(&mut g);
+        let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains(message), "{message}: {error:?}");
+    }
+    // A drive may offer less than its map holds.
+    let mut g = base();
+    g.capacity_blocks = Some(9);
+    check(build(&g).unwrap().as_ref(), &g, "part of the map");
 }
 
 /// Data of remapped places lie in the spare places named, everything else stays.

@@ -2,19 +2,45 @@
 //!
 //! # Contract
 //! - Every figure is finite and not negative; no active state draws less than idle, standby no
-//!   more than idle.
-//! - Figures depend on the drive's description only, so energy is the sum of time in a state times
-//!   its power.
+//!   more than idle; a deeper step of low power draws no more than the one before it.
+//! - Figures depend on the drive's description and [`Shape`] only, so energy is the sum of time in a
+//!   state times its power.
 //!
 //! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
 use crate::error::SpecError;
 use crate::plugin::{find, plugins};
-use crate::spec::Params;
-use headstack_units::{Rpm, Watts};
+use crate::spec::{DriveSpec, Params};
+use headstack_units::{Length, Rpm, Span, Watts};
+use serde::Serialize;
+
+/// What power and cost depend on besides their own tables: how much of a drive there is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    /// Speed of every stack.
+    pub rotation_speed: Rpm,
+    /// Arm assemblies of the whole drive.
+    pub arms: u32,
+    /// Disk stacks, each with a spindle of its own.
+    pub stacks: u32,
+    /// Platters of one stack.
+    pub platters: u32,
+}
+
+impl Shape {
+    /// The shape that a description gives.
+    pub fn of(spec: &DriveSpec) -> Shape {
+        Shape {
+            rotation_speed: spec.geometry.rotation_speed,
+            arms: spec.dash.stacks * spec.dash.arms,
+            stacks: spec.dash.stacks,
+            platters: spec.geometry.surfaces.div_ceil(2),
+        }
+    }
+}
 
 /// Total power of a drive by state, in watts.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StateWatts {
     /// Spinning, heads on track, no command.
     pub idle: f64,
@@ -26,6 +52,34 @@ pub struct StateWatts {
     pub transfer: f64,
     /// Spun down.
     pub standby: f64,
+    /// What else the description knows.
+    #[serde(flatten)]
+    pub low_power: LowPower,
+}
+
+/// Steps of low power and the way out of standby, where a description gives them.
+///
+/// The names are those of the T10 and T13 power conditions: A is the shallowest idle.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct LowPower {
+    /// Idle with part of the electronics off, in watts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_a: Option<f64>,
+    /// Heads unloaded as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_b: Option<f64>,
+    /// Turning slower as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_c: Option<f64>,
+    /// Spun down, and only the link listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<f64>,
+    /// Highest power while the spindle starts, in watts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_up: Option<f64>,
+    /// From the command to ready, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_up_s: Option<f64>,
 }
 
 impl StateWatts {
@@ -45,8 +99,8 @@ impl StateWatts {
 
 /// What a drive draws in each state.
 pub trait PowerModel: Send + Sync {
-    /// Power by state of a drive that turns at `rotation_speed` and has `arms` arm assemblies.
-    fn watts(&self, rotation_speed: Rpm, arms: u32) -> StateWatts;
+    /// Power by state of a drive of this shape.
+    fn watts(&self, shape: &Shape) -> StateWatts;
 }
 
 plugins! { dyn PowerModel: modes, rails }
@@ -55,7 +109,7 @@ plugins! { dyn PowerModel: modes, rails }
 ///
 /// # Errors
 /// Parameters that do not fit the model, and figures that break the contract above.
-pub fn build(params: &Params, rotation_speed: Rpm, arms: u32) -> Result<StateWatts, SpecError> {
+pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
     let name = match params.get("model") {
         None => "modes",
         Some(value) => value.as_str().ok_or_else(|| {
@@ -66,40 +120,118 @@ pub fn build(params: &Params, rotation_speed: Rpm, arms: u32) -> Result<StateWat
         e.key = format!("power.{}", e.key);
         e
     })?;
-    let watts = model.watts(rotation_speed, arms);
-    let bounds = [
+    let watts = model.watts(shape);
+    check(&watts)?;
+    Ok(watts)
+}
+
+/// The contract's bounds.
+fn check(watts: &StateWatts) -> Result<(), SpecError> {
+    // Rounding may put an adder of zero a hair below it.
+    const HAIR: f64 = 1e-9;
+    let outside = |state: &str, w: f64, bound: String| {
+        Err(SpecError::new("power", format!("{w} W for {state}"), bound))
+    };
+    for (state, w, least) in [
         ("idle", watts.idle, 0.0),
         ("seek", watts.seek, watts.idle),
         ("rotation", watts.rotation, watts.idle),
         ("transfer", watts.transfer, watts.idle),
         ("standby", watts.standby, 0.0),
-    ];
-    for (state, w, least) in bounds {
-        // Rounding may put an adder of zero a hair below it.
-        if !w.is_finite() || w < least - 1e-9 {
-            return Err(SpecError::new(
-                "power",
-                format!("{w} W for {state}"),
-                format!("a finite power of at least {least} W"),
-            ));
+        ("sleep", watts.low_power.sleep.unwrap_or_default(), 0.0),
+        (
+            "spin_up",
+            watts.low_power.spin_up.unwrap_or(watts.idle),
+            watts.idle,
+        ),
+    ] {
+        if !w.is_finite() || w < least - HAIR {
+            return outside(state, w, format!("a finite power of at least {least} W"));
         }
     }
-    if watts.standby > watts.idle {
-        return Err(SpecError::new(
-            "power",
-            format!("{} W for standby", watts.standby),
-            format!("at most the {} W of idle", watts.idle),
-        ));
+    let low = &watts.low_power;
+    let steps = [
+        ("idle_a", low.idle_a),
+        ("idle_b", low.idle_b),
+        ("idle_c", low.idle_c),
+        ("standby", Some(watts.standby)),
+        ("sleep", low.sleep),
+    ];
+    let mut above = ("idle", watts.idle);
+    for (state, w) in steps.into_iter().filter_map(|(s, w)| Some((s, w?))) {
+        if w.is_nan() || w > above.1 + HAIR {
+            return outside(
+                state,
+                w,
+                format!("at most the {} W of {}", above.1, above.0),
+            );
+        }
+        above = (state, w);
     }
-    Ok(watts)
+    Ok(())
 }
 
-/// Share of the spindle's power at `reference` speed that it draws at `speed`.
+/// How a spindle's power follows from the figure that a description gives.
 ///
 /// Air drag grows a little slower than the cube of speed; 2.8 is the usual exponent of the thermal
-/// models of disk drives (with 4.6 for the diameter of the platters).
-fn spindle_ratio(speed: Rpm, reference: Rpm) -> f64 {
-    (speed.0 / reference.0).powf(2.8)
+/// models of disk drives, with 4.6 for the diameter of the platters (Sato et al., IEEE Trans. CHMT
+/// 13(4), 1990). Platters count in proportion, and every stack has a spindle.
+#[derive(Debug, Clone, Copy)]
+struct Spindle {
+    /// Speed at which the figure holds.
+    speed: Rpm,
+    /// Diameter of the platters over the one for which the figure holds.
+    diameter_ratio: f64,
+    /// Platters for which the figure holds; `None`: for as many as there are.
+    platters: Option<u32>,
+}
+
+impl Spindle {
+    /// From the keys `rotation_speed`, `platter_diameter`, `reference_diameter` and `platters`.
+    fn new(
+        speed: Rpm,
+        diameter: Option<Length>,
+        reference: Option<Length>,
+        platters: Option<u32>,
+    ) -> Result<Spindle, SpecError> {
+        if !(speed.0 > 0.0 && speed.0.is_finite()) {
+            return Err(SpecError::new("rotation_speed", speed, "a positive speed"));
+        }
+        for (key, length) in [
+            ("platter_diameter", diameter),
+            ("reference_diameter", reference),
+        ] {
+            if let Some(l) = length.filter(|l| !(l.0 > 0.0 && l.0.is_finite())) {
+                return Err(SpecError::new(key, l, "a positive length"));
+            }
+        }
+        let diameter_ratio = match (diameter, reference) {
+            (None, _) => 1.0,
+            (Some(d), Some(reference)) => d.0 / reference.0,
+            (Some(_), None) => {
+                let need = "the diameter for which the spindle's power holds";
+                return Err(SpecError::new("reference_diameter", "nothing", need));
+            }
+        };
+        if platters == Some(0) {
+            return Err(SpecError::new("platters", 0, "at least 1"));
+        }
+        Ok(Spindle {
+            speed,
+            diameter_ratio,
+            platters,
+        })
+    }
+
+    /// Power of all spindles of a drive of this shape over the figure.
+    fn ratio(&self, shape: &Shape) -> f64 {
+        (shape.rotation_speed.0 / self.speed.0).powf(2.8)
+            * self.diameter_ratio.powf(4.6)
+            * self
+                .platters
+                .map_or(1.0, |n| f64::from(shape.platters) / f64::from(n))
+            * f64::from(shape.stacks)
+    }
 }
 
 /// The reference speed of power figures, where none is given.
@@ -107,18 +239,14 @@ fn reference_speed() -> Rpm {
     Rpm(7200.0)
 }
 
-/// Refuses a speed that nothing can be scaled from.
-fn check_speed(speed: Rpm) -> Result<(), SpecError> {
-    if speed.0 > 0.0 && speed.0.is_finite() {
-        Ok(())
-    } else {
-        Err(SpecError::new("rotation_speed", speed, "a positive speed"))
-    }
-}
-
 /// The watts of an optional key.
 fn or_zero(w: Option<Watts>) -> f64 {
     w.map_or(0.0, |w| w.0)
+}
+
+/// The seconds of an optional key.
+fn seconds(span: Option<Span>) -> Option<f64> {
+    span.map(|s| s.non_negative() as f64 * 1e-9)
 }
 
 #[cfg(test)]
@@ -126,9 +254,24 @@ mod tests {
     use super::*;
     use crate::plugin::contract;
 
+    /// A conventional drive of four platters.
+    pub(super) fn shape(rpm: f64, arms: u32) -> Shape {
+        Shape {
+            rotation_speed: Rpm(rpm),
+            arms,
+            stacks: 1,
+            platters: 4,
+        }
+    }
+
     /// Power by state from TOML.
     pub(super) fn watts(toml: &str, rpm: f64, arms: u32) -> Result<StateWatts, SpecError> {
-        build(&toml::from_str(toml).expect("TOML"), Rpm(rpm), arms)
+        of_shape(toml, &shape(rpm, arms))
+    }
+
+    /// Power by state from TOML, of any shape.
+    pub(super) fn of_shape(toml: &str, shape: &Shape) -> Result<StateWatts, SpecError> {
+        build(&toml::from_str(toml).expect("TOML"), shape)
     }
 
     #[test]
@@ -144,19 +287,92 @@ mod tests {
     }
 
     #[test]
-    fn ordered_and_finite_at_all_speeds() {
+    fn ordered_and_finite_at_all_shapes() {
         for plugin in PLUGINS {
             let mut table = contract::example(plugin);
             table.insert("model".into(), plugin.name.into());
             for rpm in [4200.0, 5400.0, 7200.0, 15000.0] {
-                for arms in 1..=4 {
-                    let w = build(&table, Rpm(rpm), arms).expect(plugin.name);
+                for (arms, stacks, platters) in [(1, 1, 4), (2, 1, 4), (4, 2, 1), (3, 3, 10)] {
+                    let shape = Shape {
+                        rotation_speed: Rpm(rpm),
+                        arms,
+                        stacks,
+                        platters,
+                    };
+                    let w = build(&table, &shape).expect(plugin.name);
                     assert!(0.0 <= w.standby && w.standby <= w.idle && w.idle.is_finite());
                     for active in [w.seek, w.rotation, w.transfer] {
                         assert!(active >= w.idle && active.is_finite(), "{}", plugin.name);
                     }
                 }
             }
+        }
+    }
+
+    /// Linear in platters and stacks, the power 4.6 in diameter, in every model with the same keys.
+    #[test]
+    fn spindles_scale_with_their_size() {
+        let part = |toml: &str, stacks, platters| {
+            let shape = Shape {
+                rotation_speed: Rpm(7200.0),
+                arms: 1,
+                stacks,
+                platters,
+            };
+            of_shape(toml, &shape).unwrap().idle
+        };
+        let modes = "spindle = \"6 W\"\nelectronics = \"3 W\"\n";
+        let rails = "model = \"rails\"\nidle = [0.6, 0.5]\nrandom_read = [0.7, 0.8]\n\
+                     sequential_read = [0.9, 0.55]\nstandby = [0.1, 0.0]\n";
+        for model in [modes, rails] {
+            // 3 W of electronics and 6 W of spindle in both.
+            let sized = format!("{model}platters = 4");
+            assert!((part(&sized, 1, 4) - 9.0).abs() < 1e-9);
+            assert!((part(&sized, 1, 2) - 6.0).abs() < 1e-9);
+            assert!((part(&sized, 2, 4) - 15.0).abs() < 1e-9);
+            assert!(
+                (part(model, 1, 2) - 9.0).abs() < 1e-9,
+                "platters not given: as they are"
+            );
+            let small = "platter_diameter = \"2.5 in\"\nreference_diameter = \"3.7 in\"";
+            let drag = 6.0 * (2.5f64 / 3.7).powf(4.6);
+            let small = format!("{model}{small}");
+            assert!((part(&small, 1, 4) - 3.0 - drag).abs() < 1e-9);
+            // Two stacks of small platters draw less than one of large ones.
+            assert!(part(&small, 2, 4) < part(model, 1, 4));
+        }
+        // An eighth of the diameter's power: 2^-4.6 = 0.0412.
+        let half = "spindle = \"10 W\"\nelectronics = \"0 W\"\nplatter_diameter = \"1.85 in\"\n\
+                    standby = \"0 W\"\nreference_diameter = \"93.98 mm\"";
+        assert!((part(half, 1, 4) - 0.412).abs() < 0.001);
+    }
+
+    #[test]
+    fn steps_of_low_power_go_down() {
+        let w = watts(
+            "idle_a = \"9 W\"\nidle_b = \"7 W\"\nidle_c = \"5 W\"\nsleep = \"0.8 W\"\n\
+             spin_up = \"29 W\"\nspin_up_time = \"23 s\"",
+            7200.0,
+            1,
+        )
+        .unwrap()
+        .low_power;
+        assert_eq!(
+            [w.idle_a, w.idle_b, w.idle_c],
+            [Some(9.0), Some(7.0), Some(5.0)]
+        );
+        assert_eq!(
+            [w.sleep, w.spin_up, w.spin_up_s],
+            [Some(0.8), Some(29.0), Some(23.0)]
+        );
+        for bad in [
+            "idle_a = \"9.4 W\"",
+            "idle_b = \"4 W\"\nidle_c = \"5 W\"",
+            "idle_c = \"0.5 W\"",
+            "sleep = \"1.1 W\"",
+            "spin_up = \"9 W\"",
+        ] {
+            assert_eq!(watts(bad, 7200.0, 1).unwrap_err().key, "power", "{bad}");
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Power by mode: spindle, electronics, and what each active mode adds.
 //!
 //! # Model
-//! `idle = spindle (speed / rotation_speed)^2.8 + electronics + per_extra_arm (arms - 1)`;
+//! `idle = spindle k + electronics + per_extra_arm (arms - 1)`;
 //! `seek = idle + voice_coil`; `rotation = transfer = idle + access`; `standby` as given.
+//! `k = stacks (speed / rotation_speed)^2.8 (platter_diameter / reference_diameter)^4.6
+//! (number of platters / platters)`: electronics are there once, spindles once per stack.
 //! # Source
 //! The split by mode is that of S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An
 //! Idea Whose Time Has Come", ISCA 2008; it calls the effect of speed "nearly cubic", and 2.8 is the
-//! usual exponent of air drag. The paper prints no constants: the profiles are fitted (7200 rpm,
+//! usual exponent of air drag, 4.6 that of the diameter (its section 4). The paper prints no constants: the profiles are fitted (7200 rpm,
 //! 4 platters): `main` to the Barracuda ES manual's idle of 9.30 W
 //! (12 V x 0.520 A = 6.24 W spindle, 5 V x 0.611 A = 3.06 W electronics), to 34 W with four arms
 //! moving (Table 1) and 13.0 W for 40 % seek, 40 % access, 20 % idle; `table-1` to 13.2 W and 34 W
@@ -17,9 +19,11 @@
 //! cost, and a seek the same per unit of time whatever its length. `raid-fitted` knows only the sum
 //! of spindle and electronics: away from 7200 rpm it rests on `main`'s electronics.
 
-use super::{check_speed, or_zero, reference_speed, spindle_ratio, PowerModel, StateWatts};
+use super::{
+    or_zero, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
+};
 use crate::plugin::{params, Plugin};
-use headstack_units::{Rpm, Watts};
+use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Deserialize;
 
 /// The registry entry.
@@ -29,17 +33,27 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     example: "profile = \"main\"\nvoice_coil = \"6 W\"",
     build: |table| {
         let p: Params = params(table)?;
-        check_speed(p.rotation_speed)?;
         let [spindle, electronics, voice_coil, access, per_extra_arm] = p.profile.watts();
+        // The profiles' spindles turn the 3.7 inch platters of Table 1.
+        let profiled = || p.spindle.is_none().then_some(Length(3.7 * 0.0254));
+        let reference = p.reference_diameter.or_else(profiled);
         let or = |given: Option<Watts>, profile: f64| given.map_or(profile, |w| w.0);
         Ok(Box::new(Modes {
-            rotation_speed: p.rotation_speed,
+            scale: Spindle::new(p.rotation_speed, p.platter_diameter, reference, p.platters)?,
             spindle: or(p.spindle, spindle),
             electronics: or(p.electronics, electronics),
             voice_coil: or(p.voice_coil, voice_coil),
             access: or(p.access, access),
             per_extra_arm: or(p.per_extra_arm, per_extra_arm),
             standby: or_zero(p.standby.or(Some(Watts(1.0)))),
+            low_power: LowPower {
+                idle_a: p.idle_a.map(|w| w.0),
+                idle_b: p.idle_b.map(|w| w.0),
+                idle_c: p.idle_c.map(|w| w.0),
+                sleep: p.sleep.map(|w| w.0),
+                spin_up: p.spin_up.map(|w| w.0),
+                spin_up_s: seconds(p.spin_up_time),
+            },
         }))
     },
 };
@@ -75,7 +89,13 @@ struct Params {
     /// Speed at which `spindle` holds.
     #[serde(default = "reference_speed")]
     rotation_speed: Rpm,
-    /// Spindle motor.
+    /// Diameter of the drive's platters; absent: that for which `spindle` holds.
+    platter_diameter: Option<Length>,
+    /// Diameter for which `spindle` holds; the profiles': 3.7 in.
+    reference_diameter: Option<Length>,
+    /// Number of platters for which `spindle` holds; absent: as many as there are.
+    platters: Option<u32>,
+    /// Spindle motor of one stack.
     spindle: Option<Watts>,
     /// Electronics while spinning.
     electronics: Option<Watts>,
@@ -87,29 +107,43 @@ struct Params {
     per_extra_arm: Option<Watts>,
     /// Spun down.
     standby: Option<Watts>,
+    /// Idle with part of the electronics off.
+    idle_a: Option<Watts>,
+    /// Heads unloaded as well.
+    idle_b: Option<Watts>,
+    /// Turning slower as well.
+    idle_c: Option<Watts>,
+    /// Spun down, only the link listens.
+    sleep: Option<Watts>,
+    /// Highest power while the spindle starts.
+    spin_up: Option<Watts>,
+    /// From the command to ready.
+    spin_up_time: Option<Span>,
 }
 
 struct Modes {
-    rotation_speed: Rpm,
+    scale: Spindle,
     spindle: f64,
     electronics: f64,
     voice_coil: f64,
     access: f64,
     per_extra_arm: f64,
     standby: f64,
+    low_power: LowPower,
 }
 
 impl PowerModel for Modes {
-    fn watts(&self, rotation_speed: Rpm, arms: u32) -> StateWatts {
-        let idle = self.spindle * spindle_ratio(rotation_speed, self.rotation_speed)
+    fn watts(&self, shape: &Shape) -> StateWatts {
+        let idle = self.spindle * self.scale.ratio(shape)
             + self.electronics
-            + self.per_extra_arm * f64::from(arms.saturating_sub(1));
+            + self.per_extra_arm * f64::from(shape.arms.saturating_sub(1));
         StateWatts {
             idle,
             seek: idle + self.voice_coil,
             rotation: idle + self.access,
             transfer: idle + self.access,
             standby: self.standby,
+            low_power: self.low_power,
         }
     }
 }
@@ -165,6 +199,8 @@ mod tests {
         near(platters, 9.25, 0.01);
         let w = watts("spindle = \"9.25 W\"\nrotation_speed = \"10000 rpm\"", 1e4, 1).unwrap();
         near(w.idle, 12.31, 0.01);
+        let scaled = watts("platter_diameter = \"3.3 in\"", 1e4, 1).unwrap();
+        near(scaled.idle, 12.31, 0.01);
     }
 
     #[test]
@@ -175,6 +211,9 @@ mod tests {
             ("spindle = \"-6 W\"", "power.spindle"),
             ("rotation_speed = \"0 rpm\"", "power.rotation_speed"),
             ("standby = \"90 W\"", "power"),
+            ("platters = 0", "power.platters"),
+            ("platter_diameter = \"0 mm\"", "power.platter_diameter"),
+            ("spindle = \"5 W\"\nplatter_diameter = \"95 mm\"", "power.reference_diameter"),
             ("model = 3", "power.model"),
         ] {
             assert_eq!(watts(toml, 7200.0, 1).unwrap_err().key, key);

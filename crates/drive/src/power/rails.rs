@@ -1,28 +1,35 @@
 //! Power from the 5 V and 12 V currents that manuals print per workload.
 //!
 //! # Model
-//! A row `[a5, a12]` is `5 a5` and `12 a12` watts; D5 and D12 are a row's rises over the idle row.
-//! - `transfer = idle + D5(sequential) + D12(sequential)`: sequential work only transfers.
-//! - Random work spends `seek_share` = s moving, `transfer_share` = x transferring and the rest
-//!   waiting. Its 5 V rise (the channel) is the same while moving and waiting, its 12 V rise (the
-//!   voice coil) occurs only while moving:
-//!   `e = (D5(random) - x D5(sequential)) / (1 - x)`,
-//!   `v = (D12(random) - x D12(sequential)) / s`;
-//!   `rotation = idle + e`, `seek = idle + e + v`.
-//! - Rows are `read_ratio` times the read row plus the rest of the write row.
-//! - `idle` at another speed: its 12 V part times `(speed / rotation_speed)^2.8`.
+//! A row `[a5, a12]` is `5 a5` and `12 a12` watts; D5 and D12 are a row's rises over the idle row. Of
+//! the time that a row was measured in, the drive moved its arm for a share s, waited for a share r
+//! and transferred for a share x. The 5 V rise (the channel) is the same while moving and waiting,
+//! the rise on 12 V (the voice coil) occurs only while moving:
+//! `D5 = e (s + r) + t5 x`, `D12 = v s + t12 x`;
+//! `rotation = idle + e`, `seek = idle + e + v`, `transfer = idle + t5 + t12`.
+//! - The four adders are the least-squares fit to all rows, none below zero. Two rows that differ
+//!   in kind are met exactly.
+//! - Rows are the random one (`seek_share`, `transfer_share`, the rest waiting), the sequential one
+//!   (transfer only), and any `points`, whose shares are given, or a rate and times per request.
+//! - The random and the sequential row are `read_ratio` times the read row plus the rest of the
+//!   write row; `points` count as they are.
+//! - `idle` of another spindle: its 12 V part scales with speed, diameter, platters and stacks.
 //! # Source
-//! The rows: for example the Constellation ES.3 SAS manual, table 2. The shape (random work costs
+//! The rows: for example the Constellation ES.3 SAS manual, table 2; its makers' advice to read power
+//! off a curve over the rate of requests is what `points` are for. The shape (random work costs
 //! 12 V, sequential work 5 V) is read off those rows; the equations are ours.
 //! # Validity
-//! The random and the sequential row come out exactly for the shares assumed. The shares are
-//! assumptions (0.6 and 0.01 by default: 4 KiB at 170 per second with seeks of some 3.5 ms), and the
-//! split between seek and rotation is no better than they are. Mean power, not peaks.
+//! The shares are assumptions (0.6 and 0.01 by default: 4 KiB at 170 per second with seeks of
+//! some 3.5 ms), and the split between seek and rotation is no better than they are. All of the
+//! idle 12 V current counts as spindle; a part of it (bearings, holding the arm) is not. Mean power,
+//! not peaks.
 
-use super::{check_speed, or_zero, reference_speed, spindle_ratio, PowerModel, StateWatts};
+use super::{
+    or_zero, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
+};
 use crate::error::SpecError;
 use crate::plugin::{params, Plugin};
-use headstack_units::{Rpm, Watts};
+use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Deserialize;
 
 /// The registry entry.
@@ -45,16 +52,31 @@ type Row = [f64; 2];
 struct Params {
     /// Idle, heads loaded.
     idle: Row,
-    /// Random reads.
-    random_read: Row,
-    /// Sequential reads.
-    sequential_read: Row,
+    /// Random reads; needed unless `points` tell seeks and transfers apart.
+    random_read: Option<Row>,
+    /// Sequential reads; needed unless `points` tell seeks and transfers apart.
+    sequential_read: Option<Row>,
     /// Random writes; needed if `read_ratio` is below 1.
     random_write: Option<Row>,
     /// Sequential writes; needed if `read_ratio` is below 1.
     sequential_write: Option<Row>,
+    /// Further rows with what the drive did meanwhile.
+    #[serde(default)]
+    points: Vec<Point>,
+    /// Idle with part of the electronics off.
+    idle_a: Option<Row>,
+    /// Heads unloaded as well.
+    idle_b: Option<Row>,
+    /// Turning slower as well.
+    idle_c: Option<Row>,
     /// Spun down.
     standby: Row,
+    /// Spun down, only the link listens.
+    sleep: Option<Row>,
+    /// Highest currents while the spindle starts.
+    spin_up: Option<Row>,
+    /// From the command to ready.
+    spin_up_time: Option<Span>,
     /// Share of reads in the work whose power is wanted.
     #[serde(default = "one")]
     read_ratio: f64,
@@ -67,11 +89,42 @@ struct Params {
     /// Speed at which the currents were measured.
     #[serde(default = "reference_speed")]
     rotation_speed: Rpm,
+    /// Diameter of the drive's platters; absent: that of the measured drive.
+    platter_diameter: Option<Length>,
+    /// Diameter of the measured drive's platters.
+    reference_diameter: Option<Length>,
+    /// Number of platters of the measured drive; absent: as many as there are.
+    platters: Option<u32>,
     /// Added all the time for each arm assembly beyond those of the measured drive.
     per_extra_arm: Option<Watts>,
     /// Arm assemblies of the measured drive.
     #[serde(default = "one_arm")]
     measured_arms: u32,
+}
+
+/// A row with the shares of time of the work that it was measured under.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Point {
+    /// Amperes.
+    current: Row,
+    /// Share of time that the arm moves.
+    #[serde(default)]
+    seek: f64,
+    /// Share of time that the drive waits for a sector.
+    #[serde(default)]
+    rotation: f64,
+    /// Share of time that it transfers.
+    #[serde(default)]
+    transfer: f64,
+    /// Requests per second, instead of shares.
+    iops: Option<f64>,
+    /// Mean seek per request at that rate.
+    seek_time: Option<Span>,
+    /// Mean wait per request at that rate.
+    rotation_time: Option<Span>,
+    /// Mean transfer per request at that rate.
+    transfer_time: Option<Span>,
 }
 
 fn one() -> f64 {
@@ -92,23 +145,78 @@ fn watts(row: Row) -> Row {
     [5.0 * row[0], 12.0 * row[1]]
 }
 
+/// Watts of both rails of a row that may be absent.
+fn total(row: Option<Row>) -> Option<f64> {
+    row.map(|r| watts(r).iter().sum())
+}
+
+/// What one row says: shares of time in seek, rotation and transfer, and watts per rail.
+struct Observed {
+    shares: [f64; 3],
+    watts: Row,
+}
+
 fn solve(p: &Params) -> Result<Rails, SpecError> {
-    check_speed(p.rotation_speed)?;
-    let rows = [
+    let named = [
         ("idle", Some(p.idle)),
-        ("random_read", Some(p.random_read)),
-        ("sequential_read", Some(p.sequential_read)),
+        ("random_read", p.random_read),
+        ("sequential_read", p.sequential_read),
         ("random_write", p.random_write),
         ("sequential_write", p.sequential_write),
+        ("idle_a", p.idle_a),
+        ("idle_b", p.idle_b),
+        ("idle_c", p.idle_c),
         ("standby", Some(p.standby)),
+        ("sleep", p.sleep),
+        ("spin_up", p.spin_up),
     ];
-    for (key, row) in rows {
+    let points = p.points.iter().enumerate();
+    let points = points.map(|(i, point)| (format!("points[{i}].current"), Some(point.current)));
+    for (key, row) in named.map(|(key, row)| (key.to_string(), row)).into_iter().chain(points) {
         for a in row.into_iter().flatten() {
             if !(a >= 0.0 && a.is_finite()) {
                 return Err(SpecError::new(key, a, "amperes, zero or more"));
             }
         }
     }
+    let idle = watts(p.idle);
+    let rows = rows(p, idle.iter().sum())?;
+    let fit = |rail: usize, first: fn(&[f64; 3]) -> f64| {
+        let rises = rows.iter().map(|o| (first(&o.shares), o.shares[2], o.watts[rail] - idle[rail]));
+        non_negative_fit(rises).ok_or_else(|| {
+            let need = "a random and a sequential row, or points that differ in kind";
+            SpecError::new("points", "rows that do not tell seeks and transfers apart", need)
+        })
+    };
+    let [channel, transfer_5] = fit(0, |[seek, rotation, _]| seek + rotation)?;
+    let [coil, transfer_12] = fit(1, |[seek, ..]| *seek)?;
+    Ok(Rails {
+        scale: Spindle::new(
+            p.rotation_speed,
+            p.platter_diameter,
+            p.reference_diameter,
+            p.platters,
+        )?,
+        idle,
+        channel,
+        coil,
+        transfer: transfer_5 + transfer_12,
+        standby: watts(p.standby).iter().sum(),
+        low_power: LowPower {
+            idle_a: total(p.idle_a),
+            idle_b: total(p.idle_b),
+            idle_c: total(p.idle_c),
+            sleep: total(p.sleep),
+            spin_up: total(p.spin_up),
+            spin_up_s: seconds(p.spin_up_time),
+        },
+        per_extra_arm: or_zero(p.per_extra_arm),
+        measured_arms: p.measured_arms,
+    })
+}
+
+/// All rows that adders are fitted to; none may draw less than `idle` watts.
+fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
     let (s, x) = (p.seek_share, p.transfer_share);
     if !(0.0..=1.0).contains(&p.read_ratio) {
         return Err(SpecError::new("read_ratio", p.read_ratio, "a share from 0 to 1"));
@@ -132,61 +240,101 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
         let (r, w) = (watts(read), watts(write));
         Ok([0, 1].map(|i| p.read_ratio * r[i] + (1.0 - p.read_ratio) * w[i]))
     };
-    let idle = watts(p.idle);
-    let random = blend(p.random_read, p.random_write, "random_write")?;
-    let sequential = blend(p.sequential_read, p.sequential_write, "sequential_write")?;
-    let d_random = [random[0] - idle[0], random[1] - idle[1]];
-    let d_seq = [sequential[0] - idle[0], sequential[1] - idle[1]];
-    let channel = (d_random[0] - x * d_seq[0]) / (1.0 - x);
-    let coil = (d_random[1] - x * d_seq[1]) / s;
-    let transfer = d_seq[0] + d_seq[1];
-    for (key, adder) in [
-        ("random_read", channel),
-        ("random_read", channel + coil),
-        ("sequential_read", transfer),
-    ] {
-        if adder < 0.0 {
-            return Err(SpecError::new(
-                key,
-                format!("currents that put an active state {:.3} W below idle", -adder),
-                "at least the idle row",
-            ));
+    let mut rows = Vec::with_capacity(2 + p.points.len());
+    let mut add = |key: String, shares: [f64; 3], watts: Row| {
+        let rise = watts.iter().sum::<f64>() - idle;
+        if rise < 0.0 {
+            let got = format!("currents that draw {:.3} W less than idle", -rise);
+            return Err(SpecError::new(key, got, "at least the idle row"));
         }
+        rows.push(Observed { shares, watts });
+        Ok(())
+    };
+    if let Some(read) = p.random_read {
+        let row = blend(read, p.random_write, "random_write")?;
+        // Rounding may put the rest a hair below zero.
+        add("random_read".into(), [s, (1.0 - s - x).max(0.0), x], row)?;
     }
-    Ok(Rails {
-        rotation_speed: p.rotation_speed,
-        idle,
-        channel,
-        coil,
-        transfer,
-        standby: watts(p.standby).iter().sum(),
-        per_extra_arm: or_zero(p.per_extra_arm),
-        measured_arms: p.measured_arms,
-    })
+    if let Some(read) = p.sequential_read {
+        let row = blend(read, p.sequential_write, "sequential_write")?;
+        add("sequential_read".into(), [0.0, 0.0, 1.0], row)?;
+    }
+    for (i, point) in p.points.iter().enumerate() {
+        let key = |k: &str| format!("points[{i}].{k}");
+        let given = [point.seek, point.rotation, point.transfer];
+        let times = [point.seek_time, point.rotation_time, point.transfer_time];
+        let shares = match point.iops {
+            None if times.iter().all(Option::is_none) => given,
+            None => return Err(SpecError::new(key("iops"), "nothing", "the rate of the times")),
+            Some(_) if given != [0.0; 3] => {
+                let need = "shares of time, or a rate with times per request";
+                return Err(SpecError::new(key("iops"), "both", need));
+            }
+            Some(iops) => times.map(|t| iops * seconds(t).unwrap_or(0.0)),
+        };
+        let sum: f64 = shares.iter().sum();
+        if !(shares.iter().all(|f| *f >= 0.0) && sum > 0.0 && sum <= 1.0 + 1e-9) {
+            let need = "shares of time of zero or more that add up to more than 0 and at most 1";
+            return Err(SpecError::new(key("seek"), format!("{shares:?}"), need));
+        }
+        add(key("current"), shares, watts(point.current))?;
+    }
+    Ok(rows)
+}
+
+/// The `[p, q]`, both zero or more, with the least squares of `p a + q b - c` over rows `(a, b, c)`;
+/// `None` if the rows do not determine them.
+///
+/// With two unknowns the constrained optimum is the free one, or lies on an axis.
+fn non_negative_fit(rows: impl Iterator<Item = (f64, f64, f64)>) -> Option<[f64; 2]> {
+    let (mut aa, mut ab, mut bb, mut ac, mut bc) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for (a, b, c) in rows {
+        aa += a * a;
+        ab += a * b;
+        bb += b * b;
+        ac += a * c;
+        bc += b * c;
+    }
+    let determinant = aa * bb - ab * ab;
+    // Shares are given to some three figures: closer rows than that say the same twice.
+    if determinant.is_nan() || determinant <= 1e-6 * aa * bb {
+        return None;
+    }
+    let free = [(ac * bb - bc * ab) / determinant, (bc * aa - ac * ab) / determinant];
+    if free.iter().all(|adder| *adder >= 0.0) {
+        return Some(free);
+    }
+    let on_axis = [[f64::max(ac / aa, 0.0), 0.0], [0.0, f64::max(bc / bb, 0.0)]];
+    let error = |[p, q]: [f64; 2]| {
+        aa * p * p + 2.0 * ab * p * q + bb * q * q - 2.0 * (ac * p + bc * q)
+    };
+    on_axis.into_iter().min_by(|l, r| error(*l).total_cmp(&error(*r)))
 }
 
 struct Rails {
-    rotation_speed: Rpm,
+    scale: Spindle,
     idle: Row,
     channel: f64,
     coil: f64,
     transfer: f64,
     standby: f64,
+    low_power: LowPower,
     per_extra_arm: f64,
     measured_arms: u32,
 }
 
 impl PowerModel for Rails {
-    fn watts(&self, rotation_speed: Rpm, arms: u32) -> StateWatts {
+    fn watts(&self, shape: &Shape) -> StateWatts {
         let idle = self.idle[0]
-            + self.idle[1] * spindle_ratio(rotation_speed, self.rotation_speed)
-            + self.per_extra_arm * f64::from(arms.saturating_sub(self.measured_arms));
+            + self.idle[1] * self.scale.ratio(shape)
+            + self.per_extra_arm * f64::from(shape.arms.saturating_sub(self.measured_arms));
         StateWatts {
             idle,
             seek: idle + self.channel + self.coil,
             rotation: idle + self.channel,
             transfer: idle + self.transfer,
             standby: self.standby,
+            low_power: self.low_power,
         }
     }
 }
@@ -223,6 +371,86 @@ mod tests {
         assert!((w.transfer - 10.565).abs() < 0.003);
     }
 
+    /// Rows made from known adders at several rates give the adders back, whatever their number.
+    #[test]
+    fn points_give_the_adders_back() {
+        // e = 0.7 W, t5 = 2.2 W; v = 5.1 W, t12 = 0.4 W; idle 2 W and 6 W.
+        let row = |s: f64, r: f64, x: f64| {
+            let w5 = 2.0 + 0.7 * (s + r) + 2.2 * x;
+            let w12 = 6.0 + 5.1 * s + 0.4 * x;
+            format!("current = [{}, {}]", w5 / 5.0, w12 / 12.0)
+        };
+        // Requests with 4 ms of seek, 3 ms of waiting, 0.1 ms of transfer, at three rates.
+        let mut points = String::new();
+        for iops in [20.0, 80.0, 140.0] {
+            let current = row(iops * 4e-3, iops * 3e-3, iops * 1e-4);
+            points += &format!(
+                "{{ {current}, iops = {iops}, seek_time = \"4 ms\", rotation_time = \"3 ms\", \
+                 transfer_time = \"100 us\" }}, "
+            );
+        }
+        points += &format!("{{ {}, transfer = 0.95 }}, ", row(0.0, 0.0, 0.95));
+        points += &format!("{{ {}, seek = 0.3, rotation = 0.6, transfer = 0.1 }}", row(0.3, 0.6, 0.1));
+        let toml = format!(
+            "model = \"rails\"\nidle = [0.4, 0.5]\nstandby = [0.2, 0.0]\npoints = [{points}]"
+        );
+        let w = watts(&toml, 7200.0, 1).unwrap();
+        for (got, need) in [(w.idle, 8.0), (w.seek, 13.8), (w.rotation, 8.7), (w.transfer, 10.6)] {
+            assert!((got - need).abs() < 1e-9, "{got} W, need {need} W");
+        }
+    }
+
+    /// A third row that agrees with neither of two pulls them by least squares: transfer rises of
+    /// 2 W and 3 W for the same work give 2.5 W.
+    #[test]
+    fn rows_that_disagree_are_averaged() {
+        let rows = "random_read = [0.5, 0.7]\nsequential_read = [0.8, 0.5]\nseek_share = 1.0\n\
+                    transfer_share = 0.0\npoints = [{ current = [1.0, 0.5], transfer = 1.0 }]";
+        let toml = format!("model = \"rails\"\nidle = [0.4, 0.5]\nstandby = [0.2, 0.0]\n{rows}");
+        let w = watts(&toml, 7200.0, 1).unwrap();
+        assert!((w.transfer - w.idle - 2.5).abs() < 1e-9);
+        assert!((w.seek - w.idle - 0.5 - 2.4).abs() < 1e-9);
+    }
+
+    /// Against a fine grid of both adders.
+    #[test]
+    fn the_fit_is_the_best_of_all_that_are_not_negative() {
+        for rows in [
+            [(1.0, 0.0, 2.0), (0.0, 1.0, 1.0), (0.5, 0.5, 1.0)],
+            [(0.6, 0.01, 3.0), (0.0, 1.0, 0.5), (0.9, 0.0, 4.0)],
+            // The free optimum has a negative adder.
+            [(0.9, 0.1, 2.0), (0.5, 0.5, 0.2), (0.2, 0.1, 0.4)],
+            [(0.1, 0.9, 2.0), (0.5, 0.5, 0.1), (0.1, 0.2, 0.5)],
+        ] {
+            let error = |p: f64, q: f64| -> f64 {
+                rows.iter().map(|(a, b, c)| (p * a + q * b - c).powi(2)).sum()
+            };
+            let [p, q] = super::non_negative_fit(rows.into_iter()).unwrap();
+            assert!(p >= 0.0 && q >= 0.0);
+            let best = error(p, q);
+            for i in 0..=600 {
+                for j in 0..=600 {
+                    let (p, q) = (f64::from(i) * 0.01, f64::from(j) * 0.01);
+                    assert!(best <= error(p, q) + 1e-12, "{rows:?}: {p} {q}");
+                }
+            }
+        }
+        assert_eq!(super::non_negative_fit([(0.6, 0.01, 3.0), (0.3, 0.005, 1.5)].into_iter()), None);
+    }
+
+    /// Constellation ES.3 4 TB, table 2 of its manual: the steps below idle and the peak at start.
+    #[test]
+    fn steps_of_low_power_are_rows_too() {
+        let steps = "idle_a = [0.36, 0.50]\nidle_b = [0.28, 0.43]\nidle_c = [0.25, 0.25]\nspin_up = [0.63, 2.16]";
+        let w = watts(&es3(steps), 7200.0, 1).unwrap().low_power;
+        let near = |got: Option<f64>, need: f64| assert!((got.unwrap() - need).abs() < 1e-9);
+        near(w.idle_b, 6.56);
+        near(w.idle_c, 4.25);
+        near(w.spin_up, 29.07);
+        near(w.idle_a, 7.80);
+        assert_eq!(w.sleep, None);
+    }
+
     #[test]
     fn refuses_impossible_rows_and_shares() {
         for (more, key) in [
@@ -230,11 +458,20 @@ mod tests {
             ("transfer_share = 0.5", "power.transfer_share"),
             ("read_ratio = 0.5", "power.random_write"),
             ("read_ratio = 2.0", "power.read_ratio"),
+            ("points = [{ current = [0.5, 0.6] }]", "power.points[0].seek"),
+            ("points = [{ current = [0.5, 0.6], seek = 0.7, transfer = 0.4 }]", "power.points[0].seek"),
+            ("points = [{ current = [0.5, 0.6], seek_time = \"4 ms\" }]", "power.points[0].iops"),
+            ("points = [{ current = [0.5, 0.6], iops = 9, seek = 0.1 }]", "power.points[0].iops"),
+            ("points = [{ current = [0.3, 0.3], seek = 0.1 }]", "power.points[0].current"),
+            ("points = [{ current = [0.5, -1], seek = 0.1 }]", "power.points[0].current"),
+            ("spin_up = [-1, 0.1]", "power.spin_up"),
         ] {
             assert_eq!(watts(&es3(more), 7200.0, 1).unwrap_err().key, key);
         }
         let low = es3("").replace("[0.82, 0.55]", "[0.1, 0.1]");
         assert_eq!(watts(&low, 7200.0, 1).unwrap_err().key, "power.sequential_read");
+        let alike = es3("").replace("sequential_read = [0.82, 0.55]", "");
+        assert_eq!(watts(&alike, 7200.0, 1).unwrap_err().key, "power.points");
         let below = es3("").replace("0.24", "-0.24");
         assert_eq!(watts(&below, 7200.0, 1).unwrap_err().key, "power.standby");
     }

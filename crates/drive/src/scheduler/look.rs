@@ -28,21 +28,30 @@ pub(super) struct Sweep {
     downward: bool,
 }
 
+impl Sweep {
+    /// Whether the sweep goes down.
+    pub(super) fn downward(&self) -> bool {
+        self.downward
+    }
+}
+
 impl Scheduler for Sweep {
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
+        // A drive that has served nothing yet stands at its first sector.
+        let from = if view.last_end >= u64::MAX - 1 { 0 } else { view.last_end };
         for _ in 0..2 {
             let downward = self.downward;
             let index = least(queue, |i| {
                 let sector = queue.items()[i].sector;
                 if downward {
-                    if sector < view.last_end { view.last_end - sector } else { u64::MAX }
-                } else if sector >= view.last_end {
-                    sector - view.last_end
+                    if sector < from { from - sector } else { u64::MAX }
+                } else if sector >= from {
+                    sector - from
                 } else {
                     u64::MAX
                 }
             });
-            let ahead = queue.items()[index].sector >= view.last_end;
+            let ahead = queue.items()[index].sector >= from;
             if ahead != downward {
                 return Choice { index, arm: view.best_arm(queue, index) };
             }

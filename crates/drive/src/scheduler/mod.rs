@@ -11,6 +11,7 @@
 
 use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
+use crate::parallelism::{ArmChoice, Path};
 use crate::plugin::{find, plugins};
 use crate::queue::{Key, Queue};
 use crate::spec::QueueSpec;
@@ -25,21 +26,32 @@ pub struct View<'a> {
     pub mechanics: &'a Mechanics,
     /// The arms and where they stand.
     pub arms: &'a [Arm],
+    /// What each arm reaches and belongs to; `None` where all reach everything and all are free.
+    pub(crate) paths: Option<&'a [Path]>,
+    /// Bit a: arm a is free.
+    pub usable: u64,
+    /// Which arm takes a command that several could.
+    pub arm_choice: ArmChoice,
     /// The time of the choice, nanoseconds.
     pub now: u64,
     /// When the arm may move for a read, and for a write (command overhead included).
     pub start: [u64; 2],
     /// The sector after the last one served.
     pub last_end: u64,
-    /// Whether a command would be served from the buffer, by position; called rarely.
+    /// Whether a command would be served from the buffer or by the read-ahead in progress, by
+    /// position; called rarely.
     pub hit: &'a dyn Fn(usize) -> bool,
 }
 
 impl View<'_> {
-    /// Positioning time of the queue's `i`-th command with the arm that reaches it first, and that arm.
+    /// Positioning time of the queue's `i`-th command with the arm that would serve it, and that
+    /// arm; `u64::MAX` where no free arm reaches it.
     #[inline]
     pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
         let key = &queue.keys()[i];
+        if self.paths.is_some() {
+            return self.cost_of_free(key);
+        }
         let mut best = (u64::MAX, 0);
         for (a, arm) in self.arms.iter().enumerate() {
             let (seek, angle, there) = self.reach(arm, key);
@@ -54,28 +66,36 @@ impl View<'_> {
     }
 
     /// The command and the arm that are together soonest; among equals the command that has waited
-    /// longest, and its first arm.
+    /// longest, and its first arm. All arms must be free and reach everything.
     pub fn soonest(&self, queue: &Queue) -> Choice {
         let mut best = Choice { index: 0, arm: 0 };
         let mut least = u64::MAX;
         for (a, arm) in self.arms.iter().enumerate() {
             for (i, key) in queue.keys().iter().enumerate() {
-                let (seek, angle, there) = self.reach(arm, key);
-                // A bound in integers turns most candidates down.
-                if seek + self.mechanics.wait_at_least_ns(arm, angle, there) > least {
-                    continue;
-                }
-                let cost = seek + self.mechanics.wait_ns(arm, angle, there);
-                if cost < least || (cost == least && older(queue, i, best.index)) {
-                    least = cost;
-                    best = Choice {
-                        index: i,
-                        arm: a as u8,
-                    };
+                if let Some(cost) = self.sooner(arm, key, least) {
+                    if cost < least || older(queue, i, best.index) {
+                        least = cost;
+                        best = Choice {
+                            index: i,
+                            arm: a as u8,
+                        };
+                    }
                 }
             }
         }
         best
+    }
+
+    /// Positioning time with one arm, if it is at most `bound`.
+    #[inline]
+    fn sooner(&self, arm: &Arm, key: &Key, bound: u64) -> Option<u64> {
+        let (seek, angle, there) = self.reach(arm, key);
+        // A bound in integers turns most candidates down.
+        if seek + self.mechanics.wait_at_least_ns(arm, angle, there) > bound {
+            return None;
+        }
+        let cost = seek + self.mechanics.wait_ns(arm, angle, there);
+        (cost <= bound).then_some(cost)
     }
 
     /// Movement of an arm to a command, the angle of its first sector, and the time of arrival.
@@ -86,6 +106,37 @@ impl View<'_> {
             .move_ns(arm, key.cylinder, key.head, key.write);
         let there = self.start[key.write as usize] + seek;
         (seek, Turn(key.angle), there)
+    }
+
+    /// Whether a free arm reaches a place.
+    #[inline]
+    pub fn reaches(&self, arm: usize, key: &Key) -> bool {
+        let Some(paths) = self.paths else { return true };
+        let p = &paths[arm];
+        self.usable >> arm & 1 == 1
+            && p.surfaces >> (key.head & 63) & 1 == 1
+            && p.cylinders.0 <= key.cylinder
+            && key.cylinder < p.cylinders.1
+    }
+
+    fn cost_of_free(&self, key: &Key) -> (u64, u8) {
+        let mut best = (u64::MAX, u64::MAX, 0);
+        for (a, arm) in self.arms.iter().enumerate() {
+            if !self.reaches(a, key) {
+                continue;
+            }
+            let (seek, angle, there) = self.reach(arm, key);
+            let wait = self.mechanics.wait_ns(arm, angle, there);
+            let rank = match self.arm_choice {
+                ArmChoice::Positioning => seek + wait,
+                ArmChoice::Rotation => wait,
+                ArmChoice::Seek => seek,
+            };
+            if (rank, seek + wait) < (best.0, best.1) {
+                best = (rank, seek + wait, a as u8);
+            }
+        }
+        (best.1, best.2)
     }
 
     /// The arm that reaches a command first.
@@ -112,6 +163,16 @@ pub struct Choice {
 pub trait Scheduler: Send {
     /// Names one of the waiting commands.
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice;
+
+    /// Cylinder that the arm goes to before it serves what was picked last; each pick answers once.
+    fn via(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// Whether commands that wait alone are to be picked as well, because of `via`.
+    fn picks_lone(&self) -> bool {
+        false
+    }
 }
 
 plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf }
@@ -126,6 +187,11 @@ pub fn build(spec: &QueueSpec) -> Result<Box<dyn Scheduler>, SpecError> {
         e.key = format!("queue.scheduler_parameters.{}", e.key);
         e
     })
+}
+
+/// Whether a queue description's scheduler searches by cylinder, so that its queue needs an index.
+pub(crate) fn positional(spec: &QueueSpec) -> bool {
+    spec.scheduler == sptf::PLUGIN.name
 }
 
 /// The command with the smallest key; among equals the one that has waited longest.

@@ -1,22 +1,49 @@
-//! SCAN: sweeps to the edge of the stroke and back.
+//! SCAN: sweeps in address order, turns at the edge of the stroke.
 //!
 //! # Model
-//! Commands in address order in the direction of movement; turns only where no command lies ahead, after the arm would have reached the edge. Since an arm moves only for commands, the order is that of LOOK; commands that arrive behind the sweep wait for its return.
+//! The order of LOOK. Where no command lies ahead the arm goes on to the last cylinder (sweeping
+//! up) or to cylinder 0 (sweeping down) before it seeks the first command of the way back.
 //! # Source
-//! Denning, AFIPS 1967.
+//! Denning, AFIPS 1967; schedule and head movement as in Silberschatz, Galvin and Gagne,
+//! "Operating System Concepts", section on SCAN scheduling.
 //! # Validity
-//! The empty travel to the edge is not charged to anyone: the order alone is modelled.
+//! Ignores rotation. An arm without commands rests where it is: the way to the edge is made, and
+//! charged, when a command asks for the turn, and not for commands served by the buffer. Edges are
+//! those of layouts whose addresses rise with the cylinders.
 
 use super::look::Sweep;
-use super::Scheduler;
+use super::{Choice, Scheduler, View};
 use crate::plugin::{params, Plugin};
+use crate::queue::Queue;
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "scan",
-    summary: "SCAN: sweeps to the edge of the stroke and back",
+    summary: "SCAN: sweeps in address order, turns at the edge of the stroke",
     example: "",
-    build: |table| Ok(Box::new(params::<Sweep>(table)?)),
+    build: |table| Ok(Box::new(Scan { sweep: params(table)?, edge: None })),
 };
 
-// The order of SCAN and LOOK is the same: see `look`.
+struct Scan {
+    sweep: Sweep,
+    /// The edge at which the last pick turned.
+    edge: Option<u32>,
+}
+
+impl Scheduler for Scan {
+    fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
+        let before = self.sweep.downward();
+        let choice = self.sweep.pick(queue, view);
+        let edge = if before { 0 } else { view.mechanics.seek.cylinders() - 1 };
+        self.edge = (self.sweep.downward() != before).then_some(edge);
+        choice
+    }
+
+    fn via(&mut self) -> Option<u32> {
+        self.edge.take()
+    }
+
+    fn picks_lone(&self) -> bool {
+        true
+    }
+}

@@ -5,7 +5,7 @@ use super::*;
 use crate::drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use crate::plugin::contract;
 use crate::spec::DriveSpec;
-use headstack_units::{Lba, Span, Time, Turn};
+use headstack_units::{Lba, Span, Time};
 
 const CYLINDERS: u64 = 200;
 const HEADS: u64 = 3;
@@ -34,11 +34,7 @@ fn spec(scheduler: &str, arms: usize) -> DriveSpec {
     "#;
     let mut spec: DriveSpec = toml::from_str(text).expect("a drive");
     spec.queue.scheduler = scheduler.into();
-    spec.positioning.arms = (0..arms)
-        .map(|k| crate::spec::ArmSpec {
-            angle: Turn::from_ratio(k as u64, arms as u64),
-        })
-        .collect();
+    spec.dash.arms = arms as u32;
     spec
 }
 
@@ -141,7 +137,7 @@ fn judge(
     let done = run(spec, requests);
     assert_eq!(done.len(), requests.len());
     let mut waiting: Vec<(u64, DriveRequest)> = requests.to_vec();
-    let n = spec.positioning.arms.len().max(1);
+    let n = spec.dash.arms as usize;
     let start = At {
         cylinder: 0,
         head: 0,
@@ -339,21 +335,17 @@ fn look_scan_and_c_look_sweep() {
             must_be(want, index, m)
         });
         for name in ["look", "scan"] {
-            // The first choice sets the direction: before it the sweep is at an unknown place.
-            let mut up = None;
+            let mut up = true;
             judge(&spec(name, 1), &requests, |m, index, _| {
-                let Some(end) = m.last_end else { return Ok(()) };
+                let end = m.last_end.unwrap_or(0);
                 let ahead = |up: bool, r: &DriveRequest| (r.lba.0 >= end) == up;
-                let mut direction = match up {
-                    Some(up) => up,
-                    None => ahead(true, &m.waiting[index].1),
-                };
+                let mut direction = up;
                 if !m.waiting.iter().any(|w| ahead(direction, &w.1)) {
                     direction = !direction;
                 }
-                // A single command needs no choice, so it leaves the direction alone.
-                if m.waiting.len() > 1 {
-                    up = Some(direction);
+                // LOOK need not choose a single command, so it leaves the direction alone.
+                if m.waiting.len() > 1 || name == "scan" {
+                    up = direction;
                 }
                 let want = least_of(m, |r| {
                     if ahead(direction, r) {
@@ -365,6 +357,56 @@ fn look_scan_and_c_look_sweep() {
                 must_be(want, index, m)
             });
         }
+    }
+}
+
+/// The textbook's queue on a disk of 200 cylinders (Silberschatz, Galvin and Gagne, "Operating
+/// System Concepts"): from cylinder 53 SCAN moves the head over 236 cylinders when it sweeps down.
+#[test]
+fn scan_moves_the_arm_to_the_edge_before_it_turns() {
+    let queue = [98, 183, 37, 122, 14, 124, 65, 67];
+    let seek_ms = |d: f64| 1.0 + 7.0 * (d - 1.0) / (CYLINDERS as f64 - 2.0);
+    for down in [true, false] {
+        let spec = spec("scan", 1);
+        // To sweep down from 53 the arm first goes up to 100, on to 199 and back.
+        let first: &[u64] = if down { &[100, 53] } else { &[53] };
+        let read = |(i, c): (usize, &u64)| {
+            let request = DriveRequest {
+                id: i as u64,
+                command: Command::Read,
+                lba: Lba(c * HEADS * SECTORS),
+                blocks: 1,
+            };
+            (
+                if i < first.len() {
+                    i as u64 * 500_000_000
+                } else {
+                    999_000_000
+                },
+                request,
+            )
+        };
+        let requests: Vec<_> = first.iter().chain(&queue).enumerate().map(read).collect();
+        let done = run(&spec, &requests);
+        let at = |c: &Completion| requests[c.id as usize].1.lba.0 / HEADS / SECTORS;
+        let (before, after) = done.split_at(first.len());
+        if down {
+            assert_eq!(before[1].seek_distance, 99 + 146);
+        }
+        let order: Vec<u64> = after.iter().map(at).collect();
+        let (want, moved, turn, legs) = if down {
+            ([37, 14, 65, 67, 98, 122, 124, 183], 236, 2, [14.0, 65.0])
+        } else {
+            ([65, 67, 98, 122, 124, 183, 37, 14], 331, 6, [16.0, 162.0])
+        };
+        assert_eq!(order, want);
+        assert_eq!(after.iter().map(|c| c.seek_distance).sum::<u32>(), moved);
+        // Both legs of the turn are seeks.
+        let seek = after[turn].components.seek as f64 * 1e-6;
+        assert!(
+            (seek - seek_ms(legs[0]) - seek_ms(legs[1])).abs() < 1e-5,
+            "{seek}"
+        );
     }
 }
 

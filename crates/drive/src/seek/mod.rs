@@ -70,6 +70,16 @@ impl SeekTable {
         })
     }
 
+    /// The same with every time multiplied by `factor`, from 0 to 4 (times saturate at 4 s).
+    pub fn scaled(mut self, factor: f64) -> SeekTable {
+        if factor != 1.0 {
+            for t in &mut self.ns {
+                *t = (f64::from(*t) * factor).round() as u32;
+            }
+        }
+        self
+    }
+
     /// Number of cylinders.
     pub fn cylinders(&self) -> u32 {
         self.ns.len() as u32

@@ -66,6 +66,15 @@ impl Core {
     /// Brings the background up to time `until`.
     #[inline]
     pub(crate) fn run_background(&mut self, until: u64) {
+        self.run_own_background(until);
+        if self.together.is_some() {
+            self.run_others(until);
+        }
+    }
+
+    /// The acting assembly's part of [`Core::run_background`].
+    #[inline]
+    pub(super) fn run_own_background(&mut self, until: u64) {
         if !matches!(self.background, Background::None) || !self.dirty.is_empty() {
             self.run_some_background(until);
         }
@@ -118,6 +127,9 @@ impl Core {
         let Some(place) = known.or_else(|| self.mechanics.layout.locate(r.next)) else {
             return false;
         };
+        if !self.reaches(&place) {
+            return false;
+        }
         if r.next >= needed {
             let moved = match self.cache.read_ahead {
                 ReadAhead::TrackEnd => place.cylinder != r.cylinder || place.head != r.head,
@@ -136,6 +148,7 @@ impl Core {
         arm.head = place.head;
         let there = r.time + seek;
         let first = there + self.mechanics.wait_ns(arm, place.angle, there);
+        self.carry();
         let count = (place.run as u64).min(r.limit.max(needed) - r.next) as u32;
         r.run = Some(Run {
             begun: r.time,

@@ -8,10 +8,14 @@
 //! DiskSim 4.0's disk module as observed from outside (per-request equality on its validation
 //! traces), with the two parameter groups that it leaves inert honoured unless `compat` is set.
 //! # Validity
-//! The link is private to the drive and commands do not overlap on it. Command decoding of the
-//! next command is not hidden behind the present one.
+//! The link is private to the drive. With one command in service commands do not overlap on it;
+//! assemblies that work together are limited by data channels, not by the link, read-ahead yields
+//! its channel, and data that another assembly is still reading count as absent. Command decoding
+//! of the next command is not hidden behind the present one.
 
+mod arms;
 mod background;
+mod channels;
 mod pass;
 mod read;
 mod segments;
@@ -23,7 +27,9 @@ use crate::drive::Components;
 use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
+use crate::parallelism::{Parking, Path, UnitPlan};
 use crate::spec::{AfterPrevious, CacheSpec, Destage, DriveSpec, OverheadSpec};
+use arms::Together;
 use background::Background;
 use segments::Segments;
 
@@ -63,6 +69,8 @@ pub(crate) struct Task {
     pub partial: bool,
     /// Where the first sector lies, where the queue knows it already.
     pub place: Option<Place>,
+    /// Cylinder that the arm goes to first.
+    pub via: Option<u32>,
 }
 
 impl Task {
@@ -99,8 +107,18 @@ pub(crate) struct Dirty {
 /// Everything that serves commands.
 pub(crate) struct Core {
     pub mechanics: Mechanics,
+    /// Head sets, those of one assembly next to each other, and what each reaches.
     pub arms: Vec<Arm>,
+    pub paths: Vec<Path>,
+    /// The one that acts.
     pub active: usize,
+    /// Some path does not reach everything.
+    pub restricted: bool,
+    linked: bool,
+    follow: bool,
+    together: Option<Together>,
+    /// Buffered writes whose place nothing reaches any more.
+    pub lost_writes: u64,
     pub cache: CacheSpec,
     pub overhead: OverheadSpec,
     pub segments: Segments,
@@ -127,7 +145,14 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub fn new(spec: &DriveSpec, mechanics: Mechanics, compat: bool) -> Result<Core, SpecError> {
+    /// `limit` is the number of commands in service at once.
+    pub fn new(
+        spec: &DriveSpec,
+        plan: &UnitPlan,
+        mechanics: Mechanics,
+        limit: usize,
+        compat: bool,
+    ) -> Result<Core, SpecError> {
         let c = &spec.cache;
         if c.enabled && !(1..=65_536).contains(&c.segments) {
             return Err(SpecError::new("cache.segments", c.segments, "1 to 65536"));
@@ -169,30 +194,18 @@ impl Core {
                 .unwrap_or(0.0)
         };
         let o = &spec.overhead;
-        let arms = match spec.positioning.arms.len() {
-            0 => vec![Arm::default()],
-            n if n <= 64 => spec
-                .positioning
-                .arms
-                .iter()
-                .map(|a| Arm {
-                    angle: a.angle,
-                    ..Arm::default()
-                })
-                .collect(),
-            n => {
-                return Err(SpecError::new(
-                    "positioning.arms",
-                    n,
-                    "at most 64 assemblies",
-                ))
-            }
-        };
+        let (paths, arms) = arms::paths(spec, plan)?;
         let p = &spec.positioning;
         Ok(Core {
             mechanics,
-            arms,
             active: 0,
+            restricted: arms::restricted(&paths),
+            linked: arms::linked(spec, &paths),
+            follow: spec.parallelism.parking == Parking::Follow,
+            together: arms::together(spec, plan, limit),
+            lost_writes: 0,
+            arms,
+            paths,
             segments: Segments::new(
                 if c.enabled { c.segments as usize } else { 0 },
                 c.segment_sectors as u64,
@@ -240,15 +253,32 @@ impl Core {
         [now + self.read_miss.of(p), now + self.write_over.of(p)]
     }
 
-    /// Whether a read would be served from the buffer alone.
-    pub fn would_hit(&self, sector: u64, past: u64) -> bool {
+    /// Whether a read would be served from the buffer alone at `now`.
+    pub fn would_hit(&self, now: u64, sector: u64, past: u64) -> bool {
         self.segments
             .find(sector)
-            .is_some_and(|i| self.segments.list[i].end >= past)
+            .is_some_and(|i| self.segments.list[i].end >= past && self.visible(i, now))
             || self
                 .dirty
                 .iter()
                 .any(|d| d.start <= sector && past <= d.end)
+    }
+
+    /// Whether a read would go on with what is being read ahead, without a movement of its own.
+    pub fn would_join(&self, now: u64, sector: u64) -> bool {
+        match &self.background {
+            Background::Reading(r) if self.visible(r.segment, now) => {
+                let held = self.segments.list[r.segment].start <= sector && sector < r.next;
+                held || (self.cache.almost_hits && r.next == sector && r.run.is_some())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a segment's data are there: not while another assembly's command still reads them.
+    #[inline]
+    fn visible(&self, segment: usize, now: u64) -> bool {
+        self.together.is_none() || self.segments.list[segment].visible_at <= now
     }
 
     /// When the mechanism may be commanded: `compat` adds what a stopped read-ahead still needs to
@@ -286,7 +316,7 @@ impl Core {
             if self.dirty.is_empty() {
                 break;
             }
-            self.start_destage(end);
+            self.start_destage(end, |_| true);
         }
         Outcome {
             completion: end,
@@ -309,6 +339,16 @@ impl Core {
     pub fn busy_until(&mut self, until: u64) -> Busy {
         self.run_background(until);
         let mut busy = self.busy;
+        busy.add(&self.unbooked(until));
+        if self.together.is_some() {
+            busy.add(&self.unbooked_others(until));
+        }
+        busy
+    }
+
+    /// The time of background work in progress, up to `until`.
+    fn unbooked(&self, until: u64) -> Busy {
+        let mut busy = Busy::default();
         match &self.background {
             Background::Writing(w) if w.end > until && w.end > w.start => {
                 // In progress: its shares in proportion to the time that has passed.

@@ -1,5 +1,6 @@
 //! One pass of the medium under the head: the sectors of a request, run by run.
 
+use super::channels::Channels;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 
@@ -32,6 +33,8 @@ pub(crate) struct Order {
     pub write: bool,
     /// Earliest time that the arm may move.
     pub start: u64,
+    /// Cylinder that the arm goes to before the first sector's.
+    pub via: Option<u32>,
     /// Lower bound of the first positioning movement.
     pub minimum_move: u64,
     /// Take sectors at their first pass on each track.
@@ -84,6 +87,7 @@ impl Order {
     #[inline]
     fn is_plain(&self, place: &Place) -> bool {
         (1..=place.run).contains(&self.count)
+            && self.via.is_none()
             && !self.on_arrival
             && self.supply.is_none_or(|s| self.count as u64 <= s.buffer)
     }
@@ -91,17 +95,21 @@ impl Order {
 
 /// Runs a pass and leaves the arm on its last track. Sectors past the end of the drive end it.
 ///
-/// `media` is scratch: filled only for writes longer than the buffer.
+/// `media` is scratch: filled only for writes longer than the buffer. Where `channels` are fewer than
+/// arms, each run takes one, and sectors are taken in order even if the drive reads on arrival.
 #[inline]
 pub(crate) fn run(
     m: &Mechanics,
     arm: &mut Arm,
     order: &Order,
     media: &mut Vec<u64>,
+    channels: Option<&mut Channels>,
 ) -> (Pass, u64) {
     match order.place.or_else(|| m.layout.locate(order.sector)) {
-        Some(place) if order.is_plain(&place) => run_plain(m, arm, order, &place),
-        place => run_pieces(m, arm, order, place, media),
+        Some(place) if channels.is_none() && order.is_plain(&place) => {
+            run_plain(m, arm, order, &place)
+        }
+        place => run_pieces(m, arm, order, place, media, channels),
     }
 }
 
@@ -168,6 +176,7 @@ fn run_pieces(
     order: &Order,
     first: Option<Place>,
     media: &mut Vec<u64>,
+    mut channels: Option<&mut Channels>,
 ) -> (Pass, u64) {
     let mut p = Pass {
         end: order.start,
@@ -186,9 +195,15 @@ fn run_pieces(
             break;
         };
         let count = place.run.min(order.count - done);
-        let mut seek = m.move_ns(arm, place.cylinder, place.head, order.write);
+        let mut seek = 0;
+        if let (0, Some(via)) = (done, order.via) {
+            seek = m.move_ns(arm, via, arm.head, false);
+            p.distance = arm.cylinder.abs_diff(via);
+            arm.cylinder = via;
+        }
+        seek += m.move_ns(arm, place.cylinder, place.head, order.write);
         if done == 0 {
-            p.distance = arm.cylinder.abs_diff(place.cylinder);
+            p.distance += arm.cylinder.abs_diff(place.cylinder);
             seek = seek.max(order.minimum_move);
         }
         arm.cylinder = place.cylinder;
@@ -226,6 +241,9 @@ fn run_pieces(
             }
         }
         let whole = Mechanics::pass_ns(count, place.sector_ns);
+        if let Some(channels) = &mut channels {
+            wait = channels.reserve(there + wait, whole, period) - there;
+        }
         let mut bound = |first: u32, last: u32, at: u64| {
             // Media time is linear over the piece, so its ends bound the link.
             for k in [first, last - 1] {
@@ -240,6 +258,7 @@ fn run_pieces(
             }
         };
         let inside = order.on_arrival
+            && channels.is_none()
             && order.supply.is_none_or(|s| {
                 (s.start as f64 + order.count as f64 * order.link_ns) <= there as f64
             })

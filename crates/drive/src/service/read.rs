@@ -35,7 +35,30 @@ impl Core {
                 past + n
             }
         };
-        limit.min(capacity)
+        // What waits in the write buffer is newer than what lies on the medium.
+        let dirty = self.dirty.iter().map(|d| d.start).filter(|s| *s >= past);
+        limit.min(capacity).min(dirty.min().unwrap_or(u64::MAX))
+    }
+
+    /// End of the unwritten data nearest before `sector`: what is on the medium between them counts.
+    fn clean_from(&self, sector: u64) -> u64 {
+        let ends = self.dirty.iter().map(|d| d.end).filter(|e| *e <= sector);
+        ends.max().unwrap_or(0)
+    }
+
+    /// Sends unwritten data that a read needs in part to the medium; the last of them is then on
+    /// its way.
+    fn destage_overlapping(&mut self, task: &Task) {
+        let (start, past) = (task.sector, task.past());
+        let mut free = task.start;
+        while self.dirty.iter().any(|d| d.start < past && start < d.end) {
+            let stopped = self.stop_read_ahead(free);
+            self.mechanism_free = self.mechanism_free.max(stopped);
+            if let Some(end) = self.finish_destage() {
+                free = free.max(end);
+            }
+            self.start_destage(free, |d| d.start < past && start < d.end);
+        }
     }
 
     fn start_read_ahead(&mut self, task: &Task, segment: usize, time: u64) {
@@ -146,7 +169,8 @@ impl Core {
         }
 
         // A write on its way to the medium is finished first; the search comes after it, because
-        // what was written may then be read.
+        // what was written may then be read. So is a waiting one that holds a part of the data.
+        self.destage_overlapping(task);
         let blocked = self.finish_destage();
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
         if self.cache.keep_whole_track {
@@ -165,7 +189,7 @@ impl Core {
             _ => None,
         });
 
-        let Some(segment) = found else {
+        let Some(segment) = found.filter(|i| self.visible(*i, a)) else {
             return self.read_miss(task, blocked, sequential);
         };
         self.segments.touch(segment);
@@ -174,6 +198,10 @@ impl Core {
             None => a + self.read_hit.of(p) + preparation,
         };
         let whole = self.segments.list[segment].end >= past;
+        let another = self.filled_by_another(segment);
+        if another && !whole {
+            self.stop_others(a, Some(segment), 0, 0);
+        }
         let joined = active.filter(|r| r.segment == segment);
         let limit = self.read_limit(task, segment);
         if whole {
@@ -184,7 +212,7 @@ impl Core {
                 let mech = self
                     .command_mechanism(a, a + miss)
                     .max(blocked.unwrap_or(0));
-                if self.cache.read_ahead_on_idle_hit {
+                if self.cache.read_ahead_on_idle_hit && !another {
                     self.start_read_ahead(task, segment, mech);
                 }
             }
@@ -240,6 +268,7 @@ impl Core {
                 count: (past - held) as u32,
                 write: false,
                 start: mech,
+                via: task.via,
                 minimum_move: 0,
                 on_arrival: false,
                 watermark: 0,
@@ -282,6 +311,7 @@ impl Core {
             count: task.count,
             write: false,
             start: mech,
+            via: task.via,
             minimum_move: self.minimum_read.of(p),
             on_arrival: self.cache.read_on_arrival && !self.compat,
             watermark,
@@ -299,6 +329,7 @@ impl Core {
         let link_all = Mechanics::pass_ns(task.count, self.link_read_ns);
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + tail;
         if let Some(segment) = self.segments.victim(None) {
+            self.stop_others(a, Some(segment), 0, 0);
             self.segments.touch(segment);
             let size = self.segments.size;
             let trigger = match self.cache.read_ahead_trigger {
@@ -309,13 +340,18 @@ impl Core {
             if self.cache.keep_passing_sectors && !self.compat && trigger {
                 let (low, _) = self.mechanics.layout.track_bounds(task.sector);
                 let passed = (pass.first_wait as f64 / pass.first_sector_ns.max(1.0)) as i64 as u64;
+                let low = low.max(self.clean_from(task.sector));
                 start = start.saturating_sub(passed).max(low);
             }
             let whole_track = (self.cache.keep_whole_track && !self.compat).then(|| {
                 let turn = self.mechanics.rotation.period_ns() as u64;
                 (
                     pass.end + turn,
-                    self.mechanics.layout.track_bounds(task.sector).0,
+                    self.mechanics
+                        .layout
+                        .track_bounds(task.sector)
+                        .0
+                        .max(self.clean_from(task.sector)),
                 )
             });
             let s = &mut self.segments.list[segment];
@@ -336,12 +372,15 @@ impl Core {
     /// Runs a pass with the active arm and charges its time.
     #[inline]
     pub(super) fn pass(&mut self, order: &Order) -> (Pass, u64) {
+        let channels = self.together.as_mut().and_then(|t| t.channels.as_mut());
         let result = pass::run(
             &self.mechanics,
             &mut self.arms[self.active],
             order,
             &mut self.scratch,
+            channels,
         );
+        self.carry();
         self.mechanism_free = result.0.end;
         if order.supply.is_none() || !self.cache.write_back {
             self.busy.seek += result.0.seek;

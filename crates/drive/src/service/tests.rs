@@ -107,6 +107,74 @@ fn idle_time_empties_the_buffer_without_a_flush() {
     assert!(!host.0.destage_pending());
 }
 
+/// What the write buffer holds of a read goes to the medium first: the read ends when it would have
+/// ended after a flush, and what it does not need stays in the buffer.
+#[test]
+fn reads_wait_for_the_unwritten_part_of_their_data() {
+    for kept in [true, false] {
+        for (writes, sector, count) in [
+            (&[20_000][..], 20_004, 8),
+            (&[20_000], 19_996, 8),
+            (&[20_000], 19_990, 40),
+            // Two of them, and the gap between.
+            (&[20_000, 20_020], 20_006, 16),
+        ] {
+            let mut spec = deferred();
+            spec.cache.write_segments = 3;
+            spec.cache.read_hits_on_written = kept;
+            let (mut flushed, mut direct) = (Host::new(&spec), Host::new(&spec));
+            for (i, lba) in writes.iter().enumerate() {
+                for host in [&mut flushed, &mut direct] {
+                    host.ask(i as u64 * 200_000, Write, *lba, 8);
+                }
+            }
+            let at = 5_000_000;
+            let ready = flushed.ask(at, Flush, 0, 0).completion.0;
+            let want = flushed.ask(ready, Read, sector, count);
+            direct.ask(600_000, Write, 50_000, 8);
+            let got = direct.ask(at, Read, sector, count);
+            assert_eq!(
+                got.completion, want.completion,
+                "{writes:?} {sector} {kept}"
+            );
+            assert!(got.mechanical && !got.cache_hit);
+            assert_eq!(got.components.queue, ready - at);
+            assert!(direct.0.destage_pending(), "the write far away need not go");
+        }
+    }
+}
+
+/// Read-ahead ends where newer data wait: what it finds there would be old.
+#[test]
+fn read_ahead_stops_before_unwritten_data() {
+    let mut spec = deferred();
+    spec.cache.read_hits_on_written = false;
+    spec.cache.read_ahead = crate::spec::ReadAhead::Limit;
+    let mut host = Host::new(&spec);
+    host.ask(0, Write, 20_030, 8);
+    host.ask(1_000_000, Read, 20_000, 8);
+    // A turn is enough to read on to the limit, and less than the idle time.
+    assert!(host.ask(25_000_000, Read, 20_008, 22).cache_hit);
+    host.ask(30_000_000, Flush, 0, 0);
+    assert!(!host.ask(100_000_000, Read, 20_030, 8).cache_hit);
+}
+
+#[test]
+fn settling_after_a_head_switch_is_the_drives_choice() {
+    for (after_switch, switch) in [(true, 1_500_000), (false, 1_000_000)] {
+        let mut spec = spec();
+        spec.positioning.write_settle = Span::from_ms(0.5);
+        spec.positioning.settle_after_head_switch = after_switch;
+        let mut host = Host::new(&spec);
+        let mut seek = |at: u64, command, lba| host.ask(at, command, lba, 1).components.seek;
+        // Surface 1 of cylinder 0, then cylinder 100, its surface 1, and back for a read.
+        assert_eq!(seek(0, Write, 100), switch);
+        assert_eq!(seek(100_000_000, Write, 20_000), 2_500_000);
+        assert_eq!(seek(200_000_000, Write, 20_150), switch);
+        assert_eq!(seek(300_000_000, Read, 20_050), 1_000_000);
+    }
+}
+
 #[test]
 fn full_write_segments_make_writes_wait() {
     let mut host = Host::new(&deferred());
@@ -173,6 +241,22 @@ fn a_segment_keeps_the_newest_sectors_that_fit() {
     host.ask(0, Read, 1000, 90);
     assert!(host.ask(100_000_000, Read, 1090 - 64, 64).cache_hit);
     assert!(!host.ask(200_000_000, Read, 1090 - 65, 4).cache_hit);
+}
+
+/// Two segments hold the data: the one that was used last, and is being read ahead, goes on.
+#[test]
+fn of_two_segments_the_one_used_last_serves() {
+    let mut spec = spec();
+    spec.cache.read_ahead = crate::spec::ReadAhead::Limit;
+    let mut host = Host::new(&spec);
+    // Read on to 1112, of which 64 sectors stay.
+    host.ask(0, Read, 1040, 8);
+    let c = host.ask(100_000_000, Read, 1000, 8).completion.0;
+    // By now its own read-ahead, due to end before 1072, has passed 1064.
+    assert!(host.ask(c + 57 * SECTOR, Read, 1060, 4).cache_hit);
+    // Two turns later it has gone on to 64 sectors after that.
+    assert!(host.ask(c + 3 * REV, Read, 1120, 4).cache_hit);
+    assert!(!host.ask(c + 10 * REV, Read, 1010, 4).cache_hit);
 }
 
 #[test]

@@ -36,6 +36,7 @@ impl Core {
         let mut gate = 1;
         let mut waited = 0;
         let mut appended = None;
+        self.stop_others(a, None, task.sector, task.past());
         let (bus, mut mech);
         if let Background::Writing(w) = self.background {
             if self.cache.append_writes && w.past == task.sector && w.segment.is_some() {
@@ -95,6 +96,7 @@ impl Core {
             count: task.count,
             write: true,
             start: mech,
+            via: task.via,
             minimum_move: 0,
             on_arrival: self.cache.write_on_arrival && !self.compat,
             watermark: 0,
@@ -173,6 +175,7 @@ impl Core {
                 .position(|s| s.start < end && start < s.end);
             overlapping.or_else(|| self.segments.victim(None))?
         };
+        self.stop_others(task.start, Some(i), start, end);
         self.segments.invalidate(start, end, Some(i));
         self.segments.touch(i);
         let size = self.segments.size;
@@ -200,6 +203,7 @@ impl Core {
                 self.mechanism_free = self.mechanism_free.max(free);
             }
         }
+        self.stop_others(a, None, start, end);
         self.segments.invalidate(start, end, None);
         let joined = self.dirty.iter().position(|d| {
             (d.start <= start && end <= d.end)
@@ -221,7 +225,7 @@ impl Core {
             {
                 match self.finish_destage() {
                     Some(e) => free = free.max(e),
-                    None => self.start_destage(free),
+                    None => self.start_destage(free, |_| true),
                 }
             }
         }
@@ -256,21 +260,31 @@ impl Core {
         }
     }
 
-    /// Sends the unwritten data that are reached first to the medium, not before `at`.
-    pub(super) fn start_destage(&mut self, at: u64) {
-        let mut best = (u64::MAX, 0);
-        for (i, d) in self.dirty.iter().enumerate() {
+    /// Sends those of the `wanted` unwritten data that are reached first to the medium, not before
+    /// `at`. There must be some.
+    pub(super) fn start_destage(&mut self, at: u64, wanted: impl Fn(&Dirty) -> bool) {
+        let mut best = (u64::MAX, 0, self.active);
+        for (i, d) in self.dirty.iter().enumerate().filter(|(_, d)| wanted(d)) {
             let begin = at.max(self.mechanism_free).max(d.ready);
             if let Some(place) = self.mechanics.layout.locate(d.start) {
-                let cost = self
-                    .mechanics
-                    .position(&self.arms[self.active], &place, true, begin);
-                let total = begin - at + cost.total();
-                if total < best.0 {
-                    best = (total, i);
+                for path in self.destage_paths(&place) {
+                    let arm = &self.arms[path];
+                    let cost = self.mechanics.position(arm, &place, true, begin);
+                    let total = begin - at + cost.total();
+                    if total < best.0 {
+                        best = (total, i, path);
+                    }
                 }
             }
         }
+        if best.0 == u64::MAX {
+            // Nothing reaches any of them any more.
+            let before = self.dirty.len();
+            self.dirty.retain(|d| !wanted(d));
+            self.lost_writes += (before - self.dirty.len()) as u64;
+            return;
+        }
+        self.active = best.2;
         let d = self.dirty.remove(best.1);
         let begin = at
             .max(self.mechanism_free)
@@ -282,6 +296,7 @@ impl Core {
             count: (d.end - d.start) as u32,
             write: true,
             start: begin,
+            via: None,
             minimum_move: 0,
             on_arrival: self.cache.write_on_arrival,
             watermark: 0,
@@ -305,6 +320,7 @@ impl Core {
             count: order.count,
             partial: d.partial,
             place: None,
+            via: None,
         };
         let segment = if self.cache.read_hits_on_written {
             self.place_written(&task, None)
@@ -340,7 +356,7 @@ impl Core {
             if begin >= until {
                 return;
             }
-            self.start_destage(begin);
+            self.start_destage(begin, |_| true);
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) mod parse;
 pub(crate) mod stream;
 
 use crate::error::TraceError;
-use crate::options::ReadOptions;
+use crate::options::{Counters, ReadOptions};
 use crate::Source;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -44,7 +44,20 @@ pub struct Input {
 }
 
 impl Input {
-    /// From bytes in memory, decompressed if need be.
+    /// From bytes in memory, decompressed if they begin as a packed file does.
+    ///
+    /// # Errors
+    /// A packed file whose first bytes are wrong.
+    pub fn from_packed(bytes: Vec<u8>, path: &str) -> Result<Input, TraceError> {
+        let (reader, _) = decompressed(Box::new(Cursor::new(bytes)), path)?;
+        Ok(Input {
+            reader,
+            path: path.to_string(),
+            file: None,
+        })
+    }
+
+    /// From bytes in memory, as they are.
     pub fn from_bytes(bytes: Vec<u8>, path: &str) -> Input {
         Input {
             reader: Box::new(Cursor::new(bytes)),
@@ -208,8 +221,22 @@ fn decompressed(
     ))
 }
 
+/// A file that counts what is read of it.
+struct Counted {
+    file: File,
+    counters: Counters,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.counters.pass(count as u64);
+        Ok(count)
+    }
+}
+
 /// Opens a file, or standard input for `-`, with decompression.
-pub(crate) fn open_input(path: &Path) -> Result<Input, TraceError> {
+pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, TraceError> {
     let name = path.display().to_string();
     if name == "-" {
         let stdin: Box<dyn BufRead + Send> =
@@ -223,7 +250,13 @@ pub(crate) fn open_input(path: &Path) -> Result<Input, TraceError> {
     }
     let open = || File::open(path).map_err(|e| io_error(&name, e));
     let file = open()?;
-    let is_file = file.metadata().is_ok_and(|m| m.is_file());
+    let metadata = file.metadata().ok().filter(|m| m.is_file());
+    let is_file = metadata.is_some();
+    counters.begin(metadata.map_or(0, |m| m.len()));
+    let file = Counted {
+        file,
+        counters: counters.clone(),
+    };
     let buffered: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(BUFFER, file));
     let (reader, compressed) = decompressed(buffered, &name)?;
     Ok(Input {
@@ -272,7 +305,7 @@ pub fn open(
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
     let chosen = format.map(format_named).transpose()?;
-    open_with(open_input(path)?, chosen, options)
+    open_with(open_input(path, &options.counters)?, chosen, options)
 }
 
 /// The same from bytes or any other input.

@@ -15,7 +15,7 @@ use super::parse::{by_bytes, need_cover, operation, record, Parsed};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
 use super::{Format, Input};
 use crate::error::TraceError;
-use crate::options::ReadOptions;
+use crate::options::{Counters, ReadOptions};
 use crate::request::{Op, Request};
 use crate::Source;
 use arrow_array::{cast::AsArray, types::*, Array, RecordBatch};
@@ -100,6 +100,8 @@ fn build<T: ChunkReader + 'static>(
             got: format!("columns {}", names.join(", ")),
             need,
         })?;
+        let rows = builder.metadata().file_metadata().num_rows();
+        options.counters.begin(rows.try_into().unwrap_or(0));
         let reader = builder
             .with_batch_size(BATCH)
             .build()
@@ -112,6 +114,7 @@ fn build<T: ChunkReader + 'static>(
         batch: None,
         row: 0,
         number: 0,
+        counters: options.counters.clone(),
         path,
     };
     Ok(Box::new(Checked::new(rows, Times::ORDERED, options)))
@@ -123,6 +126,7 @@ struct Rows {
     batch: Option<RecordBatch>,
     row: usize,
     number: u64,
+    counters: Counters,
     path: String,
 }
 
@@ -234,6 +238,7 @@ impl Records for Rows {
             });
             match next {
                 Ok(Some(batch)) => {
+                    self.counters.pass(batch.num_rows() as u64);
                     self.batch = Some(batch);
                     self.row = 0;
                 }

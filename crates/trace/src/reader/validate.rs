@@ -99,7 +99,7 @@ impl LineFormat for Collect {
 /// # Errors
 /// The first wrong line, by file, line and column; a file that cannot be read.
 pub fn read_validate(path: &Path) -> Result<Vec<ValidateRecord>, TraceError> {
-    let input = super::open_input(path)?;
+    let input = super::open_input(path, &crate::Counters::default())?;
     let mut lines = Lines::new(Collect::default(), input.reader, &input.path);
     while let Some(found) = lines.next_record() {
         if let Err(Failure::Wrong(error) | Failure::Lost(error)) = found {

@@ -157,6 +157,14 @@ pub struct ClosedLoop {
 }
 
 impl ClosedLoop {
+    /// So many requests outstanding and always the same pause.
+    pub fn fixed(outstanding: u32, think: Span) -> ClosedLoop {
+        ClosedLoop {
+            outstanding,
+            think: Sampler::Fixed(think.non_negative() as f64),
+            random: stream(0, "synthetic.think"),
+        }
+    }
     /// The next pause.
     pub fn think(&mut self) -> Span {
         Span(self.think.draw_positive(&mut self.random).round() as i64)
@@ -230,10 +238,15 @@ pub struct SyntheticSource {
     shape: Xoshiro256PlusPlus,
 }
 
-fn refuse(key: &str, got: impl std::fmt::Debug, need: &str) -> TraceError {
+fn refuse(key: &str, got: impl Serialize, need: &str) -> TraceError {
+    // As an experiment writes it; what is absent is nothing.
+    let got = match serde_json::to_string(&got) {
+        Ok(text) if text != "null" => text,
+        _ => "nothing".into(),
+    };
     TraceError::Input {
         path: format!("synthetic.{key}"),
-        got: format!("{got:?}"),
+        got,
         need: need.to_string(),
     }
 }
@@ -268,9 +281,13 @@ impl Synthetic {
             return Err(refuse("outstanding", 0, "at least 1"));
         }
         let think = self.think.sampler();
+        let think = think.map_err(|need| refuse("think", &self.think, &need))?;
+        if think.reach() < 0.0 {
+            return Err(refuse("think", &self.think, "times that are not negative"));
+        }
         Ok(Some(ClosedLoop {
             outstanding: self.outstanding,
-            think: think.map_err(|need| refuse("think", &self.think, &need))?,
+            think,
             random: stream(seed, "synthetic.think"),
         }))
     }

@@ -107,6 +107,7 @@ fn nonsense_is_refused_by_key() {
         ("block = '100 B'\nrate='1/s'", "block"),
         ("devices = 0\nrate='1/s'", "devices"),
         ("arrivals = 'closed'\noutstanding = 0", "outstanding"),
+        ("arrivals = 'closed'\nthink = '-1 ms'", "think"),
         ("size = '2 GB'\nrate='1/s'", "size"),
     ] {
         let error = read(toml).source(1).err().unwrap().to_string();
@@ -121,4 +122,6 @@ fn closed_workloads_carry_their_loop() {
     let mut closed = s.closed(1).unwrap().unwrap();
     assert_eq!((closed.outstanding, closed.think()), (4, Span(2_000_000)));
     assert!(s.generator(1).unwrap().all(|r| r.time == Time::ZERO));
+    let mut same = ClosedLoop::fixed(4, Span(2_000_000));
+    assert_eq!((same.outstanding, same.think()), (4, Span(2_000_000)));
 }

@@ -87,6 +87,13 @@ impl Transform {
         Ok(())
     }
 
+    /// How many of `requests` are left; `None` where that depends on what they are.
+    pub fn keeps(&self, requests: u64) -> Option<u64> {
+        let by_content = self.devices.is_some() || self.start.is_some() || self.end.is_some();
+        let left = requests.saturating_sub(self.skip);
+        (!by_content).then(|| left.min(self.count.unwrap_or(u64::MAX)))
+    }
+
     /// Opens a source and transforms it; with `concatenate = "measured"` opens it twice.
     ///
     /// # Errors
@@ -293,10 +300,14 @@ mod tests {
     fn run(toml: &str) -> Vec<(u64, u32, u64)> {
         let transform: Transform = toml::from_str(toml).unwrap();
         let source = transform.open(|| Ok(requests())).unwrap();
-        source
+        let all: Vec<(u64, u32, u64)> = source
             .map(|r| r.unwrap())
             .map(|r| (r.time.0 / 1_000_000, r.device, r.lba.0))
-            .collect()
+            .collect();
+        if let Some(kept) = transform.keeps(6) {
+            assert_eq!(kept, all.len() as u64, "{toml}");
+        }
+        all
     }
 
     #[test]

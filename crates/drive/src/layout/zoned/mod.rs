@@ -8,10 +8,11 @@ mod order;
 
 pub(super) use order::{BandOrder, HeadOrder, StackOrder};
 
+use super::shape::{self, Skews};
 use super::{Layout, Place};
 use crate::error::SpecError;
-use crate::spec::{GeometrySpec, SkewUnit, Sparing, ZoneSpec};
-use headstack_units::{Divisor, Turn};
+use crate::spec::{GeometrySpec, Sparing, ZoneSpec};
+use headstack_units::Divisor;
 use order::TrackOrder;
 
 /// How the tracks of one surface are divided.
@@ -46,9 +47,7 @@ pub(super) struct Zone {
     /// `slips[i] - i`: the pushed count of an address is a partition point in this list.
     slips_less_rank: Vec<u64>,
     remaps: Vec<[u64; 2]>,
-    track_skew: Turn,
-    cylinder_skew: Turn,
-    offset: Turn,
+    skews: Skews,
 }
 
 /// Division that uses the short instruction where both fit 32 bits, as they nearly always do.
@@ -259,66 +258,17 @@ pub(super) struct ZonedLayout<O> {
 
 impl<O: TrackOrder> ZonedLayout<O> {
     pub(super) fn build(spec: &GeometrySpec, order: O) -> Result<Self, SpecError> {
-        let surfaces = spec.surfaces;
-        if surfaces == 0 || surfaces > 1024 {
-            return Err(SpecError::new("geometry.surfaces", surfaces, "1 to 1024"));
-        }
-        if spec.cylinders == 0 || spec.cylinders > 50_000_000 {
-            return Err(SpecError::new(
-                "geometry.cylinders",
-                spec.cylinders,
-                "1 to 50000000",
-            ));
-        }
-        let rpm = spec.rotation_speed.0;
-        if !(1.0..=1e6).contains(&rpm) {
-            return Err(SpecError::new(
-                "geometry.rotation_speed",
-                rpm,
-                "1 to 1000000 rpm",
-            ));
-        }
-        if !matches!(spec.sector_size.0, 512 | 4096) {
-            return Err(SpecError::new(
-                "geometry.sector_size",
-                spec.sector_size,
-                "512 B or 4 KiB",
-            ));
-        }
-        if spec.zones.is_empty() || spec.zones.len() > u16::MAX as usize {
-            return Err(SpecError::new(
-                "geometry.zones",
-                spec.zones.len(),
-                "1 to 65535 zones",
-            ));
-        }
+        let period_ns = shape::period_ns(spec)?;
         let mut zones = Vec::with_capacity(spec.zones.len());
         let mut first_address = 0u64;
         for (i, zone) in spec.zones.iter().enumerate() {
-            let zone =
-                build_zone(spec, zone, first_address, 60e9 / rpm, &order).map_err(|mut e| {
-                    e.key = format!("geometry.zones[{i}].{}", e.key);
-                    e
-                })?;
+            let zone = build_zone(spec, zone, first_address, period_ns, &order)
+                .map_err(shape::in_zone(i))?;
             first_address += zone.addresses;
             zones.push(zone);
         }
-        refuse_overlaps(&zones)?;
-        let per_block = spec.sector_size.0 / 512;
-        let mut capacity = first_address;
-        if let Some(blocks) = spec.capacity_blocks {
-            if blocks / per_block > capacity || blocks / per_block == 0 {
-                return Err(SpecError::new(
-                    "geometry.capacity_blocks",
-                    blocks,
-                    format!(
-                        "{per_block} to {}, which is what the zones hold",
-                        capacity * per_block
-                    ),
-                ));
-            }
-            capacity = blocks / per_block;
-        }
+        shape::refuse_overlaps(&spec.zones)?;
+        let capacity = shape::capacity(spec, first_address)?;
         let mut bucket_shift = 0;
         while (first_address >> bucket_shift) >= 4096 {
             bucket_shift += 1;
@@ -355,36 +305,19 @@ fn build_zone(
     period_ns: f64,
     order: &impl TrackOrder,
 ) -> Result<Zone, SpecError> {
-    if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= spec.cylinders {
-        return Err(SpecError::new(
-            "last_cylinder",
-            zone.last_cylinder,
-            format!(
-                "first_cylinder ({}) to {}",
-                zone.first_cylinder,
-                spec.cylinders - 1
-            ),
-        ));
-    }
-    let cylinders = zone.last_cylinder - zone.first_cylinder + 1;
-    let per_surface: Vec<u32> = (0..spec.surfaces)
-        .map(|h| zone.sectors_per_track.of(h))
+    let cylinders = shape::cylinders(spec, zone)?;
+    let formats = shape::formats(spec, zone)?;
+    let same = formats.iter().all(|n| *n == formats[0]);
+    let skews = shape::skews(spec, zone, formats[0])?;
+    let per_surface: Vec<Format> = formats
+        .iter()
+        .map(|n| Format {
+            sectors: Divisor::new(*n),
+            sector_ns: period_ns / *n as f64,
+        })
         .collect();
-    if let crate::spec::PerSurface::Each(list) = &zone.sectors_per_track {
-        if list.len() != spec.surfaces as usize {
-            return Err(SpecError::new(
-                "sectors_per_track",
-                format!("{} numbers", list.len()),
-                format!("one for each of {} surfaces", spec.surfaces),
-            ));
-        }
-    }
-    if let Some(bad) = per_surface.iter().find(|n| **n == 0 || **n > 10_000_000) {
-        return Err(SpecError::new("sectors_per_track", bad, "1 to 10000000"));
-    }
-    let same = per_surface.iter().all(|n| *n == per_surface[0]);
-    let spt = per_surface[0] as u64;
-    let cylinder_sectors: u64 = per_surface.iter().map(|n| *n as u64).sum();
+    let spt = formats[0] as u64;
+    let cylinder_sectors: u64 = formats.iter().map(|n| *n as u64).sum();
     let places = cylinder_sectors * cylinders as u64;
     let sparing = spec.sparing;
     let plain = matches!(
@@ -468,34 +401,12 @@ fn build_zone(
             format!("places below {limit}"),
         ));
     }
-    let turn = |amount: f64| match spec.skew_unit {
-        // Fractions of a sector are cut, as DiskSim does.
-        SkewUnit::Sectors => Turn::from_turns(amount.trunc() / spt as f64),
-        SkewUnit::Turns => Turn::from_turns(amount),
-    };
-    for (key, value) in [
-        ("track_skew", zone.track_skew),
-        ("cylinder_skew", zone.cylinder_skew),
-        ("offset", zone.offset),
-    ] {
-        if !value.is_finite() {
-            return Err(SpecError::new(key, value, "a finite number"));
-        }
-    }
-    let per_surface: Vec<Format> = per_surface
-        .iter()
-        .map(|n| Format {
-            sectors: Divisor::new(*n),
-            sector_ns: period_ns / *n as f64,
-        })
-        .collect();
     let built = Zone {
         first_cylinder: zone.first_cylinder,
         cylinders,
         surfaces: Divisor::new(spec.surfaces),
         same: same.then(|| per_surface[0]),
         cylinder_sectors,
-        per_surface,
         first_address,
         addresses: places - lost,
         past_address: first_address + (places - lost),
@@ -518,9 +429,8 @@ fn build_zone(
             .collect(),
         slips,
         remaps,
-        track_skew: turn(zone.track_skew),
-        cylinder_skew: turn(zone.cylinder_skew),
-        offset: turn(zone.offset),
+        skews,
+        per_surface,
     };
     // The last address must still lie inside the zone, or spares and slips contradict each other.
     let (last, _) = built.index_of(built.addresses - 1);
@@ -533,24 +443,6 @@ fn build_zone(
     }
     built.refuse_collisions(places)?;
     Ok(built)
-}
-
-/// Each cylinder belongs to one zone at most, or two addresses would share a place.
-fn refuse_overlaps(zones: &[Zone]) -> Result<(), SpecError> {
-    let mut order: Vec<usize> = (0..zones.len()).collect();
-    order.sort_by_key(|i| zones[*i].first_cylinder);
-    for pair in order.windows(2) {
-        let (a, b) = (&zones[pair[0]], &zones[pair[1]]);
-        let past = a.first_cylinder + a.cylinders;
-        if b.first_cylinder < past {
-            return Err(SpecError::new(
-                format!("geometry.zones[{}].first_cylinder", pair[1]),
-                b.first_cylinder,
-                format!("{past} or more: zone {} ends there", pair[0]),
-            ));
-        }
-    }
-    Ok(())
 }
 
 impl<O: TrackOrder> Layout for ZonedLayout<O> {
@@ -579,13 +471,12 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         let run = run
             .min((sectors_per_track - at.sector) as u64)
             .min(zone.past_address.min(self.capacity) - sector);
-        let per_sector = at.format.sectors.inverse();
-        let angle = zone
-            .offset
-            .0
-            .wrapping_add(zone.track_skew.0.wrapping_mul(at.track_skews))
-            .wrapping_add(zone.cylinder_skew.0.wrapping_mul(at.cylinder_skews))
-            .wrapping_add(per_sector.wrapping_mul(at.sector as u64 + slips_before));
+        let angle = zone.skews.angle(
+            at.track_skews,
+            at.cylinder_skews,
+            at.sector as u64 + slips_before,
+            at.format.sectors.inverse(),
+        );
         Some(Place {
             cylinder: zone.first_cylinder + at.cylinder,
             head: at.head as u16,
@@ -593,7 +484,7 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
             sector: at.sector,
             sectors_per_track,
             run: run as u32,
-            angle: Turn(angle),
+            angle,
             sector_ns: at.format.sector_ns,
         })
     }

@@ -4,6 +4,10 @@
 use crate::drive::{Command, DriveRequest};
 use crate::layout::Place;
 
+mod index;
+
+pub use index::Index;
+
 /// No neighbour in the order of age.
 const NONE: u32 = u32::MAX;
 
@@ -30,6 +34,7 @@ pub struct Queue {
     links: Vec<Link>,
     oldest: u32,
     newest: u32,
+    index: Option<Index>,
 }
 
 /// Neighbours in the order of age.
@@ -47,6 +52,7 @@ impl Default for Queue {
             links: Vec::new(),
             oldest: NONE,
             newest: NONE,
+            index: None,
         }
     }
 }
@@ -65,6 +71,18 @@ pub struct Key {
 }
 
 impl Queue {
+    /// A queue that also knows which commands lie near a cylinder.
+    pub fn with_index(cylinders: u32) -> Queue {
+        Queue {
+            index: Some(Index::new(cylinders)),
+            ..Queue::default()
+        }
+    }
+    /// Positions by cylinder, if the queue was made with an index.
+    #[inline]
+    pub fn index(&self) -> Option<&Index> {
+        self.index.as_ref()
+    }
     /// Number of commands.
     #[inline]
     pub fn len(&self) -> usize {
@@ -104,6 +122,9 @@ impl Queue {
     #[inline(always)]
     pub fn push(&mut self, item: Waiting) {
         let i = self.items.len() as u32;
+        if let Some(index) = &mut self.index {
+            index.push(item.place.cylinder);
+        }
         self.keys.push(Key {
             angle: item.place.angle.0,
             cylinder: item.place.cylinder,
@@ -125,6 +146,9 @@ impl Queue {
     /// Takes a command out. The last position moves into its place.
     #[inline(always)]
     pub fn remove(&mut self, i: usize) -> Waiting {
+        if let Some(index) = &mut self.index {
+            index.swap_remove(i);
+        }
         if self.items.len() == 1 {
             self.keys.clear();
             self.links.clear();

@@ -1,0 +1,185 @@
+//! How many requests a run will do, for whoever waits for it.
+//!
+//! A synthetic workload says it; a trace is taken to have as many requests per byte in what is
+//! still to be read as in what has been read.
+
+use headstack_engine::Progress;
+use headstack_trace::{Counters, Request, Source, TraceError};
+use std::sync::Mutex;
+
+/// What is known of a workload's number of requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Known {
+    /// Exactly.
+    Exactly(u64),
+    /// So far.
+    About(u64),
+}
+
+/// The requests of each workload, each of which runs on every system.
+pub(crate) struct Expected<'a> {
+    progress: &'a Progress,
+    systems: u64,
+    /// Limit of each workload.
+    at_most: u64,
+    workloads: Mutex<Vec<Option<Known>>>,
+}
+
+impl<'a> Expected<'a> {
+    pub(crate) fn new(
+        progress: &'a Progress,
+        systems: usize,
+        workloads: usize,
+        at_most: Option<u64>,
+    ) -> Expected<'a> {
+        Expected {
+            progress,
+            systems: systems as u64,
+            at_most: at_most.unwrap_or(u64::MAX),
+            workloads: Mutex::new(vec![None; workloads]),
+        }
+    }
+
+    /// States what is known of a workload; the total is known once all workloads are.
+    pub(crate) fn tell(&self, workload: usize, known: Known) {
+        let Ok(mut all) = self.workloads.lock() else {
+            return;
+        };
+        match (all[workload], known) {
+            (Some(Known::Exactly(_)), _) => return,
+            _ => all[workload] = Some(known),
+        }
+        let sum = all.iter().try_fold(0u64, |sum, known| {
+            let (Known::Exactly(n) | Known::About(n)) = (*known)?;
+            Some(sum.saturating_add(n.min(self.at_most)))
+        });
+        if let Some(sum) = sum {
+            self.progress.set_total(sum.saturating_mul(self.systems));
+        }
+    }
+}
+
+/// Requests between two looks at how much of the file has been read.
+const BATCH: u64 = 1024;
+
+/// A trace that tells how long it will be while it is read.
+pub(crate) struct Watched<'a> {
+    source: Source,
+    counters: Counters,
+    expected: &'a Expected<'a>,
+    workload: usize,
+    seen: u64,
+    /// How much had been read at the last look.
+    read: u64,
+}
+
+impl Iterator for Watched<'_> {
+    type Item = Result<Request, TraceError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.source.next();
+        match next {
+            Some(_) => {
+                self.seen += 1;
+                if self.seen % BATCH == 0 {
+                    self.look();
+                }
+            }
+            None => self.expected.tell(self.workload, Known::Exactly(self.seen)),
+        }
+        next
+    }
+}
+
+impl<'a> Watched<'a> {
+    pub(crate) fn new(
+        source: Source,
+        counters: Counters,
+        expected: &'a Expected<'a>,
+        workload: usize,
+    ) -> Watched<'a> {
+        Watched {
+            source,
+            counters,
+            expected,
+            workload,
+            seen: 0,
+            read: 0,
+        }
+    }
+
+    fn look(&mut self) {
+        let (read, size) = self.counters.progress();
+        // Files are read in large pieces: when the next one is fetched, all requests of the
+        // pieces before it have been given.
+        if read == self.read {
+            return;
+        }
+        if self.read > 0 {
+            let share = self.read as f64 / size as f64;
+            let about = (self.seen as f64 / share) as u64;
+            self.expected.tell(self.workload, Known::About(about));
+        }
+        self.read = read;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_known_when_every_workload_is() {
+        let progress = Progress::new();
+        let expected = Expected::new(&progress, 3, 2, Some(500));
+        expected.tell(1, Known::Exactly(2000));
+        assert_eq!(progress.total(), None);
+        expected.tell(0, Known::About(100));
+        assert_eq!(progress.total(), Some(3 * (100 + 500)));
+        expected.tell(0, Known::Exactly(90));
+        // What is known exactly is not estimated again.
+        expected.tell(0, Known::About(300));
+        assert_eq!(progress.total(), Some(3 * (90 + 500)));
+        progress.add(2000);
+        assert_eq!(progress.total(), Some(2000));
+    }
+    /// Half-way through a file its length is known, whatever its form.
+    #[test]
+    fn a_trace_tells_how_long_it_is_while_it_is_read() {
+        use headstack_trace::{create, open, ReadOptions};
+        let dir = std::env::temp_dir().join(format!("headstack-expected-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let n = 60_000u64;
+        let mut text = "time_us,lba,blocks,op\n".to_string();
+        for i in 0..n {
+            let time = 1_000_000_000 + i * 20_000;
+            text += &format!("{time},{},8,R\n", 1_000_000 + i * 7919 % 8_000_000);
+        }
+        let csv = dir.join("long.csv");
+        std::fs::write(&csv, &text).unwrap();
+        let parquet = dir.join("long.parquet");
+        let mut writer = create(&parquet, None).unwrap();
+        for request in open(&csv, None, &ReadOptions::default()).unwrap() {
+            writer.write(&request.unwrap()).unwrap();
+        }
+        writer.finish().unwrap();
+        for path in [csv, parquet] {
+            let progress = Progress::new();
+            let expected = Expected::new(&progress, 1, 1, None);
+            let options = ReadOptions::default();
+            let source = open(&path, None, &options).unwrap();
+            let mut watched = Watched::new(source, options.counters.clone(), &expected, 0);
+            assert_eq!(
+                watched.by_ref().take(n as usize / 2).count(),
+                n as usize / 2
+            );
+            // A look comes every 1024 requests, a piece of the file holds some 8000.
+            let about = progress.total().unwrap() as f64;
+            assert!((about / n as f64 - 1.0).abs() < 0.1, "{path:?}: {about}");
+            assert_eq!(watched.count(), n as usize / 2);
+            assert_eq!(progress.total(), Some(n));
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

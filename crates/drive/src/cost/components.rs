@@ -1,0 +1,200 @@
+//! Cost by component: what the parts of a drive cost its maker.
+//!
+//! # Model
+//! The sum over components of how many the drive has times the price of one, low and high.
+//! How many: one per drive, stack, platter, arm assembly or head; a suspension per two heads. The
+//! motor driver has a part per drive and a part per arm assembly.
+//! # Source
+//! S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An Idea Whose Time Has Come", ISCA
+//! 2008, Table 9(a): prices of component makers for server drives, in volume, for a four-platter
+//! drive with 1, 2 and 4 actuators. That each component scales with the count it is listed under
+//! here is read off its three columns.
+//! # Validity
+//! Material only: no labour, overheads or margin. Estimates of 2008, some of them single values,
+//! for four platters; other numbers of platters and stacks extrapolate. Use it for ratios.
+
+use super::{check_range, CostModel, CostRange, Parts};
+use crate::error::SpecError;
+use crate::plugin::{params, Plugin};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
+    name: "components",
+    summary: "the sum of its components (ISCA 2008, Table 9a)",
+    example: "usd = { head = [2.5, 3], media = [6, 7] }",
+    build: |table| {
+        let p: Params = params(table)?;
+        let mut prices: Vec<Component> = TABLE.to_vec();
+        for (name, range) in &p.usd {
+            let key = format!("usd.{name}");
+            let known = prices.iter().map(|c| c.name);
+            let found = prices.iter().position(|c| c.name == name).ok_or_else(|| {
+                let hint = crate::error::did_you_mean(name, known.clone());
+                let names = known.clone().collect::<Vec<_>>().join(", ");
+                SpecError::new(&key, format!("{name:?}"), format!("one of {names}{hint}"))
+            })?;
+            check_range(&key, *range)?;
+            prices[found].usd = *range;
+        }
+        Ok(Box::new(Components { prices }))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Prices `[low, high]` of one piece that replace the table's, by component.
+    #[serde(default)]
+    usd: BTreeMap<String, [f64; 2]>,
+}
+
+/// What a component is counted by.
+#[derive(Debug, Clone, Copy)]
+enum Per {
+    Drive,
+    Stack,
+    Platter,
+    Arm,
+    Head,
+    HeadPair,
+}
+
+/// One row of the table: the price of one piece in dollars, `[low, high]`.
+#[derive(Debug, Clone, Copy)]
+struct Component {
+    name: &'static str,
+    per: Per,
+    usd: [f64; 2],
+}
+
+const fn row(name: &'static str, per: Per, low: f64, high: f64) -> Component {
+    Component { name, per, usd: [low, high] }
+}
+
+/// Table 9(a). Its "Head Suspension" of 2 to 3.60 per assembly is four of .50 to .90; its motor
+/// drivers of 3.50 to 4, 5 to 6 and 8 to 10 are 2 plus 1.50 to 2 per assembly.
+const TABLE: [Component; 10] = [
+    row("media", Per::Platter, 6.0, 7.0),
+    row("spindle-motor", Per::Stack, 5.0, 10.0),
+    row("voice-coil-motor", Per::Arm, 1.0, 2.0),
+    row("head-suspension", Per::HeadPair, 0.5, 0.9),
+    row("head", Per::Head, 3.0, 3.0),
+    row("pivot-bearing", Per::Arm, 3.0, 3.0),
+    row("disk-controller", Per::Drive, 4.0, 5.0),
+    row("motor-driver", Per::Drive, 2.0, 2.0),
+    row("motor-driver-channel", Per::Arm, 1.5, 2.0),
+    row("preamplifier", Per::Arm, 1.2, 1.2),
+];
+
+struct Components {
+    prices: Vec<Component>,
+}
+
+impl CostModel for Components {
+    fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError> {
+        let mut sum = CostRange { low: 0.0, high: 0.0 };
+        for c in &self.prices {
+            let n = f64::from(match c.per {
+                Per::Drive => 1,
+                Per::Stack => parts.stacks,
+                Per::Platter => parts.platters,
+                Per::Arm => parts.arms,
+                Per::Head => parts.heads,
+                Per::HeadPair => parts.heads.div_ceil(2),
+            });
+            sum.low += n * c.usd[0];
+            sum.high += n * c.usd[1];
+        }
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::tests::{cost, parts};
+
+    fn table_9a(arms: u32) -> CostRange {
+        cost("model = \"components\"", &parts(arms)).unwrap()
+    }
+
+    /// Every cell of Table 9(a): low and high for 1, 2 and 4 actuators.
+    #[test]
+    fn every_row_of_the_paper() {
+        let rows = [
+            ("media", [[24.0, 28.0], [24.0, 28.0], [24.0, 28.0]]),
+            ("spindle-motor", [[5.0, 10.0], [5.0, 10.0], [5.0, 10.0]]),
+            ("voice-coil-motor", [[1.0, 2.0], [2.0, 4.0], [4.0, 8.0]]),
+            ("head-suspension", [[2.0, 3.6], [4.0, 7.2], [8.0, 14.4]]),
+            ("head", [[24.0, 24.0], [48.0, 48.0], [96.0, 96.0]]),
+            ("pivot-bearing", [[3.0, 3.0], [6.0, 6.0], [12.0, 12.0]]),
+            ("disk-controller", [[4.0, 5.0], [4.0, 5.0], [4.0, 5.0]]),
+            ("motor-driver", [[3.5, 4.0], [5.0, 6.0], [8.0, 10.0]]),
+            ("preamplifier", [[1.2, 1.2], [2.4, 2.4], [4.8, 4.8]]),
+        ];
+        for (name, columns) in rows {
+            // The motor driver's two parts share a row of the paper.
+            let of_row = |c: &&Component| c.name.starts_with(name) && (c.name == name || name == "motor-driver");
+            let prices: Vec<Component> = TABLE.iter().filter(of_row).copied().collect();
+            assert!(!prices.is_empty(), "{name}");
+            let model = Components { prices };
+            for (arms, [low, high]) in [1, 2, 4].into_iter().zip(columns) {
+                let got = model.cost(&parts(arms)).unwrap();
+                assert!((got.low - low).abs() < 1e-9, "{name}, {arms}: {}", got.low);
+                assert!((got.high - high).abs() < 1e-9, "{name}, {arms}: {}", got.high);
+            }
+        }
+    }
+
+    /// The last row of Table 9(a).
+    #[test]
+    fn totals_of_the_paper() {
+        for (arms, low, high) in [(1, 67.7, 80.8), (2, 100.4, 116.6), (4, 165.8, 188.2)] {
+            let got = table_9a(arms);
+            assert!((got.low - low).abs() < 1e-9 && (got.high - high).abs() < 1e-9, "{got:?}");
+        }
+    }
+
+    /// Figure 9(b): two drives of two actuators cost 27 % and one of four 40 % less than four
+    /// conventional ones, by the means of the ranges (26.9 and 40.4 from the totals above).
+    #[test]
+    fn iso_performance_savings() {
+        let four = 4.0 * table_9a(1).mid();
+        for (n, arms, percent) in [(2.0, 2, 26.9), (1.0, 4, 40.4)] {
+            let saving = 100.0 * (1.0 - n * table_9a(arms).mid() / four);
+            assert!((saving - percent).abs() <= 0.1, "{n} x {arms}: {saving} %");
+        }
+    }
+
+    /// Nine platters whose 18 heads sit on two assemblies, as in today's dual-actuator drives, need
+    /// only the second assembly's motor, bearing, driver channel and preamplifier.
+    #[test]
+    fn half_the_heads_on_each_assembly() {
+        let of = |arms| Parts { stacks: 1, platters: 9, arms, heads: 18, capacity_blocks: None };
+        let price = |arms| cost("model = \"components\"", &of(arms)).unwrap();
+        let (one, two) = (price(1), price(2));
+        assert!((two.low - one.low - (1.0 + 3.0 + 1.5 + 1.2)).abs() < 1e-9);
+        assert!((two.high - one.high - (2.0 + 3.0 + 2.0 + 1.2)).abs() < 1e-9);
+        // A second stack adds a spindle motor.
+        let stacked = Parts { stacks: 2, ..of(2) };
+        let got = cost("model = \"components\"", &stacked).unwrap();
+        assert!((got.low - two.low - 5.0).abs() < 1e-9 && (got.high - two.high - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn prices_can_be_replaced() {
+        let cheaper = cost("model = \"components\"\nusd = { head = [2, 3] }", &parts(4)).unwrap();
+        assert!((cheaper.low - (165.8 - 32.0)).abs() < 1e-9);
+        assert!((cheaper.high - 188.2).abs() < 1e-9);
+        let error = |toml: &str| cost(toml, &parts(1)).unwrap_err();
+        let e = error("model = \"components\"\nusd = { heads = [2, 3] }");
+        assert_eq!(e.key, "cost.usd.heads");
+        assert!(e.need.contains("did you mean \"head\"?"), "{e}");
+        let e = error("model = \"components\"\nusd = { head = [3, 2] }");
+        assert_eq!(e.key, "cost.usd.head");
+        let e = error("model = \"components\"\nusd = { head = [-3, 2] }");
+        assert_eq!(e.key, "cost.usd.head");
+    }
+}

@@ -1,0 +1,215 @@
+//! Cost models: what a drive costs in dollars.
+//!
+//! # Contract
+//! - Costs are finite and not negative, the low end at most the high end.
+//! - They depend on the drive's description only: the same parts, the same cost.
+//!
+//! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+
+use crate::error::SpecError;
+use crate::plugin::{find, plugins};
+use crate::power::Shape;
+use crate::spec::{ArmShare, DriveSpec, Params};
+use serde::Serialize;
+
+/// A range of costs in dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CostRange {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl CostRange {
+    /// The middle, which is what comparisons of the ISCA 2008 paper take.
+    pub fn mid(&self) -> f64 {
+        (self.low + self.high) / 2.0
+    }
+
+    /// The cost of several.
+    pub fn times(&self, n: f64) -> CostRange {
+        CostRange {
+            low: self.low * n,
+            high: self.high * n,
+        }
+    }
+}
+
+/// What of a drive has to be bought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// Disk stacks, each with a spindle motor.
+    pub stacks: u32,
+    /// Platters of all stacks.
+    pub platters: u32,
+    /// Arm assemblies of the whole drive, each with a voice coil motor.
+    pub arms: u32,
+    /// Read/write heads of all assemblies.
+    pub heads: u32,
+    /// Capacity in 512-byte blocks, where the description states it.
+    pub capacity_blocks: Option<u64>,
+}
+
+impl Parts {
+    /// The parts that a description asks for. Every assembly has heads on the surfaces it serves.
+    pub fn of(spec: &DriveSpec) -> Parts {
+        let shape = Shape::of(spec);
+        let heads_of_surface = match spec.parallelism.arm_share {
+            ArmShare::All => spec.dash.arms,
+            ArmShare::OwnShare => 1,
+        } * spec.dash.heads;
+        Parts {
+            stacks: shape.stacks,
+            platters: shape.stacks * shape.platters,
+            arms: shape.arms,
+            heads: shape.stacks * spec.geometry.surfaces * heads_of_surface,
+            capacity_blocks: spec
+                .geometry
+                .capacity_blocks
+                .map(|blocks| blocks * u64::from(shape.stacks)),
+        }
+    }
+}
+
+/// What a drive costs.
+pub trait CostModel: Send + Sync {
+    /// Cost of a drive of these parts.
+    ///
+    /// # Errors
+    /// Parts that the model needs and the description does not state.
+    fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError>;
+}
+
+plugins! { dyn CostModel: components, price }
+
+/// The cost of a drive from its `cost` table; `None` where there is no table.
+///
+/// # Errors
+/// A table without `model`, parameters that do not fit it, costs that break the contract above.
+pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecError> {
+    if params.is_empty() {
+        return Ok(None);
+    }
+    let name = params
+        .get("model")
+        .and_then(|m| m.as_str())
+        .ok_or_else(|| {
+            let got = params
+                .get("model")
+                .map_or("nothing".into(), ToString::to_string);
+            SpecError::new("cost.model", got, "the name of a cost model as text")
+        })?;
+    let whole = |mut e: SpecError| {
+        e.key = format!("cost.{}", e.key);
+        e
+    };
+    let model = (find(PLUGINS, "cost.model", name)?.build)(params).map_err(whole)?;
+    let cost = model.cost(parts).map_err(whole)?;
+    if !(cost.low >= 0.0 && cost.low <= cost.high && cost.high.is_finite()) {
+        return Err(SpecError::new(
+            "cost",
+            format!("{} to {} USD", cost.low, cost.high),
+            "a finite range, zero or more, low end first",
+        ));
+    }
+    Ok(Some(cost))
+}
+
+/// Refuses a `[low, high]` that is no range of dollars.
+fn check_range(key: &str, range: [f64; 2]) -> Result<(), SpecError> {
+    if range[0] >= 0.0 && range[0] <= range[1] && range[1].is_finite() {
+        Ok(())
+    } else {
+        let got = format!("[{}, {}]", range[0], range[1]);
+        Err(SpecError::new(
+            key,
+            got,
+            "[low, high] in USD, zero or more, low end first",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::contract;
+
+    /// A four-platter drive with a head per surface and arm.
+    pub(super) fn parts(arms: u32) -> Parts {
+        Parts {
+            stacks: 1,
+            platters: 4,
+            arms,
+            heads: 8 * arms,
+            capacity_blocks: None,
+        }
+    }
+
+    /// Cost from TOML.
+    pub(super) fn cost(toml: &str, parts: &Parts) -> Result<CostRange, SpecError> {
+        let cost = build(&toml::from_str(toml).expect("TOML"), parts)?;
+        Ok(cost.expect("a table"))
+    }
+
+    #[test]
+    fn files_and_list_agree() {
+        contract::folder_matches_list("cost", PLUGINS);
+    }
+
+    #[test]
+    fn unknown_keys_and_models_are_refused() {
+        contract::refuses_unknown_keys(PLUGINS);
+        let error = cost("model = \"component\"", &parts(1))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("did you mean \"components\"?"), "{error}");
+        assert_eq!(
+            cost("usd = [1, 2]", &parts(1)).unwrap_err().key,
+            "cost.model"
+        );
+        assert_eq!(build(&Params::new(), &parts(1)), Ok(None));
+    }
+
+    /// Four platters: all assemblies on all surfaces, each on its own half, two stacks, two heads per
+    /// arm.
+    #[test]
+    fn parts_follow_from_the_description() {
+        let of = |dash: &str, more: &str| {
+            let text = format!(
+                "name = \"x\"\ndash = \"{dash}\"\nseek = {{ model = \"constant\", time = \"1 ms\" }}\n{more}\n\
+                 [geometry]\nrotation_speed = \"7200 rpm\"\nsurfaces = 8\ncylinders = 10\n\
+                 zones = [{{ first_cylinder = 0, last_cylinder = 9, sectors_per_track = 9 }}]"
+            );
+            let parts = Parts::of(&toml::from_str(&text).expect("a drive"));
+            [parts.stacks, parts.platters, parts.arms, parts.heads]
+        };
+        assert_eq!(of("D1A1S1H1", ""), [1, 4, 1, 8]);
+        assert_eq!(of("D1A4S1H1", ""), [1, 4, 4, 32]);
+        assert_eq!(
+            of("D1A2S1H1", "parallelism.arm_share = \"own-share\""),
+            [1, 4, 2, 8]
+        );
+        assert_eq!(of("D2A2S1H2", ""), [2, 8, 4, 64]);
+    }
+
+    #[test]
+    fn ranges_are_ordered_for_all_parts() {
+        for plugin in PLUGINS {
+            let mut table = contract::example(plugin);
+            table.insert("model".into(), plugin.name.into());
+            for (stacks, platters, arms, heads) in [(1, 4, 1, 8), (1, 9, 2, 18), (3, 3, 6, 36)] {
+                let parts = Parts {
+                    stacks,
+                    platters,
+                    arms,
+                    heads,
+                    capacity_blocks: Some(1 << 30),
+                };
+                let cost = build(&table, &parts).unwrap().expect(plugin.name);
+                assert!(0.0 < cost.low && cost.low <= cost.mid() && cost.mid() <= cost.high);
+                assert_eq!(build(&table, &parts), Ok(Some(cost)));
+            }
+        }
+    }
+}

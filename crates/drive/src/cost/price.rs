@@ -1,0 +1,86 @@
+//! The price of a drive as somebody states it.
+//!
+//! # Model
+//! `usd = [low, high]` for the drive, or `usd_per_mb = [low, high]` times its capacity in megabytes
+//! of 10^6 bytes.
+//! # Source
+//! Whatever the drive file's `sources` name.
+//! # Validity
+//! A price at one time, in one place, for one quantity. It does not follow from the parts: changing
+//! arms or platters changes nothing, and prices of different years do not compare.
+
+use super::{check_range, CostModel, CostRange, Parts};
+use crate::error::SpecError;
+use crate::plugin::{params, Plugin};
+use serde::Deserialize;
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
+    name: "price",
+    summary: "a stated price of the drive, or per megabyte",
+    example: "usd = [255, 315]",
+    build: |table| {
+        let p: Params = params(table)?;
+        match (p.usd, p.usd_per_mb) {
+            (Some(usd), None) => check_range("usd", usd)?,
+            (None, Some(usd_per_mb)) => check_range("usd_per_mb", usd_per_mb)?,
+            (None, None) => {
+                return Err(SpecError::new("usd", "nothing", "[low, high], or usd_per_mb"))
+            }
+            (Some(_), Some(_)) => {
+                return Err(SpecError::new("usd_per_mb", "a second price", "one of usd and it"))
+            }
+        }
+        Ok(Box::new(p))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Price of the drive, `[low, high]`.
+    usd: Option<[f64; 2]>,
+    /// Price of 10^6 bytes, `[low, high]`.
+    usd_per_mb: Option<[f64; 2]>,
+}
+
+impl CostModel for Params {
+    fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError> {
+        if let Some([low, high]) = self.usd {
+            return Ok(CostRange { low, high });
+        }
+        let blocks = parts.capacity_blocks.ok_or_else(|| {
+            SpecError::new("usd_per_mb", "no geometry.capacity_blocks", "the capacity that it counts")
+        })?;
+        let [low, high] = self.usd_per_mb.unwrap_or_default();
+        Ok(CostRange { low, high }.times(blocks as f64 * 512e-6))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cost::tests::{cost, parts};
+    use crate::cost::Parts;
+
+    /// ISCA 2008, Table 1: $0.00042 to $0.00034 per MB of 750,000 MB.
+    #[test]
+    fn per_megabyte() {
+        let parts = Parts { capacity_blocks: Some(750_000_000_000 / 512), ..parts(1) };
+        let got = cost("model = \"price\"\nusd_per_mb = [0.00034, 0.00042]", &parts).unwrap();
+        assert!((got.low - 255.0).abs() < 1e-3 && (got.high - 315.0).abs() < 1e-3, "{got:?}");
+    }
+
+    #[test]
+    fn refuses_what_is_no_price() {
+        for (toml, key) in [
+            ("", "cost.usd"),
+            ("usd = [2, 1]", "cost.usd"),
+            ("usd = [-2, 1]", "cost.usd"),
+            ("usd = [1, 2]\nusd_per_mb = [1, 2]", "cost.usd_per_mb"),
+            ("usd_per_mb = [1, 2]", "cost.usd_per_mb"),
+        ] {
+            let error = cost(&format!("model = \"price\"\n{toml}"), &parts(1)).unwrap_err();
+            assert_eq!(error.key, key, "{toml}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What every layout checks and derives alike: surfaces, speed, formats, skews and capacity.
+
+use crate::error::SpecError;
+use crate::spec::{GeometrySpec, PerSurface, SkewUnit, ZoneSpec};
+use headstack_units::Turn;
+
+/// Refuses disks without surfaces, cylinders, speed or zones; returns the time of a turn in
+/// nanoseconds.
+pub(super) fn period_ns(spec: &GeometrySpec) -> Result<f64, SpecError> {
+    let surfaces = spec.surfaces;
+    if surfaces == 0 || surfaces > 1024 {
+        return Err(SpecError::new("geometry.surfaces", surfaces, "1 to 1024"));
+    }
+    if spec.cylinders == 0 || spec.cylinders > 50_000_000 {
+        return Err(SpecError::new(
+            "geometry.cylinders",
+            spec.cylinders,
+            "1 to 50000000",
+        ));
+    }
+    let rpm = spec.rotation_speed.0;
+    if !(1.0..=1e6).contains(&rpm) {
+        return Err(SpecError::new(
+            "geometry.rotation_speed",
+            rpm,
+            "1 to 1000000 rpm",
+        ));
+    }
+    if !matches!(spec.sector_size.0, 512 | 4096) {
+        return Err(SpecError::new(
+            "geometry.sector_size",
+            spec.sector_size,
+            "512 B or 4 KiB",
+        ));
+    }
+    if spec.zones.is_empty() || spec.zones.len() > u16::MAX as usize {
+        return Err(SpecError::new(
+            "geometry.zones",
+            spec.zones.len(),
+            "1 to 65535 zones",
+        ));
+    }
+    Ok(60e9 / rpm)
+}
+
+/// What is wrong in a zone, named by the zone.
+pub(super) fn in_zone(index: usize) -> impl Fn(SpecError) -> SpecError {
+    move |mut e| {
+        e.key = format!("geometry.zones[{index}].{}", e.key);
+        e
+    }
+}
+
+/// Number of cylinders of a zone.
+pub(super) fn cylinders(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<u32, SpecError> {
+    if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= spec.cylinders {
+        return Err(SpecError::new(
+            "last_cylinder",
+            zone.last_cylinder,
+            format!(
+                "first_cylinder ({}) to {}",
+                zone.first_cylinder,
+                spec.cylinders - 1
+            ),
+        ));
+    }
+    Ok(zone.last_cylinder - zone.first_cylinder + 1)
+}
+
+/// Sectors per track of each surface in a zone.
+pub(super) fn formats(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<Vec<u32>, SpecError> {
+    if let PerSurface::Each(list) = &zone.sectors_per_track {
+        if list.len() != spec.surfaces as usize {
+            return Err(SpecError::new(
+                "sectors_per_track",
+                format!("{} numbers", list.len()),
+                format!("one for each of {} surfaces", spec.surfaces),
+            ));
+        }
+    }
+    let formats: Vec<u32> = (0..spec.surfaces)
+        .map(|h| zone.sectors_per_track.of(h))
+        .collect();
+    match formats.iter().find(|n| **n == 0 || **n > 10_000_000) {
+        Some(bad) => Err(SpecError::new("sectors_per_track", bad, "1 to 10000000")),
+        None => Ok(formats),
+    }
+}
+
+/// Angles that a zone's tracks are turned by.
+pub(super) struct Skews {
+    /// From track to track of a cylinder.
+    pub track: Turn,
+    /// From cylinder to cylinder.
+    pub cylinder: Turn,
+    /// Of the zone's first sector.
+    pub offset: Turn,
+}
+
+/// The skews of a zone whose first surface has `sectors_per_track`.
+pub(super) fn skews(
+    spec: &GeometrySpec,
+    zone: &ZoneSpec,
+    sectors_per_track: u32,
+) -> Result<Skews, SpecError> {
+    let turn = |key: &str, amount: f64| {
+        if !amount.is_finite() {
+            return Err(SpecError::new(key, amount, "a finite number"));
+        }
+        Ok(match spec.skew_unit {
+            // Fractions of a sector are cut, as DiskSim does.
+            SkewUnit::Sectors => Turn::from_turns(amount.trunc() / f64::from(sectors_per_track)),
+            SkewUnit::Turns => Turn::from_turns(amount),
+        })
+    };
+    Ok(Skews {
+        track: turn("track_skew", zone.track_skew)?,
+        cylinder: turn("cylinder_skew", zone.cylinder_skew)?,
+        offset: turn("offset", zone.offset)?,
+    })
+}
+
+impl Skews {
+    /// Angle of a sector of a track that lies behind so many track and cylinder switches;
+    /// `per_sector` is the angle of one sector, as a fraction of 2^64.
+    #[inline]
+    pub fn angle(&self, tracks: u64, cylinders: u64, sector: u64, per_sector: u64) -> Turn {
+        Turn(
+            self.offset
+                .0
+                .wrapping_add(self.track.0.wrapping_mul(tracks))
+                .wrapping_add(self.cylinder.0.wrapping_mul(cylinders))
+                .wrapping_add(per_sector.wrapping_mul(sector)),
+        )
+    }
+}
+
+/// Addresses that the drive offers of the `held` that there are.
+pub(super) fn capacity(spec: &GeometrySpec, held: u64) -> Result<u64, SpecError> {
+    let per_block = spec.sector_size.0 / 512;
+    match spec.capacity_blocks {
+        None => Ok(held),
+        Some(blocks) if (1..=held).contains(&(blocks / per_block)) => Ok(blocks / per_block),
+        Some(blocks) => Err(SpecError::new(
+            "geometry.capacity_blocks",
+            blocks,
+            format!(
+                "{per_block} to {}, which is what the surfaces hold",
+                held * per_block
+            ),
+        )),
+    }
+}
+
+/// Each cylinder belongs to one zone at most, or two addresses would share a place.
+pub(super) fn refuse_overlaps(zones: &[ZoneSpec]) -> Result<(), SpecError> {
+    let mut order: Vec<usize> = (0..zones.len()).collect();
+    order.sort_by_key(|i| zones[*i].first_cylinder);
+    for pair in order.windows(2) {
+        let past = zones[pair[0]].last_cylinder + 1;
+        let first = zones[pair[1]].first_cylinder;
+        if first < past {
+            return Err(SpecError::new(
+                format!("geometry.zones[{}].first_cylinder", pair[1]),
+                first,
+                format!("{past} or more: zone {} ends there", pair[0]),
+            ));
+        }
+    }
+    Ok(())
+}

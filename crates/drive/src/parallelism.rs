@@ -1,0 +1,526 @@
+//! The DASH space: disk stacks, arm assemblies, surfaces at once, heads per arm.
+//!
+//! # Model
+//! A drive is D_k A_l S_m H_n: k stacks, each with a spindle of its own; l arm assemblies per
+//! stack; m surfaces that an assembly reads or writes at once; n heads per arm and surface.
+//! `geometry` describes one stack, so k stacks hold k times as much. Surfaces at once gang m
+//! neighbouring surfaces into one logical track of their joint length: sectors alternate between
+//! them, heads switch from gang to gang. Heads of one arm move together; at angular offsets all
+//! stand over the same cylinder, at radial offsets each serves its own share of the cylinders.
+//! # Source
+//! S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An Idea Whose Time Has Come",
+//! ISCA 2008, section 4; dual-actuator products: Seagate Exos 2X manuals (an actuator for each
+//! half of the addresses).
+//! # Validity
+//! Ganged surfaces are assumed to stay aligned, which the paper calls hard to build. A transfer
+//! that runs over the end of a radial head's share is finished by the same head.
+
+use crate::error::SpecError;
+use crate::spec::{DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
+use headstack_units::{Bytes, Span, Turn};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// Degrees of parallelism, written `D1A4S1H1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dash {
+    /// Disk stacks.
+    pub stacks: u32,
+    /// Arm assemblies per stack.
+    pub arms: u32,
+    /// Surfaces that an assembly accesses at once.
+    pub surfaces: u32,
+    /// Heads per arm and surface.
+    pub heads: u32,
+}
+
+impl Dash {
+    /// The conventional drive, D1A1S1H1.
+    pub const CONVENTIONAL: Dash = Dash {
+        stacks: 1,
+        arms: 1,
+        surfaces: 1,
+        heads: 1,
+    };
+    /// Largest degree in each dimension.
+    pub const MOST: u32 = 16;
+
+    /// Transfer paths that the mechanism offers: the product of the four degrees.
+    pub fn transfer_paths(self) -> u32 {
+        self.stacks * self.arms * self.surfaces * self.heads
+    }
+}
+
+impl Default for Dash {
+    fn default() -> Self {
+        Dash::CONVENTIONAL
+    }
+}
+
+impl fmt::Display for Dash {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(
+            f,
+            "D{}A{}S{}H{}",
+            self.stacks, self.arms, self.surfaces, self.heads
+        )
+    }
+}
+
+impl FromStr for Dash {
+    type Err = SpecError;
+    fn from_str(text: &str) -> Result<Dash, SpecError> {
+        let fail = || {
+            SpecError::new(
+                "dash",
+                format!("{text:?}"),
+                format!(
+                    "\"D<stacks>A<arms>S<surfaces>H<heads>\" with numbers from 1 to {}, e.g. \"D1A2S1H1\"",
+                    Dash::MOST
+                ),
+            )
+        };
+        let mut rest = text.trim();
+        let mut degrees = [0; 4];
+        for (letter, degree) in ['D', 'A', 'S', 'H'].into_iter().zip(&mut degrees) {
+            rest = rest
+                .strip_prefix([letter, letter.to_ascii_lowercase()])
+                .ok_or_else(fail)?;
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            *degree = rest[..digits].parse().map_err(|_| fail())?;
+            rest = &rest[digits..];
+            if !(1..=Dash::MOST).contains(degree) {
+                return Err(fail());
+            }
+        }
+        if !rest.is_empty() {
+            return Err(fail());
+        }
+        let [stacks, arms, surfaces, heads] = degrees;
+        Ok(Dash {
+            stacks,
+            arms,
+            surfaces,
+            heads,
+        })
+    }
+}
+
+impl Serialize for Dash {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+impl<'de> Deserialize<'de> for Dash {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        text.parse().map_err(|e: SpecError| {
+            serde::de::Error::custom(format!("got {}, need {}", e.got, e.need))
+        })
+    }
+}
+
+/// What the degrees of parallelism leave open.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ParallelismSpec {
+    /// The assemblies one by one, as many as `dash` says; empty: spaced equally round the platter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<ArmSpec>,
+    /// Which surfaces an assembly serves.
+    pub arm_share: ArmShare,
+    /// With `arm_share = "own-share"`: each assembly is a logical unit with a queue of its own
+    /// (SAS) instead of one queue for all (SATA).
+    pub logical_units: bool,
+    /// Where the heads of an arm sit.
+    pub heads: HeadOffset,
+    /// Angle between neighbouring heads of an arm; absent: as if all heads of all assemblies were
+    /// spaced equally.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_spacing: Option<Turn>,
+    /// Commands that the assemblies of a stack work on at once, one each: from the start of the
+    /// movement to the end of the command. 0: as many as there are assemblies.
+    pub arms_in_motion: u32,
+    /// Transfers between medium and electronics at once, per stack. 0: as many as there are arms.
+    pub channels: u32,
+    /// Which assembly takes a command.
+    pub arm_choice: ArmChoice,
+    /// What idle assemblies do.
+    pub parking: Parking,
+    /// Addresses go from stack to stack in pieces of this size; 0: one stack after another.
+    pub stack_unit: Bytes,
+    /// Time that a command loses on a head that has failed unannounced, before the drive gives it
+    /// up and goes on without it.
+    pub fault_recovery: Span,
+    /// Heads and assemblies that fail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultSpec>,
+}
+
+impl Default for ParallelismSpec {
+    fn default() -> Self {
+        ParallelismSpec {
+            arms: Vec::new(),
+            arm_share: ArmShare::All,
+            logical_units: false,
+            heads: HeadOffset::Angular,
+            head_spacing: None,
+            arms_in_motion: 1,
+            channels: 1,
+            arm_choice: ArmChoice::Positioning,
+            parking: Parking::Hold,
+            stack_unit: Bytes(64 * 1024),
+            fault_recovery: Span::from_ms(1000.0),
+            faults: Vec::new(),
+        }
+    }
+}
+
+/// One arm assembly.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArmSpec {
+    /// Where round the platter the assembly stands.
+    pub angle: Turn,
+    /// Cylinder at which it starts.
+    pub start_cylinder: u32,
+}
+
+/// Which surfaces an assembly serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArmShare {
+    /// All of them.
+    #[default]
+    All,
+    /// An equal share of its own, and the contiguous addresses on it. Such assemblies work
+    /// independently of each other.
+    OwnShare,
+}
+
+/// Where the heads of an arm sit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeadOffset {
+    /// Over the same cylinder at different angles.
+    #[default]
+    Angular,
+    /// At the same angle over different cylinders, each serving an equal share of them.
+    Radial,
+}
+
+/// Which assembly takes a command that several could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArmChoice {
+    /// The one with the shortest seek and rotational wait together.
+    #[default]
+    Positioning,
+    /// The one with the shortest rotational wait.
+    Rotation,
+    /// The one with the shortest seek.
+    Seek,
+}
+
+/// What idle assemblies do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parking {
+    /// Stay where they are.
+    #[default]
+    Hold,
+    /// Follow the assembly that works, on its time; their movement costs energy.
+    Follow,
+}
+
+/// A head or a whole assembly that fails.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FaultSpec {
+    /// When; or give `mean_time_to_failure`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Span>,
+    /// The time is drawn from an exponential distribution of this mean, from the drive's seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_time_to_failure: Option<Span>,
+    /// Disk stack, from 0.
+    pub stack: u32,
+    /// Arm assembly, from 0.
+    pub arm: u32,
+    /// Surface whose head fails; absent: the whole assembly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surface: Option<u32>,
+    /// The drive was warned: it deconfigures the part before it fails, so no command meets it.
+    pub warning: bool,
+}
+
+/// One way to a sector: an assembly's head set. Those of one assembly move together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Path {
+    pub assembly: u32,
+    /// Bit h: serves (ganged) surface h.
+    pub surfaces: u64,
+    /// Cylinders it can stand over: first, and the one after the last.
+    pub cylinders: (u32, u32),
+    /// Cylinders that it stands further in than the assembly's first head set.
+    pub offset: u32,
+}
+
+/// The part of a drive that one queue and one set of assemblies serve: a stack or, with
+/// `own-share`, one assembly and its surfaces.
+#[derive(Debug, Clone)]
+pub(crate) struct UnitPlan {
+    pub geometry: GeometrySpec,
+    pub arms: Vec<ArmSpec>,
+    /// Disk stack and first assembly, for faults.
+    pub stack: u32,
+    pub first_arm: u32,
+    /// First surface of the stack that belongs to it.
+    pub first_surface: u32,
+}
+
+impl ParallelismSpec {
+    /// Degrees and options checked against each other.
+    pub(crate) fn check(&self, dash: Dash, geometry: &GeometrySpec) -> Result<(), SpecError> {
+        let at = |key: &str| format!("parallelism.{key}");
+        if !self.arms.is_empty() && self.arms.len() as u32 != dash.arms {
+            return Err(SpecError::new(
+                at("arms"),
+                format!("{} assemblies", self.arms.len()),
+                format!("{}, as dash = \"{dash}\" says", dash.arms),
+            ));
+        }
+        for (key, value) in [
+            ("arms_in_motion", self.arms_in_motion),
+            ("channels", self.channels),
+        ] {
+            if value > dash.arms {
+                return Err(SpecError::new(
+                    at(key),
+                    value,
+                    format!("at most the {} assemblies of a stack (0: all)", dash.arms),
+                ));
+            }
+        }
+        if self.arm_share == ArmShare::OwnShare && geometry.surfaces % dash.arms != 0 {
+            return Err(SpecError::new(
+                at("arm_share"),
+                format!(
+                    "{} surfaces for {} assemblies",
+                    geometry.surfaces, dash.arms
+                ),
+                "an equal number of surfaces for each",
+            ));
+        }
+        if self.stack_unit.0 % 512 != 0 {
+            return Err(SpecError::new(
+                at("stack_unit"),
+                self.stack_unit,
+                "a multiple of 512 B (0: one stack after another)",
+            ));
+        }
+        if self.fault_recovery.0 < 0 {
+            return Err(SpecError::new(
+                at("fault_recovery"),
+                self.fault_recovery,
+                "a time of zero or more",
+            ));
+        }
+        for (i, f) in self.faults.iter().enumerate() {
+            let key = |k: &str| format!("parallelism.faults[{i}].{k}");
+            match (f.at, f.mean_time_to_failure) {
+                (Some(t), None) if t.0 >= 0 => {}
+                (None, Some(t)) if t.0 > 0 => {}
+                (Some(t), None) => return Err(SpecError::new(key("at"), t, "zero or more")),
+                (None, Some(t)) => {
+                    return Err(SpecError::new(
+                        key("mean_time_to_failure"),
+                        t,
+                        "more than zero",
+                    ))
+                }
+                (a, _) => {
+                    let got = if a.is_some() { "both" } else { "neither" };
+                    return Err(SpecError::new(
+                        key("at"),
+                        got,
+                        "one of at and mean_time_to_failure",
+                    ));
+                }
+            }
+            for (k, value, limit) in [
+                ("stack", f.stack, dash.stacks),
+                ("arm", f.arm, dash.arms),
+                ("surface", f.surface.unwrap_or(0), geometry.surfaces),
+            ] {
+                if value >= limit {
+                    return Err(SpecError::new(
+                        key(k),
+                        value,
+                        format!("less than {limit}: they count from 0"),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The assemblies of one stack.
+    fn assemblies(&self, dash: Dash) -> Vec<ArmSpec> {
+        if !self.arms.is_empty() {
+            return self.arms.clone();
+        }
+        (0..dash.arms)
+            .map(|a| ArmSpec {
+                angle: Turn::from_ratio(a as u64, dash.arms as u64),
+                start_cylinder: 0,
+            })
+            .collect()
+    }
+
+    /// Angle and cylinder offset of each head of an arm, relative to the assembly.
+    pub(crate) fn head_offsets(&self, dash: Dash, cylinders: u32) -> Vec<(Turn, u32)> {
+        (0..dash.heads)
+            .map(|h| match self.heads {
+                HeadOffset::Angular => {
+                    let spacing = self
+                        .head_spacing
+                        .unwrap_or(Turn::from_ratio(1, (dash.arms * dash.heads) as u64));
+                    (Turn(spacing.0.wrapping_mul(h as u64)), 0)
+                }
+                HeadOffset::Radial => {
+                    let share = cylinders.div_ceil(dash.heads);
+                    (Turn(0), (share * h).min(cylinders.saturating_sub(1)))
+                }
+            })
+            .collect()
+    }
+}
+
+/// The units that a drive consists of, in address order: the stacks, and in each the shares.
+pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
+    let (dash, p) = (spec.dash, &spec.parallelism);
+    p.check(dash, &spec.geometry)?;
+    let arms = p.assemblies(dash);
+    let mut plans = Vec::new();
+    for stack in 0..dash.stacks {
+        if p.arm_share == ArmShare::All {
+            plans.push(UnitPlan {
+                geometry: ganged(&spec.geometry, dash.surfaces)?,
+                arms: arms.clone(),
+                stack,
+                first_arm: 0,
+                first_surface: 0,
+            });
+            continue;
+        }
+        let share = spec.geometry.surfaces / dash.arms;
+        for (a, arm) in arms.iter().enumerate() {
+            let first = share * a as u32;
+            let part = surfaces_of(&spec.geometry, first, share, dash.arms);
+            plans.push(UnitPlan {
+                geometry: ganged(&part, dash.surfaces)?,
+                arms: vec![arm.clone()],
+                stack,
+                first_arm: a as u32,
+                first_surface: first,
+            });
+        }
+    }
+    Ok(plans)
+}
+
+/// A geometry of `count` surfaces from `first` on, one of `shares` equal parts.
+fn surfaces_of(geometry: &GeometrySpec, first: u32, count: u32, shares: u32) -> GeometrySpec {
+    let mut part = geometry.clone();
+    part.surfaces = count;
+    for zone in &mut part.zones {
+        if let PerSurface::Each(list) = &zone.sectors_per_track {
+            let own = list.iter().skip(first as usize).take(count as usize);
+            zone.sectors_per_track = PerSurface::Each(own.copied().collect());
+        }
+    }
+    part.capacity_blocks = geometry.capacity_blocks.map(|n| n / shares as u64);
+    part
+}
+
+/// A geometry in which `m` neighbouring surfaces form one logical track.
+fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
+    if m == 1 {
+        return Ok(geometry.clone());
+    }
+    let movable = matches!(
+        geometry.sparing,
+        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd
+    );
+    let defects = |z: &crate::spec::ZoneSpec| !z.slips.is_empty() || !z.remaps.is_empty();
+    if !movable || geometry.zones.iter().any(defects) || geometry.layout == "extents" {
+        return Err(SpecError::new(
+            "dash",
+            format!("S{m} with slips, remaps, extents or spares on each track or cylinder"),
+            "S1: surfaces at once are not supported for such formats",
+        ));
+    }
+    let mut out = geometry.clone();
+    out.surfaces = geometry.surfaces.div_ceil(m);
+    out.skew_unit = SkewUnit::Turns;
+    for zone in &mut out.zones {
+        let spt: Vec<u32> = (0..geometry.surfaces)
+            .map(|s| zone.sectors_per_track.of(s))
+            .collect();
+        if geometry.skew_unit == SkewUnit::Sectors {
+            // As the layout counts them: whole sectors of the first surface.
+            let unit = f64::from(spt.first().copied().unwrap_or(1).max(1));
+            for skew in [
+                &mut zone.track_skew,
+                &mut zone.cylinder_skew,
+                &mut zone.offset,
+            ] {
+                *skew = skew.trunc() / unit;
+            }
+        }
+        let gangs: Vec<u32> = spt.chunks(m as usize).map(|g| g.iter().sum()).collect();
+        zone.sectors_per_track = if gangs.iter().all(|g| *g == gangs[0]) {
+            PerSurface::Same(gangs[0])
+        } else {
+            PerSurface::Each(gangs)
+        };
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dash_reads_what_it_writes() {
+        for text in ["D1A1S1H1", "D2A4S1H16", "D16A1S3H2"] {
+            assert_eq!(text.parse::<Dash>().unwrap().to_string(), text);
+        }
+        assert_eq!("d1a2s1h1".parse::<Dash>().unwrap().arms, 2);
+        for text in [
+            "",
+            "D1",
+            "D1A1S1",
+            "D0A1S1H1",
+            "D1A17S1H1",
+            "D1A1S1H1x",
+            "A1D1S1H1",
+            "D1A1S1H99999999999",
+        ] {
+            let error = text.parse::<Dash>().unwrap_err().to_string();
+            assert!(error.contains("e.g. \"D1A2S1H1\""), "{error}");
+        }
+    }
+
+    /// Figure 1 of the paper: (a) has two transfer paths, (b) four.
+    #[test]
+    fn figure_1_counts_the_paths() {
+        let paths = |text: &str| text.parse::<Dash>().unwrap().transfer_paths();
+        assert_eq!(paths("D1A1S1H1"), 1);
+        assert_eq!(paths("D1A2S1H1"), 2);
+        assert_eq!(paths("D1A2S1H2"), 4);
+    }
+}

@@ -1,0 +1,80 @@
+//! The data channels between heads and electronics, where there are fewer than arms that work.
+
+/// Transfers that are committed to the channels of a stack.
+#[derive(Debug)]
+pub(crate) struct Channels {
+    limit: usize,
+    /// Start and end of each, in no particular order.
+    busy: Vec<(u64, u64)>,
+}
+
+impl Channels {
+    pub fn new(limit: usize) -> Channels {
+        Channels {
+            limit,
+            busy: Vec::new(),
+        }
+    }
+
+    /// Drops what ended by `now`; later transfers all start at `now` or after.
+    pub fn forget(&mut self, now: u64) {
+        self.busy.retain(|b| b.1 > now);
+    }
+
+    /// Takes a channel for `length` from `at` on, or from as many whole turns later as it takes to
+    /// find one free throughout; returns the start.
+    pub fn reserve(&mut self, at: u64, length: u64, period_ns: f64) -> u64 {
+        let mut turns = 0u32;
+        loop {
+            let start = at + (f64::from(turns) * period_ns).round() as u64;
+            if !self.full(start, start + length) {
+                self.busy.push((start, start + length));
+                return start;
+            }
+            turns += 1;
+        }
+    }
+
+    /// Whether all channels are taken at some instant of `[from, to)`.
+    fn full(&self, from: u64, to: u64) -> bool {
+        let taken = |t: u64| self.busy.iter().filter(|b| b.0 <= t && t < b.1).count();
+        let starts = self
+            .busy
+            .iter()
+            .map(|b| b.0)
+            .filter(|t| from < *t && *t < to);
+        std::iter::once(from)
+            .chain(starts)
+            .any(|t| taken(t) >= self.limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_channel_costs_whole_turns() {
+        let mut one = Channels::new(1);
+        assert_eq!(one.reserve(100, 50, 1000.0), 100);
+        assert_eq!(one.reserve(150, 50, 1000.0), 150);
+        // Overlaps both; in the next turn nothing is in its way.
+        assert_eq!(one.reserve(120, 50, 1000.0), 1120);
+        // The gap between 200 and 1120 is free.
+        assert_eq!(one.reserve(200, 920, 1000.0), 200);
+        // A transfer that would contain a later one has to wait too.
+        assert_eq!(one.reserve(90, 20, 1000.0), 2090);
+        one.forget(1130);
+        assert_eq!(one.reserve(1170, 5, 1000.0), 1170);
+    }
+
+    #[test]
+    fn as_many_at_once_as_there_are_channels() {
+        let mut two = Channels::new(2);
+        assert_eq!(two.reserve(0, 100, 500.0), 0);
+        assert_eq!(two.reserve(50, 100, 500.0), 50);
+        // From 50 to 100 both are taken.
+        assert_eq!(two.reserve(99, 10, 500.0), 599);
+        assert_eq!(two.reserve(100, 10, 500.0), 100);
+    }
+}

@@ -1,0 +1,733 @@
+//! The DASH space: invariants on every point of it, limits, faults, and degenerate points against
+//! the conventional drive.
+
+use headstack_drive::spec::{DriveSpec, HitCheck, ReadAhead};
+use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use headstack_units::{Lba, Span, Time};
+use proptest::prelude::*;
+
+const REV_NS: f64 = 10e6;
+const IDLE_W: f64 = 11.0;
+const SEEK_W: f64 = 6.0;
+const ACCESS_W: f64 = 2.0;
+
+/// 8 surfaces, 120 cylinders, 100 sectors a track.
+fn conventional() -> DriveSpec {
+    toml::from_str(
+        r#"
+        name = "small"
+        [geometry]
+        rotation_speed = "6000 rpm"
+        surfaces = 8
+        cylinders = 120
+        skew_unit = "turns"
+        zones = [{ first_cylinder = 0, last_cylinder = 119, sectors_per_track = 100, track_skew = 0.1, cylinder_skew = 0.2 }]
+        [seek]
+        model = "linear"
+        single = "1 ms"
+        full = "8 ms"
+        cylinders = 120
+        [positioning]
+        head_switch = "0.6 ms"
+        write_settle = "0.3 ms"
+        [queue]
+        scheduler = "sptf"
+        [power]
+        model = "modes"
+        rotation_speed = "6000 rpm"
+        spindle = "8 W"
+        electronics = "3 W"
+        voice_coil = "6 W"
+        access = "2 W"
+    "#,
+    )
+    .expect("a drive")
+}
+
+fn at(dash: &str) -> DriveSpec {
+    let mut spec = conventional();
+    spec.dash = dash.parse().expect("a point of the space");
+    spec
+}
+
+fn cached(mut spec: DriveSpec) -> DriveSpec {
+    spec.cache.enabled = true;
+    spec.cache.segments = 4;
+    spec.cache.segment_sectors = 64;
+    spec.cache.read_ahead = ReadAhead::Limit;
+    spec.cache.hit_check = HitCheck::Arrival;
+    spec
+}
+
+/// A linear congruential generator: arrival in ns, request.
+fn requests(seed: u64, n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
+    let mut state = seed;
+    let mut below = |n: u64| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) % n
+    };
+    let (mut now, mut end) = (0, 0);
+    (0..n)
+        .map(|id| {
+            now += below(2 * gap_ns + 1);
+            let blocks = 1 + below(40) as u32;
+            // A quarter continues the one before.
+            let lba = if below(4) == 0 && end + 40 < capacity {
+                end
+            } else {
+                below(capacity - 40)
+            };
+            end = lba + blocks as u64;
+            let command = match below(30) {
+                0 => Command::Flush,
+                1..=9 => Command::Write,
+                _ => Command::Read,
+            };
+            (
+                now,
+                DriveRequest {
+                    id,
+                    command,
+                    lba: Lba(lba),
+                    blocks,
+                },
+            )
+        })
+        .collect()
+}
+
+fn run(drive: &mut Drive, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
+    let mut done = Vec::new();
+    for (at, request) in requests {
+        drive.advance(Time(*at), &mut |c| done.push(c));
+        drive.submit(Time(*at), *request);
+    }
+    drive.advance(Time::NEVER, &mut |c| done.push(c));
+    done
+}
+
+fn new(spec: &DriveSpec) -> Drive {
+    Drive::new(spec, &DriveOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", spec.dash))
+}
+
+/// Nothing lost or repeated, shares add up, energy is the integral of power.
+fn check(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
+    let mut drive = new(spec);
+    let done = run(&mut drive, requests);
+    let mut ids: Vec<u64> = done.iter().map(|c| c.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..requests.len() as u64).collect::<Vec<u64>>());
+    for c in &done {
+        let p = &c.components;
+        let sum = p.queue + p.overhead + p.seek + p.rotation + p.transfer + p.bus;
+        assert_eq!(sum, c.completion.0 - c.arrival.0, "{}: {c:?}", spec.dash);
+        assert!((c.arm as u32) < spec.dash.stacks * spec.dash.arms);
+    }
+    let end = done
+        .iter()
+        .map(|c| c.completion)
+        .max()
+        .unwrap_or(Time::ZERO);
+    let end = Time(end.0 + 1_000_000_000);
+    let e = drive.energy(end);
+    let seconds = end.0 as f64 * 1e-9;
+    let parts = [e.idle_s, e.seek_s, e.rotation_s, e.transfer_s];
+    assert!(
+        (parts.iter().sum::<f64>() - seconds).abs() < 1e-6,
+        "{parts:?}"
+    );
+    // As many commands at once as the mean is taken over.
+    let units = match spec.parallelism.arm_share {
+        headstack_drive::spec::ArmShare::All => spec.dash.stacks * per_stack(spec),
+        headstack_drive::spec::ArmShare::OwnShare => spec.dash.stacks * spec.dash.arms,
+    } as f64;
+    let want =
+        IDLE_W * seconds + units * (SEEK_W * e.seek_s + ACCESS_W * (e.rotation_s + e.transfer_s));
+    let got = e.idle_j + e.seek_j + e.rotation_j + e.transfer_j;
+    // Further stacks have spindles of their own.
+    let spindles = 8.0 * f64::from(spec.dash.stacks - 1) * seconds;
+    assert!(
+        (got - want).abs() < 1e-6 * want || (got - want - spindles).abs() < 1e-6 * want,
+        "{}: {got} J, by hand {want} J",
+        spec.dash
+    );
+    done
+}
+
+fn per_stack(spec: &DriveSpec) -> u32 {
+    match spec.parallelism.arms_in_motion {
+        0 => spec.dash.arms,
+        n => n,
+    }
+}
+
+/// Every point with degrees up to 4, bare and with a buffer, one command at a time and as many as
+/// there are arms.
+#[test]
+fn every_point_serves_everything_and_repeats() {
+    println!("seed 21");
+    for point in 0..256u32 {
+        let d = |i: u32| point >> (2 * i) & 3;
+        let dash = format!("D{}A{}S{}H{}", d(0) + 1, d(1) + 1, d(2) + 1, d(3) + 1);
+        for variant in 0..4 {
+            let mut spec = at(&dash);
+            if variant & 1 == 1 {
+                spec = cached(spec);
+            }
+            if variant & 2 == 2 {
+                spec.parallelism.arms_in_motion = 0;
+            }
+            let capacity = new(&spec).capacity_blocks();
+            assert_eq!(capacity, 8 * 120 * 100 * u64::from(spec.dash.stacks));
+            let requests = requests(21, 120, 2_000_000, capacity);
+            let done = check(&spec, &requests);
+            assert_eq!(done, run(&mut new(&spec), &requests), "{dash}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Random points, options and loads.
+    #[test]
+    fn random_points_keep_the_invariants(
+        (k, l, m, n) in (1..=4u32, 1..=4u32, 1..=4u32, 1..=4u32),
+        (motion, channels) in (0..=4u32, 0..=4u32),
+        options in any::<u16>(),
+        seed in any::<u64>(),
+        gap in prop::sample::select(vec![0u64, 500_000, 3_000_000, 30_000_000]),
+    ) {
+        let mut spec = at(&format!("D{k}A{l}S{m}H{n}"));
+        let bit = |i: u32| options >> i & 1 == 1;
+        spec.parallelism.arms_in_motion = motion.min(l);
+        spec.parallelism.channels = channels.min(l);
+        if bit(0) { spec = cached(spec); }
+        if bit(1) { spec.parallelism.heads = headstack_drive::spec::HeadOffset::Radial; }
+        if bit(2) { spec.parallelism.parking = headstack_drive::spec::Parking::Follow; }
+        if bit(3) { spec.parallelism.arm_choice = headstack_drive::spec::ArmChoice::Rotation; }
+        if bit(4) { spec.parallelism.stack_unit = headstack_units::Bytes(0); }
+        if bit(5) && 8 % l == 0 { spec.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare; }
+        if bit(6) { spec.queue.depth = 3; }
+        if bit(7) { spec.cache.write_back = spec.cache.enabled; }
+        if bit(8) && spec.cache.write_back {
+            spec.cache.destage = headstack_drive::spec::Destage::Idle;
+            spec.cache.write_segments = 2;
+        }
+        if bit(9) { spec.queue.scheduler = "c-look".into(); }
+        if bit(10) { spec.geometry.layout = "serpentine".into(); }
+        let follow = bit(2);
+        let capacity = new(&spec).capacity_blocks();
+        let requests = requests(seed, 80, gap, capacity);
+        if follow {
+            // Followers' movements overlap the work of others: only service is checked.
+            let done = run(&mut new(&spec), &requests);
+            prop_assert_eq!(done.len(), requests.len());
+        } else {
+            check(&spec, &requests);
+        }
+    }
+}
+
+/// One spelled-out arm, limits that do not bind, and a fault after the end change nothing.
+#[test]
+fn one_arm_is_the_conventional_drive_request_by_request() {
+    let requests = requests(3, 600, 6_000_000, 8 * 120 * 100);
+    for base in [conventional(), cached(conventional())] {
+        let want = run(&mut new(&base), &requests);
+        let mut spelled = base.clone();
+        spelled.parallelism.arms = vec![Default::default()];
+        spelled.parallelism.arms_in_motion = 0;
+        spelled.parallelism.channels = 0;
+        assert_eq!(run(&mut new(&spelled), &requests), want);
+        let mut later = base.clone();
+        later.parallelism.faults = vec![headstack_drive::spec::FaultSpec {
+            at: Some(Span::from_ms(1e9)),
+            ..Default::default()
+        }];
+        assert_eq!(run(&mut new(&later), &requests), want);
+    }
+}
+
+fn single_reads(n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
+    requests(9, n, gap_ns, capacity)
+        .into_iter()
+        .map(|(at, r)| {
+            let r = DriveRequest {
+                command: Command::Read,
+                blocks: 1,
+                ..r
+            };
+            (at, r)
+        })
+        .collect()
+}
+
+fn mean(done: &[Completion], of: impl Fn(&Completion) -> u64) -> f64 {
+    done.iter().map(|c| of(c) as f64).sum::<f64>() / done.len() as f64
+}
+
+/// n heads at equal angles on one arm wait rev/(2n) like n assemblies, where seeks are equal.
+#[test]
+fn heads_at_equal_angles_wait_half_the_arc() {
+    for n in 1..=4u32 {
+        let mut spec = at(&format!("D1A1S1H{n}"));
+        spec.seek = toml::from_str("model = \"constant\"\ntime = \"5 ms\"").expect("a seek model");
+        spec.positioning.head_switch = Span::ZERO;
+        spec.queue.scheduler = "fcfs".into();
+        let capacity = new(&spec).capacity_blocks();
+        let mut reads = single_reads(60_000, 40_000_000, capacity);
+        // Independent places: the generator's sequential quarter is thinned out.
+        let mut state = 77u64;
+        for (_, r) in &mut reads {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            r.lba = Lba((state >> 20) % capacity);
+        }
+        let done = run(&mut new(&spec), &reads);
+        let (got, want) = (
+            mean(&done, |c| c.components.rotation),
+            REV_NS / f64::from(2 * n),
+        );
+        assert!((got / want - 1.0).abs() < 0.02, "H{n}: {got} for {want} ns");
+    }
+}
+
+/// Radial heads at C/n: random cylinders are reached within strokes of C/n.
+#[test]
+fn radial_heads_shorten_the_stroke() {
+    let mut spec = at("D1A1S1H4");
+    spec.parallelism.heads = headstack_drive::spec::HeadOffset::Radial;
+    spec.queue.scheduler = "fcfs".into();
+    let capacity = new(&spec).capacity_blocks();
+    let done = run(&mut new(&spec), &single_reads(4_000, 40_000_000, capacity));
+    let most = done.iter().map(|c| c.seek_distance).max().unwrap();
+    assert!(
+        most < 30,
+        "{most} cylinders of travel, need fewer than 120 / 4"
+    );
+    // Mean distance between uniform places on a stroke of N is (N^2 - 1) / (3 N).
+    let random: Vec<f64> = done.iter().map(|c| f64::from(c.seek_distance)).collect();
+    let got = random.iter().sum::<f64>() / random.len() as f64;
+    assert!(got < (30.0 * 30.0 - 1.0) / 90.0 * 1.05, "{got}");
+}
+
+/// m surfaces at once pass m times as many sectors per turn.
+#[test]
+fn ganged_surfaces_transfer_together() {
+    for m in [1u32, 2, 4, 8] {
+        let mut spec = at(&format!("D1A1S{m}H1"));
+        spec.queue.scheduler = "fcfs".into();
+        let request = DriveRequest {
+            id: 0,
+            command: Command::Read,
+            lba: Lba(0),
+            blocks: 96,
+        };
+        let done = run(&mut new(&spec), &[(0, request)]);
+        let want = REV_NS * 0.96 / f64::from(m);
+        let got = done[0].components.transfer as f64;
+        assert!((got - want).abs() < 2.0, "S{m}: {got} for {want} ns");
+    }
+    // Three do not divide eight: the last gang has two.
+    assert_eq!(new(&at("D1A1S3H1")).capacity_blocks(), 8 * 120 * 100);
+}
+
+/// Never more commands in service, or transfers at the same time, than allowed.
+#[test]
+fn limits_hold_at_every_instant() {
+    for (arms, motion, channels) in [
+        (4u32, 1u32, 1u32),
+        (4, 2, 1),
+        (4, 4, 1),
+        (4, 4, 2),
+        (3, 0, 0),
+        (2, 2, 1),
+    ] {
+        let mut spec = at(&format!("D1A{arms}S1H1"));
+        spec.parallelism.arms_in_motion = motion;
+        spec.parallelism.channels = channels;
+        let capacity = new(&spec).capacity_blocks();
+        // Reads within a track: transfer is the end of the response.
+        let reads: Vec<_> = single_reads(800, 500_000, capacity)
+            .into_iter()
+            .map(|(at, r)| {
+                (
+                    at,
+                    DriveRequest {
+                        blocks: 20,
+                        lba: Lba(r.lba.0 / 100 * 100),
+                        ..r
+                    },
+                )
+            })
+            .collect();
+        let done = run(&mut new(&spec), &reads);
+        let motion = if motion == 0 { arms } else { motion } as usize;
+        let channels = if channels == 0 { arms } else { channels } as usize;
+        let most = |spans: Vec<(u64, u64)>| {
+            let at = |t: u64| spans.iter().filter(|s| s.0 <= t && t < s.1).count();
+            spans.iter().map(|s| at(s.0)).max().unwrap()
+        };
+        let service = done
+            .iter()
+            .map(|c| (c.arrival.0 + c.components.queue, c.completion.0));
+        let transfer = done
+            .iter()
+            .map(|c| (c.completion.0 - c.components.transfer, c.completion.0));
+        let (in_service, at_once) = (most(service.collect()), most(transfer.collect()));
+        assert!(
+            in_service <= motion && at_once <= channels,
+            "{in_service} {at_once}"
+        );
+        assert_eq!(in_service, motion, "the limit is never reached");
+        if channels < motion {
+            assert_eq!(at_once, channels, "the limit is never reached");
+        }
+        // An assembly does one thing at a time.
+        for arm in 0..arms as u8 {
+            let own = done.iter().filter(|c| c.arm == arm);
+            assert!(
+                most(
+                    own.map(|c| (c.arrival.0 + c.components.queue, c.completion.0))
+                        .collect()
+                ) <= 1
+            );
+        }
+    }
+}
+
+/// More arms in motion never make a saturated drive slower by more than chance.
+#[test]
+fn arms_that_work_together_raise_throughput() {
+    let mut last = 0.0;
+    for motion in 1..=4 {
+        let mut spec = at("D1A4S1H1");
+        spec.parallelism.arms_in_motion = motion;
+        spec.parallelism.channels = 0;
+        let capacity = new(&spec).capacity_blocks();
+        let done = run(&mut new(&spec), &single_reads(2_000, 0, capacity));
+        let end = done.iter().map(|c| c.completion.0).max().unwrap();
+        let rate = 2_000.0 / end as f64;
+        assert!(rate > last, "{motion} in motion: {rate} after {last}");
+        last = rate;
+    }
+}
+
+/// Halves with surfaces of their own: the first half of the addresses is the first assembly's.
+#[test]
+fn own_shares_split_the_addresses() {
+    let mut spec = at("D1A2S1H1");
+    spec.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare;
+    let mut drive = new(&spec);
+    let capacity = drive.capacity_blocks();
+    assert_eq!(capacity, 8 * 120 * 100);
+    let reads = single_reads(500, 4_000_000, capacity);
+    for c in run(&mut drive, &reads) {
+        let lba = reads[c.id as usize].1.lba.0;
+        assert_eq!(c.arm as u64, lba / (capacity / 2));
+    }
+    // Each half alone behaves as a conventional drive of half the surfaces.
+    let mut half = conventional();
+    half.geometry.surfaces = 4;
+    let low: Vec<_> = single_reads(500, 4_000_000, capacity / 2);
+    let want = run(&mut new(&half), &low);
+    assert_eq!(run(&mut new(&spec), &low), want);
+    // As logical units they show as two; one request across the middle is served by both.
+    spec.parallelism.logical_units = true;
+    let mut drive = new(&spec);
+    assert_eq!(drive.logical_units(), [capacity / 2; 2]);
+    let across = DriveRequest {
+        id: 7,
+        command: Command::Read,
+        lba: Lba(capacity / 2 - 5),
+        blocks: 10,
+    };
+    let done = run(&mut drive, &[(0, across)]);
+    assert_eq!((done.len(), done[0].id, done[0].error), (1, 7, false));
+}
+
+/// A queue shared by two halves takes in as many commands as one drive's.
+#[test]
+fn a_shared_queue_counts_both_halves() {
+    for own in [false, true] {
+        let mut spec = at("D1A2S1H1");
+        spec.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare;
+        spec.parallelism.logical_units = own;
+        spec.queue.depth = 2;
+        spec.queue.scheduler = "fcfs".into();
+        let capacity = new(&spec).capacity_blocks();
+        // Eight commands for the first half, then one for the second.
+        let mut list: Vec<_> = (0..9u64)
+            .map(|id| {
+                let lba = if id < 8 { id * 1000 } else { capacity / 2 + 10 };
+                let r = DriveRequest {
+                    id,
+                    command: Command::Read,
+                    lba: Lba(lba),
+                    blocks: 1,
+                };
+                (0, r)
+            })
+            .collect();
+        list[0].0 = 0;
+        let done = run(&mut new(&spec), &list);
+        let of = |id: u64| done.iter().find(|c| c.id == id).unwrap();
+        let waited = of(8).components.queue;
+        if own {
+            assert_eq!(waited, 0, "its own queue has room at once");
+        } else {
+            // It enters when only 7 waits besides: as 6 starts, which is when 5 ends.
+            assert_eq!(waited, of(5).completion.0, "it waits for the shared queue");
+        }
+    }
+}
+
+/// Stacks in turn, piece by piece; a long request keeps all of them busy.
+#[test]
+fn stacks_share_long_requests() {
+    let mut spec = at("D4A1S1H1");
+    spec.parallelism.stack_unit = headstack_units::Bytes(20 * 512);
+    spec.queue.scheduler = "fcfs".into();
+    let read = |id, lba, blocks| DriveRequest {
+        id,
+        command: Command::Read,
+        lba: Lba(lba),
+        blocks,
+    };
+    for lba in [0u64, 20, 40, 60, 80, 100] {
+        let done = run(&mut new(&spec), &[(0, read(0, lba, 20))]);
+        assert_eq!(done[0].arm as u64, lba / 20 % 4);
+    }
+    let mut drive = new(&spec);
+    let capacity = drive.capacity_blocks();
+    let done = run(
+        &mut drive,
+        &[(0, read(0, 0, 320)), (0, read(1, capacity - 100, 100))],
+    );
+    assert_eq!(done.len(), 2);
+    // 80 sectors on each stack: less than a turn of transfer for each.
+    let long = done.iter().find(|c| c.id == 0).unwrap();
+    assert!(long.components.transfer as f64 <= 0.8 * REV_NS + 2.0);
+}
+
+fn fault(
+    ms: f64,
+    arm: u32,
+    surface: Option<u32>,
+    warning: bool,
+) -> headstack_drive::spec::FaultSpec {
+    headstack_drive::spec::FaultSpec {
+        at: Some(Span::from_ms(ms)),
+        arm,
+        surface,
+        warning,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn an_assembly_that_fails_leaves_the_rest_at_work() {
+    for warning in [true, false] {
+        let mut spec = at("D1A2S1H1");
+        spec.parallelism.faults = vec![fault(2_000.0, 1, None, warning)];
+        spec.parallelism.fault_recovery = Span::from_ms(700.0);
+        let capacity = new(&spec).capacity_blocks();
+        let reads = single_reads(1_000, 8_000_000, capacity);
+        let mut drive = new(&spec);
+        let done = run(&mut drive, &reads);
+        assert!(done.iter().all(|c| !c.error));
+        let faults = drive.faults();
+        assert_eq!(faults.len(), 1);
+        assert_eq!((faults[0].arm, faults[0].surface), (1, None));
+        assert_eq!(faults[0].failed, Time(2_000_000_000));
+        let out = faults[0].deconfigured.0;
+        if warning {
+            assert_eq!(out, 2_000_000_000);
+        } else {
+            // The command that met it lost the recovery time.
+            assert!(out >= 2_700_000_000);
+            let hit = done.iter().map(|c| c.components.queue).max().unwrap();
+            assert!(hit >= 700_000_000);
+        }
+        for c in &done {
+            let start = c.arrival.0 + c.components.queue;
+            assert!(
+                c.arm == 0 || start < 2_000_000_000,
+                "arm 1 works at {start}"
+            );
+        }
+        assert!(done.iter().any(|c| c.arm == 1));
+    }
+}
+
+#[test]
+fn a_surface_that_nothing_reaches_gives_errors_and_others_go_on() {
+    let mut spec = at("D1A2S1H1");
+    spec.parallelism.faults = vec![
+        fault(0.0, 0, Some(3), true),
+        fault(4_000.0, 1, Some(3), true),
+    ];
+    let capacity = new(&spec).capacity_blocks();
+    let reads = single_reads(1_500, 8_000_000, capacity);
+    let mut drive = new(&spec);
+    let done = run(&mut drive, &reads);
+    assert_eq!(drive.faults().len(), 2);
+    let mut errors = 0;
+    for c in &done {
+        let head = reads[c.id as usize].1.lba.0 / 100 % 8;
+        let start = c.arrival.0 + c.components.queue;
+        let dead = head == 3 && start >= 4_000_000_000;
+        assert_eq!(c.error, dead, "{c:?}");
+        errors += dead as u32;
+        assert!(head != 3 || c.error || c.arm == 1);
+    }
+    assert!(errors > 20);
+}
+
+/// A long read crosses a surface that one arm has lost: the other serves all of it.
+#[test]
+fn requests_over_several_surfaces_need_an_arm_that_reaches_them_all() {
+    let mut spec = at("D1A2S1H1");
+    spec.parallelism.faults = vec![fault(0.0, 0, Some(2), true)];
+    let long = |id, lba| DriveRequest {
+        id,
+        command: Command::Read,
+        lba: Lba(lba),
+        blocks: 350,
+    };
+    let done = run(
+        &mut new(&spec),
+        &[(0, long(0, 10)), (0, long(1, 8_000)), (0, long(2, 400))],
+    );
+    for c in &done {
+        assert!(!c.error);
+        assert!(c.id == 2 || c.arm == 1, "{c:?}");
+    }
+}
+
+#[test]
+fn times_of_failure_come_from_the_seed() {
+    let mut spec = at("D1A4S1H1");
+    spec.parallelism.faults = (0..3)
+        .map(|arm| headstack_drive::spec::FaultSpec {
+            mean_time_to_failure: Some(Span::from_ms(3_000.0)),
+            arm,
+            warning: true,
+            ..Default::default()
+        })
+        .collect();
+    let capacity = new(&spec).capacity_blocks();
+    let reads = single_reads(3_000, 8_000_000, capacity);
+    let times = |seed| {
+        let options = DriveOptions {
+            seed,
+            ..DriveOptions::default()
+        };
+        let mut drive = Drive::new(&spec, &options).unwrap();
+        run(&mut drive, &reads);
+        drive.faults().iter().map(|f| f.failed).collect::<Vec<_>>()
+    };
+    assert_eq!(times(1), times(1));
+    assert_ne!(times(1), times(2));
+    // Their mean over seeds is the mean asked for (standard error 1 / sqrt(900)).
+    let (mut sum, mut n) = (0.0, 0);
+    for seed in 0..300 {
+        let options = DriveOptions {
+            seed,
+            ..DriveOptions::default()
+        };
+        let mut drive = Drive::new(&spec, &options).unwrap();
+        drive.submit(Time(u64::MAX / 4), reads[0].1);
+        drive.advance(Time::NEVER, &mut |_| {});
+        for f in drive.faults() {
+            sum += f.failed.0 as f64 * 1e-6;
+            n += 1;
+        }
+    }
+    assert_eq!(n, 900);
+    assert!((sum / 900.0 / 3_000.0 - 1.0).abs() < 0.1, "{}", sum / 900.0);
+}
+
+/// Half the seeks' time, half the waits: the limit study scales what happens, not only what is said.
+#[test]
+fn limit_study_factors_scale_seeks_and_waits() {
+    let base = {
+        let mut s = conventional();
+        s.queue.scheduler = "fcfs".into();
+        s
+    };
+    let capacity = new(&base).capacity_blocks();
+    // Far enough apart that none waits: every read meets the same platter at any factor.
+    let mut reads = single_reads(3_000, 0, capacity);
+    for (i, (at, _)) in (0..).zip(&mut reads) {
+        *at = i * 61_234_567;
+    }
+    let of = |seek: f64, rotation: f64| {
+        let mut s = base.clone();
+        s.positioning.seek_scale = seek;
+        s.positioning.rotation_scale = rotation;
+        let done = run(&mut new(&s), &reads);
+        let most = done.iter().map(|c| c.components.rotation).max().unwrap();
+        (
+            mean(&done, |c| c.components.seek),
+            mean(&done, |c| c.components.rotation),
+            most as f64,
+        )
+    };
+    let (seek, rotation, _) = of(1.0, 1.0);
+    for f in [0.5, 0.25] {
+        assert!((of(f, 1.0).0 / seek - f).abs() < 1e-3);
+        let (_, r, most) = of(1.0, f);
+        assert!((r / rotation - f).abs() < 1e-3);
+        assert!(most <= f * REV_NS + 1.0);
+    }
+    assert_eq!(of(0.0, 1.0).0, 0.0);
+    assert_eq!(of(1.0, 0.0).1, 0.0);
+}
+
+#[test]
+fn wrong_descriptions_say_what_is_needed() {
+    let error = |change: &dyn Fn(&mut DriveSpec)| {
+        let mut spec = at("D1A2S1H1");
+        change(&mut spec);
+        match Drive::new(&spec, &DriveOptions::default()) {
+            Ok(_) => panic!("it was accepted"),
+            Err(e) => e.to_string(),
+        }
+    };
+    let e = error(&|s| s.parallelism.arms = vec![Default::default()]);
+    assert!(
+        e.contains("parallelism.arms: got 1 assemblies, need 2"),
+        "{e}"
+    );
+    let e = error(&|s| s.parallelism.arms_in_motion = 3);
+    assert!(e.contains("parallelism.arms_in_motion: got 3"), "{e}");
+    let e = error(&|s| s.parallelism.channels = 9);
+    assert!(e.contains("parallelism.channels: got 9"), "{e}");
+    let e = error(&|s| s.parallelism.faults = vec![fault(1.0, 2, None, false)]);
+    assert!(
+        e.contains("parallelism.faults[0].arm: got 2, need less than 2"),
+        "{e}"
+    );
+    let e = error(&|s| s.parallelism.faults = vec![Default::default()]);
+    assert!(e.contains("faults[0].at: got neither"), "{e}");
+    let e = error(&|s| s.positioning.seek_scale = -1.0);
+    assert!(e.contains("positioning.seek_scale"), "{e}");
+    let e = error(&|s| {
+        s.dash.arms = 3;
+        s.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare;
+    });
+    assert!(
+        e.contains("parallelism.arm_share: got 8 surfaces for 3"),
+        "{e}"
+    );
+    let e = error(&|s| {
+        s.dash.arms = 16;
+        s.dash.heads = 16;
+    });
+    assert!(e.contains("dash: got 256 head sets"), "{e}");
+}

@@ -1,0 +1,77 @@
+"""``headstack reproduce``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: isca08.")],
+    claims: Annotated[
+        list[str] | None, typer.Argument(metavar="CLAIM-ID", help="All claims by default.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer requests: minutes become seconds.")
+    ] = False,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="For PAPER.html, .md, .json, figures/ and runs/; runs found there are kept.",
+        ),
+    ] = Path("out/reproduce"),
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PATH",
+            help="The trace of one of the paper's workloads; without it a synthetic stand-in.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    r"""Regenerate the figures and tables of a paper, and judge its claims one by one.
+
+    Interrupt it when you like: started again with the same --out, it goes on where it stopped.
+
+    \b
+    Examples:
+      headstack reproduce isca08 --quick
+      headstack reproduce isca08 IDP-5 IDP-6 --out out/isca08
+      headstack reproduce isca08 --trace financial=Financial1.spc --json
+    """
+    from headstack import studies
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+    from headstack.studies import page
+    from headstack.studies.study import reproduce
+
+    asked = studies.load(paper)
+    traces = {}
+    for given in trace or ():
+        name, equals, path = given.partition("=")
+        if not equals or not path:
+            raise ConfigError(f'--trace: got "{given}", need NAME=PATH')
+        traces[name] = Path(path)
+    with _terminal.stages(f"reproduce {paper}") as report:
+        document, study = reproduce(
+            asked, out, ids=claims or (), quick=quick, traces=traces, report=report
+        )
+    written = page.write(document, asked, study, out)
+    if as_json:
+        _terminal.print_json(document)
+    else:
+        _terminal.print_table(
+            [
+                ("claim", True),
+                ("what", True),
+                ("verdict", True),
+                ("parts", False),
+                ("deviation", False),
+                ("why", True),
+            ],
+            page.summary_rows(document),
+        )
+    _terminal.told(written, as_json)

@@ -1,0 +1,189 @@
+"""Runs of a study: simulated once, kept as files, taken from there when asked for again.
+
+A run is one system on one workload. Its file is named by a hash of everything that its result
+depends on, so a study that was interrupted goes on where it stopped, and a changed drive, trace or
+simulator is run anew.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from headstack import _core, api, drives
+from headstack.errors import ConfigError
+
+#: Told what is being run, requests done and their total, where that is known.
+Report = Callable[[str, int, int | None], None]
+
+#: Requests of short synthetic runs that are simulated at once.
+BATCH_REQUESTS = 200_000
+
+#: Bins of a histogram of rotational latencies.
+ROTATION_BINS = 100
+
+
+@dataclass(frozen=True)
+class Run:
+    """One system on one workload, as the tables of an experiment give them.
+
+    Attributes:
+        workload: the table ``[workload]``; a trace's path is absolute.
+        system: the table ``[[system]]``.
+        rotation: whether the rotational latencies of the single requests are wanted.
+        seed: of every random stream.
+
+    """
+
+    workload: Mapping[str, Any]
+    system: Mapping[str, Any]
+    rotation: bool = False
+    seed: int = 1
+
+    def key(self) -> str:
+        """Return the name under which the result is kept."""
+        parts: dict[str, Any] = {
+            "workload": self.workload,
+            "system": self.system,
+            "rotation": self.rotation,
+            "seed": self.seed,
+            "core": _core_digest(),
+        }
+        if isinstance(self.system["drive"], str):
+            parts["drive"] = drives.find(self.system["drive"]).read_text(encoding="utf-8")
+        if "trace" in self.workload:
+            stat = os.stat(self.workload["trace"])
+            parts["trace"] = [stat.st_size, stat.st_mtime_ns]
+        text = json.dumps(parts, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@cache
+def _core_digest() -> str:
+    """Return a hash of the simulator itself: its version alone stays the same between builds."""
+    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+
+
+@dataclass
+class Store:
+    """Results of runs, in memory and as files under a directory.
+
+    Attributes:
+        directory: where the files are.
+        report: told about progress.
+        simulated: runs that were not found there.
+
+    """
+
+    directory: Path
+    report: Report | None = None
+    simulated: int = 0
+    _known: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def get(self, runs: Sequence[Run], label: str) -> list[dict[str, Any]]:
+        """Return the result of each run, in order; simulate those that are not there yet.
+
+        Raises:
+            KeyboardInterrupt: the user stopped; finished runs are kept.
+
+        """
+        keys = [run.key() for run in runs]
+        missing = {k: r for k, r in zip(keys, runs, strict=True) if not self._find(k)}
+        done = 0
+        for batch in _batches(missing):
+            self._simulate(batch, f"{label}, run {done + 1} of {len(missing)}")
+            done += len(batch)
+        # The name is no part of what is simulated, but of what is shown.
+        return [
+            {**self._known[k], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)
+        ]
+
+    def _file(self, key: str) -> Path:
+        return self.directory / f"{key}.json"
+
+    def _find(self, key: str) -> bool:
+        if key not in self._known:
+            try:
+                self._known[key] = json.loads(self._file(key).read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                return False  # never run, or its file was cut short
+        return True
+
+    def _simulate(self, batch: Mapping[str, Run], label: str) -> None:
+        first = next(iter(batch.values()))
+        report = self.report
+        # The core does not count what a generator will make; we asked for it and know.
+        each = first.workload.get("synthetic", {}).get("n_requests")
+        known = None if each is None else int(each) * len(batch)
+
+        def progress(done: int, total: int | None) -> None:
+            if report is not None:
+                report(label, done, known if total is None else total)
+
+        with tempfile.TemporaryDirectory(prefix="headstack-") as logs:
+            result = api.run(
+                workload=first.workload,
+                systems=[{**r.system, "name": k} for k, r in batch.items()],
+                seed=first.seed,
+                out=logs if first.rotation else None,
+                log_requests=first.rotation,
+                progress=progress if report is not None else None,
+            )
+            if result.partial:
+                raise KeyboardInterrupt
+            for system in result.document["systems"]:
+                if first.rotation:
+                    system["rotation"] = _rotation(Path(logs) / system["requests_file"])
+                    del system["requests_file"]
+                system.pop("series_file", None)
+                self._keep(system["name"], system)
+
+    def _keep(self, key: str, system: dict[str, Any]) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        # Replaced in one step, so that an interrupt leaves a whole file or none.
+        part = self._file(key).with_suffix(".part")
+        part.write_text(json.dumps(system), encoding="utf-8")
+        os.replace(part, self._file(key))
+        self._known[key] = system
+        self.simulated += 1
+
+
+def _batches(runs: Mapping[str, Run]) -> Iterator[dict[str, Run]]:
+    """Group runs that the core can do at once: the same workload, a few per thread."""
+    groups: dict[str, dict[str, Run]] = {}
+    for key, run in runs.items():
+        like = json.dumps([run.workload, run.rotation, run.seed], sort_keys=True, default=str)
+        groups.setdefault(like, {})[key] = run
+    for group in groups.values():
+        items = list(group.items())
+        first = items[0][1].workload.get("synthetic", {})
+        # Enough work to keep all threads busy, and not so much that an interrupt loses minutes.
+        most = max(2 * (os.cpu_count() or 1), BATCH_REQUESTS // int(first.get("n_requests", 10**9)))
+        for i in range(0, len(items), most):
+            yield dict(items[i : i + most])
+
+
+def _rotation(log: Path) -> dict[str, Any]:
+    """Return the distribution of the rotational latencies of requests that moved the mechanism."""
+    columns = pq.read_table(log, columns=["rotation_s", "cache_hit"]).to_pandas()
+    waits = columns.loc[~columns["cache_hit"], "rotation_s"].to_numpy()
+    if not len(waits):
+        raise ConfigError("rotation: got no request that reached the platter, need one or more")
+    counts, edges = np.histogram(waits, bins=ROTATION_BINS, range=(0.0, 0.0125))
+    p99, p999 = np.quantile(waits, [0.99, 0.999])
+    return {
+        "bin_s": float(edges[1]),
+        "counts": [int(c) for c in counts],
+        "mean_s": float(waits.mean()),
+        "p99_s": float(p99),
+        "p999_s": float(p999),
+        "max_s": float(waits.max()),
+    }

@@ -1,0 +1,77 @@
+"""How far simulated response times are from those measured on real drives.
+
+# Model
+Requests are run closed-loop, each sent when the one before has ended and its pause is over. The
+demerit is the root mean square horizontal distance between the measured and the simulated
+distribution of response times; it is given for all requests and for each class: read or write,
+after read or write, sequential or not.
+
+# Source
+Ruemmler & Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994.
+
+# Validity
+Errors of opposite sign cancel in a distribution, also within a class.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headstack import _bridge, calibration
+from headstack.errors import ConfigError
+
+Floats = npt.NDArray[np.float64]
+
+
+def validate(directory: str | Path, *, compat: bool = False) -> dict[str, Any]:
+    """Compare every drive of a directory with its measurements.
+
+    Args:
+        directory: holds DiskSim parameter files ``NAME.parv`` and measured traces ``NAME.trace``.
+        compat: whether to keep DiskSim 4.0's quirks.
+
+    Returns:
+        ``{"drives": [...]}``, by name. Each has ``name``, ``n_requests``, ``demerit_s``,
+        ``demerit_histogram_s``, ``measured_mean_s``, ``simulated_mean_s`` (seconds) and the list
+        ``classes`` with the same of each class: ``operation``, ``previous`` (``read`` or
+        ``write``), ``sequential``.
+
+    Raises:
+        ConfigError: there is no such pair of files, or a parameter file cannot be used.
+        TraceError: a trace cannot be read.
+
+    """
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise ConfigError(f"{directory}: got no directory, need one with .parv and .trace files")
+    document: dict[str, Any] = _bridge.call("validate", str(directory), compat)
+    if not document["drives"]:
+        raise ConfigError(f"{directory}: got no NAME.parv with a NAME.trace, need one or more")
+    return document
+
+
+def response_times(
+    directory: str | Path, name: str, *, compat: bool = False
+) -> tuple[Floats, Floats]:
+    """Return measured and simulated response times of one drive, in seconds and trace order.
+
+    Args:
+        directory: as in `validate`.
+        name: the stem of the drive's files there.
+        compat: as in `validate`.
+
+    Returns:
+        Two arrays of shape (n_requests,).
+
+    Raises:
+        ConfigError: the parameter file cannot be used.
+        TraceError: the trace cannot be read.
+
+    """
+    trace = Path(directory) / f"{name}.trace"
+    spec = _bridge.call("import_disksim", str(trace.with_suffix(".parv")))["spec"]
+    simulated = _bridge.call("replay_closed", json.dumps(spec), str(trace), 0, None, compat)
+    return calibration.read_trace(trace).measured_s, np.asarray(simulated, dtype=float)

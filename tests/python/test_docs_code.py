@@ -1,0 +1,91 @@
+"""What README and guides print is true: their code runs, their commands end well."""
+
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import headstack
+from headstack import _bridge
+from headstack.cli import main
+
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs" / "guide").glob("*.md")])
+PAGES += [ROOT / "examples" / "README.md"]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[object]:
+    """Every block of code in `language`, named by page and place."""
+    found = []
+    for page in PAGES:
+        texts = [t for kind, t in BLOCK.findall(page.read_text("utf-8")) if kind == language]
+        found += [pytest.param(t, id=f"{page.stem}-{i}") for i, t in enumerate(texts, 1)]
+    return found
+
+
+def commands() -> list[str]:
+    """Every command of the pages that runs as it is printed.
+
+    Not patterns with names in capitals; not reproductions, which take minutes or the user's own
+    traces and have tests of their own.
+    """
+    lines = []
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        lines += [
+            line for kind, t in BLOCK.findall(text) if kind == "sh" for line in t.splitlines()
+        ]
+        lines += re.findall(r"`(headstack [^`]+)`", text)
+    words = [shlex.split(line, comments=True) for line in lines]
+    return [
+        shlex.join(w[1:])
+        for w in words
+        if w[:1] == ["headstack"] and w[1] != "reproduce" and not any(p.isupper() for p in w)
+    ]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    """A folder that looks like the repository's and takes what the pages write."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", blocks("python"))
+def test_python_runs(text, place):
+    exec(compile(text, "page", "exec"), {})
+
+
+def test_commands_end_well(place, capsys):
+    assert commands()
+    for line in commands():
+        assert main(shlex.split(line)) == 0, line
+        out = capsys.readouterr().out
+        if "--json" in line:
+            json.loads(out)
+
+
+@pytest.mark.parametrize("text", blocks("toml"))
+def test_tables_are_accepted(text, place):
+    document = tomllib.loads(text)
+    if "geometry" in document:
+        _bridge.call("check_drive", json.dumps(document))
+        document = {"system": [{"name": "printed", "drive": document}]}
+    document.setdefault("system", [{"name": "one", "drive": "exos-x18"}])
+    workload = document.get("workload") or {"synthetic": {"rate": "10/s", "footprint": "100 MB"}}
+    if "synthetic" in workload:
+        workload["synthetic"]["n_requests"] = 100
+    r = headstack.run(workload=workload, systems=document["system"], log_requests=False)
+    assert (r.summary["n_errors"] == 0).all()
+
+
+@pytest.mark.parametrize("text", blocks("csv"))
+def test_traces_are_read(text, place, capsys):
+    (place / "trace.csv").write_text(text)
+    assert main(["trace-info", "trace.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_requests"] == len(text.splitlines()) - 1

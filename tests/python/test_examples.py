@@ -1,0 +1,17 @@
+import subprocess
+import sys
+
+from conftest import ROOT
+
+
+def test_smallest_array_prints_a_table_and_draws(tmp_path):
+    script = ROOT / "examples" / "smallest_array.py"
+    figure = tmp_path / "figure"
+    asked = ["--requests", "2000", "--originals", "2", "--most", "3", "--figure", figure]
+    done = subprocess.run(
+        [sys.executable, script, *map(str, asked)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for drive in ("10,000 rpm (original)", "SA(2)", "SA(4)", "dual actuator"):
+        assert drive in done.stdout
+    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,91 @@
+"""Ctrl-C: the first one keeps what there is, the second one ends at once."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import headstack
+
+#: More requests than any machine simulates while a test waits.
+ENDLESS = """
+[workload]
+synthetic = { n_requests = 1_000_000_000_000, size = "4 KiB", rate = "50/s", footprint = "10 GB" }
+
+[[system]]
+name = "one"
+drive = "barracuda-es-750"
+"""
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
+    """Give a run that has begun to write its requests."""
+    experiment, out = folder / "endless.toml", folder / "out"
+    experiment.write_text(ENDLESS)
+    command = [sys.executable, "-m", "headstack", "run", str(experiment), "--out", str(out)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*command, *options], stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            while not any(f.stat().st_size for f in out.glob("requests-*")):
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.02)
+            yield process
+        finally:
+            process.kill()
+
+
+def test_an_interrupt_keeps_what_there_is(tmp_path):
+    with running(tmp_path, "--json") as process:
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate()
+    assert process.returncode == 130, stderr
+    assert "endless.toml: partial results" in stderr
+    assert "Traceback" not in stderr
+    printed = json.loads(stdout)
+    assert printed["partial"] is True
+    assert printed["systems"][0]["partial"] is True
+    kept = headstack.load(tmp_path / "out")
+    assert kept.partial
+    assert len(kept.requests) == kept.summary["n_requests"][0] > 0
+    assert "This run was interrupted" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_second_interrupt_ends_at_once(tmp_path):
+    with running(tmp_path) as process:
+        # Until the first one has been seen, a second one is the same one to the system.
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        stdout, stderr = process.communicate()
+    assert process.returncode == -signal.SIGINT, stderr
+    assert stdout == ""
+    assert "Traceback" not in stderr
+
+
+def test_a_run_from_python_keeps_what_there_is(tmp_path):
+    calls = []
+
+    def progress(done: int, total: int | None) -> None:
+        calls.append(done)
+        if done > 0:
+            signal.raise_signal(signal.SIGINT)
+
+    load = {"n_requests": 10**12, "size": "4 KiB", "rate": "50/s", "footprint": "10 GB"}
+    result = headstack.run(
+        workload={"synthetic": load},
+        systems=[{"name": "one", "drive": "barracuda-es-750"}],
+        out=tmp_path,
+        progress=progress,
+    )
+    assert calls
+    assert result.partial
+    assert headstack.load(tmp_path).partial
+    with pytest.raises(headstack.ConfigError):
+        headstack.run()
