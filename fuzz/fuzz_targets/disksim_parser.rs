@@ -1,4 +1,6 @@
 //! Arbitrary text as a DiskSim parameter file: errors are fine, panics and blow-ups are not.
+//! `cargo +nightly fuzz run disksim_parser`; CI replays the corpus without it
+//! (`crates/disksim/tests/fuzz_corpus.rs`).
 #![no_main]
 
 use headstack_disksim::{parse, MemoryLoader};
@@ -13,6 +15,8 @@ fuzz_target!(|data: &[u8]| {
         loader.files.insert(name.into(), text.clone());
     }
     if let Ok(document) = parse(Path::new("main"), &loader) {
-        let _ = document.disks(&loader);
+        for import in document.disks(&loader).unwrap_or_default() {
+            let _ = headstack_drive::layout::build(&import.spec.geometry);
+        }
     }
 });

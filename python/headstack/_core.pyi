@@ -12,7 +12,7 @@ def check_drive(spec_json: str) -> str:
     """Return the drive of `spec_json` with every default filled in, as JSON."""
 
 def drive_info(spec_json: str) -> str:
-    """JSON: capacity, zones with rates, seek curve and average seek of a drive."""
+    """JSON: capacity, zones with rates, seek curve, average seek, power by state, cost."""
 
 def run(
     experiment_json: str,

@@ -258,6 +258,7 @@ def run(
     *,
     workload: Mapping[str, Any] | None = None,
     systems: Iterable[Mapping[str, Any]] | None = None,
+    cost: Mapping[str, Any] | None = None,
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     log_requests: bool = True,
@@ -271,6 +272,7 @@ def run(
         workload: the table ``[workload]`` of such a file; paths in it start from the current
             directory.
         systems: its tables ``[[system]]``.
+        cost: replaces its table ``[cost]``.
         seed: replaces the experiment's seed.
         out: where results and tables go; without it they live as long as the result.
         log_requests: whether to keep one row per request (`Result.requests`).
@@ -305,6 +307,8 @@ def run(
         document = {"workload": dict(workload or {}), "system": [dict(s) for s in systems or ()]}
         base = Path.cwd()
         where = ""
+    if cost is not None:
+        document["cost"] = dict(cost)
     if seed is not None:
         document.setdefault("run", {})["seed"] = seed
     if threads is not None and threads < 1:
@@ -359,15 +363,19 @@ def load(results: str | os.PathLike[str]) -> Result:
     return Result(document, path.parent)
 
 
+_TABLES = ("response_time_s", "service_time_s", "components_s", "power_w", "cost_usd", "series")
+_NUMBERS = ("throughput_iops", "queue_depth_mean", "energy_cost_usd")
+
+
 def _check_system(system: Mapping[str, Any]) -> None:
     """Refuse a system whose parts are not of the shape that tables and figures are made of."""
     if not isinstance(system.get("name"), str):
         raise ConfigError(f"name: got {system.get('name')!r}, need text")
     for key, value in system.items():
-        table = key in ("response_time_s", "service_time_s", "components_s", "power_w", "series")
+        table = key in _TABLES
         if table and not isinstance(value, Mapping | None):
             raise ConfigError(f"{key}: got {value!r}, need a table")
-        number = key.startswith("n_") or key in ("throughput_iops", "queue_depth_mean")
+        number = key.startswith("n_") or key in _NUMBERS
         if number and not isinstance(value, int | float | None):
             raise ConfigError(f"{key}: got {value!r}, need a number")
     for point in system.get("response_time_cdf") or []:

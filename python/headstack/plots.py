@@ -4,7 +4,6 @@ Colours are those of Okabe and Ito, which readers with any kind of colour vision
 lines also differ in dash. Every axis says its unit.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from headstack import table
 from headstack.errors import ConfigError
 
 #: Okabe and Ito (2008), black last; yellow left out because it is faint on white.
@@ -35,20 +35,10 @@ def _thin(count: int, most: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
 
 
 def labels(systems: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return one label per system, all different.
-
-    It is the system's name, with the workload where there are several; systems that share both
-    are numbered.
-    """
+    """Return one label per system, all different: its name, and the workload if there are more."""
     several = len({s.get("workload") for s in systems}) > 1
-    given = [f"{s['name']} · {s['workload']}" if several else str(s["name"]) for s in systems]
-    seen = Counter(given)
-    number: Counter[str] = Counter()
-    result = []
-    for name in given:
-        number[name] += 1
-        result.append(f"{name} ({number[name]})" if seen[name] > 1 else name)
-    return result
+    named = zip(systems, table.names(systems), strict=True)
+    return [f"{name} · {s['workload']}" if several else name for s, name in named]
 
 
 def _colour(names: Sequence[str], title: str = "system") -> alt.Color:
@@ -213,7 +203,10 @@ def _stacked(
     seen = [(p, c) for p, c in zip(parts, PALETTE, strict=False) if p in used]
     colours = alt.Scale(domain=[p for p, _ in seen], range=[c for _, c in seen])
     totals = frame.groupby("system", sort=False, as_index=False)["value"].sum()
-    totals["text"] = [f"{v:.3g} {unit}" for v in totals["value"]]
+    # Three figures, without an exponent.
+    totals["text"] = [
+        f"{v:,.0f} {unit}" if v >= 1e3 else f"{v:.3g} {unit}" for v in totals["value"]
+    ]
     # Room for the text behind the longest bar.
     across = alt.Scale(domain=[0, 1.15 * (float(totals["value"].max()) or 1.0)], nice=False)
     bars = (

@@ -11,19 +11,20 @@ import vl_convert
 
 from headstack import plots
 from headstack.errors import ConfigError
-from headstack.table import cells, columns, note
+from headstack.table import columns, note, rows, warnings
 
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 2rem auto;
-  max-width: 72rem; padding: 0 1rem; }
+  max-width: 76rem; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
-th, td { padding: .35rem .7rem; border-bottom: 1px solid #ddd; text-align: right;
+th, td { padding: .35rem .6rem; border-bottom: 1px solid #ddd; text-align: right;
   white-space: nowrap; }
 th { border-bottom: 2px solid #888; font-weight: 600; }
 th.text, td.text { text-align: left; }
+td.text { white-space: normal; min-width: 8rem; }
 figure { margin: 1rem 0 2rem; overflow-x: auto; }
 figcaption, .note { color: #555; font-size: .92rem; max-width: 46rem; }
 .reproduced { color: #00573f; } .deviates { color: #a03c00; } .not-run { color: #555; }
@@ -49,14 +50,14 @@ def _table(document: Mapping[str, Any]) -> str:
         f'<th scope="col" class="{"text" if c.text else ""}">{html.escape(c.title)}</th>'
         for c in shown
     )
-    rows = []
-    for system in document["systems"]:
-        row = "".join(
+    body = []
+    for row in rows(document, shown):
+        cells = "".join(
             f'<td class="{"text" if c.text else ""}">{html.escape(value)}</td>'
-            for c, value in zip(shown, cells(system, shown), strict=True)
+            for c, value in zip(shown, row, strict=True)
         )
-        rows.append(f"<tr>{row}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        body.append(f"<tr>{cells}</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def figures(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,6 +91,8 @@ def to_html(document: Mapping[str, Any], title: str = "Headstack report") -> str
             '<p class="partial">This run was interrupted: the figures cover the requests '
             "completed until then.</p>"
         )
+    for line in warnings(document):
+        body.append(f'<p class="partial">{html.escape(line)}</p>')
     body.append(f'<h2>Systems</h2><div class="scroll">{_table(document)}</div>')
     for name in charts:
         # The page's own heading stands above the figure.

@@ -1,6 +1,7 @@
 """The comparison table of a result, the same on the terminal and in the report."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,9 +67,17 @@ COLUMNS = (
 
 
 def columns(document: Mapping[str, Any]) -> list[Column]:
-    """Return the columns that a document has numbers for."""
+    """Return the columns that a document has something to say in.
+
+    A workload that all systems have is in the note, not in a column.
+    """
     systems = document["systems"]
-    return [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
+    found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
+    return [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
+
+
+def _workloads(systems: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {str(s["workload"]) for s in systems if s.get("workload") is not None}
 
 
 def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]:
@@ -80,10 +89,41 @@ def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> lis
     return row
 
 
+def names(systems: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the systems' names; those of one name and workload are numbered."""
+    given = [(str(s["name"]), s.get("workload")) for s in systems]
+    several, number = Counter(given), Counter[tuple[str, Any]]()
+    result = []
+    for one in given:
+        number[one] += 1
+        result.append(f"{one[0]} ({number[one]})" if several[one] > 1 else one[0])
+    return result
+
+
+def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[list[str]]:
+    """Return the table of a result document: one row per system, one text per column."""
+    systems = document["systems"]
+    named = zip(systems, names(systems), strict=True)
+    return [cells({**system, "name": name}, columns) for system, name in named]
+
+
+def warnings(document: Mapping[str, Any]) -> list[str]:
+    """Return one line for each system whose numbers must not be compared as they are."""
+    return [
+        f"{s['name']}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
+        "its times and rate cannot be compared"
+        for s in document["systems"]
+        if s.get("n_errors")
+    ]
+
+
 def note(document: Mapping[str, Any]) -> str:
     """Return one line on how the numbers were made."""
     methods = {str(s["quantile_method"]) for s in document["systems"] if s.get("quantile_method")}
     parts = [f"Headstack {document.get('version', '')}".strip()]
+    workloads = _workloads(document["systems"])
+    if len(workloads) == 1:
+        parts.append(f"workload {workloads.pop()}")
     if document.get("seed") is not None:
         parts.append(f"seed {document['seed']}")
     if methods:

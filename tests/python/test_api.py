@@ -1,4 +1,5 @@
 import doctest
+import html
 import json
 import re
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from conftest import ROOT, SHARED
 
 import headstack
-from headstack import api, calibration, drives, plots, report
+from headstack import api, calibration, drives, plots, report, table
 
 
 def test_tables_agree(experiment):
@@ -57,13 +58,14 @@ def test_exceptions_are_what_they_promise(experiment, tmp_path):
 
 def test_a_failing_progress_function_is_not_swallowed(tmp_path):
     def progress(done, total):
-        raise RuntimeError("mine")
+        raise RuntimeError(f"mine of {total}")
 
     load = {"n_requests": 50_000_000, "size": "4 KiB", "rate": "50/s", "footprint": "10 GB"}
-    with pytest.raises(RuntimeError, match="mine"):
+    # It is told what all systems will do together.
+    with pytest.raises(RuntimeError, match="mine of 100000000"):
         headstack.run(
             workload={"synthetic": load},
-            systems=[{"name": "x", "drive": "exos-x18"}],
+            systems=[{"name": n, "drive": "exos-x18"} for n in "xy"],
             log_requests=False,
             progress=progress,
         )
@@ -106,9 +108,18 @@ def test_systems_of_one_name_stay_apart(document):
     ]
     other = {**first, "workload": "another"}
     assert plots.labels([first, other]) == ["one <drive> · made up", "one <drive> · another"]
+    assert [row[0] for row in table.rows(document)] == plots.labels(document["systems"])
     for chart in report.figures(document).values():
         named = [row["system"] for rows in chart.to_dict()["datasets"].values() for row in rows]
         assert len(set(named)) == 3
+
+
+def test_failed_requests_are_said(document):
+    assert table.warnings(document) == []
+    document["systems"][1]["n_errors"] = 250
+    (line,) = table.warnings(document)
+    assert "250 of 1,000 requests failed" in line
+    assert html.escape(line) in report.to_html(document)
 
 
 def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):

@@ -56,13 +56,18 @@ def test_json_is_the_only_output(experiment):
 def test_numbers_stay_whole_on_a_narrow_terminal(document, monkeypatch):
     text = io.StringIO()
     monkeypatch.setattr(_terminal, "console", lambda: Console(width=80, file=text))
-    document["systems"][0].update(name="a name of many words " * 3, n_requests=123_456_789)
+    document["systems"][0].update(
+        name="a name of many words " * 3,
+        n_requests=123_456_789,
+        cost_usd={"low": 1000, "high": 2000},
+        energy_cost_usd=123_456,
+    )
     rows = [table.cells(s) for s in document["systems"]]
     _terminal.print_table([(c.title, c.text) for c in table.COLUMNS], rows)
     lines = text.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
-    for row in rows:
-        assert any(all(number in line.split() for number in row[2:]) for line in lines)
+    for number in rows[0][2:]:
+        assert any(f" {number} " in f"{line} " for line in lines), number
 
 
 def test_run_writes_report_tables_and_figures(experiment, tmp_path):
@@ -120,6 +125,9 @@ def test_wrong_input_is_one_line_and_code_2(args, parts):
         ("[workload]", "[workload", ":2"),
         ('"50/s"', "50", "50"),
         ("0.6", "nan", "synthetic.reads: got nan"),
+        ("reads = 0.6", "reads = 1.6", "workload[0].synthetic.reads: got 1.6, need a share"),
+        ('"50/s"', '"0 /s"', 'workload[0].synthetic.rate: got "0 /s", need a rate above 0'),
+        ("[[system]]", "time_scale = -1\n[[system]]", "workload[0].time_scale: got -1"),
         ("[workload]", "[run]\nthreads = 0\n[workload]", "run.threads: got 0"),
     ],
 )
@@ -162,6 +170,15 @@ def test_conversion_keeps_the_requests(tmp_path):
     assert info["duration_s"] == pytest.approx(0.19)
 
 
+def test_zones_of_both_stacks_are_told():
+    described = json.loads(run("drives", "exos-2x18-sata", "--json").stdout)
+    rates = [z["rate_bytes_per_s"] for z in described["info"]["zones"]]
+    # One address space over two stacks: from outside to inside, and once more.
+    once = len(described["spec"]["geometry"]["zones"])
+    assert len(rates) == 2 * once
+    assert rates[:once] == rates[once:] == sorted(rates[:once], reverse=True)
+
+
 def test_a_failed_conversion_leaves_nothing_behind(tmp_path):
     source = tmp_path / "bad.csv"
     source.write_text("time_us,device,lba,blocks,op\n0,0,1,8,R\n5,0,x,8,R\n")
@@ -186,6 +203,14 @@ def test_calibration_checks_its_arguments_before_it_begins(tmp_path):
     done = run("calibrate", "cheetah-9lp", trace, "--out", trace / "fitted.toml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert done.stderr.startswith("--out: got")
+
+
+def test_gaps_between_requests_are_in_seconds(tmp_path):
+    trace = tmp_path / "gaps.csv"
+    times = [0, 1, 3, 4]
+    trace.write_text("time_s,lba,blocks,op\n" + "".join(f"{t},0,8,R\n" for t in times))
+    gaps = json.loads(run("trace-info", trace, "--json").stdout)["interarrival_s"]
+    assert gaps == pytest.approx({"mean": 4 / 3, "p50": 1, "p90": 2, "p99": 2, "max": 2}, rel=2e-3)
 
 
 def test_an_empty_trace_is_said_to_be_empty(tmp_path):

@@ -28,7 +28,11 @@ def blocks(language: str) -> list[object]:
 
 
 def commands() -> list[str]:
-    """Every command of the pages that is not a pattern with names in capitals."""
+    """Every command of the pages that runs as it is printed.
+
+    Not patterns with names in capitals; not reproductions, which take minutes or the user's own
+    traces and have tests of their own.
+    """
     lines = []
     for page in PAGES:
         text = page.read_text("utf-8")
@@ -37,8 +41,11 @@ def commands() -> list[str]:
         ]
         lines += re.findall(r"`(headstack [^`]+)`", text)
     words = [shlex.split(line, comments=True) for line in lines]
-    kept = [w for w in words if w[:1] == ["headstack"] and not any(p.isupper() for p in w)]
-    return [shlex.join(w[1:]) for w in kept]
+    return [
+        shlex.join(w[1:])
+        for w in words
+        if w[:1] == ["headstack"] and w[1] != "reproduce" and not any(p.isupper() for p in w)
+    ]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ use crate::result::{summarise, Cost, RunResult, SystemResult};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
+use headstack_engine::random::nth;
 use headstack_engine::Progress;
 use headstack_trace::{ClosedLoop, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
@@ -130,21 +131,13 @@ pub fn run(
         let synchronized_spindles = system.spindles == Spindles::Synchronized;
         let phase = if synchronized_spindles { 0 } else { index };
         let options = DriveOptions {
-            seed: mix(seed, index),
-            start_phase: Turn(mix(seed, phase)),
+            seed: nth(seed, index),
+            start_phase: Turn(nth(seed, phase)),
             synchronized_spindles,
             ..DriveOptions::default()
         };
         Drive::new(spec, &options)
     })
-}
-
-/// The `index`-th output of splitmix64 (Steele, Lea & Flood, OOPSLA 2014) started at `seed`.
-fn mix(seed: u64, index: u32) -> u64 {
-    let mut z = seed.wrapping_add((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Makes a drive of a system from its description, the system's seed and its number there.

@@ -319,7 +319,7 @@ impl Host<'_, '_> {
         i as u64
     }
 
-    #[inline]
+    #[inline(always)]
     fn part_done(&mut self, member: usize, c: Completion) {
         let slot = &mut self.slots[c.id as usize];
         let part = Answer::of(member, &c);
@@ -344,14 +344,18 @@ impl Host<'_, '_> {
             }
             slot.answer
         };
-        let (id, request, measured) = (slot.id, slot.request, slot.measured);
+        let (arrival, blocks, measured) = (slot.request.time, slot.request.blocks, slot.measured);
         self.free.push(c.id as u32);
         self.in_flight -= 1;
-        self.finish(id, &request, &answer, measured);
+        self.finish(arrival, blocks, &answer, measured);
+        if measured && self.log.is_some() {
+            let Slot { id, request, .. } = self.slots[c.id as usize];
+            self.write_log(id, request, &answer);
+        }
     }
 
-    #[inline]
-    fn finish(&mut self, id: u64, request: &Request, answer: &Answer, measured: bool) {
+    #[inline(always)]
+    fn finish(&mut self, arrival: Time, blocks: u32, answer: &Answer, measured: bool) {
         if let Some((queue, think)) = &mut self.issues {
             queue.push(answer.completion + think.think(), 0, ());
         }
@@ -364,7 +368,7 @@ impl Host<'_, '_> {
         if answer.error {
             o.n_errors += 1;
         } else {
-            let response = answer.completion.since(request.time).0 as u64;
+            let response = answer.completion.since(arrival).0 as u64;
             let c = &answer.components;
             o.response.add(response);
             o.service.add(response.saturating_sub(c.queue));
@@ -372,28 +376,26 @@ impl Host<'_, '_> {
             for (sum, share) in o.component_ns.iter_mut().zip(shares) {
                 *sum += share as u128;
             }
-            o.bytes += request.blocks as u128 * 512;
+            o.bytes += blocks as u128 * 512;
             o.n_cache_hits += answer.cache_hit as u64;
             o.n_seeks += answer.mechanical as u64;
-            o.series.add_request(request.time, answer.completion);
-        }
-        if self.log.is_some() {
-            self.write_log(Record {
-                id,
-                request: *request,
-                completion: answer.completion,
-                components: answer.components,
-                drive: answer.drive,
-                cache_hit: answer.cache_hit,
-                seek_distance: answer.seek_distance,
-                arm: answer.arm,
-                error: answer.error,
-            });
+            o.series.add_request(arrival, answer.completion);
         }
     }
 
     #[inline(never)]
-    fn write_log(&mut self, record: Record) {
+    fn write_log(&mut self, id: u64, request: Request, answer: &Answer) {
+        let record = Record {
+            id,
+            request,
+            completion: answer.completion,
+            components: answer.components,
+            drive: answer.drive,
+            cache_hit: answer.cache_hit,
+            seek_distance: answer.seek_distance,
+            arm: answer.arm,
+            error: answer.error,
+        };
         if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
             self.failure.get_or_insert(e);
         }
@@ -665,7 +667,10 @@ impl<M: Member> Run<'_, '_, M> {
                 error: failed,
                 ..Answer::none(now)
             };
-            self.host.finish(id, &request, &answer, measured);
+            self.host.finish(now, request.blocks, &answer, measured);
+            if measured {
+                self.host.write_log(id, request, &answer);
+            }
         } else {
             let parts = self.plan.parts.len() as u32;
             let slot = self.host.open(id, &request, parts, measured);

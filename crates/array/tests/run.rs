@@ -236,6 +236,11 @@ fn costs_of_drives_and_energy() {
         let usd = system["energy_cost_usd"].as_f64().unwrap();
         assert!((usd - 2.1915 * watts).abs() < 1e-9 * usd);
     }
+    // The same for its four actuators.
+    let four = text.replacen("name = \"one\"", "name = \"one\"\ndash = \"D1A4S1H1\"", 1);
+    let cost = go(&four, &RunOptions::default()).unwrap().systems[4].cost_usd;
+    let near = |got: Option<f64>, need: f64| (got.unwrap() - need).abs() < 1e-9;
+    assert!(near(cost.low, 165.8) && near(cost.high, 188.2), "{cost:?}");
     // Nobody says what the logging paper's drive costs.
     assert!(json["systems"][0]["cost_usd"]["low"].is_null());
     let priced = EXPERIMENT.replacen(

@@ -269,10 +269,12 @@ impl Drive {
     }
 
     /// Sizes in blocks of the logical units that the host sees, one after another in the drive's
-    /// addresses: usually one.
+    /// addresses: usually one. Stacks that addresses are striped over are one unit.
     pub fn logical_units(&self) -> Vec<u64> {
-        if self.own_queues && self.addresses.shares > 1 && self.addresses.stacks == 1 {
-            vec![self.addresses.unit; self.addresses.shares as usize]
+        let a = &self.addresses;
+        let in_order = a.stacks == 1 || a.stripe == a.unit * a.shares;
+        if self.own_queues && a.shares > 1 && in_order {
+            vec![a.unit; (a.shares * a.stacks) as usize]
         } else {
             vec![self.capacity_blocks()]
         }
@@ -609,6 +611,6 @@ fn coming(spec: &DriveSpec, plan: &parallelism::UnitPlan, seed: u64) -> Vec<Comi
             },
         });
     }
-    list.sort_by(|a, b| b.at.cmp(&a.at));
+    list.sort_by_key(|f| std::cmp::Reverse(f.at));
     list
 }

@@ -55,9 +55,10 @@ pub struct Mechanics {
     /// The spindle.
     pub rotation: Rotation,
     head_switch_ns: u32,
-    write_settle_ns: i64,
-    rotation_scale: f64,
+    /// Added to movements for reads and for writes.
+    settle_ns: [i64; 2],
     settle_after_head_switch: bool,
+    rotation_scale: f64,
 }
 
 impl Mechanics {
@@ -106,7 +107,7 @@ impl Mechanics {
                 .scaled(p.seek_scale),
             rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
             head_switch_ns: scaled(head_switch) as u32,
-            write_settle_ns: scaled(p.write_settle.0),
+            settle_ns: [0, scaled(p.write_settle.0)],
             rotation_scale: p.rotation_scale,
             settle_after_head_switch: p.settle_after_head_switch,
         })
@@ -114,7 +115,7 @@ impl Mechanics {
 
     /// Added to movements before a write, nanoseconds; may be negative.
     pub fn write_settle_ns(&self) -> i64 {
-        self.write_settle_ns
+        self.settle_ns[1]
     }
 
     /// Time to bring `arm` onto the track of a place: the longer of seek and head switch, and
@@ -122,33 +123,43 @@ impl Mechanics {
     /// same track.
     #[inline]
     pub fn move_ns(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> u64 {
-        let mut t = self.seek.ns(arm.cylinder.abs_diff(cylinder));
-        if arm.head != head {
-            t = t.max(self.head_switch_ns);
-        }
-        if t == 0 {
-            0
-        } else if write && (self.settle_after_head_switch || arm.cylinder != cylinder) {
-            (t as i64 + self.write_settle_ns).max(0) as u64
-        } else {
-            t as u64
-        }
+        let seek = self.seek.ns(arm.cylinder.abs_diff(cylinder));
+        // Without branches: whether heads differ and which command writes is hard to foresee.
+        let switch = [0, self.head_switch_ns][(arm.head != head) as usize];
+        let t = seek.max(switch) as i64;
+        let settles = self.settle_after_head_switch | (arm.cylinder != cylinder);
+        let settle = self.settle_ns[(write & settles & (t > 0)) as usize];
+        (t + settle).max(0) as u64
     }
 
     /// Time from `at` until `angle` is under the heads of `arm`.
     #[inline]
     pub fn wait_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
-        let under = self.rotation.angle_at(Time(at));
-        let ahead = angle.plus(arm.angle).since(under);
-        if ahead.0 > REACHED {
-            return 0;
-        }
-        let wait = self.rotation.time_for(ahead);
+        let wait = self.rotation.time_for(self.ahead(arm, angle, at));
         if self.rotation_scale == 1.0 {
             wait
         } else {
             (wait as f64 * self.rotation_scale).round() as u64
         }
+    }
+
+    /// At most [`Mechanics::wait_ns`], and not more than 2 ns below it where waits are not scaled;
+    /// cheaper.
+    #[inline]
+    pub fn wait_at_least_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
+        if self.rotation_scale == 1.0 {
+            self.rotation.least_time_for(self.ahead(arm, angle, at))
+        } else {
+            0
+        }
+    }
+
+    /// How far the platter has to turn from `at` until `angle` is under the heads of `arm`.
+    #[inline]
+    fn ahead(&self, arm: &Arm, angle: Turn, at: u64) -> Turn {
+        let under = self.rotation.angle_at(Time(at));
+        let ahead = angle.plus(arm.angle).since(under);
+        Turn(if ahead.0 > REACHED { 0 } else { ahead.0 })
     }
 
     /// Positioning time of an access that may begin to move at `at`.
@@ -161,7 +172,7 @@ impl Mechanics {
         }
     }
 
-    /// Time that `count` sectors of a track take to pass.
+    /// Time that `count` sectors take to pass under a head (or over a link), to the nearest.
     #[inline]
     pub fn pass_ns(count: u32, sector_ns: f64) -> u64 {
         (count as f64 * sector_ns + 0.5) as i64 as u64

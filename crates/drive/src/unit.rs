@@ -525,7 +525,8 @@ impl Unit {
         let hit = |i: usize| {
             let w: &Waiting = &queue.items()[i];
             w.request.command == Command::Read
-                && core.would_hit(start, w.sector, w.sector + w.count as u64)
+                && (core.would_hit(start, w.sector, w.sector + w.count as u64)
+                    || core.would_join(start, w.sector))
         };
         let view = View {
             mechanics: &core.mechanics,

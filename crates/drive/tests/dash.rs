@@ -601,7 +601,7 @@ fn requests_over_several_surfaces_need_an_arm_that_reaches_them_all() {
     };
     let done = run(
         &mut new(&spec),
-        &[(0, long(0, 10)), (0, long(1, 800_0)), (0, long(2, 400))],
+        &[(0, long(0, 10)), (0, long(1, 8_000)), (0, long(2, 400))],
     );
     for c in &done {
         assert!(!c.error);

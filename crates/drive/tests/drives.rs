@@ -1,9 +1,14 @@
 //! Every file in `drives/` is whole, sourced and consistent; the papers' drives have the papers'
 //! values.
 
+use headstack_drive::cost::{self, Parts};
 use headstack_drive::power::{self, Shape};
 use headstack_drive::seek::SeekTable;
-use headstack_drive::spec::{DriveSpec, SkewUnit};
+use headstack_drive::spec::{ArmShare, DriveSpec, SkewUnit};
+use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_units::{Lba, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::path::PathBuf;
 
 /// Every drive file: path, text, description.
@@ -65,14 +70,19 @@ fn mean_seek_ms(spec: &DriveSpec) -> f64 {
         .sum()
 }
 
-/// Sustained rate of one zone in MB/s: all tracks of a cylinder and one skew after each.
+/// Sustained rate of one zone in MB/s: all tracks of a cylinder and one skew after each; of all
+/// assemblies together where each has surfaces of its own.
 fn sustained_mb_per_s(spec: &DriveSpec, zone: usize) -> f64 {
     let (g, z) = (&spec.geometry, &spec.geometry.zones[zone]);
     assert_eq!(g.skew_unit, SkewUnit::Turns);
-    let heads = f64::from(g.surfaces);
+    let shares = match spec.parallelism.arm_share {
+        ArmShare::All => 1.0,
+        ArmShare::OwnShare => f64::from(spec.dash.arms),
+    };
+    let heads = f64::from(g.surfaces) / shares;
     let turns = heads + (heads - 1.0) * z.track_skew + z.cylinder_skew;
     let bytes = heads * f64::from(z.sectors_per_track.of(0)) * g.sector_size.0 as f64;
-    bytes * 1e-6 / (turns * 60.0 / g.rotation_speed.0)
+    shares * bytes * 1e-6 / (turns * 60.0 / g.rotation_speed.0)
 }
 
 /// Dotted keys of all leaves; arrays are leaves.
@@ -173,6 +183,9 @@ fn models_build_and_know_the_drive() {
         }
         power::build(&spec.power, &Shape::of(&spec))
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
+        cost::build(&spec.cost, &Parts::of(&spec)).unwrap_or_else(|e| panic!("{}: {e}", spec.name));
+        Drive::new(&spec, &DriveOptions::default())
+            .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
     }
 }
 
@@ -240,6 +253,10 @@ fn data_sheets() {
         ("constellation-es3-4tb", 175.0, Some(83.0)),
         ("constellation-es3-2tb", 175.0, Some(83.0)),
         ("exos-x18", 270.0, None),
+        ("exos-2x14", 524.0, None),
+        ("exos-2x18-sas", 545.0, None),
+        ("exos-2x18-sata", 545.0, None),
+        ("ultrastar-hs760", 582.0, None),
         ("ultrastar-7k4000", 171.0, None),
     ] {
         let spec = drive(name);
@@ -262,4 +279,155 @@ fn data_sheets() {
     let es3 = drive("constellation-es3-4tb");
     let watts = power::build(&es3.power, &Shape::of(&es3)).unwrap();
     assert!((watts.idle - 7.97).abs() < 0.01 && (watts.transfer - 10.70).abs() < 0.01);
+}
+
+/// Table 1 of the ISCA 2008 paper: megabytes, MB/s, actuators, watts per box, dollars per megabyte.
+#[test]
+fn historical_drives_of_table_1() {
+    for (name, megabytes, rate, arms, box_watts, low, high) in [
+        ("ibm-3380-ak4", 7500.0, 3.0, 4, 6600.0, 10.0, 18.0),
+        ("fujitsu-m2361a", 600.0, 2.5, 1, 640.0, 17.0, 20.0),
+        ("conner-cp3100", 100.0, 1.0, 1, 10.0, 7.0, 10.0),
+    ] {
+        let spec = drive(name);
+        let whole = Drive::new(&spec, &DriveOptions::default()).unwrap();
+        let held = whole.capacity_blocks() as f64 * 512e-6;
+        // The table rounds the CP3100's 105 MB down.
+        assert!((held / megabytes - 1.0).abs() < 0.05, "{name}: {held} MB");
+        let turn_s = 60.0 / spec.geometry.rotation_speed.0;
+        let media = f64::from(spec.geometry.zones[0].sectors_per_track.of(0)) * 512e-6 / turn_s;
+        assert!((media / rate - 1.0).abs() < 0.01, "{name}: {media} MB/s");
+        let shape = Shape::of(&spec);
+        assert_eq!(shape.arms, arms, "{name}");
+        let watts = power::build(&spec.power, &shape)
+            .unwrap()
+            .with_arms_moving(arms);
+        assert!((watts / box_watts - 1.0).abs() < 0.001, "{name}: {watts} W");
+        let cost = cost::build(&spec.cost, &Parts::of(&spec))
+            .unwrap()
+            .expect("a price");
+        assert!((cost.low / held - low).abs() < 0.01 && (cost.high / held - high).abs() < 0.01);
+    }
+}
+
+/// Reads per second with `outstanding` commands always at the drive; `next` gives first block and
+/// number of blocks.
+fn reads_per_s(spec: &DriveSpec, outstanding: usize, mut next: impl FnMut() -> (u64, u32)) -> f64 {
+    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut arrivals: BinaryHeap<Reverse<u64>> = (0..outstanding).map(|_| Reverse(0)).collect();
+    let (mut id, mut n, mut first, mut last) = (0, 0, 0, 0);
+    while n < 6000 {
+        let event = drive.next_event();
+        if let Some(Reverse(now)) = arrivals.peek().copied().filter(|now| now.0 <= event.0) {
+            arrivals.pop();
+            let (lba, blocks) = next();
+            let request = DriveRequest {
+                id,
+                command: Command::Read,
+                lba: Lba(lba),
+                blocks,
+            };
+            drive.submit(Time(now), request);
+            id += 1;
+            continue;
+        }
+        drive.advance(Time(event.0 + 1), &mut |c| {
+            assert!(!c.error);
+            arrivals.push(Reverse(c.completion.0));
+            n += 1;
+            if n == 1000 {
+                first = c.completion.0;
+            }
+            last = last.max(c.completion.0);
+        });
+    }
+    5000.0 / ((last - first) as f64 * 1e-9)
+}
+
+/// Random 4 KiB reads per second.
+fn random_reads_per_s(spec: &DriveSpec, outstanding: usize) -> f64 {
+    let drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let places = drive.capacity_blocks() / 8;
+    let mut x = 88_172_645_463_325_252u64;
+    reads_per_s(spec, outstanding, || {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x % places * 8, 8)
+    })
+}
+
+/// One stream of 64 KiB reads goes at the rate of the medium, whether one command is outstanding or
+/// several: the drive reads on while the host thinks, and serves the read that it is reading for.
+#[test]
+fn sequential_reads_keep_the_media_rate() {
+    for name in [
+        "exos-x18",
+        "constellation-es3-4tb",
+        "constellation-es3-2tb",
+        "ultrastar-7k4000",
+    ] {
+        let spec = drive(name);
+        let want = sustained_mb_per_s(&spec, 0);
+        for outstanding in [1, 4, 16] {
+            let mut at = 0;
+            let got = reads_per_s(&spec, outstanding, || {
+                at += 128;
+                (at - 128, 128)
+            });
+            let got = got * 65536e-6;
+            assert!(
+                (got / want - 1.0).abs() < 0.02,
+                "{name}, {outstanding}: {got} of {want} MB/s"
+            );
+        }
+    }
+}
+
+/// Published random reads at queue depth 16, and the watts published for them.
+#[test]
+fn random_reads_at_depth_16() {
+    for (name, published) in [
+        ("exos-x18", 170.0),
+        ("exos-2x14", 304.0),
+        ("exos-2x18-sas", 304.0),
+        ("exos-2x18-sata", 304.0),
+    ] {
+        let got = random_reads_per_s(&drive(name), 16);
+        println!("{name}: {got:.1} random reads per second, published {published}");
+        assert!((got / published - 1.0).abs() < 0.1, "{name}: {got}");
+    }
+    // 1.7 times one actuator: half the surfaces and addresses, one assembly.
+    let dual = drive("ultrastar-hs760");
+    let mut single = drive("ultrastar-hs760");
+    single.dash.arms = 1;
+    let gain = random_reads_per_s(&dual, 16) / random_reads_per_s(&single, 16);
+    println!("ultrastar-hs760: {gain:.2} times one actuator, published 1.7");
+    assert!((gain / 1.7 - 1.0).abs() < 0.1, "{gain}");
+}
+
+/// SAS shows each actuator as a unit with its own queue, serial ATA one device; each actuator of the
+/// mainframe drive is a device.
+#[test]
+fn actuators_are_units_where_they_should_be() {
+    for (name, units) in [
+        ("exos-2x14", 2),
+        ("exos-2x18-sas", 2),
+        ("exos-2x18-sata", 1),
+        ("ultrastar-hs760", 2),
+        ("ibm-3380-ak4", 4),
+    ] {
+        let spec = drive(name);
+        let whole = Drive::new(&spec, &DriveOptions::default()).unwrap();
+        let shown = whole.logical_units();
+        assert_eq!(shown.len(), units, "{name}");
+        assert_eq!(shown.iter().sum::<u64>(), whole.capacity_blocks());
+        let of_stacks = u64::from(spec.dash.stacks) * spec.geometry.capacity_blocks.unwrap();
+        assert_eq!(whole.capacity_blocks(), of_stacks);
+    }
+    let watts = |name| {
+        let spec = drive(name);
+        power::build(&spec.power, &Shape::of(&spec)).unwrap().idle
+    };
+    assert!((watts("exos-2x14") - 7.2).abs() < 0.01);
 }

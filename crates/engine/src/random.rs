@@ -23,6 +23,11 @@ pub fn stream(seed: u64, name: &str) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::from_seed(bytes)
 }
 
+/// The `index`-th number of the SplitMix64 sequence of `seed`: one seed for each of many equals.
+pub fn nth(seed: u64, index: u32) -> u64 {
+    split_mix(&mut seed.wrapping_add(u64::from(index).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+}
+
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -40,15 +45,15 @@ mod tests {
     fn split_mix_gives_its_published_sequence() {
         // First outputs for seed 1234567 (Rosetta Code, "Pseudo-random numbers/Splitmix64").
         let mut state = 1_234_567;
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ];
         let got: Vec<u64> = (0..3).map(|_| split_mix(&mut state)).collect();
-        assert_eq!(
-            got,
-            [
-                6_457_827_717_110_365_317,
-                3_203_168_211_198_807_973,
-                9_817_491_932_198_370_423
-            ]
-        );
+        assert_eq!(got, published);
+        let got: Vec<u64> = (0..3).map(|i| nth(1_234_567, i)).collect();
+        assert_eq!(got, published);
     }
 
     #[test]

@@ -162,6 +162,20 @@ impl Series {
     pub fn add_request(&mut self, arrival: Time, completion: Time) {
         self.end = self.end.max(completion);
         let (from, to) = (self.offset(arrival), self.offset(completion));
+        if from <= to && from >= self.recent_start && to - self.recent_start < self.width {
+            // Nearly always both lie in the bucket of the last look-up.
+            if let Some(bucket) = self.buckets.get_mut(self.recent) {
+                bucket.partial_ns += (to - from) as u128;
+                bucket.response_ns += (to - from) as u128;
+                bucket.completions += 1;
+                return;
+            }
+        }
+        self.add_across_buckets(from, to);
+    }
+
+    #[inline(never)]
+    fn add_across_buckets(&mut self, from: u64, to: u64) {
         // The later one first: it may change the width.
         let last = self.index(to);
         let first = self.index(from);

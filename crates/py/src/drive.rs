@@ -3,11 +3,9 @@
 use crate::errors::{config, json, raise, trace};
 use headstack_disksim::validate as demerit;
 use headstack_drive::drive::DriveOptions;
-use headstack_drive::mechanics::Mechanics;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
-use headstack_drive::{cost, layout, power, scheduler, seek, DriveSpec, SpecError};
+use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec, SpecError};
 use headstack_trace::{read_validate, Op, ValidateRecord};
-use headstack_units::Turn;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::Path;
@@ -30,7 +28,7 @@ pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
 #[pyfunction]
 pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
-    headstack_drive::Drive::new(&spec, &DriveOptions::default()).map_err(config)?;
+    Drive::new(&spec, &DriveOptions::default()).map_err(config)?;
     cost::build(&spec.cost, &cost::Parts::of(&spec)).map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
@@ -44,7 +42,9 @@ pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 }
 
 fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
-    let mechanics = Mechanics::new(spec, &spec.geometry, Turn::default())?;
+    let drive = Drive::new(spec, &DriveOptions::default())?;
+    // Of the first stack or, where assemblies have surfaces of their own, of the first assembly.
+    let mechanics = drive.mechanics();
     let sector = spec.geometry.sector_size.0;
     let sectors = mechanics.layout.capacity();
     let mut zones = Vec::new();
@@ -54,8 +54,13 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         .then(|| mechanics.layout.locate(at))
         .flatten()
     {
-        // Zones come in address order, so the first address of the next one is found by halving.
-        let (mut low, mut high) = (at + 1, sectors);
+        // The first address of the next zone is found by halving, from an address that is beyond
+        // this zone but not as far as a second stack, which has zones of the same numbers.
+        let mut step = 1;
+        while at + step < sectors && zone_of(at + step) == Some(place.zone) {
+            step *= 2;
+        }
+        let (mut low, mut high) = (at + step / 2 + 1, (at + step).min(sectors));
         while low < high {
             let middle = low + (high - low) / 2;
             if zone_of(middle) == Some(place.zone) {
@@ -94,7 +99,7 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     };
     Ok(json!({
         "name": spec.name,
-        "capacity_bytes": sectors * sector * u64::from(spec.dash.stacks),
+        "capacity_bytes": drive.capacity_blocks() * 512,
         "rotation_s": mechanics.rotation.period_ns() * 1e-9,
         "zones": zones,
         "seek_curve": curve,

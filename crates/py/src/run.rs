@@ -7,7 +7,7 @@ use headstack_array::{
 };
 use headstack_drive::SpecError;
 use headstack_engine::Progress;
-use headstack_trace::{open, OnError, ReadOptions, Synthetic, Transform};
+use headstack_trace::{open, OnError, ReadOptions, Synthetic, TraceError, Transform};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -36,8 +36,10 @@ fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
         let key = format!("{}.synthetic", w.key);
         let synthetic: Synthetic = table(&key, Value::Object(parameters.clone()))?;
         return Ok(Opened {
-            source: transform.open(|| synthetic.source(w.seed))?,
-            closed: synthetic.closed(w.seed)?,
+            source: transform
+                .open(|| synthetic.source(w.seed))
+                .map_err(|e| placed(w, e))?,
+            closed: synthetic.closed(w.seed).map_err(|e| placed(w, e))?,
             requests: transform.keeps(synthetic.n_requests),
             counters: None,
         });
@@ -50,11 +52,30 @@ fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
         ..ReadOptions::default()
     };
     Ok(Opened {
-        source: transform.open(|| open(&w.path, w.workload.format.as_deref(), &options))?,
+        source: transform
+            .open(|| open(&w.path, w.workload.format.as_deref(), &options))
+            .map_err(|e| placed(w, e))?,
         closed: None,
         requests: None,
         counters: Some(options.counters),
     })
+}
+
+/// Gives keys of the workload that were refused their place in the experiment; what is wrong in a
+/// trace names its file already.
+fn placed(w: &OpenWorkload, e: TraceError) -> RunError {
+    match e {
+        TraceError::Input { path, got, need }
+            if path == "format"
+                || path.starts_with("synthetic.")
+                || path.starts_with("transform.") =>
+        {
+            // The transformations are keys of the workload itself.
+            let key = path.strip_prefix("transform.").unwrap_or(&path);
+            SpecError::new(format!("{}.{key}", w.key), got, need).into()
+        }
+        e => e.into(),
+    }
 }
 
 /// Runs an experiment; Ctrl-C ends it with what it has.

@@ -22,7 +22,7 @@ macro_rules! quantity {
             fn from_str(text: &str) -> Result<$name, UnitError> {
                 let value = parse_with_units(text, $name::UNITS)?;
                 if value < 0.0 {
-                    return Err(UnitError { got: text.to_string(), units: $help.to_string() + " (not negative)" });
+                    return Err(UnitError { got: text.to_string(), units: $help.trim_start_matches("one of ").to_string() + " (not negative)" });
                 }
                 Ok($name(value as $inner))
             }

@@ -51,28 +51,55 @@ def print_table(
 ) -> None:
     """Print a table; each heading says whether its column is text (left) or numbers (right).
 
-    Numbers are never broken: where the terminal is narrow, headings and texts are.
+    Numbers are never broken: where the terminal is narrow, headings and texts are, and numbers
+    that have no room stand in a second table with the same texts.
     """
     output = console()
     narrow = output.width < NARROW_WIDTH
-    table = Table(
-        title=title,
-        title_justify="left",
-        header_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 0 if narrow else 1),
-    )
-    for heading, text in headings:
+    groups = _groups(headings, rows, output.width) if narrow else [range(len(headings))]
+    for n, group in enumerate(groups):
+        table = Table(
+            title=title if n == 0 else None,
+            title_justify="left",
+            header_style="bold",
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            padding=(0, 0 if narrow else 1),
+        )
+        for heading, text in (headings[i] for i in group):
+            if text:
+                table.add_column(heading, overflow="fold", vertical="top")
+            else:
+                shown = heading.replace(" ", "\n") if narrow else heading
+                table.add_column(shown, justify="right", no_wrap=True)
+        for row in rows:
+            table.add_row(*(Text(row[i]) for i in group))
+        if n:
+            output.print()
+        output.print(table)
+
+
+def _groups(
+    headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], width: int
+) -> list[Sequence[int]]:
+    """Share the columns of numbers out to as many tables as needed, the texts in each."""
+    texts = [i for i, (_, text) in enumerate(headings) if text]
+    # One column between two; texts take what they need, or fold at 18.
+    room = width - sum(min(18, max((len(r[i]) for r in rows), default=0)) + 1 for i in texts)
+    groups: list[list[int]] = [[]]
+    used = 0
+    for i, (heading, text) in enumerate(headings):
         if text:
-            table.add_column(heading, overflow="fold", vertical="top")
-        else:
-            shown = heading.replace(" ", "\n") if narrow else heading
-            table.add_column(shown, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    output.print(table)
+            continue
+        words = [*heading.split(), *(r[i] for r in rows)]
+        size = max(map(len, words), default=0) + 1
+        if groups[-1] and used + size > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(i)
+        used += size
+    return [sorted(texts + group) for group in groups]
 
 
 @contextmanager

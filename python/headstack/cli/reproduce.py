@@ -9,7 +9,7 @@ import typer
 def command(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: isca08.")],
     claims: Annotated[
-        list[str] | None, typer.Argument(metavar="[CLAIM-ID]...", help="All claims by default.")
+        list[str] | None, typer.Argument(metavar="CLAIM-ID", help="All claims by default.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer requests: minutes become seconds.")

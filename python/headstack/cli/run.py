@@ -62,18 +62,12 @@ def command(
     if as_json:
         print(result.to_json())
     else:
-        systems = result.document["systems"]
-        workloads = {str(s.get("workload")) for s in systems}
-        # One workload is said once: the table is wide enough.
-        columns = [
-            c for c in table.columns(result.document) if len(workloads) > 1 or c.title != "workload"
-        ]
-        if len(workloads) == 1:
-            print(f"workload {workloads.pop()}")
-        _terminal.print_table(
-            [(c.title, c.text) for c in columns], [table.cells(s, columns) for s in systems]
-        )
+        columns = table.columns(result.document)
+        headings = [(c.title, c.text) for c in columns]
+        _terminal.print_table(headings, table.rows(result.document, columns))
         print(table.note(result.document))
+        for line in table.warnings(result.document):
+            print(line)
     _terminal.told(written, as_json)
     if result.partial:
         print(

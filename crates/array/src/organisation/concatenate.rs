@@ -9,11 +9,10 @@
 //! # Validity
 //! Devices that do not fit on the drives are cut; requests to what was cut are past the end.
 
-use super::{Context, DeviceSpace, Entry, Organisation, Plan};
+use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
 use headstack_drive::plugin::params;
 use headstack_drive::SpecError;
 use serde::Deserialize;
-use std::ops::Range;
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -28,7 +27,6 @@ pub const ENTRY: Entry = Entry {
 struct NoParameters {}
 
 struct Concatenate {
-    space: DeviceSpace,
     // First block of each drive, and the end of the last.
     starts: Vec<u64>,
 }
@@ -40,39 +38,25 @@ fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
         starts.push(starts[starts.len() - 1] + blocks);
     }
     let total = starts[starts.len() - 1];
-    Ok(Box::new(Concatenate {
+    Ok(Box::new(Linear {
         space: DeviceSpace::new(&context.device_blocks, total),
-        starts,
+        drives: Concatenate { starts },
     }))
 }
 
-impl Organisation for Concatenate {
-    fn device_blocks(&self, device: u32) -> Result<u64, String> {
-        self.space.device_blocks(device)
+impl Joined for Concatenate {
+    fn members(&self) -> u32 {
+        self.starts.len() as u32 - 1
     }
     #[inline]
-    fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan) {
-        let mut at = self.space.linear(device, lba);
-        let end = at + blocks as u64;
-        let mut member = self.starts.partition_point(|s| *s <= at) - 1;
-        while at < end {
-            let stop = end.min(self.starts[member + 1]);
-            if stop > at {
-                plan.push(member as u32, at - self.starts[member], (stop - at) as u32);
-            }
-            at = stop;
-            member += 1;
-        }
+    fn place(&self, at: u64) -> (u32, u64, u64) {
+        let member = self.starts.partition_point(|s| *s <= at) - 1;
+        let end = self.starts.get(member + 1).copied().unwrap_or(u64::MAX);
+        (member as u32, at - self.starts[member], end)
     }
-    fn origin(&self, member: u32, lba: u64) -> Option<(u32, u64)> {
+    fn at(&self, member: u32, lba: u64) -> Option<u64> {
         let i = member as usize;
-        let linear = self.starts.get(i)? + lba;
-        if linear >= *self.starts.get(i + 1)? {
-            return None;
-        }
-        self.space.origin(linear)
-    }
-    fn members_of(&self, _device: u32) -> Range<u32> {
-        0..self.starts.len() as u32 - 1
+        let at = self.starts.get(i)? + lba;
+        (at < *self.starts.get(i + 1)?).then_some(at)
     }
 }

@@ -116,6 +116,46 @@ pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
     })
 }
 
+/// Drives joined to one linear space of blocks.
+pub(crate) trait Joined: Send {
+    /// Number of drives.
+    fn members(&self) -> u32;
+    /// Drive and block of a block of the space, and where the run of blocks that follow it there
+    /// ends in the space.
+    fn place(&self, at: u64) -> (u32, u64, u64);
+    /// Block of the space that a drive's block holds; `None` for unused space.
+    fn at(&self, member: u32, lba: u64) -> Option<u64>;
+}
+
+/// Devices one after another on drives that are joined.
+pub(crate) struct Linear<J> {
+    pub space: DeviceSpace,
+    pub drives: J,
+}
+
+impl<J: Joined> Organisation for Linear<J> {
+    fn device_blocks(&self, device: u32) -> Result<u64, String> {
+        self.space.device_blocks(device)
+    }
+    #[inline]
+    fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan) {
+        let mut at = self.space.linear(device, lba);
+        let end = at + blocks as u64;
+        while at < end {
+            let (member, lba, stop) = self.drives.place(at);
+            let stop = stop.min(end);
+            plan.push(member, lba, (stop - at) as u32);
+            at = stop;
+        }
+    }
+    fn origin(&self, member: u32, lba: u64) -> Option<(u32, u64)> {
+        self.space.origin(self.drives.at(member, lba)?)
+    }
+    fn members_of(&self, _device: u32) -> std::ops::Range<u32> {
+        0..self.drives.members()
+    }
+}
+
 /// Devices laid one after another in one linear space, cut at the space's end.
 pub(crate) struct DeviceSpace {
     starts: Vec<u64>,

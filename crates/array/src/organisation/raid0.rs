@@ -10,12 +10,11 @@
 //! Each drive offers as many whole stripe units as the smallest one. `footprint` limits the space
 //! that is used, counted over the array.
 
-use super::{Context, DeviceSpace, Entry, Organisation, Plan};
+use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
 use headstack_drive::plugin::params;
 use headstack_drive::SpecError;
 use headstack_units::Bytes;
 use serde::Deserialize;
-use std::ops::Range;
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -40,7 +39,6 @@ fn default_unit() -> Bytes {
 }
 
 struct Raid0 {
-    space: DeviceSpace,
     total: u64,
     unit: u64,
     members: u64,
@@ -70,39 +68,32 @@ fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
         }
         total = blocks;
     }
-    Ok(Box::new(Raid0 {
+    Ok(Box::new(Linear {
         space: DeviceSpace::new(&context.device_blocks, total),
-        total,
-        unit,
-        members,
+        drives: Raid0 {
+            total,
+            unit,
+            members,
+        },
     }))
 }
 
-impl Organisation for Raid0 {
-    fn device_blocks(&self, device: u32) -> Result<u64, String> {
-        self.space.device_blocks(device)
+impl Joined for Raid0 {
+    fn members(&self) -> u32 {
+        self.members as u32
     }
     #[inline]
-    fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan) {
-        let mut at = self.space.linear(device, lba);
-        let end = at + blocks as u64;
-        while at < end {
-            let (number, inside) = (at / self.unit, at % self.unit);
-            let stop = end.min(at - inside + self.unit);
-            let lba = number / self.members * self.unit + inside;
-            plan.push((number % self.members) as u32, lba, (stop - at) as u32);
-            at = stop;
-        }
+    fn place(&self, at: u64) -> (u32, u64, u64) {
+        let (number, inside) = (at / self.unit, at % self.unit);
+        let lba = number / self.members * self.unit + inside;
+        ((number % self.members) as u32, lba, at - inside + self.unit)
     }
-    fn origin(&self, member: u32, lba: u64) -> Option<(u32, u64)> {
+    fn at(&self, member: u32, lba: u64) -> Option<u64> {
         if member as u64 >= self.members {
             return None;
         }
         let number = lba / self.unit * self.members + member as u64;
-        let linear = number * self.unit + lba % self.unit;
-        (linear < self.total).then(|| self.space.origin(linear))?
-    }
-    fn members_of(&self, _device: u32) -> Range<u32> {
-        0..self.members as u32
+        let at = number * self.unit + lba % self.unit;
+        (at < self.total).then_some(at)
     }
 }

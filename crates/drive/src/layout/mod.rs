@@ -40,6 +40,22 @@ pub struct Place {
     pub sector_ns: f64,
 }
 
+impl Place {
+    /// The place `n` addresses further on, where it lies on the same run.
+    #[inline]
+    pub fn after(&self, n: u32) -> Option<Place> {
+        (n < self.run).then(|| {
+            let per_sector = u64::MAX / self.sectors_per_track as u64;
+            Place {
+                sector: self.sector + n,
+                run: self.run - n,
+                angle: self.angle.plus(Turn(per_sector.wrapping_mul(n as u64))),
+                ..*self
+            }
+        })
+    }
+}
+
 /// The order of addresses on a drive. Addresses count physical sectors.
 pub trait Layout: Send + Sync {
     /// Number of addressable physical sectors.

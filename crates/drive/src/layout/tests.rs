@@ -228,6 +228,7 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
                 (p.cylinder, p.head, p.sector + i, p.run - i),
                 "{what}: {i} after {a}"
             );
+            assert_eq!(p.after(i), Some(q), "{what}: {i} after {a}");
             let turned = q.angle.since(p.angle).as_turns();
             let want = i as f64 / p.sectors_per_track as f64;
             assert!(
@@ -235,6 +236,9 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
                 "{what}: {i} after {a}: {turned} for {want}"
             );
         }
+    }
+    for p in &places {
+        assert_eq!(p.after(p.run), None, "{what}: {p:?}");
     }
     // Track bounds: the least and the largest address on the track.
     let remapped = g.zones.iter().any(|z| !z.remaps.is_empty());

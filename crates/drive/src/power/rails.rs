@@ -441,13 +441,14 @@ mod tests {
     /// Constellation ES.3 4 TB, table 2 of its manual: the steps below idle and the peak at start.
     #[test]
     fn steps_of_low_power_are_rows_too() {
-        let steps = "idle_b = [0.28, 0.43]\nidle_c = [0.25, 0.25]\nspin_up = [0.63, 2.16]";
+        let steps = "idle_a = [0.36, 0.50]\nidle_b = [0.28, 0.43]\nidle_c = [0.25, 0.25]\nspin_up = [0.63, 2.16]";
         let w = watts(&es3(steps), 7200.0, 1).unwrap().low_power;
         let near = |got: Option<f64>, need: f64| assert!((got.unwrap() - need).abs() < 1e-9);
         near(w.idle_b, 6.56);
         near(w.idle_c, 4.25);
         near(w.spin_up, 29.07);
-        assert_eq!(w.idle_a, None);
+        near(w.idle_a, 7.80);
+        assert_eq!(w.sleep, None);
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl Queue {
     }
 
     /// Adds a command behind all others.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, item: Waiting) {
         let i = self.items.len() as u32;
         if let Some(index) = &mut self.index {
@@ -144,7 +144,7 @@ impl Queue {
     }
 
     /// Takes a command out. The last position moves into its place.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, i: usize) -> Waiting {
         if let Some(index) = &mut self.index {
             index.swap_remove(i);

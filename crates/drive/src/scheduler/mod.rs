@@ -15,6 +15,7 @@ use crate::parallelism::{ArmChoice, Path};
 use crate::plugin::{find, plugins};
 use crate::queue::{Key, Queue};
 use crate::spec::QueueSpec;
+use headstack_units::Turn;
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +38,8 @@ pub struct View<'a> {
     pub start: [u64; 2],
     /// The sector after the last one served.
     pub last_end: u64,
-    /// Whether a command would be served from the buffer, by position; called rarely.
+    /// Whether a command would be served from the buffer or by the read-ahead in progress, by
+    /// position; called rarely.
     pub hit: &'a dyn Fn(usize) -> bool,
 }
 
@@ -51,29 +53,59 @@ impl View<'_> {
             return self.cost_of_free(key);
         }
         let mut best = (u64::MAX, 0);
-        for a in 0..self.arms.len() {
-            let total = self.cost_with(key, a, best.0);
-            if total < best.0 {
-                best = (total, a as u8);
+        for (a, arm) in self.arms.iter().enumerate() {
+            let (seek, angle, there) = self.reach(arm, key);
+            if seek < best.0 {
+                let total = seek + self.mechanics.wait_ns(arm, angle, there);
+                if total < best.0 {
+                    best = (total, a as u8);
+                }
             }
         }
         best
     }
 
-    /// Positioning time with one arm; anything not less than `bound` once it is known to be so.
+    /// The command and the arm that are together soonest; among equals the command that has waited
+    /// longest, and its first arm. All arms must be free and reach everything.
+    pub fn soonest(&self, queue: &Queue) -> Choice {
+        let mut best = Choice { index: 0, arm: 0 };
+        let mut least = u64::MAX;
+        for (a, arm) in self.arms.iter().enumerate() {
+            for (i, key) in queue.keys().iter().enumerate() {
+                if let Some(cost) = self.sooner(arm, key, least) {
+                    if cost < least || older(queue, i, best.index) {
+                        least = cost;
+                        best = Choice {
+                            index: i,
+                            arm: a as u8,
+                        };
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// Positioning time with one arm, if it is at most `bound`.
     #[inline]
-    pub fn cost_with(&self, key: &Key, arm: usize, bound: u64) -> u64 {
-        let arm = &self.arms[arm];
+    fn sooner(&self, arm: &Arm, key: &Key, bound: u64) -> Option<u64> {
+        let (seek, angle, there) = self.reach(arm, key);
+        // A bound in integers turns most candidates down.
+        if seek + self.mechanics.wait_at_least_ns(arm, angle, there) > bound {
+            return None;
+        }
+        let cost = seek + self.mechanics.wait_ns(arm, angle, there);
+        (cost <= bound).then_some(cost)
+    }
+
+    /// Movement of an arm to a command, the angle of its first sector, and the time of arrival.
+    #[inline]
+    fn reach(&self, arm: &Arm, key: &Key) -> (u64, Turn, u64) {
         let seek = self
             .mechanics
             .move_ns(arm, key.cylinder, key.head, key.write);
-        if seek >= bound {
-            return u64::MAX;
-        }
-        let start = self.start[key.write as usize];
-        seek + self
-            .mechanics
-            .wait_ns(arm, headstack_units::Turn(key.angle), start + seek)
+        let there = self.start[key.write as usize] + seek;
+        (seek, Turn(key.angle), there)
     }
 
     /// Whether a free arm reaches a place.
@@ -88,15 +120,13 @@ impl View<'_> {
     }
 
     fn cost_of_free(&self, key: &Key) -> (u64, u8) {
-        let start = self.start[key.write as usize];
         let mut best = (u64::MAX, u64::MAX, 0);
         for (a, arm) in self.arms.iter().enumerate() {
             if !self.reaches(a, key) {
                 continue;
             }
-            let m = self.mechanics;
-            let seek = m.move_ns(arm, key.cylinder, key.head, key.write);
-            let wait = m.wait_ns(arm, headstack_units::Turn(key.angle), start + seek);
+            let (seek, angle, there) = self.reach(arm, key);
+            let wait = self.mechanics.wait_ns(arm, angle, there);
             let rank = match self.arm_choice {
                 ArmChoice::Positioning => seek + wait,
                 ArmChoice::Rotation => wait,

@@ -1,7 +1,8 @@
 //! Shortest access time first: positioning and transfer, buffer hits first.
 //!
 //! # Model
-//! The smallest sum of positioning time and transfer time; with cache_aware (default) a command that the buffer can serve costs nothing.
+//! The smallest sum of positioning time and transfer time; with cache_aware (default) a command that
+//! the buffer can serve, or that goes on with the read-ahead in progress, costs nothing.
 //! # Source
 //! Jacobson and Wilkes, HPL-CSL-91-7; Worthington, Ganger and Patt, SIGMETRICS 1994 (cache awareness).
 //! # Validity

@@ -39,12 +39,13 @@ impl Scheduler for Sptf {
         let by_position = view.arm_choice == ArmChoice::Positioning;
         match queue.index() {
             Some(index) if queue.len() > SHORT && by_position => self.near(queue, view, index),
+            _ if view.paths.is_none() => view.soonest(queue),
             _ => whole(queue, view),
         }
     }
 }
 
-/// Every command with every arm.
+/// Every command with every arm that is free and reaches it.
 fn whole(queue: &Queue, view: &View) -> Choice {
     let mut best = Choice { index: 0, arm: 0 };
     let mut best_cost = u64::MAX;
@@ -95,14 +96,11 @@ impl Sptf {
                     if !view.reaches(arm, key) {
                         continue;
                     }
-                    let cost = view.cost_with(key, arm, best_cost.saturating_add(1));
+                    let Some(cost) = view.sooner(&view.arms[arm], key, best_cost) else {
+                        continue;
+                    };
                     let arm = arm as u8;
-                    let first = cost < best_cost
-                        || (cost == best_cost
-                            && cost != u64::MAX
-                            && i != best.index
-                            && super::older(queue, i, best.index));
-                    if first {
+                    if cost < best_cost || super::older(queue, i, best.index) {
                         best_cost = cost;
                         best = Choice { index: i, arm };
                     }

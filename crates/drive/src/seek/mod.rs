@@ -88,8 +88,10 @@ impl SeekTable {
     /// Seek time in nanoseconds; distances beyond the last cylinder take the longest time known.
     #[inline]
     pub fn ns(&self, distance: u32) -> u32 {
-        let last = self.ns.len() - 1;
-        self.ns[(distance as usize).min(last)]
+        match self.ns.get(distance as usize) {
+            Some(ns) => *ns,
+            None => self.ns[self.ns.len() - 1],
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the mechanism does between commands: read-ahead, and writing buffered data out.
 
 use super::{Busy, Core};
+use crate::layout::Place;
 use crate::mechanics::Mechanics;
 use crate::spec::ReadAhead;
 
@@ -28,6 +29,8 @@ pub(crate) struct ReadingAhead {
     pub segment: usize,
     /// Sector after the last one read.
     pub next: u64,
+    /// Where that is, until the first run, if it is known.
+    pub place: Option<Place>,
     /// Ends before this sector.
     pub limit: u64,
     /// Cannot be interrupted before this sector.
@@ -70,7 +73,14 @@ impl Core {
     }
 
     /// The acting assembly's part of [`Core::run_background`].
+    #[inline]
     pub(super) fn run_own_background(&mut self, until: u64) {
+        if !matches!(self.background, Background::None) || !self.dirty.is_empty() {
+            self.run_some_background(until);
+        }
+    }
+
+    fn run_some_background(&mut self, until: u64) {
         match self.background {
             Background::None => {}
             Background::Writing(w) => {
@@ -113,7 +123,8 @@ impl Core {
         if r.next >= r.limit.max(needed) {
             return false;
         }
-        let Some(place) = self.mechanics.layout.locate(r.next) else {
+        let known = r.place.take();
+        let Some(place) = known.or_else(|| self.mechanics.layout.locate(r.next)) else {
             return false;
         };
         if !self.reaches(&place) {
@@ -167,7 +178,8 @@ impl Core {
                 0
             } else {
                 // A sector counts only when it has passed completely.
-                let whole = ((until - run.first) as f64 / run.sector_ns + 1e-9) as u64;
+                let whole =
+                    ((until - run.first) as i64 as f64 / run.sector_ns + 1e-9) as i64 as u64;
                 whole.min(run.count as u64) as u32
             };
             if passed > run.done {
@@ -228,10 +240,15 @@ impl Core {
     }
 
     /// Stops read-ahead for a command at `at`; returns when the mechanism can be commanded.
+    #[inline]
     pub(crate) fn stop_read_ahead(&mut self, at: u64) -> u64 {
-        let Background::Reading(mut r) = self.background else {
-            return 0;
-        };
+        match self.background {
+            Background::Reading(r) => self.stop_reading(r, at),
+            _ => 0,
+        }
+    }
+
+    fn stop_reading(&mut self, mut r: ReadingAhead, at: u64) -> u64 {
         self.background = Background::None;
         let mut at = at;
         let least = r.at_least.min(r.limit);

@@ -264,6 +264,17 @@ impl Core {
                 .any(|d| d.start <= sector && past <= d.end)
     }
 
+    /// Whether a read would go on with what is being read ahead, without a movement of its own.
+    pub fn would_join(&self, now: u64, sector: u64) -> bool {
+        match &self.background {
+            Background::Reading(r) if self.visible(r.segment, now) => {
+                let held = self.segments.list[r.segment].start <= sector && sector < r.next;
+                held || (self.cache.almost_hits && r.next == sector && r.run.is_some())
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a segment's data are there: not while another assembly's command still reads them.
     #[inline]
     fn visible(&self, segment: usize, now: u64) -> bool {

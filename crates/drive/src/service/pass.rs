@@ -5,7 +5,7 @@ use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 
 /// Where the time of a pass went, and when data became available to the link.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Pass {
     /// When the last sector had passed.
     pub end: u64,
@@ -24,6 +24,7 @@ pub(crate) struct Pass {
 }
 
 /// What shapes a pass.
+#[derive(Debug)]
 pub(crate) struct Order {
     /// Place of the first sector, if it is known already.
     pub place: Option<Place>,
@@ -134,9 +135,19 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> (Pas
             let have = order.have(supply, supply.gate.min(order.count));
             wait = Order::turn_if_late(wait, there, 0.0, have, period);
         }
-        let have = order.have(supply, 1);
-        wait = Order::turn_if_late(wait, there, 0.0, have, period);
-        last_arrival = supply.start + (order.count as f64 * order.link_ns + 0.5) as i64 as u64;
+        if order.link_ns <= place.sector_ns {
+            // Data come faster than they are written: the first sector decides.
+            let have = order.have(supply, 1);
+            wait = Order::turn_if_late(wait, there, 0.0, have, period);
+        } else {
+            let mut arrived = float(supply.start);
+            for k in 0..order.count {
+                arrived += order.link_ns;
+                let ahead = k as f64 * place.sector_ns;
+                wait = Order::turn_if_late(wait, there, ahead, arrived, period);
+            }
+        }
+        last_arrival = supply.start + Mechanics::pass_ns(order.count, order.link_ns);
     } else {
         let at = float(there + wait);
         let first = at + place.sector_ns + order.count as f64 * order.link_ns;
@@ -289,4 +300,79 @@ fn run_pieces(
         None => 0,
     };
     (p, last_arrival)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::DriveSpec;
+    use headstack_units::Turn;
+
+    /// Whatever goes the short way gives what the long way gives.
+    #[test]
+    fn plain_passes_are_passes() {
+        let text = r#"
+            name = "small"
+            [geometry]
+            rotation_speed = "7000 rpm"
+            surfaces = 2
+            cylinders = 300
+            zones = [{ first_cylinder = 0, last_cylinder = 299, sectors_per_track = 97, track_skew = 10.0, cylinder_skew = 20.0 }]
+            [seek]
+            model = "linear"
+            single = "1 ms"
+            full = "9 ms"
+            cylinders = 300
+            [positioning]
+            head_switch = "0.7 ms"
+            write_settle = "0.3 ms"
+        "#;
+        let spec: DriveSpec = toml::from_str(text).expect("a drive");
+        let m = Mechanics::new(&spec, Turn(1 << 61)).expect("mechanics");
+        let mut x = 88172645463325252u64;
+        let mut draw = |below: u64| {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            x % below
+        };
+        let (mut arm, mut media) = (Arm::default(), Vec::new());
+        let mut plain = [0; 2];
+        for _ in 0..20_000 {
+            let start = draw(1 << 40);
+            let write = draw(2) == 0;
+            let order = Order {
+                place: None,
+                sector: draw(m.layout.capacity()),
+                count: draw(40) as u32,
+                write,
+                start,
+                minimum_move: draw(2) * draw(3_000_000),
+                on_arrival: false,
+                watermark: draw(30) as u32,
+                // A sector passes in 88 us.
+                link_ns: [0.0, 20e3, 88.4e3, 130e3][draw(4) as usize],
+                supply: write.then(|| Supply {
+                    start: start + draw(6_000_000),
+                    gate: draw(20) as u32,
+                    buffer: 20 + draw(30),
+                }),
+            };
+            let place = m.layout.locate(order.sector).expect("below the capacity");
+            if !order.is_plain(&place) {
+                continue;
+            }
+            plain[write as usize] += 1;
+            let mut other = arm;
+            let long = run_pieces(&m, &mut other, &order, Some(place), &mut media);
+            let short = run(&m, &mut arm, &order, &mut media);
+            assert_eq!(arm, other);
+            let (mut a, b) = (short.0, long.0);
+            if write {
+                (a.ready, a.link_bound) = (b.ready, b.link_bound);
+            }
+            assert_eq!((a, short.1), (b, long.1), "{order:?}");
+        }
+        assert!(plain.iter().all(|n| *n > 3_000), "{plain:?}");
+    }
 }

@@ -4,6 +4,7 @@ use super::background::{Background, ReadingAhead};
 use super::pass::{self, Order, Pass};
 use super::{Core, Outcome, Task};
 use crate::drive::Components;
+use crate::mechanics::Mechanics;
 use crate::spec::{ReadAhead, ReadAheadTrigger};
 
 impl Core {
@@ -66,9 +67,11 @@ impl Core {
         }
         let next = self.segments.list[segment].end.max(task.past());
         let arm = self.arms[self.active];
+        let place = task.place.filter(|_| next == task.past());
         self.background = Background::Reading(ReadingAhead {
             segment,
             next,
+            place: place.and_then(|p| p.after(task.count)),
             limit: self.read_limit(task, segment),
             at_least: next + self.cache.read_ahead_minimum as u64,
             time,
@@ -140,7 +143,7 @@ impl Core {
         };
         let preparation = self.overhead.data_preparation.non_negative();
         let tail = self.overhead.read_completion.non_negative();
-        let link_all = (task.count as f64 * self.link_read_ns + 0.5) as u64;
+        let link_all = Mechanics::pass_ns(task.count, self.link_read_ns);
         let past = task.past();
 
         // Data still in the write buffer.
@@ -170,7 +173,9 @@ impl Core {
         self.destage_overlapping(task);
         let blocked = self.finish_destage();
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
-        self.complete_tracks(a + waited);
+        if self.cache.keep_whole_track {
+            self.complete_tracks(a + waited);
+        }
         let found = self.segments.find(task.sector);
         let active = match &self.background {
             Background::Reading(r) => Some(*r),
@@ -321,7 +326,7 @@ impl Core {
                 + self.overhead.first_reselect.non_negative()
                 + preparation
         };
-        let link_all = (task.count as f64 * self.link_read_ns + 0.5) as u64;
+        let link_all = Mechanics::pass_ns(task.count, self.link_read_ns);
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + tail;
         if let Some(segment) = self.segments.victim(None) {
             self.stop_others(a, Some(segment), 0, 0);
@@ -334,7 +339,7 @@ impl Core {
             let mut start = task.sector;
             if self.cache.keep_passing_sectors && !self.compat && trigger {
                 let (low, _) = self.mechanics.layout.track_bounds(task.sector);
-                let passed = (pass.first_wait as f64 / pass.first_sector_ns.max(1.0)) as u64;
+                let passed = (pass.first_wait as f64 / pass.first_sector_ns.max(1.0)) as i64 as u64;
                 let low = low.max(self.clean_from(task.sector));
                 start = start.saturating_sub(passed).max(low);
             }

@@ -62,39 +62,43 @@ impl Segments {
         self.separate_write as usize
     }
 
-    /// The segment that holds `sector`, where reads may look.
+    /// The segment that holds `sector`, where reads may look; of several the last used, because it
+    /// is the one that read-ahead goes on in.
     pub fn find(&self, sector: u64) -> Option<usize> {
-        let from = self.first_for_reads();
-        self.list[from..]
-            .iter()
-            .position(|s| s.holds(sector))
-            .map(|i| i + from)
+        self.last_used(|s| s.holds(sector))
+    }
+
+    fn last_used(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
+        (self.first_for_reads()..self.list.len())
+            .filter(|i| holds(&self.list[*i]))
+            .max_by_key(|i| self.list[*i].used)
     }
 
     /// Whether a read that arrives at `now` is wholly in a segment by then.
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
-        let from = self.first_for_reads();
-        self.list[from..]
-            .iter()
-            .position(|s| {
-                let (a, b) = if now < s.visible_at {
-                    s.before
-                } else {
-                    (s.start, s.end)
-                };
-                a <= start && end <= b
-            })
-            .map(|i| i + from)
+        self.last_used(|s| {
+            let (a, b) = if now < s.visible_at {
+                s.before
+            } else {
+                (s.start, s.end)
+            };
+            a <= start && end <= b
+        })
     }
 
     /// An empty segment, else the least recently used; `busy` is left alone where another exists.
     pub fn victim(&self, busy: Option<usize>) -> Option<usize> {
         let from = self.first_for_reads();
-        let candidates = || (from..self.list.len()).filter(|i| Some(*i) != busy);
-        candidates()
-            .find(|i| self.list[*i].is_empty())
-            .or_else(|| candidates().min_by_key(|i| self.list[*i].used))
-            .or((from < self.list.len()).then_some(from))
+        let mut best = None;
+        // An empty one counts as never used.
+        let mut least = u64::MAX;
+        for (i, s) in self.list.iter().enumerate().skip(from) {
+            let used = if s.is_empty() { 0 } else { s.used };
+            if used < least && Some(i) != busy {
+                (best, least) = (Some(i), used);
+            }
+        }
+        best.or((from < self.list.len()).then_some(from))
     }
 
     /// Empties every segment but `keep` that overlaps `[start, end)`.

@@ -243,6 +243,22 @@ fn a_segment_keeps_the_newest_sectors_that_fit() {
     assert!(!host.ask(200_000_000, Read, 1090 - 65, 4).cache_hit);
 }
 
+/// Two segments hold the data: the one that was used last, and is being read ahead, goes on.
+#[test]
+fn of_two_segments_the_one_used_last_serves() {
+    let mut spec = spec();
+    spec.cache.read_ahead = crate::spec::ReadAhead::Limit;
+    let mut host = Host::new(&spec);
+    // Read on to 1112, of which 64 sectors stay.
+    host.ask(0, Read, 1040, 8);
+    let c = host.ask(100_000_000, Read, 1000, 8).completion.0;
+    // By now its own read-ahead, due to end before 1072, has passed 1064.
+    assert!(host.ask(c + 57 * SECTOR, Read, 1060, 4).cache_hit);
+    // Two turns later it has gone on to 64 sectors after that.
+    assert!(host.ask(c + 3 * REV, Read, 1120, 4).cache_hit);
+    assert!(!host.ask(c + 10 * REV, Read, 1010, 4).cache_hit);
+}
+
 #[test]
 fn writing_part_of_a_4_kib_sector_costs_one_more_turn() {
     let mut spec = spec();

@@ -44,7 +44,20 @@ pub struct Input {
 }
 
 impl Input {
-    /// From bytes in memory, decompressed if need be.
+    /// From bytes in memory, decompressed if they begin as a packed file does.
+    ///
+    /// # Errors
+    /// A packed file whose first bytes are wrong.
+    pub fn from_packed(bytes: Vec<u8>, path: &str) -> Result<Input, TraceError> {
+        let (reader, _) = decompressed(Box::new(Cursor::new(bytes)), path)?;
+        Ok(Input {
+            reader,
+            path: path.to_string(),
+            file: None,
+        })
+    }
+
+    /// From bytes in memory, as they are.
     pub fn from_bytes(bytes: Vec<u8>, path: &str) -> Input {
         Input {
             reader: Box::new(Cursor::new(bytes)),

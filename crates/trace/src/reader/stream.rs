@@ -189,8 +189,11 @@ impl<F: LineFormat, R: BufRead + Send> Records for Lines<F, R> {
         if self.ended {
             return None;
         }
-        let Ok(buffer) = self.input.fill_buf() else {
-            return self.long_line();
+        let buffer = match self.input.fill_buf() {
+            Ok(buffer) => buffer,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => return self.long_line(),
+            // Asked again, a broken decompressor might say that this is the end.
+            Err(e) => return Some(Err(io_failure(&self.path, e))),
         };
         let Some(end) = memchr::memchr(b'\n', buffer) else {
             return self.long_line();

@@ -83,27 +83,40 @@ fn every_text_format_names_a_wrong_line_and_can_skip_it() {
     }
 }
 
+/// A binary trace cut inside a record is an error; only between records it is a shorter trace.
 #[test]
-fn compressed_traces_read_as_they_are() {
-    use std::io::Write;
-    let bytes = (spc::FORMAT.example)();
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(&bytes).unwrap();
-    let mut bzip = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-    bzip.write_all(&bytes).unwrap();
-    let zstd = zstd::encode_all(&bytes[..], 1).unwrap();
-    for packed in [gzip.finish().unwrap(), bzip.finish().unwrap(), zstd] {
-        let (reader, compressed) = decompressed(Box::new(Cursor::new(packed)), "test").unwrap();
-        assert!(compressed);
-        let input = Input {
-            reader,
-            path: "test".to_string(),
-            file: None,
-        };
-        let count = open_with(input, None, &ReadOptions::default())
-            .unwrap()
-            .count();
-        assert_eq!(count, 2);
+fn binary_records_cut_short_are_errors() {
+    // The lengths of the records of each example, headers of their own included.
+    for (name, records) in [
+        ("blktrace", vec![48, 48, 51]),
+        ("oracle-general", vec![24, 24]),
+        ("vscsi", vec![32, 32]),
+    ] {
+        let bytes = (format_named(name).unwrap().example)();
+        assert_eq!(bytes.len(), records.iter().sum::<usize>(), "{name}");
+        let ends: Vec<usize> = records
+            .iter()
+            .scan(0, |sum, n| {
+                *sum += n;
+                Some(*sum)
+            })
+            .collect();
+        for end in 1..bytes.len() {
+            for on_error in [OnError::Fail, OnError::Skip] {
+                let options = ReadOptions {
+                    on_error,
+                    ..ReadOptions::default()
+                };
+                let all = read(name, &bytes[..end], &options);
+                let failed = all.last().is_some_and(|r| r.is_err());
+                assert_eq!(failed, !ends.contains(&end), "{name}: {end} bytes");
+            }
+        }
+    }
+    let bytes = (parquet::FORMAT.example)();
+    for end in 1..bytes.len() {
+        let all = read("parquet", &bytes[..end], &ReadOptions::default());
+        assert!(all.last().is_some_and(|r| r.is_err()), "parquet: {end}");
     }
 }
 

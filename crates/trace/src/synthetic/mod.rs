@@ -238,10 +238,15 @@ pub struct SyntheticSource {
     shape: Xoshiro256PlusPlus,
 }
 
-fn refuse(key: &str, got: impl std::fmt::Debug, need: &str) -> TraceError {
+fn refuse(key: &str, got: impl Serialize, need: &str) -> TraceError {
+    // As an experiment writes it; what is absent is nothing.
+    let got = match serde_json::to_string(&got) {
+        Ok(text) if text != "null" => text,
+        _ => "nothing".into(),
+    };
     TraceError::Input {
         path: format!("synthetic.{key}"),
-        got: format!("{got:?}"),
+        got,
         need: need.to_string(),
     }
 }

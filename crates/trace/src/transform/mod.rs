@@ -300,10 +300,14 @@ mod tests {
     fn run(toml: &str) -> Vec<(u64, u32, u64)> {
         let transform: Transform = toml::from_str(toml).unwrap();
         let source = transform.open(|| Ok(requests())).unwrap();
-        source
+        let all: Vec<(u64, u32, u64)> = source
             .map(|r| r.unwrap())
             .map(|r| (r.time.0 / 1_000_000, r.device, r.lba.0))
-            .collect()
+            .collect();
+        if let Some(kept) = transform.keeps(6) {
+            assert_eq!(kept, all.len() as u64, "{toml}");
+        }
+        all
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) struct Zone {
     addresses: u64,
     /// `first_address + addresses`.
     past_address: u64,
-    /// Neither slips nor remaps nor spares between the addresses: indices are addresses, shifted.
+    /// No remaps, and no spares between the addresses: only slips push them on.
     plain: bool,
     empty: u64,
     spares: u64,
@@ -66,6 +66,17 @@ impl Zone {
         self.per_surface[head as usize].sectors.get()
     }
 
+    /// The index of the `v`-th place that is not slipped, and the places from it to the next slip.
+    #[inline]
+    fn pushed(&self, v: u64) -> (u64, u64) {
+        if self.slips_less_rank.is_empty() {
+            return (v, u64::MAX);
+        }
+        let pushed = self.slips_less_rank.partition_point(|s| *s <= v);
+        let run = self.slips_less_rank.get(pushed).map_or(u64::MAX, |s| s - v);
+        (v + pushed as u64, run)
+    }
+
     /// Physical index of the `r`-th address of the zone, and how many addresses from it on have
     /// consecutive indices (at most; other limits are the caller's).
     #[inline]
@@ -73,14 +84,7 @@ impl Zone {
         let v = r + self.empty;
         match self.sparing {
             Sparing::None => (v, u64::MAX),
-            Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd => {
-                if self.slips.is_empty() {
-                    return (v, u64::MAX);
-                }
-                let pushed = self.slips_less_rank.partition_point(|s| *s <= v);
-                let run = self.slips_less_rank.get(pushed).map_or(u64::MAX, |s| s - v);
-                (v + pushed as u64, run)
-            }
+            Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd => self.pushed(v),
             Sparing::Tracks => {
                 let spt = self.sectors_on(0) as u64;
                 let (track, sector) = div_rem(v, spt);
@@ -406,7 +410,7 @@ fn build_zone(
         first_address,
         addresses: places - lost,
         past_address: first_address + (places - lost),
-        plain: plain && slips.is_empty() && remaps.is_empty(),
+        plain: plain && remaps.is_empty(),
         empty: zone.empty_sectors as u64,
         spares,
         sparing,
@@ -455,7 +459,8 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         let zone = &self.zones[z];
         let r = sector - zone.first_address;
         let (index, run, slips_before) = if zone.plain {
-            (r + zone.empty, u64::MAX, 0)
+            let (index, run) = zone.pushed(r + zone.empty);
+            (index, run, 0)
         } else {
             let (index, run) = zone.index_of(r);
             let (index, run) = zone.remapped(index, run);

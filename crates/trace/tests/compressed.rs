@@ -1,0 +1,134 @@
+//! Traces packed by gzip, bzip2, xz and zstd: read as they are, whole, cut short and damaged.
+//!
+//! The files beside this one come from those programs: `lines` has 40 requests, number i at block
+//! 8i, reads but for every third; `long` has 40,000, number i at block 8 (i mod 1009).
+
+use headstack_trace::reader::{open_with, Input};
+use headstack_trace::{open, Op, ReadOptions, Request, TraceError};
+use headstack_units::{Lba, Time};
+use std::path::{Path, PathBuf};
+
+const KINDS: [&str; 4] = ["gz", "bz2", "xz", "zst"];
+
+fn file(name: &str, kind: &str) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compressed");
+    Path::new(folder).join(format!("{name}.spc.{kind}"))
+}
+
+fn packed(name: &str, kind: &str) -> Vec<u8> {
+    std::fs::read(file(name, kind)).expect("a packed trace")
+}
+
+fn request(i: u64, period: u64, written: bool) -> Request {
+    Request {
+        time: Time(1_500_000_000),
+        device: 0,
+        lba: Lba(i % period * 8),
+        blocks: 8,
+        op: if written && i % 3 == 0 {
+            Op::Write
+        } else {
+            Op::Read
+        },
+    }
+}
+
+fn lines() -> Vec<Request> {
+    (0..40).map(|i| request(i, 40, true)).collect()
+}
+
+/// What comes out of packed bytes: the requests, and the error at their end, if there is one.
+fn unpack(bytes: Vec<u8>) -> (Vec<Request>, Option<TraceError>) {
+    let format = headstack_trace::formats().iter().find(|f| f.name == "spc");
+    let source = Input::from_packed(bytes, "packed")
+        .and_then(|input| open_with(input, format, &ReadOptions::default()));
+    let mut source = match source {
+        Ok(source) => source,
+        Err(error) => return (Vec::new(), Some(error)),
+    };
+    let mut requests = Vec::new();
+    for request in source.by_ref() {
+        match request {
+            Ok(request) => requests.push(request),
+            Err(error) => {
+                assert!(source.next().is_none(), "something follows an error");
+                return (requests, Some(error));
+            }
+        }
+    }
+    (requests, None)
+}
+
+#[test]
+fn packed_files_read_as_they_are() {
+    for kind in KINDS {
+        let all: Result<Vec<Request>, _> =
+            open(&file("lines", kind), None, &ReadOptions::default())
+                .unwrap()
+                .collect();
+        assert_eq!(all.unwrap(), lines(), "{kind}");
+        let long = open(&file("long", kind), None, &ReadOptions::default()).unwrap();
+        let mut n = 0;
+        for (i, got) in long.enumerate() {
+            assert_eq!(got.unwrap(), request(i as u64, 1009, false), "{kind}");
+            n += 1;
+        }
+        assert_eq!(n, 40_000, "{kind}");
+    }
+}
+
+/// As `cat a.gz b.gz` makes them.
+#[test]
+fn packed_files_one_after_the_other_are_one_trace() {
+    for kind in KINDS {
+        let (got, error) = unpack(packed("lines", kind).repeat(2));
+        assert!(error.is_none(), "{kind}: {error:?}");
+        assert_eq!(got, [lines(), lines()].concat(), "{kind}");
+    }
+}
+
+#[test]
+fn a_stream_cut_short_is_an_error_wherever_it_is_cut() {
+    for kind in KINDS {
+        let bytes = packed("lines", kind);
+        for end in 1..bytes.len() {
+            let (got, error) = unpack(bytes[..end].to_vec());
+            assert!(
+                error.is_some(),
+                "{kind}: {end} of {} bytes: {got:?}",
+                bytes.len()
+            );
+            assert!(lines().starts_with(&got), "{kind}: {end}");
+        }
+        // Through many pieces: good requests first, then the error.
+        let bytes = packed("long", kind);
+        let (got, error) = unpack(bytes[..bytes.len() - 9].to_vec());
+        assert!(error.is_some(), "{kind}: {}", got.len());
+        let path = std::env::temp_dir().join(format!("headstack-{}.{kind}", std::process::id()));
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let last = open(&path, Some("spc"), &ReadOptions::default()).map(|s| s.last());
+        assert!(!matches!(last, Ok(None | Some(Ok(_)))), "{kind}: {last:?}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+/// Every byte damaged in turn. Checksums find what changes the data; a changed time stamp or name
+/// of the packed file may pass.
+#[test]
+fn a_damaged_stream_is_an_error_or_says_the_same() {
+    for kind in KINDS {
+        let bytes = packed("lines", kind);
+        let mut found = 0;
+        for at in 0..bytes.len() {
+            for mask in [1, 0x10, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= mask;
+                match unpack(damaged) {
+                    (_, Some(_)) => found += 1,
+                    (got, None) => assert_eq!(got, lines(), "{kind}: byte {at} ^ {mask}"),
+                }
+            }
+        }
+        assert!(found > 2 * bytes.len(), "{kind}: {found}");
+    }
+}
