@@ -1,7 +1,7 @@
 """Measures what the design promises and prints one JSON document (also `out/bench.json`).
 
-Every case runs in a process of its own; speeds are the best of three runs, because the machine may
-be shared. DiskSim 4.0's speeds on such a machine (`-O2`) are given beside ours for the ratios.
+Every case runs in a process of its own; speeds are per second of one core and the best of three runs,
+because the machine may be shared. DiskSim 4.0's speeds on such a machine (`-O2`) are given beside ours for the ratios.
 """
 
 from __future__ import annotations
@@ -96,18 +96,25 @@ def main() -> None:
         fcfs = drive("fcfs", plain, cache=off, queue={"scheduler": "fcfs", "depth": 0})
         cached = drive("cached", full, queue={"scheduler": "fcfs", "depth": 0})
         sptf = drive("sptf", plain, cache=off, queue={"scheduler": "sptf", "depth": 0})
-        arms = [{"angle": f"{a / 4} turn"} for a in range(4)]
         four = drive(
             "four-arms",
             plain,
             cache=off,
             queue={"scheduler": "sptf", "depth": 0},
-            positioning={"arms": arms},
+            dash="D1A4S1H1",
+        )
+        # What the array of 16 large drives does at one request a millisecond.
+        large_drive = tomllib.loads((ROOT / "drives" / "barracuda-es-750.toml").read_text())
+        member = drive("member", large_drive, queue={"scheduler": "sptf", "depth": 0})
+        deep = drive(
+            "deep", large_drive, cache=off, queue={"scheduler": "sptf", "depth": 0}
         )
         no_cache = case("drive", 1_000_000, fcfs, 40)
         full_cache = case("drive", 1_000_000, cached, 40)
         one_arm = case("drive", 1_000_000, sptf, 258)
         four_arm = case("drive", 500_000, four, 370)
+        raid = case("raid", 1_000_000, member, 1000, 16)
+        shallow, full_queue = case("depth", 200_000, deep, 64), case("depth", 200_000, deep, 4096)
         spc = case("spc", 2_000_000)
         small = case("drive", 1_000_000, fcfs, 40, runs=1)
         large = case("drive", 100_000_000, fcfs, 40, runs=1)
@@ -120,11 +127,14 @@ def main() -> None:
         "sptf_queue17_queue_mean": one_arm["queue_mean"],
         "four_arm_sptf_queue17_requests_per_s": four_arm["per_s"],
         "four_arm_sptf_queue17_queue_mean": four_arm["queue_mean"],
+        "raid_16_drives_1e6_requests_s": 1_000_000 / raid["per_s"],
+        "sptf_decision_ratio_depth_4096_to_64": shallow["per_s"] / full_queue["per_s"],
         "spc_lines_per_s": spc["per_s"],
         "peak_rss_bytes_1e6": small["peak_rss_bytes"],
         "peak_rss_bytes_1e8": large["peak_rss_bytes"],
         "ratio_to_disksim_fcfs_full_cache": full_cache["per_s"] / DISKSIM_FCFS,
         "ratio_to_disksim_sptf": one_arm["per_s"] / DISKSIM_SPTF,
+        "ratio_of_four_arms_to_disksim_one_arm": four_arm["per_s"] / DISKSIM_SPTF,
         "disksim_requests_per_s": {"fcfs_full_cache": DISKSIM_FCFS, "sptf": DISKSIM_SPTF},
         "machine": {
             "cpu": platform.processor() or platform.machine(),

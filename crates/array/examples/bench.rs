@@ -1,12 +1,14 @@
 //! The figures of `make bench`, one case per run: `bench CASE REQUESTS [DRIVE.json]` prints one
 //! JSON line with requests (or lines) per second and the peak of resident memory.
 //!
-//! Each case runs in a process of its own, so that the memory is its own.
+//! Each case runs in a process of its own, so that the memory is its own; seconds are those of one
+//! core, so that what else the machine does counts little.
 
 use headstack_array::organisation::{find, Context};
 use headstack_array::simulate::bench_open_fcfs;
-use headstack_drive::{Drive, DriveOptions, DriveSpec};
+use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, DriveSpec};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
+use headstack_units::{Lba, Time};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -26,7 +28,13 @@ fn run() -> Result<(), String> {
     let (per_s, mean_queue) = match case.as_str() {
         "spc" => (parse_spc(n)?, f64::NAN),
         "drive" => simulate(n, rest)?,
-        other => return Err(format!("got case {other:?}, need spc or drive")),
+        "raid" => raid(n, rest)?,
+        "depth" => (at_depth(n, rest)?, f64::NAN),
+        other => {
+            return Err(format!(
+                "got case {other:?}, need spc, drive, raid or depth"
+            ))
+        }
     };
     println!(
         "{{\"per_s\": {per_s}, \"queue_mean\": {}, \"peak_rss_bytes\": {}}}",
@@ -40,34 +48,103 @@ fn run() -> Result<(), String> {
     Ok(())
 }
 
+fn read_spec(path: &str) -> Result<DriveSpec, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+    serde_json::from_str(&text).map_err(|e| format!("{path}: {e}"))
+}
+
 /// `bench drive N DRIVE.json RATE`: open 4 KiB random reads and writes at a rate per second.
 fn simulate(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
     let [path, rate] = rest else {
         return Err("got no drive and rate, need both".into());
     };
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
-    let spec: DriveSpec = serde_json::from_str(&text).map_err(|e| format!("{path}: {e}"))?;
-    let drive = Drive::new(&spec, &DriveOptions::default()).map_err(|e| e.to_string())?;
+    let drive =
+        Drive::new(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
     let capacity = drive.capacity_blocks();
-    let synthetic: Synthetic = toml::from_str(&format!(
+    let workload = format!(
         "n_requests = {n}\nreads = 0.66\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
          rate = \"{rate} /s\"\nfootprint = \"{} B\"\n",
         capacity / 8 * 4096
-    ))
-    .map_err(|e| e.to_string())?;
+    );
+    timed(n, &workload, vec![drive], "independent", vec![capacity], "")
+}
+
+/// `bench raid N DRIVE.json RATE DRIVES`: 60 % reads, 20 % sequential, striped over the first
+/// 100 GB.
+fn raid(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
+    let [path, rate, drives] = rest else {
+        return Err("got no drive, rate and number of drives, need all".into());
+    };
+    let spec = read_spec(path)?;
+    let drives: usize = drives.parse().map_err(|e| format!("{drives:?}: {e}"))?;
+    let members = (0..drives)
+        .map(|_| Drive::new(&spec, &DriveOptions::default()).map_err(|e| e.to_string()))
+        .collect::<Result<Vec<Drive>, String>>()?;
+    let workload = format!(
+        "n_requests = {n}\nreads = 0.6\nsequential = 0.2\nsize = \"4 KiB\"\n\
+         arrivals = \"poisson\"\nrate = \"{rate} /s\"\nfootprint = \"99 GB\"\n"
+    );
+    let footprint = "footprint = \"100 GB\"\nstripe_unit = \"64 KiB\"";
+    timed(n, &workload, members, "raid0", Vec::new(), footprint)
+}
+
+/// `bench depth N DRIVE.json DEPTH`: random 4 KiB reads with DEPTH commands always waiting.
+fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
+    let [path, depth] = rest else {
+        return Err("got no drive and depth, need both".into());
+    };
+    let depth: u64 = depth.parse().map_err(|e| format!("{depth:?}: {e}"))?;
+    let mut drive =
+        Drive::new(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+    let places = drive.capacity_blocks() / 8;
+    let mut next = 0u64;
+    let mut command = || {
+        next += 1;
+        DriveRequest {
+            id: next,
+            command: Command::Read,
+            // Weyl's sequence with the golden ratio: spread evenly, and cheap.
+            lba: Lba((next.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % places * 8),
+            blocks: 8,
+        }
+    };
+    let mut now = Time::ZERO;
+    for _ in 0..depth {
+        drive.submit(now, command());
+    }
+    let begun = Watch::start();
+    let mut done = 0;
+    while done < n {
+        let until = Time(drive.next_event().max(now).0 + 1);
+        drive.advance(until, &mut |_| done += 1);
+        now = until;
+        drive.submit(now, command());
+    }
+    Ok(n as f64 / begun.core_seconds())
+}
+
+/// Requests per second of wall time, and their mean number in the system.
+fn timed(
+    n: u64,
+    workload: &str,
+    mut members: Vec<Drive>,
+    organisation: &str,
+    device_blocks: Vec<u64>,
+    params: &str,
+) -> Result<(f64, f64), String> {
+    let synthetic: Synthetic = toml::from_str(workload).map_err(|e| e.to_string())?;
     let mut source = synthetic.generator(1).map_err(|e| e.to_string())?.map(Ok);
-    let entry = find("independent").map_err(|e| e.to_string())?;
+    let entry = find(organisation).map_err(|e| e.to_string())?;
     let context = Context {
-        member_blocks: vec![capacity],
-        device_blocks: vec![capacity],
-        params: Default::default(),
+        member_blocks: members.iter().map(Drive::capacity_blocks).collect(),
+        device_blocks,
+        params: toml::from_str(params).map_err(|e| e.to_string())?,
     };
     let organisation = (entry.build)(&context).map_err(|e| e.to_string())?;
-    let mut members = vec![drive];
-    let begun = Instant::now();
+    let begun = Watch::start();
     let outcome = bench_open_fcfs(&mut source, &mut members, organisation.as_ref())
         .map_err(|e| e.to_string())?;
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = begun.core_seconds();
     // Little's law: mean number in the system, the one in service included.
     let elapsed_ns = (outcome.end.0 - outcome.start.0) as f64;
     Ok((
@@ -89,17 +166,43 @@ fn parse_spc(n: u64) -> Result<f64, String> {
             i as f64 * 1e-4
         );
     }
-    let begun = Instant::now();
+    let begun = Watch::start();
     let options = ReadOptions::default();
     let mut blocks = 0u64;
     for request in spc_reader(text.as_bytes(), "generated", &options) {
         blocks += request.map_err(|e| e.to_string())?.blocks as u64;
     }
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = begun.core_seconds();
     if blocks == 0 {
         return Err("got no blocks, need some".into());
     }
     Ok(n as f64 / seconds)
+}
+
+/// Time that this thread had a core: others on the machine do not count.
+struct Watch {
+    on_core_ns: Option<u64>,
+    begun: Instant,
+}
+
+impl Watch {
+    fn start() -> Watch {
+        Watch {
+            on_core_ns: Watch::on_core_ns(),
+            begun: Instant::now(),
+        }
+    }
+    /// The scheduler's count, if the kernel keeps one.
+    fn on_core_ns() -> Option<u64> {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    }
+    fn core_seconds(&self) -> f64 {
+        match (self.on_core_ns, Watch::on_core_ns()) {
+            (Some(from), Some(to)) if to > from => (to - from) as f64 * 1e-9,
+            _ => self.begun.elapsed().as_secs_f64(),
+        }
+    }
 }
 
 /// The kernel's high-water mark of resident memory.
