@@ -5,9 +5,13 @@ from typing import Annotated
 
 import typer
 
+from headstack.studies import PAPERS
+
 
 def command(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: isca08.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help=f"Which paper: {', '.join(PAPERS)}.")
+    ],
     claims: Annotated[
         list[str] | None, typer.Argument(metavar="CLAIM-ID", help="All claims by default.")
     ] = None,

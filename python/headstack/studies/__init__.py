@@ -5,16 +5,19 @@ paper says with what came out; what all papers share is in `study`, `runs` and `
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from headstack.errors import ConfigError
-from headstack.studies.study import Paper
 from headstack.suggest import need_one_of
+
+if TYPE_CHECKING:
+    from headstack.studies.study import Paper
 
 #: Modules of this folder that hold a constant `PAPER`.
 PAPERS = ("isca08",)
 
 
-def load(name: str) -> Paper:
+def load(name: str) -> "Paper":
     """Return a paper by name.
 
     Raises:

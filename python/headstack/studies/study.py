@@ -254,12 +254,14 @@ class Paper:
 def _row(claim: Claim, outcome: Outcome, study: Study) -> dict[str, Any]:
     parts = outcome.parts
     counted = [p for p in parts if p.counts]
-    deviating = [p for p in counted if p.verdict is Verdict.DEVIATES]
-    why = outcome.why or " ".join(dict.fromkeys(p.note for p in deviating if p.note))
-    if deviating and not why:
+    deviating = [p for p in counted or parts if p.verdict is Verdict.DEVIATES]
+    why = outcome.why
+    if not why and counted:
+        why = " ".join(dict.fromkeys(p.note for p in deviating if p.note))
+    if not why:
         why = "; ".join(f"{p.what}: {p.ours} instead of {p.paper}" for p in deviating)
     if parts and not counted:
-        why = f"{why} Judged on synthetic stand-ins alone.".strip()
+        why = f"Judged on synthetic stand-ins alone, whose load is chosen. {why}".strip()
     return {
         "id": claim.id,
         "what": claim.what,

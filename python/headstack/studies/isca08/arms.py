@@ -37,10 +37,6 @@ HALF_R = hc_sd("(1/2)R", set={"positioning.rotation_scale": 0.5})
 NEARLY_MEAN, NEARLY_SHARE = 1.3, 0.06
 
 
-def _of(workload: Load) -> dict[str, Any]:
-    return {"note": workload.note if workload.stand_in else "", "counts": not workload.stand_in}
-
-
 def _designs(study: Study, workload: Load) -> dict[str, dict[str, Any]]:
     key = workload.key
     return study.run(
@@ -77,7 +73,7 @@ def designs(study: Study) -> Outcome:
 
 
 def _design_parts(key: str, workload: Load, r: dict[str, dict[str, Any]]) -> list[Part]:
-    of = _of(workload)
+    of = workload.marks
     ms = {k: mean_ms(v) for k, v in r.items()}
     ours = ", ".join(f"{k} {v:,.1f}" for k, v in ms.items()) + " ms"
     parts = []
@@ -150,24 +146,24 @@ def _design_parts(key: str, workload: Load, r: dict[str, dict[str, Any]]) -> lis
         )
     )
     if key == "websearch":
-        parts += _tails(r, of)
+        parts += _tails(workload, r)
     return parts
 
 
-def _tails(r: dict[str, dict[str, Any]], of: dict[str, Any]) -> list[Part]:
+def _tails(workload: Load, r: dict[str, dict[str, Any]]) -> list[Part]:
     turn = 60e3 / 7200
     longest = {k: r[k]["rotation"]["p999_s"] * 1e3 for k in ("SA(2)", "(1/2)R")}
     return [
         relation(
-            "Websearch: the tail of SA(2) exceeds half a turn (99.9th percentile, ms)",
+            f"{workload.title}: the tail of SA(2) exceeds half a turn (99.9th percentile, ms)",
             "7",
             f"{longest['SA(2)']:.2f}",
             turn / 2 < longest["SA(2)"] < turn,
-            **of,
+            **workload.marks,
         ),
         # The paper's text, but no relation of the claim: it cannot hold.
         relation(
-            "Websearch: the tail of (1/2)R (99.9th percentile, ms)",
+            f"{workload.title}: the tail of (1/2)R (99.9th percentile, ms)",
             "11",
             f"{longest['(1/2)R']:.2f}",
             longest["(1/2)R"] > 10,
@@ -190,14 +186,14 @@ def power(study: Study) -> Outcome:
     for key in ORIGINALS:
         workload = load(study, key)
         r = study.run(runs(workload, *_speeds()))
-        of = _of(workload)
+        of = workload.marks
         total = {k: watts(v) for k, v in r.items()}
         ours = ", ".join(f"{k} {total[k]:.2f}" for k in ("SA(1)", "SA(2)", "SA(4)")) + " W"
         if key == "websearch":
-            outcome.parts += _seek_parts(r, of)
+            outcome.parts += _seek_parts(workload, r)
             outcome.parts.append(
                 relation(
-                    "Websearch: SA(2) and SA(4) draw more than SA(1)",
+                    f"{workload.title}: SA(2) and SA(4) draw more than SA(1)",
                     "significantly higher",
                     ours,
                     min(total["SA(2)"], total["SA(4)"]) > total["SA(1)"],
@@ -248,29 +244,39 @@ def _neighbours(values: list[float]) -> list[tuple[float, float]]:
     return list(itertools.pairwise(values))
 
 
-def _seek_parts(r: dict[str, dict[str, Any]], of: dict[str, Any]) -> list[Part]:
+def _seek_parts(workload: Load, r: dict[str, dict[str, Any]]) -> list[Part]:
     said = {"SA(1)": 0.55, "SA(2)": 0.83, "SA(4)": 0.90}
     parts = [
         number(
-            f"Websearch: {name}: share of requests with a non-zero seek",
+            f"{workload.title}: {name}: share of requests with a non-zero seek",
             share,
             nonzero_seeks(r[name]),
             0.1,
             "{:.1%}",
-            **of,
+            **workload.marks,
         )
         for name, share in said.items()
     ]
     seeking = {k: watts(r[k], "seek") for k in said}
     parts.append(
         relation(
-            "Websearch: power drawn while seeking rises with the arms",
+            f"{workload.title}: power drawn while seeking rises with the arms",
             "higher for SA(2) and SA(4)",
             ", ".join(f"{k} {v:.2f}" for k, v in seeking.items())
             + f" W; time in seek {mode_share(r['SA(1)'], 'seek'):.0%} and "
             f"{mode_share(r['SA(2)'], 'seek'):.0%}",
             min(seeking["SA(2)"], seeking["SA(4)"]) > seeking["SA(1)"],
-            **of,
+            **workload.marks,
+        )
+    )
+    waiting = {k: watts(r[k], "rotation") for k in said}
+    parts.append(
+        relation(
+            f"{workload.title}: power drawn in rotational latency falls with the arms",
+            "lower as rotational latencies shrink",
+            ", ".join(f"{k} {v:.2f}" for k, v in waiting.items()) + " W",
+            waiting["SA(1)"] > waiting["SA(2)"] > waiting["SA(4)"],
+            **workload.marks,
         )
     )
     return parts
@@ -286,7 +292,7 @@ def slower_designs(study: Study) -> Outcome:
         array = r["MD"]
         match = {k: v for k, v in r.items() if "/" in k and mean_ms(v) <= mean_ms(array)}
         cheap = {k: v for k, v in match.items() if watts(v) <= watts(r["HC-SD"])}
-        of = _of(workload)
+        of = workload.marks
         outcome.parts.append(
             relation(
                 f"{workload.title}: some slower design matches MD (mean not higher)",
@@ -347,7 +353,7 @@ def relaxations(study: Study) -> Outcome:
         for n in (2, 4):
             for what in _relaxed(n):
                 part = _benefit(workload.title, n, what, r[f"SA({n})"], r[f"SA({n}), {what}"])
-                outcome.parts.append(replace(part, **_of(workload)))
+                outcome.parts.append(replace(part, **workload.marks))
         title = f"Relaxations on {workload.title}"
         outcome.figures.append(study.figure(f"idp-10-{key}", charts.cdf(title, r)))
         outcome.tables.append(charts.numbers(workload, r))

@@ -23,11 +23,6 @@ def _pair(study: Study, key: str) -> tuple[Load, dict[str, dict[str, Any]]]:
     return workload, study.run(runs(workload, md(key), hc_sd()))
 
 
-def _of(workload: Load) -> dict[str, Any]:
-    """Return how a part is marked whose workload is a stand-in."""
-    return {"note": workload.note if workload.stand_in else "", "counts": not workload.stand_in}
-
-
 def gap(study: Study) -> Outcome:
     """Judge figure 2: response times of MD and HC-SD."""
     outcome = Outcome()
@@ -42,13 +37,13 @@ def gap(study: Study) -> Outcome:
                     "3.99 ms on MD, 4.86 ms on HC-SD",
                     ours,
                     one <= HARDLY * array,
-                    **_of(workload),
+                    **workload.marks,
                 ),
                 number(
-                    f"{workload.title}: MD mean", 3.99, array, 0.2, "{:.2f} ms", **_of(workload)
+                    f"{workload.title}: MD mean", 3.99, array, 0.2, "{:.2f} ms", **workload.marks
                 ),
                 number(
-                    f"{workload.title}: HC-SD mean", 4.86, one, 0.2, "{:.2f} ms", **_of(workload)
+                    f"{workload.title}: HC-SD mean", 4.86, one, 0.2, "{:.2f} ms", **workload.marks
                 ),
             ]
         else:
@@ -58,7 +53,7 @@ def gap(study: Study) -> Outcome:
                     "HC-SD far slower than MD",
                     ours,
                     one >= SEVERE * array,
-                    **_of(workload),
+                    **workload.marks,
                 )
             )
         title = f"Figure 2: {workload.title}, the array (MD) and one large drive (HC-SD)"
@@ -86,7 +81,7 @@ def power(study: Study) -> Outcome:
                 "an order of magnitude less",
                 f"{watts(r['MD']):.1f} W over {watts(r['HC-SD']):.1f} W = {ratio:.1f}",
                 ratio >= MAGNITUDE,
-                **_of(workload),
+                **workload.marks,
             )
         )
         if key == "financial":
@@ -96,7 +91,7 @@ def power(study: Study) -> Outcome:
                     "0 to 350 W",
                     f"{watts(r['MD']):.0f} W",
                     watts(r["MD"]) <= 350,
-                    **_of(workload),
+                    **workload.marks,
                 )
             )
         share = watts(r["MD"], "idle") / watts(r["MD"])
@@ -106,7 +101,7 @@ def power(study: Study) -> Outcome:
                 "a large fraction",
                 f"{share:.0%} of the energy, {mode_share(r['MD'], 'idle'):.0%} of the time",
                 share > 0.5,
-                **_of(workload),
+                **workload.marks,
             )
         )
         for name, result in r.items():
@@ -154,7 +149,7 @@ def limits(study: Study) -> Outcome:
 
 
 def _limit_parts(key: str, workload: Load, ms: dict[str, float]) -> list[Part]:
-    of = _of(workload)
+    of = workload.marks
     half_s, half_r, quarter_r = ms["(1/2)S"], ms["(1/2)R"], ms["(1/4)R"]
     parts = [
         relation(

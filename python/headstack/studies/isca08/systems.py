@@ -141,6 +141,11 @@ class Load:
     stand_in: bool
     note: str
 
+    @property
+    def marks(self) -> dict[str, Any]:
+        """How parts of a claim are marked that were judged on it."""
+        return {"note": self.note if self.stand_in else "", "counts": not self.stand_in}
+
 
 def shared_prefix() -> Path | None:
     """Return the first minute of Websearch in MQSim's columns, if it is where tests look for it.
