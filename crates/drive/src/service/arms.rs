@@ -182,10 +182,14 @@ impl Core {
 
     /// The acting path has moved: its assembly's other heads moved with it, idle assemblies that
     /// follow come after.
+    #[inline]
     pub(super) fn carry(&mut self) {
-        if !self.linked {
-            return;
+        if self.linked {
+            self.carry_linked();
         }
+    }
+
+    fn carry_linked(&mut self) {
         let active = self.paths[self.active];
         let base = self.arms[self.active].cylinder as i64 - active.offset as i64;
         let last = self.mechanics.seek.cylinders() as i64 - 1;
@@ -245,10 +249,14 @@ impl Core {
 
     /// Ends read-ahead of other assemblies into segment `keep_out` or into sectors
     /// `[start, end)`, which are about to be used otherwise.
+    #[inline]
     pub(super) fn stop_others(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) {
-        if self.together.is_none() {
-            return;
+        if self.together.is_some() {
+            self.stop_others_at_work(at, keep_out, start, end);
         }
+    }
+
+    fn stop_others_at_work(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) {
         for a in self.others() {
             self.on_behalf(a, |core| {
                 let Background::Reading(r) = core.background else {

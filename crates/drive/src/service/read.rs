@@ -125,11 +125,22 @@ impl Core {
         })
     }
 
+    /// Neither data that a read could find nor work that it would have to wait for.
+    #[inline]
+    fn holds_nothing(&self) -> bool {
+        self.segments.list.is_empty()
+            && self.dirty.is_empty()
+            && matches!(self.background, Background::None)
+    }
+
     pub fn read(&mut self, task: &Task) -> Outcome {
         let a = task.start;
         let p = self.previous_write;
         let sequential = !p && task.sector == self.previous_end;
         self.run_background(a);
+        if self.holds_nothing() {
+            return self.read_miss(task, None, sequential);
+        }
         let miss = self.read_miss.of(p);
         let disconnect = if self.never_disconnect {
             0
