@@ -170,10 +170,10 @@ def test_conversion_keeps_the_requests(tmp_path):
     assert info["duration_s"] == pytest.approx(0.19)
 
 
-def test_zones_of_both_stacks_are_told():
+def test_zones_of_both_actuators_are_told():
     described = json.loads(run("drives", "exos-2x18-sata", "--json").stdout)
     rates = [z["rate_bytes_per_s"] for z in described["info"]["zones"]]
-    # One address space over two stacks: from outside to inside, and once more.
+    # One address space over two actuators: from outside to inside, and once more.
     once = len(described["spec"]["geometry"]["zones"])
     assert len(rates) == 2 * once
     assert rates[:once] == rates[once:] == sorted(rates[:once], reverse=True)

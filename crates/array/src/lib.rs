@@ -5,6 +5,7 @@
 
 mod expected;
 pub mod experiment;
+mod host;
 pub mod member;
 pub mod organisation;
 pub mod output;

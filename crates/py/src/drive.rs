@@ -4,6 +4,7 @@ use crate::errors::{config, json, raise, trace};
 use headstack_disksim::validate as demerit;
 use headstack_drive::drive::DriveOptions;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
+use headstack_drive::spec::ArmShare;
 use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec, SpecError};
 use headstack_trace::{read_validate, Op, ValidateRecord};
 use pyo3::prelude::*;
@@ -43,7 +44,7 @@ pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 
 fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     let drive = Drive::new(spec, &DriveOptions::default())?;
-    // Of the first stack or, where assemblies have surfaces of their own, of the first assembly.
+    // Of the first unit: a stack or, where assemblies have surfaces of their own, an assembly.
     let mechanics = drive.mechanics();
     let sector = spec.geometry.sector_size.0;
     let sectors = mechanics.layout.capacity();
@@ -54,13 +55,8 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         .then(|| mechanics.layout.locate(at))
         .flatten()
     {
-        // The first address of the next zone is found by halving, from an address that is beyond
-        // this zone but not as far as a second stack, which has zones of the same numbers.
-        let mut step = 1;
-        while at + step < sectors && zone_of(at + step) == Some(place.zone) {
-            step *= 2;
-        }
-        let (mut low, mut high) = (at + step / 2 + 1, (at + step).min(sectors));
+        // Zones come in address order, so the first address of the next one is found by halving.
+        let (mut low, mut high) = (at + 1, sectors);
         while low < high {
             let middle = low + (high - low) / 2;
             if zone_of(middle) == Some(place.zone) {
@@ -69,13 +65,30 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
                 high = middle;
             }
         }
-        zones.push(json!({
-            "first_lba": at * (sector / 512),
-            "sectors_per_track": place.sectors_per_track,
-            "rate_bytes_per_s": sector as f64 / (place.sector_ns * 1e-9),
-        }));
+        zones.push((at, place));
         at = low;
     }
+    // Units that follow each other in the addresses repeat the zones; stacks that addresses are
+    // striped over share them.
+    let assemblies = match spec.parallelism.arm_share {
+        ArmShare::All => 1,
+        ArmShare::OwnShare => spec.dash.arms,
+    };
+    let stacks = match spec.parallelism.stack_unit.0 {
+        0 => spec.dash.stacks,
+        _ => 1,
+    };
+    let copies = (0..u64::from(assemblies * stacks)).map(|unit| unit * sectors);
+    let zones: Vec<Value> = copies
+        .flat_map(|first| zones.iter().map(move |(at, place)| (first + at, place)))
+        .map(|(at, place)| {
+            json!({
+                "first_lba": at * (sector / 512),
+                "sectors_per_track": place.sectors_per_track,
+                "rate_bytes_per_s": sector as f64 / (place.sector_ns * 1e-9),
+            })
+        })
+        .collect();
     let cylinders = spec.geometry.cylinders.max(1);
     let step = (cylinders / CURVE_POINTS).max(1);
     let seconds = |d: u32| f64::from(mechanics.seek.ns(d)) * 1e-9;
