@@ -28,7 +28,8 @@ WAYS: dict[str, tuple[int, str, int]] = {
 SAME = 0.001
 
 
-def _run(way: str, rate: int, requests: int) -> Run:
+def _run(way: str, rate: int, seconds: int) -> Run:
+    """Return a run of about so long: the same for all loads, so that all scan the same zones."""
     arms, mode, channels = WAYS[way]
     system = {
         "name": f"{way}, {rate}/s",
@@ -38,7 +39,7 @@ def _run(way: str, rate: int, requests: int) -> Run:
         "scheduler": "sptf",
         "set": {"media_scan.mode": mode},
     }
-    return Run({"synthetic": light(requests, f"{rate}/s")}, system)
+    return Run({"synthetic": light(rate * seconds, f"{rate}/s")}, system)
 
 
 def megabytes_per_s(result: Mapping[str, Any]) -> float:
@@ -50,8 +51,8 @@ def megabytes_per_s(result: Mapping[str, Any]) -> float:
 def freeblock(study: Study) -> Outcome:
     """Judge background work in rotational gaps against an idle second arm."""
     outcome = Outcome()
-    requests = 10_000 if study.quick else 100_000
-    found = study.run(_run(way, rate, requests) for rate in RATES for way in WAYS)
+    seconds = 100 if study.quick else 400
+    found = study.run(_run(way, rate, seconds) for rate in RATES for way in WAYS)
     r = {way: [found[f"{way}, {rate}/s"] for rate in RATES] for way in WAYS}
     speed = {way: [megabytes_per_s(x) for x in results] for way, results in r.items()}
     plain = [mean_ms(x) for x in r["no background"]]
