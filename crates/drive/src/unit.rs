@@ -528,6 +528,7 @@ impl Unit {
                 && (core.would_hit(start, w.sector, w.sector + w.count as u64)
                     || core.would_join(start, w.sector))
         };
+        let (moves, acting_delay) = core.earliest_moves(start);
         let view = View {
             mechanics: &core.mechanics,
             arms: &core.arms,
@@ -535,7 +536,9 @@ impl Unit {
             usable,
             arm_choice: self.arm_choice,
             now: start,
-            start: core.earliest_moves(start),
+            start: moves,
+            acting: core.active,
+            acting_delay,
             last_end: core.previous_end.min(u64::MAX - 1),
             hit: &hit,
         };

@@ -36,6 +36,11 @@ pub struct View<'a> {
     pub now: u64,
     /// When the arm may move for a read, and for a write (command overhead included).
     pub start: [u64; 2],
+    /// The arm that served last, and how much later than `start` it may move for a read and for a
+    /// write: it may still be reading ahead.
+    pub acting: usize,
+    /// See `acting`.
+    pub acting_delay: [u64; 2],
     /// The sector after the last one served.
     pub last_end: u64,
     /// Whether a command would be served from the buffer or by the read-ahead in progress, by
@@ -54,7 +59,7 @@ impl View<'_> {
         }
         let mut best = (u64::MAX, 0);
         for (a, arm) in self.arms.iter().enumerate() {
-            let (seek, angle, there) = self.reach(arm, key);
+            let (seek, angle, there) = self.reach(arm, self.delay(a), key);
             if seek < best.0 {
                 let total = seek + self.mechanics.wait_ns(arm, angle, there);
                 if total < best.0 {
@@ -71,8 +76,9 @@ impl View<'_> {
         let mut best = Choice { index: 0, arm: 0 };
         let mut least = u64::MAX;
         for (a, arm) in self.arms.iter().enumerate() {
+            let delay = self.delay(a);
             for (i, key) in queue.keys().iter().enumerate() {
-                if let Some(cost) = self.sooner(arm, key, least) {
+                if let Some(cost) = self.sooner(arm, delay, key, least) {
                     if cost < least || older(queue, i, best.index) {
                         least = cost;
                         best = Choice {
@@ -86,10 +92,20 @@ impl View<'_> {
         best
     }
 
+    /// How much later than `start` an arm may move, for a read and for a write.
+    #[inline]
+    fn delay(&self, arm: usize) -> [u64; 2] {
+        if arm == self.acting {
+            self.acting_delay
+        } else {
+            [0, 0]
+        }
+    }
+
     /// Positioning time with one arm, if it is at most `bound`.
     #[inline]
-    fn sooner(&self, arm: &Arm, key: &Key, bound: u64) -> Option<u64> {
-        let (seek, angle, there) = self.reach(arm, key);
+    fn sooner(&self, arm: &Arm, delay: [u64; 2], key: &Key, bound: u64) -> Option<u64> {
+        let (seek, angle, there) = self.reach(arm, delay, key);
         // A bound in integers turns most candidates down.
         if seek + self.mechanics.wait_at_least_ns(arm, angle, there) > bound {
             return None;
@@ -98,14 +114,15 @@ impl View<'_> {
         (cost <= bound).then_some(cost)
     }
 
-    /// Movement of an arm to a command, the angle of its first sector, and the time of arrival.
+    /// Time until an arm is at a command, the angle of its first sector, and the time of arrival.
     #[inline]
-    fn reach(&self, arm: &Arm, key: &Key) -> (u64, Turn, u64) {
+    fn reach(&self, arm: &Arm, delay: [u64; 2], key: &Key) -> (u64, Turn, u64) {
+        let write = key.write as usize;
         let seek = self
             .mechanics
             .move_ns(arm, key.cylinder, key.head, key.write);
-        let there = self.start[key.write as usize] + seek;
-        (seek, Turn(key.angle), there)
+        let moved = delay[write] + seek;
+        (moved, Turn(key.angle), self.start[write] + moved)
     }
 
     /// Whether a free arm reaches a place.
@@ -125,7 +142,7 @@ impl View<'_> {
             if !self.reaches(a, key) {
                 continue;
             }
-            let (seek, angle, there) = self.reach(arm, key);
+            let (seek, angle, there) = self.reach(arm, self.delay(a), key);
             let wait = self.mechanics.wait_ns(arm, angle, there);
             let rank = match self.arm_choice {
                 ArmChoice::Positioning => seek + wait,

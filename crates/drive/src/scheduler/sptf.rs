@@ -72,6 +72,7 @@ impl Sptf {
             if view.paths.is_some() && view.usable >> arm & 1 == 0 {
                 continue;
             }
+            let delay = view.delay(arm);
             let home = index.bucket_of(view.arms[arm].cylinder);
             let (mut up, mut down) = (index.up(home), index.down(home));
             loop {
@@ -96,7 +97,7 @@ impl Sptf {
                     if !view.reaches(arm, key) {
                         continue;
                     }
-                    let Some(cost) = view.sooner(&view.arms[arm], key, best_cost) else {
+                    let Some(cost) = view.sooner(&view.arms[arm], delay, key, best_cost) else {
                         continue;
                     };
                     let arm = arm as u8;

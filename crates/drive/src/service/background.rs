@@ -261,7 +261,14 @@ impl Core {
             }
         }
         let Some(run) = r.run else { return 0 };
-        let free = if at < run.there {
+        let free = self.run_stops(&run, at);
+        self.charge_run(&run, free.max(run.begun));
+        free
+    }
+
+    /// When a run of read-ahead that is to stop at `at` lets the mechanism go.
+    pub(super) fn run_stops(&self, run: &Run, at: u64) -> u64 {
+        if at < run.there {
             // A movement is always finished.
             run.there
         } else if self.cache.stop_read_ahead_in_sector {
@@ -271,8 +278,6 @@ impl Core {
         } else {
             // The sector under the head is finished first.
             run.at(run.done + 1).min(run.at(run.count))
-        };
-        self.charge_run(&run, free.max(run.begun));
-        free
+        }
     }
 }

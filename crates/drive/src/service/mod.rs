@@ -247,10 +247,31 @@ impl Core {
         self.cache.write_back && self.cache.destage == Destage::Idle
     }
 
-    /// Earliest start of a movement for a command that begins now, for reads and writes.
-    pub fn earliest_moves(&self, now: u64) -> [u64; 2] {
+    /// Earliest start of a movement for a command that begins now, for reads and writes; and how
+    /// much later the acting arm starts, because it first finishes what it does in the background.
+    /// The background must have been brought up to `now`.
+    pub fn earliest_moves(&self, now: u64) -> ([u64; 2], [u64; 2]) {
         let p = self.previous_write;
-        [now + self.read_miss.of(p), now + self.write_over.of(p)]
+        let ready = [now + self.read_miss.of(p), now + self.write_over.of(p)];
+        match &self.background {
+            Background::None => (ready, [0, 0]),
+            Background::Writing(w) if self.together.is_none() => {
+                // Whichever arm serves, the data on their way to the medium come first.
+                (ready.map(|r| r.max(w.end)), [0, 0])
+            }
+            Background::Writing(w) => (ready, ready.map(|r| w.end.saturating_sub(r))),
+            Background::Reading(r) => {
+                let free = r.run.map_or(0, |run| self.run_stops(&run, now));
+                let delay = |ready: u64| {
+                    if self.compat {
+                        free.saturating_sub(now)
+                    } else {
+                        free.saturating_sub(ready)
+                    }
+                };
+                (ready, ready.map(delay))
+            }
+        }
     }
 
     /// Whether a read would be served from the buffer alone at `now`.
