@@ -82,7 +82,7 @@ def power(study: Study) -> Outcome:
         n = ORIGINALS[key].count
         outcome.parts.append(
             relation(
-                f"{workload.title}: MD draws {MAGNITUDE:g} times as much as HC-SD, or more ({n} drives)",
+                f"{workload.title}: MD ({n} drives) draws at least {MAGNITUDE:g} times HC-SD's power",
                 "an order of magnitude less",
                 f"{watts(r['MD']):.1f} W over {watts(r['HC-SD']):.1f} W = {ratio:.1f}",
                 ratio >= MAGNITUDE,
