@@ -82,7 +82,7 @@ def power(study: Study) -> Outcome:
         n = ORIGINALS[key].count
         outcome.parts.append(
             relation(
-                f"{workload.title}: MD ({n} drives) draws at least {MAGNITUDE:g} times HC-SD's power",
+                f"{workload.title}: {n} drives (MD) draw {MAGNITUDE:g} times HC-SD's power or more",
                 "an order of magnitude less",
                 f"{watts(r['MD']):.1f} W over {watts(r['HC-SD']):.1f} W = {ratio:.1f}",
                 ratio >= MAGNITUDE,
