@@ -108,13 +108,29 @@ def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> li
 
 
 def warnings(document: Mapping[str, Any]) -> list[str]:
-    """Return one line for each system whose numbers must not be compared as they are."""
-    return [
+    """Return one line for each system whose numbers must not be compared as they are.
+
+    Systems with failed requests, then parts of drives that were taken out of use.
+    """
+    failed = [
         f"{s['name']}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
         "its times and rate cannot be compared"
         for s in document["systems"]
         if s.get("n_errors")
     ]
+    faults = [
+        f"{s['name']}: {drive['name']}: {_part_of_drive(fault)} out of use from "
+        f"{fault['deconfigured_s']:,.3f} s"
+        for s in document["systems"]
+        for drive in s.get("drives") or ()
+        for fault in drive.get("faults") or ()
+    ]
+    return failed + faults
+
+
+def _part_of_drive(fault: Mapping[str, Any]) -> str:
+    arm = f"stack {fault['stack']}, arm {fault['arm']}"
+    return arm if fault["surface"] is None else f"{arm}, head of surface {fault['surface']}"
 
 
 def note(document: Mapping[str, Any]) -> str:

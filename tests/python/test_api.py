@@ -122,6 +122,31 @@ def test_failed_requests_are_said(document):
     assert html.escape(line) in report.to_html(document)
 
 
+def test_parts_out_of_use_are_said():
+    result = headstack.run(
+        workload={"synthetic": {"n_requests": 2_000, "size": "4 KiB", "rate": "50 /s"}},
+        systems=[
+            {
+                "name": "fails",
+                "drive": "barracuda-es-750",
+                "dash": "D1A2S1H1",
+                "parallelism": {
+                    "faults": [
+                        {"at": "5 s", "arm": 1, "warning": True},
+                        {"at": "10 s", "arm": 0, "surface": 3, "warning": True},
+                    ]
+                },
+            }
+        ],
+    )
+    failed, arm, head = table.warnings(result.document)
+    assert failed.startswith("fails: ")
+    assert "requests failed" in failed
+    assert arm == "fails: barracuda-es-750[0]: stack 0, arm 1 out of use from 5.000 s"
+    place = "stack 0, arm 0, head of surface 3"
+    assert head.startswith(f"fails: barracuda-es-750[0]: {place} out of use from 10.0")
+
+
 def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):
     times = [float(t) for t in range(20_000)]
     for system in document["systems"]:
