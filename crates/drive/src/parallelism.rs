@@ -267,6 +267,16 @@ pub(crate) struct Path {
     pub offset: u32,
 }
 
+impl Path {
+    /// Whether it can stand over a cylinder and has heads for all of these surfaces.
+    #[inline]
+    pub fn reaches(&self, surfaces: u64, cylinder: u32) -> bool {
+        self.surfaces & surfaces == surfaces
+            && self.cylinders.0 <= cylinder
+            && cylinder < self.cylinders.1
+    }
+}
+
 /// The part of a drive that one queue and one set of assemblies serve: a stack or, with
 /// `own-share`, one assembly and its surfaces.
 #[derive(Debug, Clone)]

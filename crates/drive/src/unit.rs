@@ -299,6 +299,14 @@ impl Unit {
                 self.meet(fault);
             }
         }
+        if self.degraded {
+            // What no assembly will ever serve must not wait for the scheduler to come to it.
+            let mut waiting = self.queue.by_age();
+            if let Some(index) = waiting.find(|i| self.is_out_of_reach(*i, start)) {
+                drop(waiting);
+                return Step::Done(self.give_up(index, start));
+            }
+        }
         let usable = self.usable(start);
         let choice = self.choose(start, oldest, usable);
         let item = self.queue.items()[choice.index];
@@ -327,13 +335,7 @@ impl Unit {
                 return Step::Again;
             }
             Reach::Never if hit => choice.arm as usize,
-            Reach::Never => {
-                let waiting = self.queue.remove(choice.index);
-                let mut c = refused(&waiting.request, Time(start));
-                c.arrival = Time(waiting.arrival);
-                c.components.queue = start - waiting.arrival;
-                return Step::Done(c);
-            }
+            Reach::Never => return Step::Done(self.give_up(choice.index, start)),
         };
         if !hit && self.latent[path] & needed != 0 {
             // The command meets the failure: the drive tries for a while, then gives the part up.
@@ -349,10 +351,36 @@ impl Unit {
             self.scan_beside(&item, &before, start, &outcome);
         }
         let assembly = self.core.paths[path].assembly as usize;
-        self.arm_free[assembly] = outcome.completion;
+        // A hit in the buffer may go to an assembly that is still busy.
+        self.arm_free[assembly] = self.arm_free[assembly].max(outcome.completion);
         // The next choice is made no earlier than this one, though an assembly may be free since.
         self.free = self.next_free().max(start);
         Step::Done(self.completion(&waiting, start, outcome))
+    }
+
+    /// Whether nothing reaches what a waiting command touches, and the buffer does not have it.
+    fn is_out_of_reach(&self, index: usize, start: u64) -> bool {
+        let item = &self.queue.items()[index];
+        if item.request.command == Command::Flush {
+            return false;
+        }
+        let needed = self.surfaces_of(item);
+        let read = item.request.command == Command::Read;
+        let mut paths = self.core.paths.iter();
+        !paths.any(|p| p.reaches(needed, item.place.cylinder))
+            && !(read
+                && self
+                    .core
+                    .would_hit(start, item.sector, item.sector + item.count as u64))
+    }
+
+    /// Ends a waiting command as an error.
+    fn give_up(&mut self, index: usize, start: u64) -> Completion {
+        let waiting = self.queue.remove(index);
+        let mut c = refused(&waiting.request, Time(start));
+        c.arrival = Time(waiting.arrival);
+        c.components.queue = start - waiting.arrival;
+        c
     }
 
     /// Lets the scan use what the command that was just served left it: the wait of the arm that
@@ -433,11 +461,7 @@ impl Unit {
         start: u64,
     ) -> Reach {
         let paths = &self.core.paths;
-        let reaches = |i: usize| {
-            let p = &paths[i];
-            let c = item.place.cylinder;
-            p.surfaces & needed == needed && p.cylinders.0 <= c && c < p.cylinders.1
-        };
+        let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder);
         if usable >> chosen & 1 == 1 && reaches(chosen) {
             return Reach::With(chosen);
         }

@@ -588,6 +588,20 @@ fn a_surface_that_nothing_reaches_gives_errors_and_others_go_on() {
     assert!(errors > 20);
 }
 
+/// A scheduler that prefers others must not keep what can never be served.
+#[test]
+fn commands_out_of_reach_fail_at_once_under_load() {
+    let mut spec = at("D1A2S1H1");
+    spec.parallelism.faults = vec![fault(0.0, 0, Some(5), true), fault(0.0, 1, Some(5), true)];
+    let capacity = new(&spec).capacity_blocks();
+    let reads = single_reads(600, 0, capacity);
+    let done = run(&mut new(&spec), &reads);
+    let (failed, served): (Vec<&Completion>, Vec<&Completion>) = done.iter().partition(|c| c.error);
+    assert!(failed.len() > 30 && served.len() > 400);
+    let first = served.iter().map(|c| c.completion).min().unwrap();
+    assert!(failed.iter().all(|c| c.completion <= first));
+}
+
 /// A long read crosses a surface that one arm has lost: the other serves all of it.
 #[test]
 fn requests_over_several_surfaces_need_an_arm_that_reaches_them_all() {

@@ -129,11 +129,7 @@ impl View<'_> {
     #[inline]
     pub fn reaches(&self, arm: usize, key: &Key) -> bool {
         let Some(paths) = self.paths else { return true };
-        let p = &paths[arm];
-        self.usable >> arm & 1 == 1
-            && p.surfaces >> (key.head & 63) & 1 == 1
-            && p.cylinders.0 <= key.cylinder
-            && key.cylinder < p.cylinders.1
+        self.usable >> arm & 1 == 1 && paths[arm].reaches(1 << (key.head & 63), key.cylinder)
     }
 
     fn cost_of_free(&self, key: &Key) -> (u64, u8) {

@@ -137,8 +137,7 @@ impl Core {
         range.filter(move |i| {
             let p = &self.paths[*i];
             !self.restricted
-                || (p.surfaces >> head & 1 == 1
-                    && (p.cylinders.0..p.cylinders.1).contains(&cylinder)
+                || (p.reaches(1 << head, cylinder)
                     && (self.together.is_none() || p.assembly == acting))
         })
     }
