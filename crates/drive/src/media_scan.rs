@@ -30,6 +30,8 @@ pub(crate) struct Scan {
     block: u64,
     /// A bit for each block: read in this round.
     read: Vec<u64>,
+    /// Blocks that lie on one track, and those of them that this round has still to read.
+    total: u64,
     left: u64,
     /// Blocks read in all rounds.
     pub blocks: u64,
@@ -99,19 +101,41 @@ impl Scan {
             ));
         }
         let block = block.0 / sector;
-        let blocks = mechanics.layout.capacity() / block;
-        Ok(Some(Scan {
+        let capacity = mechanics.layout.capacity();
+        let mut scan = Scan {
             mode,
             block,
-            read: vec![0; (blocks as usize).div_ceil(64)],
-            left: blocks,
+            read: vec![0; (capacity / block) as usize / 64 + 1],
+            total: 0,
+            left: 0,
             blocks: 0,
             block_bytes: block * sector,
             next: 0,
             until: 0,
             one_channel: p.channels == 1,
             own: Spent::default(),
-        }))
+        };
+        let mut at = 0;
+        while let Some(track) = (at < capacity).then(|| scan.track(mechanics, at)).flatten() {
+            if track.blocks == 0 && track.past < capacity {
+                return Err(SpecError::new(
+                    "media_scan.block",
+                    spec.media_scan.block,
+                    "at most half a track",
+                ));
+            }
+            scan.total += track.blocks;
+            at = track.past;
+        }
+        if scan.total == 0 {
+            return Err(SpecError::new(
+                "media_scan.block",
+                spec.media_scan.block,
+                "at most half a track",
+            ));
+        }
+        scan.left = scan.total;
+        Ok(Some(scan))
     }
 
     /// Whether it has an arm of its own.
@@ -123,13 +147,13 @@ impl Scan {
         self.read[(block / 64) as usize] >> (block % 64) & 1 == 0
     }
 
-    fn take(&mut self, block: u64, total: u64) {
+    fn take(&mut self, block: u64) {
         self.read[(block / 64) as usize] |= 1 << (block % 64);
         self.blocks += 1;
         self.left -= 1;
         if self.left == 0 {
             self.read.fill(0);
-            self.left = total;
+            self.left = self.total;
         }
     }
 
@@ -190,7 +214,6 @@ impl Scan {
         let (sector, cylinder, head, write) = target;
         let seek = m.move_ns(arm, cylinder, head, write);
         let slack = end.saturating_sub(start + seek);
-        let total = m.layout.capacity() / self.block;
         let mut best: (Vec<u64>, Spent) = (Vec::new(), Spent::default());
         let mut consider = |scan: &Scan, track: &Track| {
             let there = m.move_ns(arm, track.cylinder, track.head, false);
@@ -236,7 +259,7 @@ impl Scan {
         }
         let (blocks, mut spent) = best;
         for b in blocks {
-            self.take(b, total);
+            self.take(b);
         }
         spent.transfer = spent.transfer.min(slack.saturating_sub(spent.seek));
         spent.rotation = spent.seek + spent.transfer;
@@ -246,7 +269,6 @@ impl Scan {
     /// Lets the arm of its own read on until `until`; the foreground transfers during `busy`, which
     /// ends by then.
     pub fn read_on(&mut self, m: &Mechanics, arm: &mut Arm, until: u64, busy: (u64, u64)) {
-        let total = m.layout.capacity() / self.block;
         while self.until < until {
             let Some(track) = self.track(m, self.next) else {
                 return;
@@ -286,7 +308,7 @@ impl Scan {
                     self.own.rotation += length;
                 } else {
                     self.own.transfer += length;
-                    self.take(block, total);
+                    self.take(block);
                 }
             }
             self.until = now.max(self.until + 1);

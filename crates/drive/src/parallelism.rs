@@ -490,11 +490,13 @@ fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
                 *skew = skew.trunc() / unit;
             }
         }
-        let gangs: Vec<u32> = spt.chunks(m as usize).map(|g| g.iter().sum()).collect();
-        zone.sectors_per_track = if gangs.iter().all(|g| *g == gangs[0]) {
-            PerSurface::Same(gangs[0])
-        } else {
-            PerSurface::Each(gangs)
+        let gangs: Vec<u32> = spt
+            .chunks(m as usize)
+            .map(|g| g.iter().fold(0u32, |a, n| a.saturating_add(*n)))
+            .collect();
+        zone.sectors_per_track = match gangs.first() {
+            Some(first) if gangs.iter().all(|g| g == first) => PerSurface::Same(*first),
+            _ => PerSurface::Each(gangs),
         };
     }
     Ok(out)

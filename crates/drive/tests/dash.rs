@@ -231,6 +231,48 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever numbers a description holds, it is a drive or an error.
+    #[test]
+    fn odd_descriptions_are_errors_not_panics(
+        dash in "D[1-4]A[1-6]S[1-9]H[1-5]",
+        (surfaces, cylinders, sectors) in (0..70u32, 0..200u32, 0..300u32),
+        (motion, channels, unit) in (0..40u32, 0..40u32, 0..3000u64),
+        (arm, surface, spacing) in (0..20u32, 0..80u32, any::<u64>()),
+        (mode, block, options) in (0..3usize, 0..40u64, any::<u8>()),
+    ) {
+        let mut spec = conventional();
+        let Ok(dash) = dash.parse() else { return Ok(()) };
+        spec.dash = dash;
+        spec.geometry.surfaces = surfaces;
+        spec.geometry.cylinders = cylinders;
+        spec.geometry.zones[0].last_cylinder = cylinders.wrapping_sub(1);
+        spec.geometry.zones[0].sectors_per_track = headstack_drive::spec::PerSurface::Same(sectors);
+        spec.parallelism.arms_in_motion = motion;
+        spec.parallelism.channels = channels;
+        spec.parallelism.stack_unit = headstack_units::Bytes(unit * 256);
+        spec.parallelism.head_spacing = Some(headstack_units::Turn(spacing));
+        let bit = |i: u32| options >> i & 1 == 1;
+        if bit(0) { spec.parallelism.faults = vec![fault(1.0, arm, Some(surface), bit(1))]; }
+        if bit(2) { spec.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare; }
+        if bit(3) { spec.parallelism.heads = headstack_drive::spec::HeadOffset::Radial; }
+        if bit(4) {
+            use headstack_drive::spec::MediaScanMode::{Freeblock, None, OwnArm};
+            spec.media_scan.mode = [None, Freeblock, OwnArm][mode];
+            spec.media_scan.block = headstack_units::Bytes(block * 512);
+        }
+        let Ok(mut drive) = Drive::new(&spec, &DriveOptions::default()) else { return Ok(()) };
+        let capacity = drive.capacity_blocks();
+        if capacity > 200 {
+            let requests = requests(spacing, 20, 1_000_000, capacity);
+            prop_assert_eq!(run(&mut drive, &requests).len(), 20);
+            drive.energy(Time(1_000_000_000));
+        }
+    }
+}
+
 /// One spelled-out arm, limits that do not bind, and a fault after the end change nothing.
 #[test]
 fn one_arm_is_the_conventional_drive_request_by_request() {

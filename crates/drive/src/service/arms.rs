@@ -7,7 +7,7 @@ use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::Arm;
 use crate::parallelism::{Parking, Path, UnitPlan};
-use crate::spec::{Destage, DriveSpec};
+use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use headstack_units::Turn;
 
 /// What an assembly that is not the acting one has under way.
@@ -41,11 +41,15 @@ pub(super) fn paths(spec: &DriveSpec, plan: &UnitPlan) -> Result<(Vec<Path>, Vec
             "at most 64 (assemblies times heads per arm)",
         ));
     }
-    if (count > 1 || !p.faults.is_empty()) && g.surfaces > 64 {
+    let conventional = count == 1
+        && p.faults.is_empty()
+        && p.arm_choice == ArmChoice::Positioning
+        && spec.media_scan.mode == MediaScanMode::None;
+    if !conventional && g.surfaces > 64 {
         return Err(SpecError::new(
             "geometry.surfaces",
             g.surfaces,
-            "at most 64 where several assemblies or faults are described",
+            "at most 64 where several assemblies, a choice of them, faults or a scan are described",
         ));
     }
     let c = &spec.cache;
