@@ -79,6 +79,18 @@ pub fn explain(path: &str, message: &str) -> SpecError {
     {
         return SpecError::new(key, got, need);
     }
+    for (variant, need) in [("arrivals.closed", "{ closed = { outstanding = N } }")] {
+        let found = message
+            .strip_suffix(", expected struct variant")
+            .filter(|_| key.ends_with(variant));
+        if let (Some(found), Some((parent, name))) = (found, key.rsplit_once('.')) {
+            let got = match found {
+                "invalid type: unit variant" => format!("{name:?} alone"),
+                other => other.trim_start_matches("invalid type: ").replace('`', ""),
+            };
+            return SpecError::new(parent, got, need);
+        }
+    }
     if let Some((got, need)) = message.split_once(", expected ") {
         let got = got
             .trim_start_matches("invalid type: ")
@@ -87,6 +99,7 @@ pub fn explain(path: &str, message: &str) -> SpecError {
         let need = match need {
             "u32" | "u64" | "usize" => "a whole number, 0 or more",
             "f64" => "a number",
+            "unit" => "its name alone",
             other => other,
         };
         return SpecError::new(key, got, need);
@@ -139,6 +152,16 @@ mod tests {
                 "size",
                 "got \"4\", need a number and a unit: one of B",
                 "size: got \"4\", need a number and a unit: one of B",
+            ),
+            (
+                "workload.arrivals.closed",
+                "invalid type: unit variant, expected struct variant",
+                "workload.arrivals: got \"closed\" alone, need { closed = { outstanding = N } }",
+            ),
+            (
+                "workload.arrivals.open",
+                "invalid type: map, expected unit",
+                "workload.arrivals.open: got map, need its name alone",
             ),
         ] {
             assert_eq!(explain(path, message).to_string(), want);
