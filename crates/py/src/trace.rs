@@ -28,7 +28,7 @@ fn options(on_error: &str, order: &str) -> PyResult<ReadOptions> {
 
 /// What a trace holds.
 #[pyfunction]
-#[pyo3(signature = (path, format, on_error, order))]
+#[pyo3(signature = (path, format, on_error, order="format"))]
 pub fn trace_info(
     py: Python<'_>,
     path: &str,
@@ -55,7 +55,7 @@ pub fn trace_info(
 
 /// Writes one trace as another; returns counts.
 #[pyfunction]
-#[pyo3(signature = (src, dst, src_format, dst_format, transform_json, on_error, order))]
+#[pyo3(signature = (src, dst, src_format, dst_format, transform_json, on_error, order="format"))]
 pub fn convert(
     py: Python<'_>,
     src: &str,

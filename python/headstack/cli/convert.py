@@ -24,6 +24,14 @@ def command(
     on_error: Annotated[
         str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
     ] = "fail",
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="Times that run backwards: strict (a bad record), sort or sort:N (hold N records "
+            "back; what is later still is moved and counted), or what the format is known for.",
+        ),
+    ] = "format",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     r"""Write a trace in another format.
@@ -59,6 +67,7 @@ def command(
             target_format,
             json.dumps(transform),
             on_error,
+            order,
         )
         if plain:
             part.replace(target)

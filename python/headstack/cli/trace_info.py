@@ -27,6 +27,14 @@ def command(
     on_error: Annotated[
         str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
     ] = "fail",
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="Times that run backwards: strict (a bad record), sort or sort:N (hold N records "
+            "back; what is later still is moved and counted), or what the format is known for.",
+        ),
+    ] = "format",
     plot: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write figures of it as PNG and SVG.")
     ] = None,
@@ -44,7 +52,7 @@ def command(
 
     _terminal.check_on_error(on_error)
     _terminal.check_format("--format", trace_format)
-    info = _bridge.call("trace_info", str(trace), trace_format, on_error)
+    info = _bridge.call("trace_info", str(trace), trace_format, on_error, order)
     written: list[Path] = []
     if plot is not None:
         from headstack import plots
