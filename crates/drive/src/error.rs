@@ -79,17 +79,16 @@ pub fn explain(path: &str, message: &str) -> SpecError {
     {
         return SpecError::new(key, got, need);
     }
-    for (variant, need) in [("arrivals.closed", "{ closed = { outstanding = N } }")] {
-        let found = message
-            .strip_suffix(", expected struct variant")
-            .filter(|_| key.ends_with(variant));
-        if let (Some(found), Some((parent, name))) = (found, key.rsplit_once('.')) {
-            let got = match found {
-                "invalid type: unit variant" => format!("{name:?} alone"),
-                other => other.trim_start_matches("invalid type: ").replace('`', ""),
-            };
-            return SpecError::new(parent, got, need);
-        }
+    // A choice that needs parameters, without them or with something else in their place.
+    if let (Some(got), Some(parent)) = (
+        message.strip_suffix(", expected struct variant"),
+        key.strip_suffix(".closed"),
+    ) {
+        let got = match got.trim_start_matches("invalid type: ") {
+            "unit variant" => "\"closed\" alone".to_string(),
+            other => other.replace('`', ""),
+        };
+        return SpecError::new(parent, got, "{ closed = { outstanding = N } }");
     }
     if let Some((got, need)) = message.split_once(", expected ") {
         let got = got

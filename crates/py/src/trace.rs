@@ -56,6 +56,7 @@ pub fn trace_info(
 /// Writes one trace as another; returns counts.
 #[pyfunction]
 #[pyo3(signature = (src, dst, src_format, dst_format, transform_json, on_error, order="format"))]
+#[allow(clippy::too_many_arguments)]
 pub fn convert(
     py: Python<'_>,
     src: &str,
