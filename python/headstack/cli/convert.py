@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from headstack.cli._options import OnError, Order
+
 
 def command(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The trace to read.")],
@@ -21,17 +23,8 @@ def command(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after N requests.")
     ] = None,
-    on_error: Annotated[
-        str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
-    ] = "fail",
-    order: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            help="Times that run backwards: strict (a bad record), sort or sort:N (hold N records "
-            "back; what is later still is moved and counted), or what the format is known for.",
-        ),
-    ] = "format",
+    on_error: OnError = "fail",
+    order: Order = "format",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     r"""Write a trace in another format.

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from headstack.cli._options import OnError, Order
+
 
 def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
     for key, value in info.items():
@@ -24,17 +26,8 @@ def command(
     trace_format: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="Its format; else detected.")
     ] = None,
-    on_error: Annotated[
-        str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
-    ] = "fail",
-    order: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            help="Times that run backwards: strict (a bad record), sort or sort:N (hold N records "
-            "back; what is later still is moved and counted), or what the format is known for.",
-        ),
-    ] = "format",
+    on_error: OnError = "fail",
+    order: Order = "format",
     plot: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write figures of it as PNG and SVG.")
     ] = None,
