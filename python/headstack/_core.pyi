@@ -6,7 +6,10 @@ def version() -> str:
     """Version of the core, equal to the package's."""
 
 def plugins() -> str:
-    """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}."""
+    """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}.
+
+    Organisations and trace readers have no example.
+    """
 
 def check_drive(spec_json: str) -> str:
     """Return the drive of `spec_json` with every default filled in, as JSON."""
@@ -29,7 +32,7 @@ def run(
     workloads: exact for synthetic workloads, estimated while a trace is read, None before that.
     """
 
-def trace_info(path: str, format: str | None, on_error: str) -> str:
+def trace_info(path: str, format: str | None, on_error: str, order: str = "format") -> str:
     """JSON: what a trace holds."""
 
 def convert(
@@ -39,6 +42,7 @@ def convert(
     dst_format: str | None,
     transform_json: str,
     on_error: str,
+    order: str = "format",
 ) -> str:
     """Write `src` as `dst`; returns JSON counts."""
 

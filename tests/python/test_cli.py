@@ -101,6 +101,8 @@ def test_run_writes_report_tables_and_figures(experiment, tmp_path):
         (["convert", "a", "b", "c"], ['headstack convert: got "c"', "no more arguments"]),
         (["trace-info", "x", "--format", "mqsm"], ['--format: got "mqsm"', 'mean "mqsim"?']),
         (["trace-info", "x", "--on-error", "skp"], ['--on-error: got "skp"', 'mean "skip"?']),
+        (["trace-info", "x", "--order", "sorted"], ['order: got "sorted"', "sort:N"]),
+        (["models", "sek"], ['kind: got "sek"', 'did you mean "seek"?']),
         (["calibrate", "exos-x18", "absent.trace"], ["absent.trace: got no such file"]),
         (["drives", "exos-x18", "--json", "--plot", "README.md"], ["README.md: got a file"]),
         (["run", "examples/demo.toml", "--out", "README.md"], ["out: got", "README.md", "need"]),
@@ -187,8 +189,47 @@ def test_a_failed_conversion_leaves_nothing_behind(tmp_path):
     assert (done.returncode, list(tmp_path.iterdir())) == (2, [source]), done
     assert done.stderr.startswith(f"{source}:3: ")
     done = run("convert", source, target, "--on-error", "skip", "--json")
-    assert json.loads(done.stdout) == {"n_written": 1, "n_skipped": 1}
+    assert json.loads(done.stdout) == {"n_written": 1, "n_skipped": 1, "n_clamped": 0}
     assert target.exists()
+
+
+def test_times_that_run_backwards_are_sorted_when_asked(tmp_path):
+    source, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    source.write_text("time_us,lba,blocks,op\n5,8,8,R\n0,16,8,R\n9,24,8,R\n")
+    done = run("convert", source, target)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
+    assert "--order sort" in done.stderr
+    done = run("convert", source, target, "--order", "sort", "--json")
+    assert json.loads(done.stdout) == {"n_written": 3, "n_skipped": 0, "n_clamped": 0}
+    times = [int(line.split(",")[0]) for line in target.read_text().splitlines()[1:]]
+    assert times == sorted(times)
+    info = json.loads(run("trace-info", source, "--order", "sort:1", "--json").stdout)
+    assert (info["n_requests"], info["n_clamped"]) == (3, 1)
+    experiment = tmp_path / "a.toml"
+    text = '[workload]\ntrace = "a.csv"\n[[system]]\ndrive = "cheetah-9lp"\n'
+    experiment.write_text(text)
+    done = run("run", experiment)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
+    assert 'order = "sort"' in done.stderr
+    experiment.write_text(text.replace('"a.csv"', '"a.csv"\norder = "sort"'))
+    done = run("run", experiment, "--json")
+    assert json.loads(done.stdout)["systems"][0]["n_requests"] == 3, done
+
+
+def test_models_lists_every_registry(capsys):
+    assert main(["models", "--json"]) == 0
+    kinds = json.loads(capsys.readouterr().out)
+    of_drives = ("cost", "layout", "power", "scheduler", "seek")
+    folders = {kind: f"drive/src/{kind}" for kind in of_drives}
+    folders |= {"organisation": "array/src/organisation", "reader": "trace/src/reader"}
+    assert kinds.keys() == folders.keys()
+    for kind, folder in folders.items():
+        files = {f.stem.replace("_", "-") for f in (ROOT / "crates" / folder).glob("*.rs")}
+        assert {entry["name"] for entry in kinds[kind]} <= files, kind
+        assert all(entry["summary"] for entry in kinds[kind])
+    assert main(["models", "seek"]) == 0
+    text = capsys.readouterr().out
+    assert all(entry["name"] in text for entry in kinds["seek"])
 
 
 def test_calibration_checks_its_arguments_before_it_begins(tmp_path):

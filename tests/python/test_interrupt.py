@@ -1,12 +1,15 @@
 """Ctrl-C: the first one keeps what there is, the second one ends at once."""
 
 import json
+import os
+import pty
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -89,3 +92,24 @@ def test_a_run_from_python_keeps_what_there_is(tmp_path):
     assert headstack.load(tmp_path).partial
     with pytest.raises(headstack.ConfigError):
         headstack.run()
+
+
+def test_a_terminal_is_told_the_time_left_and_json_stands_alone(tmp_path):
+    experiment = tmp_path / "two.toml"
+    experiment.write_text(ENDLESS + ENDLESS.partition("\n\n")[2].replace("one", "two"))
+    command = [sys.executable, "-m", "headstack", "run", str(experiment), "--json"]
+    terminal, end = pty.openpty()
+    shown = b""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, text=True) as process:
+        os.close(end)
+        while not re.search(rb"left\W[^\r]*\d:\d\d:\d\d", shown):
+            shown += os.read(terminal, 4096)
+        process.send_signal(signal.SIGINT)
+        # The terminal is read until it is closed: a full one would stop the run.
+        with suppress(OSError):
+            while os.read(terminal, 4096):
+                pass
+        stdout, _ = process.communicate()
+    os.close(terminal)
+    assert process.returncode == 130
+    assert [s["name"] for s in json.loads(stdout)["systems"]] == ["one", "two"]

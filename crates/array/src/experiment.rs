@@ -7,6 +7,7 @@ use crate::simulate::{Arrivals, PastEnd, WarmUp};
 use headstack_drive::error::{did_you_mean, explain};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::{DriveSpec, SpecError};
+use headstack_trace::{OnError, Order};
 use headstack_units::Span;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,7 @@ pub struct Experiment {
 /// A trace or a synthetic workload.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Workload {
-    /// Name in results; the trace's file stem, or `synthetic`.
+    /// Name in results; the trace's file name without its extensions, or `synthetic`.
     #[serde(default)]
     pub name: String,
     /// Path of a trace.
@@ -47,6 +48,9 @@ pub struct Workload {
     /// What a wrong record does: `fail` or `skip`.
     #[serde(default)]
     pub on_error: OnError,
+    /// What a record does whose time runs backwards: `format`, `strict`, `sort` or `sort:N`.
+    #[serde(default)]
+    pub order: Order,
     /// Parameters of a synthetic workload.
     pub synthetic: Option<Params>,
     /// What statistics leave out: a length of time, or a number of requests.
@@ -63,17 +67,6 @@ pub struct Workload {
     /// opens the workload.
     #[serde(flatten)]
     pub transform: Params,
-}
-
-/// What a wrong record of a trace does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnError {
-    /// Ends the run with an error that names it.
-    #[default]
-    Fail,
-    /// Is left out.
-    Skip,
 }
 
 /// One system: drives and how they are put together.
@@ -122,6 +115,19 @@ pub enum Spindles {
     Free,
     /// All have the same angle at all times.
     Synchronized,
+}
+
+/// A path's file name without its extension.
+fn stem(path: &str) -> String {
+    let stem = Path::new(path).file_stem();
+    stem.map_or(path.to_string(), |s| s.to_string_lossy().into_owned())
+}
+
+/// What a trace is called: its stem, also where the file is packed.
+fn trace_name(path: &str) -> String {
+    let packed = [".gz", ".zst", ".bz2", ".xz"];
+    let plain = packed.iter().find_map(|p| path.strip_suffix(p));
+    stem(plain.unwrap_or(path))
 }
 
 fn one() -> u32 {
@@ -203,20 +209,7 @@ impl Experiment {
     /// # Errors
     /// The dotted key or line, what was got and what is needed.
     pub fn from_toml(text: &str, file: &Path) -> Result<Experiment, SpecError> {
-        let value: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            let line = e.span().map_or(1, |s| {
-                text[..s.start.min(text.len())].lines().count().max(1)
-            });
-            let got = e.message().trim().to_string();
-            SpecError::new(format!("{}:{line}", file.display()), got, "valid TOML")
-        })?;
-        let value = serde_json::to_value(value).map_err(|e| {
-            SpecError::new(
-                file.display().to_string(),
-                e,
-                "values that TOML and JSON share",
-            )
-        })?;
+        let value = toml_value(text, file)?;
         let base = file.parent().unwrap_or(Path::new(""));
         Experiment::from_value(value, base).map_err(|mut e| {
             e.key = format!("{}: {}", file.display(), e.key);
@@ -302,9 +295,7 @@ impl Experiment {
             }
             if w.name.is_empty() {
                 w.name = match &w.trace {
-                    Some(path) => Path::new(path)
-                        .file_stem()
-                        .map_or(path.clone(), |s| s.to_string_lossy().into_owned()),
+                    Some(path) => trace_name(path),
                     None => "synthetic".into(),
                 };
             }
@@ -324,9 +315,7 @@ impl Experiment {
             })?;
             if s.name.is_empty() {
                 s.name = match &s.drive {
-                    Value::String(name) => Path::new(name)
-                        .file_stem()
-                        .map_or(name.clone(), |n| n.to_string_lossy().into_owned()),
+                    Value::String(name) => stem(name),
                     table => table["name"].as_str().unwrap_or("drive").to_string(),
                 };
             }
@@ -376,7 +365,12 @@ impl System {
         other: &dyn Fn(&str) -> Result<DriveSpec, String>,
     ) -> Result<DriveSpec, SpecError> {
         let spec = match &self.drive {
-            Value::String(name) => load_drive(name, base, dirs, other)?,
+            Value::String(name) => load_drive(name, base, dirs, other).map_err(|mut e| {
+                if e.key != "drive" {
+                    e.key = format!("drive: {}", e.key);
+                }
+                e
+            })?,
             table @ Value::Object(_) => from_value(table.clone()).map_err(|mut e| {
                 e.key = format!("drive.{}", e.key);
                 e
@@ -415,7 +409,7 @@ impl System {
         }
         let mut value = serde_json::to_value(&spec)
             .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
-        for (table, whole) in [(&changes, ""), (&self.set, "set")] {
+        for (table, whole) in [(&changes, "drive"), (&self.set, "set")] {
             for (key, change) in table {
                 let path = parse_key(key).ok_or_else(|| {
                     SpecError::new(
@@ -512,7 +506,8 @@ fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(),
 /// Finds a drive by name or path.
 ///
 /// # Errors
-/// Lists the drives that there are, and the nearest.
+/// Of an unknown drive at the key `drive`, with the drives that there are and the nearest; of a
+/// file that does not fit at the file's path, with its line or key.
 pub fn load_drive(
     name: &str,
     base: &Path,
@@ -540,15 +535,25 @@ pub fn load_drive(
             )
         });
     }
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| SpecError::new("drive", format!("{shown}: {e}"), "a readable file"))?;
-    let table: toml::Table = text
-        .parse()
-        .map_err(|e: toml::de::Error| SpecError::new(&shown, e.message(), "valid TOML"))?;
-    let value = serde_json::to_value(table).map_err(|e| SpecError::new(&shown, e, "a drive"))?;
-    from_value(value).map_err(|mut e| {
+    let text =
+        std::fs::read_to_string(path).map_err(|e| SpecError::new(&shown, e, "a readable file"))?;
+    from_value(toml_value(&text, path)?).map_err(|mut e| {
         e.key = format!("{shown}: {}", e.key);
         e
+    })
+}
+
+/// Parses TOML; errors name file and line.
+fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+        let before = e.span().and_then(|s| text.get(..s.start)).unwrap_or("");
+        let line = 1 + before.matches('\n').count();
+        let got = e.message().trim().to_string();
+        SpecError::new(format!("{}:{line}", file.display()), got, "valid TOML")
+    })?;
+    serde_json::to_value(table).map_err(|e| {
+        let key = file.display().to_string();
+        SpecError::new(key, e, "values that TOML and JSON share")
     })
 }
 
@@ -609,6 +614,7 @@ queue_depth = 32
     fn reads_toml_and_json_alike() {
         let e = Experiment::from_toml(DESIGN, Path::new("x/e.toml")).unwrap();
         assert_eq!(e.workload[0].name, "websearch");
+        assert_eq!(e.workload[0].order, Order::Format);
         assert_eq!(e.workload[0].transform["time_scale"], 1.39);
         assert_eq!(
             e.workload[0].warm_up,
@@ -666,6 +672,22 @@ queue_depth = 32
                 "arrivals = \"close\"",
                 &["workload.arrivals", "got \"close\"", "closed"],
             ),
+            (
+                "time_scale = 1.39",
+                "arrivals = \"closed\"",
+                &["workload.arrivals: got \"closed\" alone, need { closed = { outstanding = N } }"],
+            ),
+            (
+                "time_scale = 1.39",
+                "arrivals = { closed = 8 }",
+                &["workload.arrivals: got integer 8, need { closed = { outstanding = N } }"],
+            ),
+            (
+                "time_scale = 1.39",
+                "order = \"sorted\"",
+                &["workload.order: got \"sorted\", need format, strict, sort or sort:N"],
+            ),
+            ("count = 6", "count = 6\ncount = 7", &["e.toml:11: got duplicate key"]),
             ("count = 6", "count = ", &["e.toml:"]),
         ] {
             let text = error(&DESIGN.replacen(from, to, 1));
@@ -674,6 +696,48 @@ queue_depth = 32
             }
         }
         assert!(error("").contains("workload: got nothing"), "{}", error(""));
+    }
+
+    #[test]
+    fn packed_traces_are_named_without_either_extension() {
+        for (path, name) in [
+            ("examples/traces/pgbench.csv.zst", "pgbench"),
+            ("web.1.spc.gz", "web.1"),
+            ("day.csv", "day"),
+            ("bare", "bare"),
+            ("bare.xz", "bare"),
+        ] {
+            assert_eq!(trace_name(path), name);
+        }
+    }
+
+    #[test]
+    fn errors_of_a_drive_file_name_it_and_the_line() {
+        let dir = std::env::temp_dir().join(format!("headstack-drive-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("x.toml");
+        let shown = path.display();
+        let system: System = from_value(serde_json::json!({ "drive": "x.toml" })).unwrap();
+        for (text, want) in [
+            (
+                "name = \"x\"\n[seek]\nmodel = = 3\n",
+                format!("drive: {shown}:3: got "),
+            ),
+            (
+                "name = \"x\"\nname = \"y\"\n",
+                format!("drive: {shown}:2: got duplicate key"),
+            ),
+            (
+                "name = 3\n",
+                format!("drive: {shown}: name: got integer 3, need a string"),
+            ),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let e = system.drive_spec(&dir, &[], &|_| Err("no".into()));
+            let e = e.unwrap_err().to_string();
+            assert!(e.starts_with(&want), "{e}");
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]

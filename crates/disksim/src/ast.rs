@@ -127,6 +127,30 @@ impl Document {
         self.block(of)
     }
 
+    /// The innermost parameter whose value, or an entry of it, is at a place.
+    pub(crate) fn parameter_at(&self, at: &Position) -> Option<String> {
+        fn holds(value: &Value, at: &Position) -> bool {
+            let below = match &value.kind {
+                ValueKind::List(items) => items.iter().any(|v| holds(v, at)),
+                _ => false,
+            };
+            below || value.at == *at
+        }
+        fn inside(value: &Value, at: &Position) -> Option<String> {
+            match &value.kind {
+                ValueKind::Block(block) => of(block, at),
+                ValueKind::List(items) => items.iter().find_map(|v| inside(v, at)),
+                _ => None,
+            }
+        }
+        fn of(block: &Block, at: &Position) -> Option<String> {
+            let own = |p: &Param| holds(&p.value, at).then(|| p.names.join(", "));
+            let mut params = block.params.iter();
+            params.find_map(|p| inside(&p.value, at).or_else(|| own(p)))
+        }
+        self.blocks().find_map(|block| of(block, at))
+    }
+
     /// The components above `name` in the topology, nearest first; empty if it is not there.
     pub fn above(&self, name: &str) -> Vec<&Node> {
         fn find<'a>(node: &'a Node, name: &str, path: &mut Vec<&'a Node>) -> bool {

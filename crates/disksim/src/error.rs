@@ -35,14 +35,23 @@ impl fmt::Display for Position {
 
 /// Something a parameter file says that cannot be used.
 #[derive(Debug, Clone, PartialEq, Error)]
-#[error("{at}: got {got}, need {need}")]
+#[error("{at}: {}got {got}, need {need}", named(.parameter))]
 pub struct Error {
     /// Where.
     pub at: Position,
+    /// The parameter whose value is wrong; empty where it is none's.
+    pub parameter: String,
     /// What the file says.
     pub got: String,
     /// What would be right.
     pub need: String,
+}
+
+fn named(parameter: &str) -> String {
+    match parameter {
+        "" => String::new(),
+        name => format!("{name}: "),
+    }
 }
 
 impl Error {
@@ -50,6 +59,7 @@ impl Error {
     pub fn new(at: Position, got: impl Into<String>, need: impl Into<String>) -> Error {
         Error {
             at,
+            parameter: String::new(),
             got: got.into(),
             need: need.into(),
         }

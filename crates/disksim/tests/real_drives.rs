@@ -3,6 +3,8 @@
 
 use headstack_disksim::validate::demerit;
 use headstack_drive::layout;
+use headstack_drive::seek::SeekTable;
+use headstack_units::Span;
 use measured::{data, simulated, spec, trace};
 
 mod measured;
@@ -56,12 +58,7 @@ fn seeks_equal_disksims_points() {
     let Some(dir) = data() else { return };
     for name in DRIVES {
         let spec = spec(&dir, name);
-        let table = headstack_drive::seek::SeekTable::build(
-            &spec.seek,
-            spec.geometry.cylinders,
-            headstack_units::Span::ZERO,
-        )
-        .unwrap();
+        let table = SeekTable::build(&spec.seek, spec.geometry.cylinders, Span::ZERO).unwrap();
         let text = std::fs::read_to_string(dir.join(format!("fixtures/{name}.seek.csv"))).unwrap();
         for line in text.lines().skip(1) {
             let (distance, ms) = line.split_once(',').unwrap();

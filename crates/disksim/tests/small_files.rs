@@ -1,6 +1,7 @@
 //! Small files written for these tests: grammar, errors, every seek type, both layouts.
 
 use headstack_disksim::{parse, Error, Import, MemoryLoader, Treatment};
+use headstack_drive::layout;
 use headstack_drive::spec::{SkewUnit, Sparing};
 use headstack_units::Span;
 use std::path::Path;
@@ -118,7 +119,7 @@ fn extents_and_seek_tables_come_from_their_files() {
     assert_eq!(spec.seek["points"], points);
     assert!(!spec.cache.enabled);
     // Turns of the zone's skew, of the cylinder skew and of one sector in ten.
-    let layout = headstack_drive::layout::build(&spec.geometry).unwrap();
+    let layout = layout::build(&spec.geometry).unwrap();
     assert_eq!(layout.capacity(), 19);
     let tenths = |a: u64| (layout.locate(a).unwrap().angle.as_turns() * 10.0).round();
     assert_eq!([tenths(0), tenths(4), tenths(9)], [5.0, 9.0, 4.0]);
@@ -252,6 +253,49 @@ fn errors_say_where_what_and_what_is_needed() {
     assert!(error(&deep).contains("at most 64 levels"));
     let wrong = SYSTEM.replace("Blocks per track = 20", "Blocks per track = 0");
     assert!(error(&wrong).contains("got 0, need an integer between 1 and"));
+}
+
+/// Also those that no response time depends on.
+#[test]
+fn numbers_that_are_none_are_errors_that_name_their_parameter() {
+    for (from, to, message) in [
+        (
+            "Block count = 1",
+            "Block count = abc",
+            "main:8:74: Block count: got abc, need a number",
+        ),
+        (
+            "Percent error in rpms = 0",
+            "Percent error in rpms = none",
+            "Percent error in rpms: got none, need a number",
+        ),
+        (
+            "Print stats = 0",
+            "Print stats = [ 0 ]",
+            "main:4:83: Print stats: got a list of 1, need a number",
+        ),
+        (
+            "slips = [ 17, 3 ]",
+            "slips = [ 17, x ]",
+            "main:16:25: slips: got x, need an integer",
+        ),
+        (
+            "after write ] = 0.25",
+            "after write ] = fast",
+            "Read hit over. after read, Read hit over. after write: got fast, need a number",
+        ),
+        (
+            "Average seek time = 3.5",
+            "Average seek time = -1",
+            "Average seek time: got -1, need milliseconds between 0 and",
+        ),
+    ] {
+        assert!(SYSTEM.contains(from), "{from}");
+        let got = error(&SYSTEM.replace(from, to));
+        assert!(got.starts_with("main:") && got.contains(message), "{got}");
+    }
+    // The parameters of other seek types may be words, lists or numbers.
+    assert!(import(&SYSTEM.replace("curve,", "curve, Full seek curve = a.seek,")).is_ok());
 }
 
 #[test]

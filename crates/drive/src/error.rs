@@ -79,6 +79,17 @@ pub fn explain(path: &str, message: &str) -> SpecError {
     {
         return SpecError::new(key, got, need);
     }
+    // A choice that needs parameters, without them or with something else in their place.
+    if let (Some(got), Some(parent)) = (
+        message.strip_suffix(", expected struct variant"),
+        key.strip_suffix(".closed"),
+    ) {
+        let got = match got.trim_start_matches("invalid type: ") {
+            "unit variant" => "\"closed\" alone".to_string(),
+            other => other.replace('`', ""),
+        };
+        return SpecError::new(parent, got, "{ closed = { outstanding = N } }");
+    }
     if let Some((got, need)) = message.split_once(", expected ") {
         let got = got
             .trim_start_matches("invalid type: ")
@@ -87,6 +98,7 @@ pub fn explain(path: &str, message: &str) -> SpecError {
         let need = match need {
             "u32" | "u64" | "usize" => "a whole number, 0 or more",
             "f64" => "a number",
+            "unit" => "its name alone",
             other => other,
         };
         return SpecError::new(key, got, need);
@@ -139,6 +151,16 @@ mod tests {
                 "size",
                 "got \"4\", need a number and a unit: one of B",
                 "size: got \"4\", need a number and a unit: one of B",
+            ),
+            (
+                "workload.arrivals.closed",
+                "invalid type: unit variant, expected struct variant",
+                "workload.arrivals: got \"closed\" alone, need { closed = { outstanding = N } }",
+            ),
+            (
+                "workload.arrivals.open",
+                "invalid type: map, expected unit",
+                "workload.arrivals.open: got map, need its name alone",
             ),
         ] {
             assert_eq!(explain(path, message).to_string(), want);

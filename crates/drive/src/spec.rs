@@ -171,6 +171,23 @@ pub enum Sparing {
     ZoneEndSlipToDiskEnd,
 }
 
+impl Sparing {
+    /// All rules by DiskSim's number.
+    pub const SCHEMES: [Sparing; 11] = [
+        Sparing::None,
+        Sparing::Tracks,
+        Sparing::CylinderEnd,
+        Sparing::TrackEnd,
+        Sparing::CylinderEndSlipToZoneEnd,
+        Sparing::CylinderFront,
+        Sparing::CylinderFrontSlipToZoneEnd,
+        Sparing::DiskEnd,
+        Sparing::Range,
+        Sparing::ZoneEnd,
+        Sparing::ZoneEndSlipToDiskEnd,
+    ];
+}
+
 /// Cylinders with the same track format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

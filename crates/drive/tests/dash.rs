@@ -1,9 +1,11 @@
 //! The DASH space: invariants on every point of it, limits, faults, and degenerate points against
 //! the conventional drive.
 
-use headstack_drive::spec::{DriveSpec, HitCheck, ReadAhead};
+use headstack_drive::spec::{
+    ArmChoice, ArmShare, Destage, DriveSpec, FaultSpec, HeadOffset, HitCheck, Parking, ReadAhead,
+};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
-use headstack_units::{Lba, Span, Time};
+use headstack_units::{Bytes, Lba, Span, Time};
 use proptest::prelude::*;
 
 const REV_NS: f64 = 10e6;
@@ -140,8 +142,8 @@ fn check(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> Vec<Completion> 
     );
     // As many commands at once as the mean is taken over.
     let units = match spec.parallelism.arm_share {
-        headstack_drive::spec::ArmShare::All => spec.dash.stacks * per_stack(spec),
-        headstack_drive::spec::ArmShare::OwnShare => spec.dash.stacks * spec.dash.arms,
+        ArmShare::All => spec.dash.stacks * per_stack(spec),
+        ArmShare::OwnShare => spec.dash.stacks * spec.dash.arms,
     } as f64;
     let want =
         IDLE_W * seconds + units * (SEEK_W * e.seek_s + ACCESS_W * (e.rotation_s + e.transfer_s));
@@ -205,15 +207,15 @@ proptest! {
         spec.parallelism.arms_in_motion = motion.min(l);
         spec.parallelism.channels = channels.min(l);
         if bit(0) { spec = cached(spec); }
-        if bit(1) { spec.parallelism.heads = headstack_drive::spec::HeadOffset::Radial; }
-        if bit(2) { spec.parallelism.parking = headstack_drive::spec::Parking::Follow; }
-        if bit(3) { spec.parallelism.arm_choice = headstack_drive::spec::ArmChoice::Rotation; }
-        if bit(4) { spec.parallelism.stack_unit = headstack_units::Bytes(0); }
-        if bit(5) && 8 % l == 0 { spec.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare; }
+        if bit(1) { spec.parallelism.heads = HeadOffset::Radial; }
+        if bit(2) { spec.parallelism.parking = Parking::Follow; }
+        if bit(3) { spec.parallelism.arm_choice = ArmChoice::Rotation; }
+        if bit(4) { spec.parallelism.stack_unit = Bytes(0); }
+        if bit(5) && 8 % l == 0 { spec.parallelism.arm_share = ArmShare::OwnShare; }
         if bit(6) { spec.queue.depth = 3; }
         if bit(7) { spec.cache.write_back = spec.cache.enabled; }
         if bit(8) && spec.cache.write_back {
-            spec.cache.destage = headstack_drive::spec::Destage::Idle;
+            spec.cache.destage = Destage::Idle;
             spec.cache.write_segments = 2;
         }
         if bit(9) { spec.queue.scheduler = "c-look".into(); }
@@ -285,7 +287,7 @@ fn one_arm_is_the_conventional_drive_request_by_request() {
         spelled.parallelism.channels = 0;
         assert_eq!(run(&mut new(&spelled), &requests), want);
         let mut later = base.clone();
-        later.parallelism.faults = vec![headstack_drive::spec::FaultSpec {
+        later.parallelism.faults = vec![FaultSpec {
             at: Some(Span::from_ms(1e9)),
             ..Default::default()
         }];
@@ -342,7 +344,7 @@ fn heads_at_equal_angles_wait_half_the_arc() {
 #[test]
 fn radial_heads_shorten_the_stroke() {
     let mut spec = at("D1A1S1H4");
-    spec.parallelism.heads = headstack_drive::spec::HeadOffset::Radial;
+    spec.parallelism.heads = HeadOffset::Radial;
     spec.queue.scheduler = "fcfs".into();
     let capacity = new(&spec).capacity_blocks();
     let done = run(&mut new(&spec), &single_reads(4_000, 40_000_000, capacity));
@@ -463,7 +465,7 @@ fn arms_that_work_together_raise_throughput() {
 #[test]
 fn own_shares_split_the_addresses() {
     let mut spec = at("D1A2S1H1");
-    spec.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare;
+    spec.parallelism.arm_share = ArmShare::OwnShare;
     let mut drive = new(&spec);
     let capacity = drive.capacity_blocks();
     assert_eq!(capacity, 8 * 120 * 100);
@@ -497,7 +499,7 @@ fn own_shares_split_the_addresses() {
 fn a_shared_queue_counts_both_halves() {
     for own in [false, true] {
         let mut spec = at("D1A2S1H1");
-        spec.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare;
+        spec.parallelism.arm_share = ArmShare::OwnShare;
         spec.parallelism.logical_units = own;
         spec.queue.depth = 2;
         spec.queue.scheduler = "fcfs".into();
@@ -532,7 +534,7 @@ fn a_shared_queue_counts_both_halves() {
 #[test]
 fn stacks_share_long_requests() {
     let mut spec = at("D4A1S1H1");
-    spec.parallelism.stack_unit = headstack_units::Bytes(20 * 512);
+    spec.parallelism.stack_unit = Bytes(20 * 512);
     spec.queue.scheduler = "fcfs".into();
     let read = |id, lba, blocks| DriveRequest {
         id,
@@ -556,13 +558,8 @@ fn stacks_share_long_requests() {
     assert!(long.components.transfer as f64 <= 0.8 * REV_NS + 2.0);
 }
 
-fn fault(
-    ms: f64,
-    arm: u32,
-    surface: Option<u32>,
-    warning: bool,
-) -> headstack_drive::spec::FaultSpec {
-    headstack_drive::spec::FaultSpec {
+fn fault(ms: f64, arm: u32, surface: Option<u32>, warning: bool) -> FaultSpec {
+    FaultSpec {
         at: Some(Span::from_ms(ms)),
         arm,
         surface,
@@ -669,7 +666,7 @@ fn requests_over_several_surfaces_need_an_arm_that_reaches_them_all() {
 fn times_of_failure_come_from_the_seed() {
     let mut spec = at("D1A4S1H1");
     spec.parallelism.faults = (0..3)
-        .map(|arm| headstack_drive::spec::FaultSpec {
+        .map(|arm| FaultSpec {
             mean_time_to_failure: Some(Span::from_ms(3_000.0)),
             arm,
             warning: true,
@@ -775,7 +772,7 @@ fn wrong_descriptions_say_what_is_needed() {
     assert!(e.contains("positioning.seek_scale"), "{e}");
     let e = error(&|s| {
         s.dash.arms = 3;
-        s.parallelism.arm_share = headstack_drive::spec::ArmShare::OwnShare;
+        s.parallelism.arm_share = ArmShare::OwnShare;
     });
     assert!(
         e.contains("parallelism.arm_share: got 8 surfaces for 3"),

@@ -1,7 +1,7 @@
 //! Scans of the medium beside the foreground: what they may not change, and bounds by hand.
 
 use headstack_drive::spec::{DriveSpec, MediaScanMode};
-use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest};
 use headstack_units::{Lba, Time};
 
 const REV_NS: u64 = 10_000_000;
@@ -83,7 +83,7 @@ fn free_blocks_cost_the_foreground_nothing() {
         // The time of the drive is the same; waits became transfers and detours.
         let end = Time(with.iter().map(|c| c.completion.0).max().unwrap());
         let (a, b) = (idle.energy(end), scanning.energy(end));
-        let sum = |e: &headstack_drive::DriveEnergy| e.seek_s + e.rotation_s + e.transfer_s;
+        let sum = |e: &DriveEnergy| e.seek_s + e.rotation_s + e.transfer_s;
         assert!((sum(&a) - sum(&b)).abs() < 1e-6);
         let read_s = bytes as f64 / (128.0 * 512.0) * REV_NS as f64 * 1e-9;
         assert!((b.transfer_s - a.transfer_s - read_s).abs() < 1e-3);

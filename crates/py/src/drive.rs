@@ -1,6 +1,7 @@
 //! Drives: checking, describing, importing, replaying.
 
 use crate::errors::{config, json, raise, trace};
+use headstack_array::organisation;
 use headstack_disksim::validate as demerit;
 use headstack_drive::drive::DriveOptions;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
@@ -138,9 +139,14 @@ pub fn plugins() -> PyResult<String> {
         .iter()
         .map(|f| json!({"name": f.name, "summary": f.summary}))
         .collect();
+    let organisations: Vec<Value> = organisation::ENTRIES
+        .iter()
+        .map(|o| json!({"name": o.name, "summary": o.summary}))
+        .collect();
     serde_json::to_string(&json!({
         "cost": list!(cost::PLUGINS),
         "layout": list!(layout::PLUGINS),
+        "organisation": organisations,
         "power": list!(power::PLUGINS),
         "reader": readers,
         "scheduler": list!(scheduler::PLUGINS),

@@ -1,13 +1,13 @@
 //! Running experiments on threads of their own, while Python's thread watches for Ctrl-C.
 
 use crate::errors;
-use headstack_array::experiment::OnError as Wrong;
+use headstack_array::experiment::from_value;
 use headstack_array::{
     run as simulate, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions,
 };
 use headstack_drive::SpecError;
 use headstack_engine::Progress;
-use headstack_trace::{open, OnError, ReadOptions, Synthetic, TraceError, Transform};
+use headstack_trace::{open, ReadOptions, Synthetic, TraceError, Transform};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(100);
 // Errors end the run: their size costs nothing.
 #[allow(clippy::result_large_err)]
 fn table<T: serde::de::DeserializeOwned>(key: &str, value: Value) -> Result<T, RunError> {
-    headstack_array::experiment::from_value(value).map_err(|mut e: SpecError| {
+    from_value(value).map_err(|mut e: SpecError| {
         e.key = format!("{key}.{}", e.key);
         e.into()
     })
@@ -45,10 +45,8 @@ fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
         });
     }
     let options = ReadOptions {
-        on_error: match w.workload.on_error {
-            Wrong::Fail => OnError::Fail,
-            Wrong::Skip => OnError::Skip,
-        },
+        on_error: w.workload.on_error,
+        order: w.workload.order,
         ..ReadOptions::default()
     };
     Ok(Opened {

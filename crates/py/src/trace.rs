@@ -1,41 +1,42 @@
 //! Traces: what one holds, and writing it in another format.
 
-use crate::errors::{json, raise, trace};
-use headstack_trace::{create, formats as list, open, OnError, ReadOptions, TraceInfo, Transform};
+use crate::errors::{config, json, raise, trace};
+use headstack_array::experiment::from_value;
+use headstack_trace::{create, formats as list, open, ReadOptions, TraceInfo, Transform};
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::path::Path;
 
 /// Requests between two looks for Ctrl-C.
 const BATCH: u64 = 1 << 16;
 
-fn options(on_error: &str) -> PyResult<ReadOptions> {
-    let on_error = match on_error {
-        "fail" => OnError::Fail,
-        "skip" => OnError::Skip,
-        got => {
-            return Err(raise(
-                "ConfigError",
-                format!("on_error: got {got:?}, need one of fail, skip"),
-            ))
-        }
-    };
+fn word<T: DeserializeOwned>(key: &str, word: &str) -> PyResult<T> {
+    from_value(word.into()).map_err(|mut e| {
+        e.key = key.to_string();
+        config(e)
+    })
+}
+
+fn options(on_error: &str, order: &str) -> PyResult<ReadOptions> {
     Ok(ReadOptions {
-        on_error,
+        on_error: word("on_error", on_error)?,
+        order: word("order", order)?,
         ..ReadOptions::default()
     })
 }
 
 /// What a trace holds.
 #[pyfunction]
-#[pyo3(signature = (path, format, on_error))]
+#[pyo3(signature = (path, format, on_error, order="format"))]
 pub fn trace_info(
     py: Python<'_>,
     path: &str,
     format: Option<&str>,
     on_error: &str,
+    order: &str,
 ) -> PyResult<String> {
-    let options = options(on_error)?;
+    let options = options(on_error, order)?;
     let source = open(Path::new(path), format, &options).map_err(trace)?;
     let mut info = TraceInfo::new();
     let mut n = 0;
@@ -48,12 +49,14 @@ pub fn trace_info(
     }
     let mut document = serde_json::to_value(info.summary()).map_err(json)?;
     document["n_skipped"] = options.counters.skipped().into();
+    document["n_clamped"] = options.counters.clamped().into();
     serde_json::to_string(&document).map_err(json)
 }
 
 /// Writes one trace as another; returns counts.
 #[pyfunction]
-#[pyo3(signature = (src, dst, src_format, dst_format, transform_json, on_error))]
+#[pyo3(signature = (src, dst, src_format, dst_format, transform_json, on_error, order="format"))]
+#[allow(clippy::too_many_arguments)]
 pub fn convert(
     py: Python<'_>,
     src: &str,
@@ -62,8 +65,9 @@ pub fn convert(
     dst_format: Option<&str>,
     transform_json: &str,
     on_error: &str,
+    order: &str,
 ) -> PyResult<String> {
-    let options = options(on_error)?;
+    let options = options(on_error, order)?;
     let transform: Transform = serde_json::from_str(transform_json).map_err(|e| {
         raise(
             "ConfigError",
@@ -83,7 +87,11 @@ pub fn convert(
         }
     }
     writer.finish().map_err(trace)?;
-    let counts = json!({"n_written": written, "n_skipped": options.counters.skipped()});
+    let counts = json!({
+        "n_written": written,
+        "n_skipped": options.counters.skipped(),
+        "n_clamped": options.counters.clamped(),
+    });
     serde_json::to_string(&counts).map_err(json)
 }
 

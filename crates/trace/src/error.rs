@@ -1,17 +1,32 @@
 //! What can be wrong with a trace, told so that the reader can mend it.
 
-use thiserror::Error;
+use std::io::{Error, ErrorKind};
+
+/// What is wrong with a file in words; only the operating system's errors have a number.
+fn told(source: &Error) -> String {
+    match (source.raw_os_error(), source.kind()) {
+        (None, ErrorKind::UnexpectedEof) => format!("an end in the middle ({source})"),
+        _ => source.to_string(),
+    }
+}
+
+fn needed(source: &Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(_) => "a file that can be read or written",
+        None => "a whole file, packed by gzip, zstd, bzip2 or xz",
+    }
+}
 
 /// Where in a trace something was wrong, what was found and what was needed.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file could not be opened or read.
-    #[error("{path}: got {source}, need a file that can be read or written")]
+    #[error("{path}: got {}, need {}", told(.source), needed(.source))]
     Io {
         /// The file.
         path: String,
-        /// What the operating system said.
-        source: std::io::Error,
+        /// What the operating system said, or what unpacked the file.
+        source: Error,
     },
     /// A record is not what its format says.
     #[error("{path}:{line}: column {column} {name:?}: got {got:?}, need {need}")]

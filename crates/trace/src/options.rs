@@ -1,10 +1,12 @@
 //! How a trace is read: what happens to what is wrong in it, and what was counted.
 
+use serde::Deserialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// What a wrong record does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What a wrong record does; in words `fail` or `skip`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum OnError {
     /// Ends the trace with an error that names it.
     #[default]
@@ -13,8 +15,10 @@ pub enum OnError {
     Skip,
 }
 
-/// What a record does whose time is before that of the record read before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What a record does whose time is before that of the record read before it; in words `format`,
+/// `strict`, `sort` or `sort:N`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Order {
     /// What its format is known for: an error, or sorting within the format's window.
     #[default]
@@ -24,6 +28,37 @@ pub enum Order {
     /// This many records are held back and sorted by time; what comes later still is moved
     /// forward to the time of the record before it, and counted as clamped.
     Sort(usize),
+}
+
+impl Order {
+    /// What `sort` without a number holds back: a few megabytes.
+    pub const SORTED: usize = 1 << 16;
+    /// At most this many records are held back, whatever is asked for.
+    pub const MOST_SORTED: usize = 1 << 22;
+}
+
+impl TryFrom<String> for Order {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Order, String> {
+        let order = match text.split_once(':') {
+            None if text == "format" => Some(Order::Format),
+            None if text == "strict" => Some(Order::Strict),
+            None if text == "sort" => Some(Order::Sort(Order::SORTED)),
+            Some(("sort", window)) => window.parse().ok().map(Order::Sort),
+            _ => None,
+        };
+        match order {
+            Some(Order::Sort(n)) if n == 0 || n > Order::MOST_SORTED => None,
+            order => order,
+        }
+        .ok_or_else(|| {
+            format!(
+                "got {text:?}, need format, strict, sort or sort:N with N records held back, 1 to {}",
+                Order::MOST_SORTED
+            )
+        })
+    }
 }
 
 /// Where time zero is.

@@ -25,6 +25,7 @@ COMMANDS = (
     "run",
     "report",
     "drives",
+    "models",
     "validate",
     "calibrate",
     "convert",

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from headstack.cli._options import OnError, Order
+
 
 def command(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The trace to read.")],
@@ -21,9 +23,8 @@ def command(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after N requests.")
     ] = None,
-    on_error: Annotated[
-        str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
-    ] = "fail",
+    on_error: OnError = "fail",
+    order: Order = "format",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     r"""Write a trace in another format.
@@ -59,6 +60,7 @@ def command(
             target_format,
             json.dumps(transform),
             on_error,
+            order,
         )
         if plain:
             part.replace(target)

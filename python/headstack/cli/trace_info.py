@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from headstack.cli._options import OnError, Order
+
 
 def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
     for key, value in info.items():
@@ -24,9 +26,8 @@ def command(
     trace_format: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="Its format; else detected.")
     ] = None,
-    on_error: Annotated[
-        str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
-    ] = "fail",
+    on_error: OnError = "fail",
+    order: Order = "format",
     plot: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write figures of it as PNG and SVG.")
     ] = None,
@@ -44,7 +45,7 @@ def command(
 
     _terminal.check_on_error(on_error)
     _terminal.check_format("--format", trace_format)
-    info = _bridge.call("trace_info", str(trace), trace_format, on_error)
+    info = _bridge.call("trace_info", str(trace), trace_format, on_error, order)
     written: list[Path] = []
     if plot is not None:
         from headstack import plots

@@ -11,6 +11,7 @@
 //! To add one: write `crates/array/src/organisation/NAME.rs` with an `ENTRY`, add `NAME` to the
 //! list.
 
+use headstack_drive::error::did_you_mean;
 use headstack_drive::spec::Params;
 use headstack_drive::SpecError;
 
@@ -107,7 +108,7 @@ organisations! { independent, concatenate, raid0 }
 pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
     ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
         let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
-        let hint = headstack_drive::error::did_you_mean(name, names.iter().copied());
+        let hint = did_you_mean(name, names.iter().copied());
         SpecError::new(
             "organisation",
             format!("{name:?}"),

@@ -37,15 +37,15 @@ pub(super) fn read(fields: &mut Fields, report: &mut Vec<Note>) -> Result<Contro
     ] {
         fields.only(name, 0.0, others)?;
     }
-    fields.no_effect(&["Print stats"], "printing only");
+    fields.no_effect(&["Print stats"], "printing only")?;
     fields.no_effect(
         &["Avg sectors per cylinder"],
         "only told to schedulers outside the drive",
-    );
+    )?;
     fields.no_effect(
         &["Calc sector by sector"],
         "sectors are always followed one by one",
-    );
+    )?;
     Ok(Controller {
         cache,
         overhead,
@@ -67,7 +67,7 @@ fn bus(fields: &mut Fields, overhead: &OverheadSpec) -> Result<(), Error> {
     for name in ["Hold bus entire read xfer", "Hold bus entire write xfer"] {
         let held = fields.flag(name)?;
         if free {
-            fields.no_effect(&[name], "reselection costs nothing on this drive");
+            fields.no_effect(&[name], "reselection costs nothing on this drive")?;
         } else if !held {
             fields.note(
                 name,
@@ -131,7 +131,7 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
     fields.no_effect(
         &["Write hit stop prefetch"],
         "every write to the medium ends read-ahead",
-    );
+    )?;
     if let Some(value) = fields.get("High (read) water mark") {
         if !(0.0..=1.0).contains(&cache.read_watermark) {
             return Err(Error::new(
@@ -153,7 +153,7 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
     match fields.get(name).map_or(Ok(0), |v| v.integer())? {
         -1 => cache.discard_requested = true,
         _ if cache.read_ahead_sectors != 0 => {
-            fields.no_effect(&[name], "only matters where the maximum read-ahead is 0")
+            fields.no_effect(&[name], "only matters where the maximum read-ahead is 0")?
         }
         0 => {}
         _ => fields.note(
@@ -201,12 +201,12 @@ fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error
                 "Write miss over. after write",
             ],
             "with fast writes every write takes the hit overhead",
-        );
+        )?;
     } else {
         fields.no_effect(
             &["Write hit over. after read", "Write hit over. after write"],
             "without fast writes every write takes the miss overhead",
-        );
+        )?;
     }
     let extra = fields.flag("Extra write disconnect")?;
     let extra_write_disconnect = ExtraDisconnect {
@@ -237,7 +237,7 @@ fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error
                 "Extradisc seek delta",
             ],
             "extra write disconnect is off",
-        );
+        )?;
     }
     Ok(OverheadSpec {
         per_request: fields.span("Per-request overhead time", scale)?,
@@ -327,12 +327,12 @@ fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<Queu
             spec.scheduler_parameters
                 .insert("cache_aware".into(), false.into());
         }
-        inner.no_effect(&["Timeout time/weight"], "this policy has no weight");
+        inner.no_effect(&["Timeout time/weight"], "this policy has no weight")?;
     }
     inner.no_effect(
         &["Cylinder mapping strategy"],
         "the drive knows where its blocks are; in DiskSim 4.0 too for 1 to 4",
-    );
+    )?;
     for name in ["Write initiation delay", "Read initiation delay"] {
         inner.only(name, 0.0, "predictions have no constant added")?;
     }
@@ -340,18 +340,18 @@ fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<Queu
     inner.no_effect(
         &["Maximum concat size", "Sequential stream diff maximum"],
         "commands are not joined",
-    );
+    )?;
     inner.only("Overlapping request scheme", 0.0, "commands are not joined")?;
     inner.no_effect(
         &["Scheduling timeout scheme", "Timeout scheduling"],
         "read and ignored by DiskSim 4.0 too",
-    );
+    )?;
     inner.only(
         "Scheduling priority scheme",
         0.0,
         "commands have no priority",
     )?;
-    inner.no_effect(&["Priority scheduling"], "commands have no priority");
+    inner.no_effect(&["Priority scheduling"], "commands have no priority")?;
     inner.finish(report);
     Ok(spec)
 }

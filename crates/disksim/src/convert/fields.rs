@@ -113,11 +113,13 @@ impl<'a> Fields<'a> {
         Ok(self.get(name).map_or(Ok(0), Value::integer)? != 0)
     }
 
-    /// Parameters that change no response time.
-    pub fn no_effect(&mut self, names: &[&str], why: &str) {
+    /// Numbers that change no response time.
+    pub fn no_effect(&mut self, names: &[&str], why: &str) -> Result<(), Error> {
         for name in names {
+            self.value(name).map_or(Ok(0.0), Value::real)?;
             self.note(name, Treatment::NoTimingEffect, why);
         }
+        Ok(())
     }
 
     /// A parameter that the model knows only one value of.

@@ -1,7 +1,7 @@
 //! `dm_layout_g1` and `dm_layout_g2`: zones, skews, spares, and the order of addresses.
 
 use super::fields::{count_of, indices_of, Fields};
-use super::{Note, Treatment};
+use super::Note;
 use crate::ast::{Block, Value};
 use crate::error::{Error, Position};
 use crate::loader::Loader;
@@ -55,12 +55,13 @@ pub(super) fn read(
         let mapping = fields.count("LBN-to-PBN mapping scheme", 0, 2, 0)?;
         geometry.layout =
             ["cylinder-major", "serpentine", "serpentine-disk"][mapping as usize].into();
-        geometry.sparing = SCHEMES[fields.count("Sparing scheme used", 0, 10, 0)? as usize];
+        geometry.sparing =
+            Sparing::SCHEMES[fields.count("Sparing scheme used", 0, 10, 0)? as usize];
         geometry.sparing_range_cylinders = fields
             .count("Rangesize for sparing", 0, 10_000_000, 1)?
             .max(1);
         if geometry.sparing != Sparing::Range {
-            fields.no_effect(&["Rangesize for sparing"], "only scheme 8 has ranges");
+            fields.no_effect(&["Rangesize for sparing"], "only scheme 8 has ranges")?;
         }
     } else {
         geometry.layout = "extents".into();
@@ -117,20 +118,6 @@ pub(super) fn read(
     }
     Ok(geometry)
 }
-
-const SCHEMES: [Sparing; 11] = [
-    Sparing::None,
-    Sparing::Tracks,
-    Sparing::CylinderEnd,
-    Sparing::TrackEnd,
-    Sparing::CylinderEndSlipToZoneEnd,
-    Sparing::CylinderFront,
-    Sparing::CylinderFrontSlipToZoneEnd,
-    Sparing::DiskEnd,
-    Sparing::Range,
-    Sparing::ZoneEnd,
-    Sparing::ZoneEndSlipToDiskEnd,
-];
 
 fn unit(value: &Value) -> Result<SkewUnit, Error> {
     match value.word()? {
@@ -200,11 +187,7 @@ fn zone(
         }
     } else {
         zone.offset = skew(&mut fields, "Zone Skew")?;
-        for name in ["First LBN", "Last LBN"] {
-            if fields.get(name).is_some() {
-                fields.note(name, Treatment::NoTimingEffect, "the extents say the same");
-            }
-        }
+        fields.no_effect(&["First LBN", "Last LBN"], "the extents say the same")?;
     }
     fields.finish(report);
     Ok((zone, own))

@@ -58,11 +58,10 @@ pub(super) fn read(
             "turns per minute from 1 to 1000000",
         ));
     }
-    fields.note(
-        "Percent error in rpms",
-        Treatment::NoTimingEffect,
+    fields.no_effect(
+        &["Percent error in rpms"],
         "inert in DiskSim 4.0 too: the speed is exact",
-    );
+    )?;
     fields.finish(report);
     Ok(Mechanics {
         seek,
@@ -84,7 +83,9 @@ const TIMES: [&str; 7] = [
 fn seek(fields: &mut Fields, cylinders: u32, loader: &dyn Loader) -> Result<Params, Error> {
     let kind = fields.need("Seek type")?;
     let unused = format!("seek type {} does not use it", kind.show());
-    fields.no_effect(&TIMES, &unused);
+    for name in TIMES {
+        fields.note(name, Treatment::NoTimingEffect, &unused);
+    }
     let time = |fields: &mut Fields, name: &str| -> Result<serde_json::Value, Error> {
         Ok(ms_text(ms_of(fields.need(name)?, false)?))
     };

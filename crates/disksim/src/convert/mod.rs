@@ -88,7 +88,11 @@ impl Document {
         chosen
             .into_iter()
             .map(|(block, names)| self.import(block, names, loader))
-            .collect()
+            .collect::<Result<_, _>>()
+            .map_err(|e| Error {
+                parameter: self.parameter_at(&e.at).unwrap_or_default(),
+                ..e
+            })
     }
 
     fn import(
@@ -142,7 +146,7 @@ impl Document {
         fields.no_effect(
             &["Block count"],
             "informative: the capacity is the sum over the zones",
-        );
+        )?;
         let layout = fields.need("Layout Model")?.block()?;
         let mechanics = fields.need("Mechanical Model")?.block()?;
         let shape = geometry::Shape {
@@ -218,8 +222,8 @@ impl Document {
             fields.no_effect(
                 &["type", "Arbitration type"],
                 "the drive has its link alone",
-            );
-            fields.no_effect(&["Print stats"], "printing only");
+            )?;
+            fields.no_effect(&["Print stats"], "printing only")?;
             fields.finish(report);
         }
         if let Some(controller) = nearest("disksim_ctlr") {
@@ -233,7 +237,7 @@ impl Document {
             for name in ["Max per-disk pending count", "Scheduler", "Cache"] {
                 fields.note(name, Treatment::NotModelled, queue);
             }
-            fields.no_effect(&["Print stats"], "printing only");
+            fields.no_effect(&["Print stats"], "printing only")?;
             fields.finish(report);
         }
         link.read_sector_time = Some(Span::from_ms(read));

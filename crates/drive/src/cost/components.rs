@@ -157,6 +157,16 @@ mod tests {
         }
     }
 
+    /// Cents add up exactly, also for many drives, and are written as people do.
+    #[test]
+    fn sums_of_cents_are_cents() {
+        for (arms, low, high) in [(1, 67.7, 80.8), (2, 100.4, 116.6), (4, 165.8, 188.2)] {
+            assert_eq!(table_9a(arms), CostRange { low, high });
+        }
+        let three = CostRange { low: 301.2, high: 349.8 };
+        assert_eq!(table_9a(2).times(3.0), three);
+    }
+
     /// Figure 9(b): two drives of two actuators cost 27 % and one of four 40 % less than four
     /// conventional ones, by the means of the ranges (26.9 and 40.4 from the totals above).
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! # Contract
 //! - Costs are finite and not negative, the low end at most the high end.
+//! - [`build`] rounds them to 1e-9 dollars.
 //! - They depend on the drive's description only: the same parts, the same cost.
 //!
 //! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
@@ -32,6 +33,16 @@ impl CostRange {
         CostRange {
             low: self.low * n,
             high: self.high * n,
+        }
+        .rounded()
+    }
+
+    /// To 1e-9 dollars: sums of cents come out as they are written.
+    fn rounded(&self) -> CostRange {
+        let round = |usd: f64| (usd * 1e9).round() / 1e9;
+        CostRange {
+            low: round(self.low),
+            high: round(self.high),
         }
     }
 }
@@ -105,7 +116,7 @@ pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecEr
         e
     };
     let model = (find(PLUGINS, "cost.model", name)?.build)(params).map_err(whole)?;
-    let cost = model.cost(parts).map_err(whole)?;
+    let cost = model.cost(parts).map_err(whole)?.rounded();
     if !(cost.low >= 0.0 && cost.low <= cost.high && cost.high.is_finite()) {
         return Err(SpecError::new(
             "cost",

@@ -6,20 +6,6 @@ use crate::spec::{PerSurface, SkewUnit, Sparing, ZoneSpec};
 use headstack_units::{Bytes, Rpm};
 use std::collections::BTreeMap;
 
-const SPARINGS: [Sparing; 11] = [
-    Sparing::None,
-    Sparing::Tracks,
-    Sparing::CylinderEnd,
-    Sparing::TrackEnd,
-    Sparing::CylinderEndSlipToZoneEnd,
-    Sparing::CylinderFront,
-    Sparing::CylinderFrontSlipToZoneEnd,
-    Sparing::DiskEnd,
-    Sparing::Range,
-    Sparing::ZoneEnd,
-    Sparing::ZoneEndSlipToDiskEnd,
-];
-
 /// SplitMix64: enough randomness for choosing geometries.
 struct Draw(u64);
 
@@ -269,7 +255,7 @@ fn files_and_list_agree() {
 #[test]
 fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
     for plugin in PLUGINS {
-        for sparing in SPARINGS {
+        for sparing in Sparing::SCHEMES {
             let (mut built, mut refused) = (0, String::new());
             for seed in 0..120 {
                 let mut d = Draw(seed);
@@ -431,7 +417,7 @@ fn contradictory_extents_are_refused_by_key() {
 /// Data of remapped places lie in the spare places named, everything else stays.
 #[test]
 fn remaps_move_single_places_into_spares() {
-    for sparing in SPARINGS {
+    for sparing in Sparing::SCHEMES {
         for seed in 0..200 {
             let mut d = Draw(seed);
             let mut g = random("cylinder-major", sparing, &mut d);

@@ -356,8 +356,6 @@ impl Times {
     };
 }
 
-/// At most this many records are held back, whatever is asked for.
-const MAX_WINDOW: usize = 1 << 22;
 /// At most this many requests are spread over one second.
 const MAX_PER_SECOND: usize = 1 << 20;
 
@@ -406,7 +404,7 @@ impl<I: Records> Checked<I> {
         let window = match options.order {
             Order::Format => times.window,
             Order::Strict => 0,
-            Order::Sort(window) => window.clamp(1, MAX_WINDOW),
+            Order::Sort(window) => window.clamp(1, Order::MOST_SORTED),
         };
         let mut devices = options.devices.clone();
         devices.sort_unstable();
@@ -485,7 +483,7 @@ impl<I: Records> Checked<I> {
     fn backwards(&self, time: Time) -> TraceError {
         let wrong = record(
             format!("time {} ns after {} ns", time.0, self.last.0),
-            "times that do not decrease; hint: read it with order = sort",
+            "times that do not decrease; hint: order = \"sort\" (--order sort) sorts them",
         );
         located(*wrong, self.records.path(), self.records.number())
     }

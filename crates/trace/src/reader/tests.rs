@@ -160,6 +160,42 @@ fn time_running_backwards_has_its_three_answers() {
 }
 
 #[test]
+fn the_order_of_times_is_asked_for_in_words() {
+    let order = |text: &str| Order::try_from(text.to_string());
+    assert_eq!(order("format"), Ok(Order::Format));
+    assert_eq!(order("strict"), Ok(Order::Strict));
+    assert_eq!(order("sort"), Ok(Order::Sort(Order::SORTED)));
+    assert_eq!(order("sort:1"), Ok(Order::Sort(1)));
+    assert_eq!(order("sort:4194304"), Ok(Order::Sort(Order::MOST_SORTED)));
+    for wrong in [
+        "",
+        "sorted",
+        "sort:",
+        "sort:0",
+        "sort:-1",
+        "sort:4194305",
+        "strict:2",
+    ] {
+        let error = order(wrong).unwrap_err();
+        assert!(
+            error.starts_with(&format!("got {wrong:?}, need ")),
+            "{error}"
+        );
+    }
+    // What the error proposes works.
+    let bytes = b"0,1,512,R,5\n0,2,512,R,1\n";
+    let error = read("spc", bytes, &ReadOptions::default()).pop().unwrap();
+    let error = error.unwrap_err().to_string();
+    let (_, hint) = error.split_once("hint: order = \"").unwrap();
+    let options = ReadOptions {
+        order: order(hint.split_once('"').unwrap().0).unwrap(),
+        ..ReadOptions::default()
+    };
+    let times: Vec<u64> = good("spc", bytes, &options).iter().map(|r| r.0).collect();
+    assert_eq!(times, [1_000_000_000, 5_000_000_000]);
+}
+
+#[test]
 fn zero_sizes_and_other_devices_are_left_out_and_counted() {
     let options = ReadOptions {
         devices: vec![1],

@@ -1,0 +1,37 @@
+"""``headstack models``."""
+
+from typing import Annotated
+
+import typer
+
+
+def command(
+    kind: Annotated[
+        str | None, typer.Argument(metavar="KIND", help="Only these: seek, scheduler, reader, ...")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    r"""List the models, schedulers, layouts, organisations and trace readers that there are.
+
+    \b
+    Examples:
+      headstack models
+      headstack models scheduler
+      headstack models seek --json
+    """
+    from headstack import _bridge
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+    from headstack.suggest import need_one_of
+
+    kinds = _bridge.call("plugins")
+    if kind is not None and kind not in kinds:
+        raise ConfigError(need_one_of("kind", kind, sorted(kinds)))
+    shown = {k: v for k, v in sorted(kinds.items()) if kind in (None, k)}
+    if as_json:
+        _terminal.print_json(shown)
+        return
+    _terminal.print_table(
+        [("kind", True), ("name", True), ("what", True)],
+        [[k, entry["name"], entry["summary"]] for k, entries in shown.items() for entry in entries],
+    )
