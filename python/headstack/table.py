@@ -110,7 +110,8 @@ def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> li
 def warnings(document: Mapping[str, Any]) -> list[str]:
     """Return one line for each system whose numbers must not be compared as they are.
 
-    Systems with failed requests, then parts of drives that were taken out of use.
+    Systems with failed requests, traces with records left out or moved, then parts of drives that
+    were taken out of use.
     """
     failed = [
         f"{s['name']}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
@@ -125,7 +126,23 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
         for drive in s.get("drives") or ()
         for fault in drive.get("faults") or ()
     ]
-    return failed + faults
+    return failed + _records(document) + faults
+
+
+def _records(document: Mapping[str, Any]) -> list[str]:
+    said = {
+        "n_skipped": "wrong records left out",
+        "n_clamped": "requests moved to the time of the one before",
+        "n_zero_sized": "requests of no bytes left out",
+    }
+    lines = [
+        f"{s.get('workload', 'workload')}: {n:,} {what}"
+        for s in document["systems"]
+        for key, what in said.items()
+        if (n := (s.get("trace_records") or {}).get(key))
+    ]
+    # Every system reads the same trace.
+    return list(dict.fromkeys(lines))
 
 
 def _part_of_drive(fault: Mapping[str, Any]) -> str:

@@ -122,6 +122,25 @@ def test_failed_requests_are_said(document):
     assert html.escape(line) in report.to_html(document)
 
 
+def test_records_left_out_are_said(tmp_path):
+    trace = tmp_path / "t.spc"
+    trace.write_text(
+        "0,100,4096,R,0.1\n0,200,4096,R,0.2\n0,oops,4096,R,0.3\n0,300,0,W,0.4\n0,400,512,W,0.5\n"
+    )
+    result = headstack.run(
+        workload={"trace": str(trace), "format": "spc", "on_error": "skip"},
+        systems=[{"drive": "barracuda-es-750"}, {"name": "two", "drive": "exos-x18"}],
+    )
+    for system in result.document["systems"]:
+        assert system["n_requests"] == 3
+        counts = {"n_skipped": 1, "n_clamped": 0, "n_zero_sized": 1}
+        assert system["trace_records"] == counts
+    assert table.warnings(result.document) == [
+        "t: 1 wrong records left out",
+        "t: 1 requests of no bytes left out",
+    ]
+
+
 def test_parts_out_of_use_are_said():
     result = headstack.run(
         workload={"synthetic": {"n_requests": 2_000, "size": "4 KiB", "rate": "50 /s"}},

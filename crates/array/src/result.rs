@@ -52,6 +52,8 @@ pub struct SystemResult {
     pub n_errors: u64,
     /// Requests past the end that were left out on demand.
     pub n_dropped: u64,
+    /// What became of records of the trace that are not requests as they stand.
+    pub trace_records: TraceRecords,
     /// From the end of the warm-up (or the first arrival) to the last completion.
     pub duration_s: f64,
     /// Requests that succeeded, per second.
@@ -94,6 +96,18 @@ pub struct SystemResult {
     /// The time series by mode of power, relative to the output folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_file: Option<String>,
+}
+
+/// Records of a trace that were left out or changed, the warm-up included; all zero for synthetic
+/// workloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct TraceRecords {
+    /// Wrong records left out on demand.
+    pub n_skipped: u64,
+    /// Requests whose time was moved forward to their predecessor's.
+    pub n_clamped: u64,
+    /// Reads and writes of no bytes, left out.
+    pub n_zero_sized: u64,
 }
 
 /// Mean share of the response time per request, in seconds.
@@ -327,6 +341,7 @@ pub fn summarise(
         n_requests: outcome.n_requests,
         n_errors: outcome.n_errors,
         n_dropped: outcome.n_dropped,
+        trace_records: TraceRecords::default(),
         duration_s: seconds,
         throughput_iops: done as f64 / seconds,
         throughput_bytes_per_s: outcome.bytes as f64 / seconds,

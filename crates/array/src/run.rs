@@ -5,7 +5,7 @@ use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::member::Member;
 use crate::organisation::Context;
 use crate::output::{write_series, RequestLog};
-use crate::result::{summarise, Cost, RunResult, SystemResult};
+use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
@@ -277,6 +277,7 @@ fn one<M: Member>(
         requests,
         counters,
     } = (inputs.open)(&open)?;
+    let counts = counters.clone();
     // Where a length of time ends the run, nobody knows how many requests that will be.
     let counters = counters.filter(|_| experiment.run.duration.is_none());
     if let (Some(requests), None) = (requests, experiment.run.duration) {
@@ -347,6 +348,13 @@ fn one<M: Member>(
         &experiment.cost,
         &mut outcome,
     );
+    if let Some(counts) = counts {
+        result.trace_records = TraceRecords {
+            n_skipped: counts.skipped(),
+            n_clamped: counts.clamped(),
+            n_zero_sized: counts.zero_sized(),
+        };
+    }
     if let Some(log) = log {
         log.close().map_err(RunError::Output)?;
         result.requests_file = Some(requests_file);
