@@ -366,12 +366,10 @@ impl Unit {
         }
         let needed = self.surfaces_of(item);
         let read = item.request.command == Command::Read;
+        let past = item.sector + item.count as u64;
+        let held = read && self.core.would_hit(start, item.sector, past);
         let mut paths = self.core.paths.iter();
-        !paths.any(|p| p.reaches(needed, item.place.cylinder))
-            && !(read
-                && self
-                    .core
-                    .would_hit(start, item.sector, item.sector + item.count as u64))
+        !held && !paths.any(|p| p.reaches(needed, item.place.cylinder))
     }
 
     /// Ends a waiting command as an error.
