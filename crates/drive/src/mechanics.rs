@@ -143,6 +143,23 @@ impl Mechanics {
         }
     }
 
+    /// Turns the platter on by the part of a wait for `angle` that scaling leaves out, for a limit
+    /// study: the sector is under the head after the scaled wait, and what follows it passes as usual.
+    /// Phases are kept with the arms.
+    #[inline]
+    pub fn skip_rest(&self, arm: &mut Arm, angle: Turn, at: u64) {
+        if self.rotation_scale != 1.0 {
+            let left_out = self.ahead(arm, angle, at).as_turns() * (1.0 - self.rotation_scale);
+            arm.angle = arm.angle.since(Turn::from_turns(left_out));
+        }
+    }
+
+    /// Whether waits are scaled.
+    #[inline]
+    pub fn scales_rotation(&self) -> bool {
+        self.rotation_scale != 1.0
+    }
+
     /// At most [`Mechanics::wait_ns`], and not more than 2 ns below it where waits are not scaled;
     /// cheaper.
     #[inline]

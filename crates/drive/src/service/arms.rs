@@ -183,6 +183,20 @@ impl Core {
         self.active = path;
     }
 
+    /// All paths look at the same platter: where scaling has turned it on for the acting one, which
+    /// stood at `before`, it has for all.
+    #[inline]
+    pub(super) fn keep_in_phase(&mut self, before: Turn) {
+        if self.mechanics.scales_rotation() {
+            let turned = self.arms[self.active].angle.since(before);
+            for (i, arm) in self.arms.iter_mut().enumerate() {
+                if i != self.active {
+                    arm.angle = arm.angle.plus(turned);
+                }
+            }
+        }
+    }
+
     /// The acting path has moved: its assembly's other heads moved with it, idle assemblies that
     /// follow come after.
     #[inline]

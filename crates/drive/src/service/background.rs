@@ -148,6 +148,9 @@ impl Core {
         arm.head = place.head;
         let there = r.time + seek;
         let first = there + self.mechanics.wait_ns(arm, place.angle, there);
+        let phase = arm.angle;
+        self.mechanics.skip_rest(arm, place.angle, there);
+        self.keep_in_phase(phase);
         self.carry();
         let count = (place.run as u64).min(r.limit.max(needed) - r.next) as u32;
         r.run = Some(Run {

@@ -124,6 +124,7 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> (Pas
     arm.head = place.head;
     let there = order.start + seek;
     let mut wait = m.wait_ns(arm, place.angle, there);
+    m.skip_rest(arm, place.angle, there);
     let transfer = Mechanics::pass_ns(order.count, place.sector_ns);
     let (mut ready, mut link_bound, mut last_arrival) = (0, 0, 0);
     if let Some(supply) = &order.supply {
@@ -210,6 +211,7 @@ fn run_pieces(
         arm.head = place.head;
         let there = p.end + seek;
         let mut wait = m.wait_ns(arm, place.angle, there);
+        m.skip_rest(arm, place.angle, there);
         let period = m.rotation.period_ns();
         if let Some(supply) = order.supply {
             // A sector whose data have not come when the head reaches it costs whole turns.

@@ -384,6 +384,7 @@ impl Core {
     #[inline]
     pub(super) fn pass(&mut self, order: &Order) -> (Pass, u64) {
         let channels = self.together.as_mut().and_then(|t| t.channels.as_mut());
+        let phase = self.arms[self.active].angle;
         let result = pass::run(
             &self.mechanics,
             &mut self.arms[self.active],
@@ -391,6 +392,7 @@ impl Core {
             &mut self.scratch,
             channels,
         );
+        self.keep_in_phase(phase);
         self.carry();
         self.mechanism_free = result.0.end;
         if order.supply.is_none() || !self.cache.write_back {
