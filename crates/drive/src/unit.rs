@@ -324,10 +324,7 @@ impl Unit {
             return Step::Done(self.completion(&waiting, start, outcome));
         }
         let needed = self.surfaces_of(&item);
-        let hit = item.request.command == Command::Read
-            && self
-                .core
-                .would_hit(start, item.sector, item.sector + item.count as u64);
+        let hit = is_held(&self.core, &item, start);
         let path = match self.path_for(&item, choice.arm as usize, needed, usable, start) {
             Reach::With(path) => path,
             Reach::Later(at) => {
@@ -365,11 +362,8 @@ impl Unit {
             return false;
         }
         let needed = self.surfaces_of(item);
-        let read = item.request.command == Command::Read;
-        let past = item.sector + item.count as u64;
-        let held = read && self.core.would_hit(start, item.sector, past);
         let mut paths = self.core.paths.iter();
-        !held && !paths.any(|p| p.reaches(needed, item.place.cylinder))
+        !is_held(&self.core, item, start) && !paths.any(|p| p.reaches(needed, item.place.cylinder))
     }
 
     /// Ends a waiting command as an error.
@@ -546,9 +540,8 @@ impl Unit {
         let queue = &self.queue;
         let hit = |i: usize| {
             let w: &Waiting = &queue.items()[i];
-            w.request.command == Command::Read
-                && (core.would_hit(start, w.sector, w.sector + w.count as u64)
-                    || core.would_join(start, w.sector))
+            is_held(core, w, start)
+                || (w.request.command == Command::Read && core.would_join(start, w.sector))
         };
         let (moves, acting_delay) = core.earliest_moves(start);
         let view = View {
@@ -600,6 +593,12 @@ impl Unit {
             error: false,
         }
     }
+}
+
+/// Whether a command is a read that the buffer alone would serve at `now`.
+fn is_held(core: &Core, item: &Waiting, now: u64) -> bool {
+    item.request.command == Command::Read
+        && core.would_hit(now, item.sector, item.sector + item.count as u64)
 }
 
 /// What came of a step.

@@ -107,7 +107,12 @@ pub(super) fn linked(spec: &DriveSpec, paths: &[Path]) -> bool {
 }
 
 /// What working at the same time needs, for `limit` commands in service.
-pub(super) fn together(spec: &DriveSpec, plan: &UnitPlan, limit: usize) -> Option<Together> {
+pub(super) fn together(
+    spec: &DriveSpec,
+    plan: &UnitPlan,
+    paths: &[Path],
+    limit: usize,
+) -> Option<Together> {
     if limit < 2 {
         return None;
     }
@@ -116,7 +121,13 @@ pub(super) fn together(spec: &DriveSpec, plan: &UnitPlan, limit: usize) -> Optio
         n => n,
     };
     Some(Together {
-        stands: vec![Stand::default(); plan.arms.len()],
+        stands: (0..plan.arms.len())
+            .map(|a| Stand {
+                // Its own first head set, not the drive's.
+                path: a * paths.len() / plan.arms.len(),
+                ..Stand::default()
+            })
+            .collect(),
         channels: (channels < limit).then(|| Channels::new(channels)),
     })
 }
@@ -153,32 +164,18 @@ impl Core {
             return;
         }
         let (from, to) = (self.paths[self.active].assembly, self.paths[path].assembly);
-        match &mut self.together {
-            Some(together) if from != to => {
-                together.stands[from as usize] = Stand {
-                    background: std::mem::take(&mut self.background),
-                    mechanism_free: self.mechanism_free,
-                    destage_free: self.destage_free,
-                    path: self.active,
-                };
-                let stand = together.stands[to as usize];
-                self.background = stand.background;
-                self.mechanism_free = stand.mechanism_free;
-                self.destage_free = stand.destage_free;
-                // Read-ahead of the assembly's other heads ends when these take over.
-                self.active = stand.path;
-                if stand.path != path {
-                    let free = self.stop_read_ahead(at);
-                    self.mechanism_free = self.mechanism_free.max(free);
-                }
-                if let Some(channels) = self.together.as_mut().and_then(|t| t.channels.as_mut()) {
+        if self.together.is_some() && from != to {
+            self.exchange(to as usize);
+            if let Some(together) = &mut self.together {
+                together.stands.swap(from as usize, to as usize);
+                if let Some(channels) = &mut together.channels {
                     channels.forget(at);
                 }
             }
-            _ => {
-                let free = self.stop_read_ahead(at);
-                self.mechanism_free = self.mechanism_free.max(free);
-            }
+        }
+        // What the assembly's other heads, or the last arm, read ahead ends when these take over.
+        if self.active != path {
+            self.end_read_ahead(at);
         }
         self.active = path;
     }
@@ -230,24 +227,23 @@ impl Core {
         }
     }
 
-    /// Does `act` as assembly `a`, which is not the acting one.
-    fn on_behalf<R>(&mut self, a: usize, act: impl FnOnce(&mut Core) -> R) -> Option<R> {
-        let stand = self.together.as_ref()?.stands[a];
-        let own = Stand {
-            background: std::mem::replace(&mut self.background, stand.background),
-            mechanism_free: std::mem::replace(&mut self.mechanism_free, stand.mechanism_free),
-            destage_free: std::mem::replace(&mut self.destage_free, stand.destage_free),
-            path: std::mem::replace(&mut self.active, stand.path),
-        };
+    /// Exchanges what is under way here with what assembly `a` has: done twice, nothing has changed.
+    fn exchange(&mut self, a: usize) {
+        if let Some(together) = &mut self.together {
+            let stand = &mut together.stands[a];
+            std::mem::swap(&mut self.background, &mut stand.background);
+            std::mem::swap(&mut self.mechanism_free, &mut stand.mechanism_free);
+            std::mem::swap(&mut self.destage_free, &mut stand.destage_free);
+            std::mem::swap(&mut self.active, &mut stand.path);
+        }
+    }
+
+    /// Does `act` as assembly `a`, which is not the acting one; assemblies work together.
+    fn on_behalf<R>(&mut self, a: usize, act: impl FnOnce(&mut Core) -> R) -> R {
+        self.exchange(a);
         let result = act(self);
-        let after = Stand {
-            background: std::mem::replace(&mut self.background, own.background),
-            mechanism_free: std::mem::replace(&mut self.mechanism_free, own.mechanism_free),
-            destage_free: std::mem::replace(&mut self.destage_free, own.destage_free),
-            path: std::mem::replace(&mut self.active, own.path),
-        };
-        self.together.as_mut()?.stands[a] = after;
-        Some(result)
+        self.exchange(a);
+        result
     }
 
     /// The assemblies that do not act, where they work together.
@@ -282,8 +278,7 @@ impl Core {
                 let s = &core.segments.list[r.segment];
                 let touches = s.start < end && start < r.limit.max(s.end);
                 if touches || Some(r.segment) == keep_out {
-                    let free = core.stop_read_ahead(at);
-                    core.mechanism_free = core.mechanism_free.max(free);
+                    core.end_read_ahead(at);
                 }
             });
         }
@@ -303,10 +298,9 @@ impl Core {
     pub fn flush_all(&mut self, at: u64) -> Outcome {
         let mut outcome = self.flush(at);
         for a in self.others() {
-            if let Some(other) = self.on_behalf(a, |core| core.flush(at)) {
-                if other.completion > outcome.completion {
-                    outcome = other;
-                }
+            let other = self.on_behalf(a, |core| core.flush(at));
+            if other.completion > outcome.completion {
+                outcome = other;
             }
         }
         outcome
@@ -316,9 +310,7 @@ impl Core {
     pub(super) fn unbooked_others(&mut self, until: u64) -> super::Busy {
         let mut sum = super::Busy::default();
         for a in self.others() {
-            if let Some(busy) = self.on_behalf(a, |core| core.unbooked(until)) {
-                sum.add(&busy);
-            }
+            sum.add(&self.on_behalf(a, |core| core.unbooked(until)));
         }
         sum
     }

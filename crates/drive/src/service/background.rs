@@ -251,6 +251,12 @@ impl Core {
         }
     }
 
+    /// Stops read-ahead for other work of the mechanism, which is free when it has stopped.
+    pub(super) fn end_read_ahead(&mut self, at: u64) {
+        let free = self.stop_read_ahead(at);
+        self.mechanism_free = self.mechanism_free.max(free);
+    }
+
     fn stop_reading(&mut self, mut r: ReadingAhead, at: u64) -> u64 {
         self.background = Background::None;
         let mut at = at;

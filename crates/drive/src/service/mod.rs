@@ -202,7 +202,7 @@ impl Core {
             restricted: arms::restricted(&paths),
             linked: arms::linked(spec, &paths),
             follow: spec.parallelism.parking == Parking::Follow,
-            together: arms::together(spec, plan, limit),
+            together: arms::together(spec, plan, &paths, limit),
             lost_writes: 0,
             arms,
             paths,

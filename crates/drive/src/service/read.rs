@@ -52,8 +52,7 @@ impl Core {
         let (start, past) = (task.sector, task.past());
         let mut free = task.start;
         while self.dirty.iter().any(|d| d.start < past && start < d.end) {
-            let stopped = self.stop_read_ahead(free);
-            self.mechanism_free = self.mechanism_free.max(stopped);
+            self.end_read_ahead(free);
             if let Some(end) = self.finish_destage() {
                 free = free.max(end);
             }

@@ -199,8 +199,7 @@ impl Core {
         if let Background::Reading(r) = self.background {
             let s = &self.segments.list[r.segment];
             if s.start < end && start < r.limit.max(s.end) {
-                let free = self.stop_read_ahead(a);
-                self.mechanism_free = self.mechanism_free.max(free);
+                self.end_read_ahead(a);
             }
         }
         self.stop_others(a, None, start, end);
@@ -213,12 +212,9 @@ impl Core {
         });
         let mut free = a;
         if joined.is_none() {
-            let stopped = if self.dirty.len() >= self.cache.write_segments as usize {
-                self.stop_read_ahead(a)
-            } else {
-                0
-            };
-            self.mechanism_free = self.mechanism_free.max(stopped);
+            if self.dirty.len() >= self.cache.write_segments as usize {
+                self.end_read_ahead(a);
+            }
             // A segment stays taken until its data are on the medium.
             while self.dirty.len() + matches!(self.background, Background::Writing(_)) as usize
                 >= self.cache.write_segments as usize
