@@ -9,8 +9,8 @@ use headstack_array::simulate::bench_open_fcfs;
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, DriveSpec};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
+use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::fmt::Write;
-use std::time::Instant;
 
 fn main() {
     if let Err(message) = run() {
@@ -180,28 +180,18 @@ fn parse_spc(n: u64) -> Result<f64, String> {
 }
 
 /// Time that this thread had a core: others on the machine do not count.
-struct Watch {
-    on_core_ns: Option<u64>,
-    begun: Instant,
-}
+struct Watch(Timespec);
 
 impl Watch {
     fn start() -> Watch {
-        Watch {
-            on_core_ns: Watch::on_core_ns(),
-            begun: Instant::now(),
-        }
+        Watch(Watch::on_core())
     }
-    /// The scheduler's count, if the kernel keeps one.
-    fn on_core_ns() -> Option<u64> {
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        text.split_whitespace().next()?.parse().ok()
+    fn on_core() -> Timespec {
+        clock_gettime(ClockId::ThreadCPUTime)
     }
     fn core_seconds(&self) -> f64 {
-        match (self.on_core_ns, Watch::on_core_ns()) {
-            (Some(from), Some(to)) if to > from => (to - from) as f64 * 1e-9,
-            _ => self.begun.elapsed().as_secs_f64(),
-        }
+        let spent = Watch::on_core() - self.0;
+        spent.tv_sec as f64 + spent.tv_nsec as f64 * 1e-9
     }
 }
 
