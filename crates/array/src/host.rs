@@ -2,87 +2,51 @@
 //! counted when they are done.
 
 use crate::simulate::{Log, Outcome, Record};
-use headstack_drive::{Completion, Components};
+use headstack_drive::Completion;
 use headstack_engine::EventQueue;
 use headstack_trace::{ClosedLoop, Request};
 use headstack_units::Time;
 
 /// A request that is somewhere in the array.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Slot {
     id: u64,
     request: Request,
     parts: u32,
+    // Those that are not done yet.
     remaining: u32,
     measured: bool,
-    // Of the parts done so far; not kept for requests of one part.
-    answer: Answer,
 }
 
-/// What came of the parts of a request.
+/// What came of the parts of a request that are done so far.
 #[derive(Clone, Copy)]
-pub(crate) struct Answer {
-    completion: Time,
-    components: Components,
-    // Of the last part; `u32::MAX` before the first is done.
+struct Join {
+    /// The part that ended last; of parts that ended together, the one on the first drive.
+    last: Completion,
     drive: u32,
-    seek_distance: u32,
-    arm: u8,
     cache_hit: bool,
-    mechanical: bool,
+    moved: bool,
     error: bool,
 }
 
-impl Answer {
-    /// Of a request that no drive sees, at `now`.
-    pub fn at_once(now: Time, error: bool) -> Answer {
-        Answer {
-            cache_hit: !error,
-            error,
-            ..Answer::none(now)
+impl Join {
+    fn of(drive: u32, part: &Completion) -> Join {
+        Join {
+            last: *part,
+            drive,
+            cache_hit: part.cache_hit,
+            moved: part.moved(),
+            error: part.error,
         }
     }
 
-    /// Nothing done yet at `now`.
-    fn none(now: Time) -> Answer {
-        Answer {
-            completion: now,
-            components: Components::default(),
-            drive: u32::MAX,
-            seek_distance: 0,
-            arm: 0,
-            cache_hit: true,
-            mechanical: false,
-            error: false,
+    fn add(&mut self, drive: u32, part: &Completion) {
+        self.cache_hit &= part.cache_hit;
+        self.moved |= part.moved();
+        self.error |= part.error;
+        if (part.completion, self.drive) > (self.last.completion, drive) {
+            (self.last, self.drive) = (*part, drive);
         }
-    }
-
-    #[inline]
-    fn of(member: usize, c: &Completion) -> Answer {
-        Answer {
-            completion: c.completion,
-            components: c.components,
-            drive: member as u32,
-            seek_distance: c.seek_distance,
-            arm: c.arm,
-            cache_hit: c.cache_hit,
-            mechanical: c.mechanical && c.seek_distance > 0,
-            error: c.error,
-        }
-    }
-
-    /// The later part decides; of parts done at the same time, the one on the first drive.
-    fn join(&mut self, part: &Answer) {
-        let first = self.drive == u32::MAX;
-        let later = part.completion > self.completion
-            || (part.completion == self.completion && part.drive < self.drive);
-        let last = if first || later { *part } else { *self };
-        *self = Answer {
-            cache_hit: self.cache_hit & part.cache_hit,
-            mechanical: self.mechanical | part.mechanical,
-            error: self.error | part.error,
-            ..last
-        };
     }
 }
 
@@ -90,6 +54,8 @@ impl Answer {
 pub(crate) struct Host<'a, 'l> {
     slots: Vec<Slot>,
     free: Vec<u32>,
+    // By slot, for those of several parts.
+    joins: Vec<Option<Join>>,
     pub in_flight: u64,
     pub outcome: Outcome,
     pub log: Option<&'a mut Log<'l>>,
@@ -103,6 +69,7 @@ impl<'a, 'l> Host<'a, 'l> {
         Host {
             slots: Vec::new(),
             free: Vec::new(),
+            joins: Vec::new(),
             in_flight: 0,
             outcome,
             log,
@@ -111,75 +78,106 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// A request enters, in so many parts; returns the name under which its parts complete.
-    #[inline]
-    pub fn open(&mut self, id: u64, request: &Request, parts: u32, measured: bool) -> u64 {
+    /// A request enters at `now`, in so many parts; returns the name under which its parts complete.
+    #[inline(always)]
+    pub fn open(
+        &mut self,
+        id: u64,
+        now: Time,
+        request: &Request,
+        parts: u32,
+        measured: bool,
+    ) -> u64 {
         self.in_flight += 1;
         let i = match self.free.pop() {
             Some(i) => i as usize,
-            None => {
-                self.slots.push(Slot {
-                    id,
-                    request: *request,
-                    parts,
-                    remaining: parts,
-                    measured,
-                    answer: Answer::none(request.time),
-                });
-                return self.slots.len() as u64 - 1;
-            }
+            None => self.add_slot(),
         };
         let slot = &mut self.slots[i];
         slot.id = id;
         slot.request = *request;
+        slot.request.time = now;
         slot.parts = parts;
         slot.remaining = parts;
         slot.measured = measured;
-        if parts > 1 {
-            slot.answer = Answer::none(request.time);
-        }
         i as u64
+    }
+
+    #[cold]
+    fn add_slot(&mut self) -> usize {
+        self.slots.push(Slot::default());
+        self.joins.push(None);
+        self.slots.len() - 1
     }
 
     /// One part is done by drive `member`.
     #[inline(always)]
-    pub fn part_done(&mut self, member: usize, c: Completion) {
+    pub fn part_done(&mut self, member: usize, c: &Completion) {
         let slot = &mut self.slots[c.id as usize];
-        let part = Answer::of(member, &c);
-        if slot.measured {
+        let measured = slot.measured;
+        if measured {
             let m = &mut self.outcome.members[member];
             m.n_requests += 1;
             if c.error {
                 m.n_errors += 1;
             } else {
-                m.n_cache_hits += part.cache_hit as u64;
-                m.n_seeks += part.mechanical as u64;
+                m.n_cache_hits += c.cache_hit as u64;
+                m.n_seeks += c.moved() as u64;
                 m.response_ns += c.completion.since(c.arrival).0 as u128;
             }
         }
-        let answer = if slot.parts == 1 {
-            part
-        } else {
-            slot.answer.join(&part);
-            slot.remaining -= 1;
-            if slot.remaining > 0 {
-                return;
-            }
-            slot.answer
-        };
-        let (arrival, blocks, measured) = (slot.request.time, slot.request.blocks, slot.measured);
+        if slot.parts > 1 {
+            return self.join(member as u32, c);
+        }
+        let (arrival, blocks) = (slot.request.time, slot.request.blocks);
         self.free.push(c.id as u32);
         self.in_flight -= 1;
-        self.finish(arrival, blocks, &answer, measured);
+        self.finish(arrival, blocks, c, c.moved(), measured);
         if measured && self.log.is_some() {
-            let Slot { id, request, .. } = self.slots[c.id as usize];
-            self.write_log(id, request, &answer);
+            self.log_slot(c.id as usize, member as u32, c);
+        }
+    }
+
+    /// One part of several is done.
+    fn join(&mut self, drive: u32, part: &Completion) {
+        let i = part.id as usize;
+        let join = match &mut self.joins[i] {
+            Some(join) => {
+                join.add(drive, part);
+                *join
+            }
+            none => *none.insert(Join::of(drive, part)),
+        };
+        let slot = &mut self.slots[i];
+        slot.remaining -= 1;
+        if slot.remaining > 0 {
+            return;
+        }
+        let (arrival, blocks, measured) = (slot.request.time, slot.request.blocks, slot.measured);
+        let answer = Completion {
+            cache_hit: join.cache_hit,
+            error: join.error,
+            ..join.last
+        };
+        self.joins[i] = None;
+        self.free.push(i as u32);
+        self.in_flight -= 1;
+        self.finish(arrival, blocks, &answer, join.moved, measured);
+        if measured {
+            self.log_slot(i, join.drive, &answer);
         }
     }
 
     /// A request is done: counted, and in closed loops the next one is due.
     #[inline(always)]
-    pub fn finish(&mut self, arrival: Time, blocks: u32, answer: &Answer, measured: bool) {
+    pub fn finish(
+        &mut self,
+        arrival: Time,
+        blocks: u32,
+        answer: &Completion,
+        moved: bool,
+        measured: bool,
+    ) {
         if let Some((queue, think)) = &mut self.issues {
             queue.push(answer.completion + think.think(), 0, ());
         }
@@ -202,19 +200,25 @@ impl<'a, 'l> Host<'a, 'l> {
             }
             o.bytes += blocks as u128 * 512;
             o.n_cache_hits += answer.cache_hit as u64;
-            o.n_seeks += answer.mechanical as u64;
+            o.n_seeks += moved as u64;
             o.series.add_request(arrival, answer.completion);
         }
     }
 
     #[inline(never)]
-    pub fn write_log(&mut self, id: u64, request: Request, answer: &Answer) {
+    fn log_slot(&mut self, slot: usize, drive: u32, answer: &Completion) {
+        let Slot { id, request, .. } = self.slots[slot];
+        self.write_log(id, request, drive, answer);
+    }
+
+    #[inline(never)]
+    pub fn write_log(&mut self, id: u64, request: Request, drive: u32, answer: &Completion) {
         let record = Record {
             id,
             request,
             completion: answer.completion,
             components: answer.components,
-            drive: answer.drive,
+            drive,
             cache_hit: answer.cache_hit,
             seek_distance: answer.seek_distance,
             arm: answer.arm,

@@ -36,7 +36,7 @@ pub trait Member {
     /// queued.
     fn next_event(&self) -> Time;
     /// Starts what starts before `until`, reporting completions.
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion));
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Completion));
     /// Commands that wait.
     fn queue_len(&self) -> usize;
     /// Energy from the last reset to `until`.
@@ -61,7 +61,7 @@ impl Member for Drive {
     fn scanned_bytes(&self) -> u64 {
         Drive::scanned_bytes(self)
     }
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, now: Time, request: DriveRequest) {
         Drive::submit(self, now, request);
     }
@@ -69,8 +69,8 @@ impl Member for Drive {
     fn next_event(&self) -> Time {
         Drive::next_event(self)
     }
-    #[inline]
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
+    #[inline(always)]
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
         Drive::advance(self, until, sink);
     }
     fn queue_len(&self) -> usize {

@@ -11,10 +11,10 @@
 //! that part, so that they still add up to its response time. Statistics count requests that arrive
 //! after the warm-up.
 
-use crate::host::{Answer, Host};
+use crate::host::Host;
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
-use headstack_drive::{Command, Components, DriveEnergy, DriveRequest, Fault};
+use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
 use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
 use headstack_trace::{ClosedLoop, Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
@@ -217,15 +217,61 @@ struct Run<'a, 'l, M> {
     options: &'a Options,
     host: Host<'a, 'l>,
     plan: Plan,
+    // Sizes of devices asked for so far; 0 of others.
     device_blocks: Vec<u64>,
     // Next instant at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
     sampled: ByMode,
+    // When something else than an arrival may be due.
+    next_check: Time,
     first: Option<Time>,
+    last_arrival: Time,
+    // Each device is a logical unit, block for block.
+    identity: bool,
+    failure: Option<SimulateError>,
     taken: u64,
     // So many of them are in the progress.
     reported: u64,
     measuring: bool,
+}
+
+/// Where requests come from.
+trait Requests: Iterator<Item = Result<Request, TraceError>> {}
+impl<I: Iterator<Item = Result<Request, TraceError>>> Requests for I {}
+
+/// Requests taken from their source so many at a time: source and simulation each run in a tight
+/// loop of their own.
+struct Feed<'s, S> {
+    source: &'s mut S,
+    batch: Vec<Request>,
+    /// What is wrong with the workload after the batch.
+    failure: Option<TraceError>,
+}
+
+/// Few enough to stay in a core's first-level cache.
+const BATCH: usize = 256;
+
+impl<S: Requests> Feed<'_, S> {
+    /// Takes the next batch, of at most `most` requests: an empty one at the workload's end.
+    #[inline(never)]
+    fn refill(&mut self, most: u64) -> Result<(), TraceError> {
+        self.batch.clear();
+        if let Some(e) = self.failure.take() {
+            return Err(e);
+        }
+        for request in self.source.take(most.min(BATCH as u64) as usize) {
+            match request {
+                Ok(request) => self.batch.push(request),
+                Err(e) if self.batch.is_empty() => return Err(e),
+                Err(e) => {
+                    // What comes before it is simulated first.
+                    self.failure = Some(e);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Simulates a workload on a system.
@@ -277,7 +323,11 @@ pub fn simulate<'a, 'l, M: Member>(
         device_blocks: Vec::new(),
         next_sample: Time::NEVER,
         sampled: ByMode::default(),
+        next_check: Time::ZERO,
         first: None,
+        last_arrival: Time::ZERO,
+        identity: organisation.is_identity(),
+        failure: None,
         taken: 0,
         reported: 0,
         measuring: false,
@@ -293,23 +343,27 @@ pub fn simulate<'a, 'l, M: Member>(
         ) => Some(ClosedLoop::fixed(*outstanding, *think_time)),
         (None, Arrivals::Open) => None,
     };
+    let mut feed = Feed {
+        source,
+        batch: Vec::with_capacity(BATCH),
+        failure: None,
+    };
     match closed {
-        None => run.open_loop(source)?,
-        Some(closed) => run.closed_loop(source, closed)?,
+        None => run.open_loop(&mut feed)?,
+        Some(closed) => run.closed_loop(&mut feed, closed)?,
     }
     run.finish()
 }
 
 impl<M: Member> Run<'_, '_, M> {
-    fn open_loop(
-        &mut self,
-        source: &mut impl Iterator<Item = Result<Request, TraceError>>,
-    ) -> Result<(), SimulateError> {
+    fn open_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         let mut now = Time::ZERO;
-        while let Some(request) = self.take(source)? {
-            now = now.max(request.time);
-            if !self.arrive(now, request)? {
-                break;
+        'run: while self.refill(feed)? {
+            for request in &feed.batch {
+                now = now.max(request.time);
+                if !self.arrive(now, request) {
+                    break 'run;
+                }
             }
         }
         self.drain(now)
@@ -317,7 +371,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     fn closed_loop(
         &mut self,
-        source: &mut impl Iterator<Item = Result<Request, TraceError>>,
+        feed: &mut Feed<impl Requests>,
         closed: ClosedLoop,
     ) -> Result<(), SimulateError> {
         let mut queue = EventQueue::new();
@@ -326,6 +380,7 @@ impl<M: Member> Run<'_, '_, M> {
         }
         self.host.issues = Some((queue, closed));
         let mut now = Time::ZERO;
+        let mut next = 0;
         loop {
             let issue = match &self.host.issues {
                 Some((queue, _)) => queue.next_time(),
@@ -344,15 +399,19 @@ impl<M: Member> Run<'_, '_, M> {
                 break;
             }
             now = issue;
-            let Some(request) = self.take(source)? else {
-                break;
-            };
+            if next == feed.batch.len() {
+                if !self.refill(feed)? {
+                    break;
+                }
+                next = 0;
+            }
             if let Some((queue, _)) = &mut self.host.issues {
                 queue.pop();
             }
-            if !self.arrive(now, request)? {
+            if !self.arrive(now, &feed.batch[next]) {
                 break;
             }
+            next += 1;
         }
         // What is in flight completes; nothing more is issued.
         self.host.issues = None;
@@ -364,52 +423,80 @@ impl<M: Member> Run<'_, '_, M> {
         self.reported = self.taken;
     }
 
-    /// The next request, unless the workload, the limit or the patience is at its end.
-    #[inline(always)]
-    fn take(
-        &mut self,
-        source: &mut impl Iterator<Item = Result<Request, TraceError>>,
-    ) -> Result<Option<Request>, SimulateError> {
-        if self.taken & 1023 == 1023 {
-            self.report();
-            if self.options.progress.is_cancelled() {
-                self.host.outcome.partial = true;
-                return Ok(None);
-            }
+    /// Takes the next batch; false when the workload, the limit or the patience is at its end.
+    fn refill(&mut self, feed: &mut Feed<impl Requests>) -> Result<bool, SimulateError> {
+        self.report();
+        if self.options.progress.is_cancelled() {
+            self.host.outcome.partial = true;
+            return Ok(false);
         }
-        if Some(self.taken) == self.options.max_requests {
-            return Ok(None);
-        }
-        match source.next() {
-            None => Ok(None),
-            Some(Ok(request)) => {
-                self.taken += 1;
-                Ok(Some(request))
-            }
-            Some(Err(e)) => Err(e.into()),
-        }
+        let left = self.options.max_requests.map(|n| n - self.taken);
+        feed.refill(left.unwrap_or(u64::MAX))?;
+        Ok(!feed.batch.is_empty())
     }
 
-    /// One request reaches the array; false when the run's duration is over.
-    #[inline]
-    fn arrive(&mut self, now: Time, mut request: Request) -> Result<bool, SimulateError> {
-        let id = self.taken - 1;
-        request.time = now;
-        let first = match self.first {
-            Some(first) => first,
-            None => {
-                self.first = Some(now);
-                if self.options.progress.is_cancelled() {
-                    self.host.outcome.partial = true;
-                    return Ok(false);
-                }
-                now
-            }
+    /// One request reaches the array; false when the run's duration is over or something is wrong,
+    /// which [`Run::drain`] then reports.
+    #[inline(always)]
+    fn arrive(&mut self, now: Time, request: &Request) -> bool {
+        let id = self.taken;
+        self.taken += 1;
+        if now >= self.next_check && !self.check(now, id) {
+            return false;
+        }
+        self.last_arrival = now;
+        let device = request.device as usize;
+        let size = self.device_blocks.get(device).copied().unwrap_or(0);
+        let blocks = request.blocks as u64;
+        let inside = blocks > 0 && blocks <= size && request.lba.0 <= size - blocks;
+        if inside && self.identity && request.op != Op::Flush {
+            let slot = self.host.open(id, now, request, 1, self.measuring);
+            let part = Part {
+                member: request.device,
+                lba: request.lba.0,
+                blocks: request.blocks,
+            };
+            self.submit(now, slot, request.op, &part);
+        } else if let Err(e) = self.arrive_in_parts(now, id, *request) {
+            self.failure = Some(e);
+        }
+        self.failure.is_none() && self.host.failure.is_none()
+    }
+
+    /// Gives a part of a request to its drive.
+    #[inline(always)]
+    fn submit(&mut self, now: Time, slot: u64, op: Op, part: &Part) {
+        let (member, first) = self.logical[part.member as usize];
+        let member = member as usize;
+        let host = &mut self.host;
+        let drive = &mut self.members[member];
+        drive.advance(now, &mut |c| host.part_done(member, c));
+        drive.submit(
+            now,
+            DriveRequest {
+                id: slot,
+                command: match op {
+                    Op::Read => Command::Read,
+                    Op::Write => Command::Write,
+                    Op::Flush => Command::Flush,
+                },
+                lba: Lba(first + part.lba),
+                blocks: part.blocks,
+            },
+        );
+    }
+
+    /// What happens at certain times only: the run's beginning, the warm-up's and its own end,
+    /// samples. False when the run is over.
+    #[cold]
+    fn check(&mut self, now: Time, id: u64) -> bool {
+        let first = *self.first.get_or_insert(now);
+        let over = match self.options.duration {
+            Some(duration) => first + duration,
+            None => Time::NEVER,
         };
-        if let Some(duration) = self.options.duration {
-            if now.since(first) > duration {
-                return Ok(false);
-            }
+        if now > over {
+            return false;
         }
         if !self.measuring {
             match self.options.warm_up {
@@ -419,89 +506,89 @@ impl<M: Member> Run<'_, '_, M> {
             }
         }
         self.sample_until(now);
+        self.next_check = if self.measuring {
+            self.next_sample.min(over)
+        } else {
+            Time::ZERO
+        };
+        true
+    }
+
+    /// The general case of [`Run::arrive`].
+    #[inline(never)]
+    fn arrive_in_parts(
+        &mut self,
+        now: Time,
+        id: u64,
+        mut request: Request,
+    ) -> Result<(), SimulateError> {
         let measured = self.measuring;
-        if measured {
-            self.host.outcome.end = self.host.outcome.end.max(now);
-        }
-        self.plan.parts.clear();
+        let size = self.blocks_of(id, request.device)?;
+        let blocks = request.blocks as u64;
+        let flush = request.op == Op::Flush;
+        let past = blocks > size || request.lba.0 > size - blocks;
         let mut failed = false;
-        if request.op == Op::Flush {
-            self.blocks_of(id, request.device)?;
+        if !flush && (past || blocks == 0) {
+            match self.options.past_end {
+                PastEnd::Wrap if blocks > 0 && blocks <= size => {
+                    // What would still stick out ends at the device's end.
+                    request.lba = Lba((request.lba.0 % size).min(size - blocks));
+                }
+                PastEnd::DropCounted => {
+                    self.host.outcome.n_dropped += measured as u64;
+                    if let Some((queue, think)) = &mut self.host.issues {
+                        queue.push(now + think.think(), 0, ());
+                    }
+                    return Ok(());
+                }
+                _ => failed = true,
+            }
+        }
+        let mut plan = std::mem::take(&mut self.plan);
+        plan.parts.clear();
+        if flush {
             for member in self.organisation.members_of(request.device) {
-                self.plan.parts.push(Part {
+                plan.parts.push(Part {
                     member,
                     lba: 0,
                     blocks: 0,
                 });
             }
-        } else {
-            let size = self.blocks_of(id, request.device)?;
-            let blocks = request.blocks as u64;
-            let past = blocks > size || request.lba.0 > size - blocks;
-            if past || blocks == 0 {
-                match self.options.past_end {
-                    PastEnd::Wrap if blocks > 0 && blocks <= size => {
-                        // What would still stick out ends at the device's end.
-                        request.lba = Lba((request.lba.0 % size).min(size - blocks));
-                    }
-                    PastEnd::DropCounted => {
-                        self.host.outcome.n_dropped += measured as u64;
-                        if let Some((queue, think)) = &mut self.host.issues {
-                            queue.push(now + think.think(), 0, ());
-                        }
-                        return Ok(true);
-                    }
-                    _ => failed = true,
-                }
-            }
-            if !failed {
-                let (device, lba) = (request.device, request.lba.0);
-                self.organisation
-                    .plan(device, lba, request.blocks, &mut self.plan);
-            }
+        } else if !failed {
+            let (device, lba) = (request.device, request.lba.0);
+            self.organisation
+                .plan(device, lba, request.blocks, &mut plan);
         }
-        if failed || self.plan.parts.is_empty() {
-            let answer = Answer::at_once(now, failed);
-            self.host.finish(now, request.blocks, &answer, measured);
-            if measured {
-                self.host.write_log(id, request, &answer);
-            }
-        } else {
-            let parts = self.plan.parts.len() as u32;
-            let slot = self.host.open(id, &request, parts, measured);
-            let command = match request.op {
-                Op::Read => Command::Read,
-                Op::Write => Command::Write,
-                Op::Flush => Command::Flush,
+        if plan.parts.is_empty() {
+            let answer = Completion {
+                arrival: now,
+                completion: now,
+                cache_hit: !failed,
+                error: failed,
+                ..Completion::default()
             };
-            for part in &self.plan.parts {
-                let (member, first) = self.logical[part.member as usize];
-                let member = member as usize;
-                let host = &mut self.host;
-                let drive = &mut self.members[member];
-                drive.advance(now, &mut |c| host.part_done(member, c));
-                drive.submit(
-                    now,
-                    DriveRequest {
-                        id: slot,
-                        command,
-                        lba: Lba(first + part.lba),
-                        blocks: part.blocks,
-                    },
-                );
+            self.host
+                .finish(now, request.blocks, &answer, false, measured);
+            if measured {
+                request.time = now;
+                self.host.write_log(id, request, u32::MAX, &answer);
+            }
+        } else {
+            let parts = plan.parts.len() as u32;
+            let slot = self.host.open(id, now, &request, parts, measured);
+            for part in &plan.parts {
+                self.submit(now, slot, request.op, part);
             }
         }
-        match self.host.failure.take() {
-            Some(e) => Err(SimulateError::Log(e)),
-            None => Ok(true),
-        }
+        self.plan = plan;
+        Ok(())
     }
 
     /// Size of a device, asked once.
     #[inline]
     fn blocks_of(&mut self, id: u64, device: u32) -> Result<u64, SimulateError> {
         match self.device_blocks.get(device as usize) {
-            Some(&blocks) if blocks != u64::MAX => Ok(blocks),
+            Some(&blocks) if blocks > 0 => Ok(blocks),
             _ => self.ask_blocks(id, device),
         }
     }
@@ -514,7 +601,7 @@ impl<M: Member> Run<'_, '_, M> {
         let blocks = self.organisation.device_blocks(device).map_err(fail)?;
         let i = device as usize;
         if i >= self.device_blocks.len() {
-            self.device_blocks.resize(i + 1, u64::MAX);
+            self.device_blocks.resize(i + 1, 0);
         }
         self.device_blocks[i] = blocks;
         Ok(blocks)
@@ -534,6 +621,7 @@ impl<M: Member> Run<'_, '_, M> {
         self.next_sample = o.series.next_boundary(now);
     }
 
+    #[inline(never)]
     fn advance_all(&mut self, until: Time) {
         let host = &mut self.host;
         for (i, member) in self.members.iter_mut().enumerate() {
@@ -591,6 +679,7 @@ impl<M: Member> Run<'_, '_, M> {
     }
 
     /// Lets one drive do what it does at `time`, and no later drive event.
+    #[inline(never)]
     fn step(&mut self, member: usize, time: Time) -> Result<(), SimulateError> {
         let host = &mut self.host;
         let drive = &mut self.members[member];
@@ -603,14 +692,24 @@ impl<M: Member> Run<'_, '_, M> {
                 waiting: waiting as u64,
             });
         }
-        match host.failure.take() {
-            Some(e) => Err(SimulateError::Log(e)),
+        self.trouble()
+    }
+
+    /// What went wrong since this was asked last.
+    fn trouble(&mut self) -> Result<(), SimulateError> {
+        let log = self.host.failure.take().map(SimulateError::Log);
+        match self.failure.take().or(log) {
+            Some(e) => Err(e),
             None => Ok(()),
         }
     }
 
     /// No more arrivals: everything in flight completes (unless the run was cancelled).
     fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
+        self.trouble()?;
+        if self.measuring {
+            self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
+        }
         let mut steps = 0u64;
         while self.host.in_flight > 0 && !self.host.outcome.partial {
             let (time, member) = self.earliest();

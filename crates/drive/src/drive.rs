@@ -45,7 +45,7 @@ pub struct Components {
 }
 
 /// One request done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Completion {
     /// The host's name for the request.
     pub id: u64,
@@ -65,6 +65,14 @@ pub struct Completion {
     pub arm: u8,
     /// Set when it could not be served: outside the drive, or nothing reaches the surface.
     pub error: bool,
+}
+
+impl Completion {
+    /// Whether an arm moved for it.
+    #[inline]
+    pub fn moved(&self) -> bool {
+        self.mechanical && self.seek_distance > 0
+    }
 }
 
 /// Time in each state and the energy of it, from time zero to `until`.
@@ -101,10 +109,9 @@ use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::parallelism;
 use crate::power::{Shape, StateWatts};
-use crate::queue::Waiting;
 use crate::service::Busy;
 use crate::spec::{ArmShare, DriveSpec};
-use crate::unit::{refused, Accepted, Coming, Step, Unit};
+use crate::unit::{refused, Coming, Step, Unit};
 use headstack_engine::random;
 use headstack_units::Turn;
 use rand::RngCore;
@@ -149,7 +156,7 @@ pub struct Drive {
     depth: usize,
     own_queues: bool,
     /// Commands beyond the queue depth, with their unit, in order of arrival.
-    beyond: VecDeque<(usize, Waiting)>,
+    beyond: VecDeque<Beyond>,
     /// Commands in parts on several units, and places in the list that are free.
     joins: Vec<Join>,
     free_joins: Vec<usize>,
@@ -157,6 +164,14 @@ pub struct Drive {
     watts: StateWatts,
     counted_from: u64,
     counted: Busy,
+}
+
+/// A command for which the queue has no place yet.
+#[derive(Debug, Clone, Copy)]
+struct Beyond {
+    unit: usize,
+    arrival: Time,
+    request: DriveRequest,
 }
 
 /// How addresses fall on the units.
@@ -315,7 +330,7 @@ impl Drive {
     /// Gives the drive a command at `now`, which never decreases from call to call.
     ///
     /// A request that is empty or reaches past the end completes at once as an error.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, now: Time, request: DriveRequest) {
         if self.units.len() > 1 {
             return self.submit_parts(now, request);
@@ -323,22 +338,22 @@ impl Drive {
         self.place(now, 0, request);
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, now: Time, unit: usize, request: DriveRequest) {
-        match self.units[unit].accept(now, request) {
-            Accepted::Done(c) if self.units.len() == 1 => self.done.push(c),
-            Accepted::Done(c) => {
-                if let Some(c) = self.part_done(c) {
-                    self.done.push(c);
-                }
-            }
-            Accepted::Waits(waiting) => {
-                if self.has_room(unit) && self.nobody_before(unit) {
-                    self.units[unit].enqueue(waiting);
-                } else {
-                    self.beyond.push_back((unit, waiting));
-                }
-            }
+        if let Some(c) = self.units[unit].accept(now, &request) {
+            let whole = match self.units.len() {
+                1 => Some(c),
+                _ => self.part_done(&c),
+            };
+            self.done.extend(whole);
+        } else if self.has_room(unit) && self.nobody_before(unit) {
+            self.units[unit].enqueue(now, request);
+        } else {
+            self.beyond.push_back(Beyond {
+                unit,
+                arrival: now,
+                request,
+            });
         }
     }
 
@@ -356,9 +371,10 @@ impl Drive {
     /// Whether no command waits for the place that this unit's next command would take.
     #[inline]
     fn nobody_before(&self, unit: usize) -> bool {
-        self.beyond.is_empty() || (self.own_queues && self.beyond.iter().all(|b| b.0 != unit))
+        self.beyond.is_empty() || (self.own_queues && self.beyond.iter().all(|b| b.unit != unit))
     }
 
+    #[inline(never)]
     fn submit_parts(&mut self, now: Time, request: DriveRequest) {
         let past = request.lba.0.checked_add(request.blocks as u64);
         let flush = request.command == Command::Flush;
@@ -417,13 +433,13 @@ impl Drive {
     }
 
     /// Adds a part to its command; the command's completion with the last one.
-    fn part_done(&mut self, c: Completion) -> Option<Completion> {
+    fn part_done(&mut self, c: &Completion) -> Option<Completion> {
         let slot = c.id as usize;
         let join = &mut self.joins[slot];
         join.hit &= c.cache_hit;
         join.error |= c.error;
         if join.last.is_none_or(|l| c.completion > l.completion) {
-            join.last = Some(c);
+            join.last = Some(*c);
         }
         join.remaining -= 1;
         if join.remaining > 0 {
@@ -457,23 +473,23 @@ impl Drive {
 
     /// Starts the service of every command whose service begins before `until`; what arrives at
     /// `until` itself is to be submitted first. Completions may lie after `until`.
-    #[inline]
-    pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
+    #[inline(always)]
+    pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
         if !self.done.is_empty() {
-            self.done.drain(..).for_each(&mut *sink);
+            self.done.iter().for_each(&mut *sink);
+            self.done.clear();
         }
         if self.units.len() > 1 {
             return self.advance_many(until, sink);
         }
         loop {
-            match self.units[0].step(until) {
+            match self.units[0].step(until, sink) {
                 Step::Nothing => return,
                 Step::Again => {}
-                Step::Done(c) => {
-                    if let Some((_, next)) = self.beyond.pop_front() {
-                        self.units[0].enqueue(next);
+                Step::Done => {
+                    if let Some(next) = self.beyond.pop_front() {
+                        self.units[0].enqueue(next.arrival, next.request);
                     }
-                    sink(c);
                 }
             }
         }
@@ -481,7 +497,8 @@ impl Drive {
 
     /// The units in order of time, so that each command that starts makes room in a shared queue
     /// at its time.
-    fn advance_many(&mut self, until: Time, sink: &mut impl FnMut(Completion)) {
+    #[inline(never)]
+    fn advance_many(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
         loop {
             let next = self.units.iter().map(Unit::next_event).enumerate();
             let Some((unit, time)) = next.min_by_key(|(_, t)| *t) else {
@@ -490,13 +507,14 @@ impl Drive {
             if time >= until {
                 return;
             }
-            match self.units[unit].step(until) {
+            let mut part = Completion::default();
+            match self.units[unit].step(until, &mut |c| part = *c) {
                 Step::Nothing => return,
                 Step::Again => {}
-                Step::Done(c) => {
+                Step::Done => {
                     self.refill(time);
-                    if let Some(c) = self.part_done(c) {
-                        sink(c);
+                    if let Some(whole) = self.part_done(&part) {
+                        sink(&whole);
                     }
                 }
             }
@@ -507,10 +525,11 @@ impl Drive {
     fn refill(&mut self, now: Time) {
         let mut i = 0;
         while i < self.beyond.len() {
-            if self.has_room(self.beyond[i].0) {
-                if let Some((unit, waiting)) = self.beyond.remove(i) {
-                    self.units[unit].not_before(now);
-                    self.units[unit].enqueue(waiting);
+            if self.has_room(self.beyond[i].unit) {
+                if let Some(next) = self.beyond.remove(i) {
+                    let unit = &mut self.units[next.unit];
+                    unit.not_before(now);
+                    unit.enqueue(next.arrival, next.request);
                 }
             } else if self.own_queues {
                 i += 1;

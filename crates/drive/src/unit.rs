@@ -9,13 +9,12 @@
 
 use crate::drive::{Command, Completion, Components, DriveOptions, DriveRequest, Fault};
 use crate::error::SpecError;
-use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::media_scan::Scan;
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::queue::{Queue, Waiting};
 use crate::scheduler::{self, Choice, Scheduler, View};
-use crate::service::{Busy, Core, Outcome, Task};
+use crate::service::{Busy, Core, Task};
 use crate::spec::{DriveSpec, HitCheck};
 use headstack_units::{Time, Turn};
 
@@ -30,20 +29,14 @@ pub(crate) struct Coming {
     pub report: Fault,
 }
 
-/// What becomes of a command on its arrival.
-pub(crate) enum Accepted {
-    /// It is done.
-    Done(Completion),
-    /// It waits for the scheduler.
-    Waits(Waiting),
-}
-
 /// One queue, its assemblies, and a clock.
 pub(crate) struct Unit {
     core: Core,
     queue: Queue,
     scheduler: Box<dyn Scheduler>,
     fcfs: bool,
+    /// Nothing is to be chosen: one arm takes one command after another.
+    in_order: bool,
     age_limit: u64,
     per_request: u64,
     check_arrivals: bool,
@@ -90,8 +83,12 @@ impl Unit {
             n => n.min(assemblies),
         };
         let core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
+        let fcfs = spec.queue.scheduler == "fcfs";
+        let in_order = fcfs && core.arms.len() == 1;
         let queue = if scheduler::positional(&spec.queue) {
             Queue::with_index(core.mechanics.seek.cylinders())
+        } else if in_order {
+            Queue::in_order()
         } else {
             Queue::default()
         };
@@ -99,7 +96,8 @@ impl Unit {
         Ok(Unit {
             queue,
             scheduler: scheduler::build(&spec.queue)?,
-            fcfs: spec.queue.scheduler == "fcfs",
+            fcfs,
+            in_order,
             age_limit: match spec.queue.age_limit.non_negative() {
                 0 => u64::MAX,
                 t => t,
@@ -183,47 +181,52 @@ impl Unit {
         self.core.lost_writes
     }
 
-    /// Looks at a command that arrives at `now`; what waits is to be given to [`Unit::enqueue`].
-    #[inline]
-    pub fn accept(&mut self, now: Time, request: DriveRequest) -> Accepted {
-        let arrival = now.0;
-        let mut waiting = Waiting {
-            request,
-            arrival,
-            sector: 0,
-            count: 0,
-            place: Place::default(),
-        };
-        if request.command != Command::Flush {
-            let past = request.lba.0.checked_add(request.blocks as u64);
-            if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
-                return Accepted::Done(refused(&request, now));
-            }
-            let past = request.lba.0 + request.blocks as u64;
-            waiting.sector = request.lba.0 >> self.shift;
-            let up = (1u64 << self.shift) - 1;
-            waiting.count = (((past + up) >> self.shift) - waiting.sector) as u32;
-            if self.check_arrivals && request.command == Command::Read {
-                self.core.run_background(arrival);
-                if let Some(o) = self
-                    .core
-                    .read_at_arrival(arrival, waiting.sector, waiting.count)
-                {
-                    return Accepted::Done(self.completion(&waiting, 0, o));
-                }
-            }
-            match self.core.mechanics.layout.locate(waiting.sector) {
-                Some(place) => waiting.place = place,
-                None => return Accepted::Done(refused(&request, now)),
-            }
+    /// Looks at a command that arrives at `now`: its completion if it is done at once. Otherwise it
+    /// is to be given to [`Unit::enqueue`].
+    #[inline(always)]
+    pub fn accept(&mut self, now: Time, request: &DriveRequest) -> Option<Completion> {
+        if request.command == Command::Flush {
+            return None;
         }
-        Accepted::Waits(waiting)
+        let past = request.lba.0.checked_add(request.blocks as u64);
+        if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
+            return Some(refused(request, now));
+        }
+        if self.check_arrivals && request.command == Command::Read {
+            self.core.run_background(now.0);
+            let (sector, count) = self.sectors(request);
+            let mut done = self.core.read_at_arrival(now.0, sector, count)?;
+            self.sign(&mut done, request, now.0, now.0);
+            return Some(done);
+        }
+        None
     }
 
-    /// Puts an accepted command before the scheduler.
+    /// First physical sector and number of sectors.
     #[inline]
-    pub fn enqueue(&mut self, waiting: Waiting) {
-        self.queue.push(waiting);
+    fn sectors(&self, request: &DriveRequest) -> (u64, u32) {
+        let past = request.lba.0 + request.blocks as u64;
+        let sector = request.lba.0 >> self.shift;
+        let up = (1u64 << self.shift) - 1;
+        (sector, (((past + up) >> self.shift) - sector) as u32)
+    }
+
+    /// Puts an accepted command that arrived at `arrival` before the scheduler.
+    #[inline(always)]
+    pub fn enqueue(&mut self, arrival: Time, request: DriveRequest) {
+        let layout = &self.core.mechanics.layout;
+        let flush = request.command == Command::Flush;
+        let sectors = if flush {
+            (0, 0)
+        } else {
+            self.sectors(&request)
+        };
+        self.queue.push(request, arrival.0, sectors, |place| {
+            if !flush {
+                // Every sector below the capacity has a place.
+                layout.locate_into(sectors.0, place);
+            }
+        });
     }
 
     /// Nothing starts before `now`, up to which all units have been brought.
@@ -246,9 +249,9 @@ impl Unit {
     }
 
     /// Takes one command into service, if one can start before `until`; returns whether it did
-    /// anything, and the completion if there is one.
-    #[inline]
-    pub fn step(&mut self, until: Time) -> Step {
+    /// anything. A completion goes to `sink`.
+    #[inline(always)]
+    pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
         if self.queue.is_empty() {
             return Step::Nothing;
         }
@@ -257,43 +260,67 @@ impl Unit {
         if start >= until.0 {
             return Step::Nothing;
         }
-        if !self.plain {
-            return self.step_general(start, oldest);
-        }
-        let choice = self.choose(start, oldest, u64::MAX);
-        if choice.arm as usize != self.core.active {
-            self.core.take_over(choice.arm as usize, start);
-        }
-        let (waiting, outcome) = self.serve(start, choice.index);
-        self.free = outcome.completion;
-        Step::Done(self.completion(&waiting, start, outcome))
+        self.take(start, oldest, sink)
     }
 
-    #[inline]
-    fn serve(&mut self, start: u64, index: usize) -> (Waiting, Outcome) {
-        let waiting = self.queue.remove(index);
+    /// One step at `start`, with this command the oldest.
+    #[inline(always)]
+    fn take(&mut self, start: u64, oldest: usize, sink: &mut impl FnMut(&Completion)) -> Step {
+        if !self.plain {
+            let mut done = Completion::default();
+            let step = self.step_general(start, oldest, &mut done);
+            if let Step::Done = step {
+                sink(&done);
+            }
+            return step;
+        }
+        let mut index = oldest;
+        if !self.in_order {
+            let choice = self.choose(start, oldest, u64::MAX);
+            if choice.arm as usize != self.core.active {
+                self.core.take_over(choice.arm as usize, start);
+            }
+            index = choice.index;
+        }
+        let done = self.serve(start, index);
+        self.free = done.completion.0;
+        sink(&done);
+        Step::Done
+    }
+
+    /// Serves a waiting command from `start` on.
+    #[inline(always)]
+    fn serve(&mut self, start: u64, index: usize) -> Completion {
+        let waiting = &self.queue.items()[index];
         let task = Task {
             start,
             sector: waiting.sector,
             count: waiting.count,
-            place: Some(waiting.place),
-            via: self.scheduler.via(),
+            place: Some(&waiting.place),
+            via: if self.in_order {
+                None
+            } else {
+                self.scheduler.via()
+            },
             partial: self.shift > 0
                 && waiting.request.command == Command::Write
                 && (waiting.request.lba.0 | waiting.request.blocks as u64)
                     & ((1 << self.shift) - 1)
                     != 0,
         };
-        let outcome = match waiting.request.command {
+        let mut done = match waiting.request.command {
             Command::Read => self.core.read(&task),
             Command::Write => self.core.write(&task),
             Command::Flush => self.core.flush(start),
         };
-        (waiting, outcome)
+        self.sign(&mut done, &waiting.request, waiting.arrival, start);
+        self.queue.remove(index);
+        done
     }
 
     /// A step where assemblies may be busy, limited or broken.
-    fn step_general(&mut self, start: u64, oldest: usize) -> Step {
+    #[inline(never)]
+    fn step_general(&mut self, start: u64, oldest: usize, done: &mut Completion) -> Step {
         while self.coming.last().is_some_and(|f| f.at <= start) {
             if let Some(fault) = self.coming.pop() {
                 self.meet(fault);
@@ -304,7 +331,8 @@ impl Unit {
             let mut waiting = self.queue.by_age();
             if let Some(index) = waiting.find(|i| self.is_out_of_reach(*i, start)) {
                 drop(waiting);
-                return Step::Done(self.give_up(index, start));
+                *done = self.give_up(index, start);
+                return Step::Done;
             }
         }
         let usable = self.usable(start);
@@ -317,11 +345,12 @@ impl Unit {
                 self.free = all;
                 return Step::Again;
             }
-            let waiting = self.queue.remove(choice.index);
-            let outcome = self.core.flush_all(start);
-            self.arm_free.fill(outcome.completion);
-            self.free = outcome.completion;
-            return Step::Done(self.completion(&waiting, start, outcome));
+            *done = self.core.flush_all(start);
+            self.sign(done, &item.request, item.arrival, start);
+            self.queue.remove(choice.index);
+            self.arm_free.fill(done.completion.0);
+            self.free = done.completion.0;
+            return Step::Done;
         }
         let needed = self.surfaces_of(&item);
         let hit = is_held(&self.core, &item, start);
@@ -332,7 +361,10 @@ impl Unit {
                 return Step::Again;
             }
             Reach::Never if hit => choice.arm as usize,
-            Reach::Never => return Step::Done(self.give_up(choice.index, start)),
+            Reach::Never => {
+                *done = self.give_up(choice.index, start);
+                return Step::Done;
+            }
         };
         if !hit && self.latent[path] & needed != 0 {
             // The command meets the failure: the drive tries for a while, then gives the part up.
@@ -343,16 +375,16 @@ impl Unit {
         }
         self.core.take_over(path, start);
         let before = self.core.arms[path];
-        let (waiting, outcome) = self.serve(start, choice.index);
+        *done = self.serve(start, choice.index);
         if self.scan.is_some() {
-            self.scan_beside(&item, &before, start, &outcome);
+            self.scan_beside(&item, &before, done);
         }
         let assembly = self.core.paths[path].assembly as usize;
         // A hit in the buffer may go to an assembly that is still busy.
-        self.arm_free[assembly] = self.arm_free[assembly].max(outcome.completion);
+        self.arm_free[assembly] = self.arm_free[assembly].max(done.completion.0);
         // The next choice is made no earlier than this one, though an assembly may be free since.
         self.free = self.next_free().max(start);
-        Step::Done(self.completion(&waiting, start, outcome))
+        Step::Done
     }
 
     /// Whether nothing reaches what a waiting command touches, and the buffer does not have it.
@@ -368,22 +400,23 @@ impl Unit {
 
     /// Ends a waiting command as an error.
     fn give_up(&mut self, index: usize, start: u64) -> Completion {
-        let waiting = self.queue.remove(index);
+        let waiting = &self.queue.items()[index];
         let mut c = refused(&waiting.request, Time(start));
         c.arrival = Time(waiting.arrival);
         c.components.queue = start - waiting.arrival;
+        self.queue.remove(index);
         c
     }
 
     /// Lets the scan use what the command that was just served left it: the wait of the arm that
     /// stood at `before`, or the time of the arm of its own.
-    fn scan_beside(&mut self, item: &Waiting, before: &Arm, start: u64, outcome: &Outcome) {
+    fn scan_beside(&mut self, item: &Waiting, before: &Arm, outcome: &Completion) {
         let Some(scan) = &mut self.scan else { return };
         let m = &self.core.mechanics;
         let c = &outcome.components;
         let media = c.seek + c.rotation + c.transfer;
         let write = item.request.command == Command::Write;
-        let begin = start + c.queue + c.overhead;
+        let begin = outcome.arrival.0 + c.queue + c.overhead;
         if scan.own_arm() {
             if let Some(arm) = self.core.arms.last_mut() {
                 let end = begin + media;
@@ -514,7 +547,7 @@ impl Unit {
         }));
     }
 
-    #[inline]
+    #[inline(never)]
     fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
         let single = self.queue.len() == 1;
         let given = self.fcfs || (single && !self.scheduler.picks_lone());
@@ -576,22 +609,14 @@ impl Unit {
         choice
     }
 
+    /// Adds to what came of a command's service whose it is, and its wait for the start.
     #[inline]
-    fn completion(&self, waiting: &Waiting, start: u64, outcome: Outcome) -> Completion {
-        let mut components = outcome.components;
-        components.queue += start.saturating_sub(waiting.arrival);
+    fn sign(&self, done: &mut Completion, request: &DriveRequest, arrival: u64, start: u64) {
+        done.id = request.id;
+        done.arrival = Time(arrival);
+        done.components.queue += start - arrival;
         let assembly = self.core.paths[self.core.active].assembly;
-        Completion {
-            id: waiting.request.id,
-            arrival: Time(waiting.arrival),
-            completion: Time(outcome.completion),
-            components,
-            cache_hit: outcome.hit,
-            mechanical: outcome.mechanical,
-            seek_distance: outcome.distance,
-            arm: (self.first_assembly + assembly) as u8,
-            error: false,
-        }
+        done.arm = (self.first_assembly + assembly) as u8;
     }
 }
 
@@ -608,7 +633,7 @@ pub(crate) enum Step {
     /// Something changed but no command completed.
     Again,
     /// One command is done.
-    Done(Completion),
+    Done,
 }
 
 /// Whether something reaches all that a command touches.

@@ -80,7 +80,7 @@ fn sum(c: &Completion) -> u64 {
 }
 
 /// Single-block random reads with exponential gaps.
-fn open(spec: &DriveSpec, n: u64, gap_ns: f64, mut each: impl FnMut(Completion)) {
+fn open(spec: &DriveSpec, n: u64, gap_ns: f64, mut each: impl FnMut(&Completion)) {
     let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
     let (mut d, mut now) = (Draw(1), 0.0);
     for id in 0..n {
@@ -100,7 +100,7 @@ fn fcfs_waits_as_pollaczek_and_khinchine_say() {
         let n = 1_500_000;
         let (mut first, mut second, mut waits, mut last) = (0.0, 0.0, 0.0, 0u64);
         open(&constant_seek(), n, mean / rho, |c| {
-            let service = (response(&c) - c.components.queue) as f64;
+            let service = (response(c) - c.components.queue) as f64;
             first += service / n as f64;
             second += service * service / n as f64;
             waits += c.components.queue as f64 / n as f64;
@@ -229,10 +229,10 @@ fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> (Vec<Completion>, 
     let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
     let mut done = Vec::new();
     for (at, r) in requests {
-        drive.advance(Time(*at), &mut |c| done.push(c));
+        drive.advance(Time(*at), &mut |c| done.push(*c));
         drive.submit(Time(*at), *r);
     }
-    drive.advance(Time::NEVER, &mut |c| done.push(c));
+    drive.advance(Time::NEVER, &mut |c| done.push(*c));
     (done, drive)
 }
 

@@ -48,7 +48,7 @@ fn run(spec: &DriveSpec, n: u64, gap_ns: u64) -> (Vec<Completion>, Drive) {
     let mut now = 0;
     for id in 0..n {
         now += below(2 * gap_ns + 1);
-        drive.advance(Time(now), &mut |c| done.push(c));
+        drive.advance(Time(now), &mut |c| done.push(*c));
         let command = if below(3) == 0 {
             Command::Write
         } else {
@@ -64,7 +64,7 @@ fn run(spec: &DriveSpec, n: u64, gap_ns: u64) -> (Vec<Completion>, Drive) {
             },
         );
     }
-    drive.advance(Time::NEVER, &mut |c| done.push(c));
+    drive.advance(Time::NEVER, &mut |c| done.push(*c));
     (done, drive)
 }
 

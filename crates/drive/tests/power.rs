@@ -53,7 +53,7 @@ fn one_request_by_hand() {
     };
     drive.submit(Time(0), request);
     let mut done = None;
-    drive.advance(Time(1_000_000_000), &mut |c: Completion| done = Some(c));
+    drive.advance(Time(1_000_000_000), &mut |c: &Completion| done = Some(*c));
     assert_eq!(done.expect("a completion").completion, Time(11_000_000));
     let e = drive.energy(Time(1_000_000_000));
     near(e.seek_s, 0.005);
@@ -80,7 +80,7 @@ fn energy_is_the_sum_over_requests() {
         spec.dash.arms = arms;
         let mut drive = Drive::new(&spec, &DriveOptions::default()).unwrap();
         let (mut seek, mut rotation, mut transfer, mut last) = (0, 0, 0, 0);
-        let mut count = |c: Completion| {
+        let mut count = |c: &Completion| {
             seek += c.components.seek;
             rotation += c.components.rotation;
             transfer += c.components.transfer;

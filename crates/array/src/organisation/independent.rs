@@ -47,7 +47,9 @@ impl Organisation for Independent {
                 format!("got device {device}, need one below the {n} drives; raise count or choose \"concatenate\"")
             })
     }
-    #[inline]
+    fn is_identity(&self) -> bool {
+        true
+    }
     fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan) {
         plan.push(device, lba, blocks);
     }

@@ -260,9 +260,9 @@ impl Layout for Extents {
         self.capacity
     }
 
-    fn locate(&self, sector: u64) -> Option<Place> {
+    fn locate_into(&self, sector: u64, place: &mut Place) -> bool {
         if sector >= self.capacity {
-            return None;
+            return false;
         }
         let r = self.run_of(sector);
         let into = (sector - r.first) as u32;
@@ -271,13 +271,14 @@ impl Layout for Extents {
         let cylinders = u64::from(r.cylinder - zone.first_cylinder);
         let tracks = u64::from(r.head) + u64::from(self.surfaces - 1) * cylinders;
         let at = r.sector + into;
-        Some(Place {
+        *place = Place {
             cylinder: r.cylinder,
             head: r.head,
             zone: r.zone,
             sector: at,
             sectors_per_track,
             run: u64::from(r.count - into).min(self.capacity - sector) as u32,
+            before: into,
             angle: zone.skews.angle(
                 tracks,
                 cylinders,
@@ -285,7 +286,8 @@ impl Layout for Extents {
                 u64::MAX / u64::from(sectors_per_track),
             ),
             sector_ns: self.period_ns / f64::from(sectors_per_track),
-        })
+        };
+        true
     }
 
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {

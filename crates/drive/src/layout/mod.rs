@@ -34,34 +34,25 @@ pub struct Place {
     pub sectors_per_track: u32,
     /// Sectors from this one on, itself included, with consecutive addresses and no gap on this track.
     pub run: u32,
+    /// At least so many sectors lie before this one without a gap in the same way; there may be more.
+    pub before: u32,
     /// Angle of its leading edge.
     pub angle: Turn,
     /// Time that one sector of this track passes under the head, in nanoseconds.
     pub sector_ns: f64,
 }
 
-impl Place {
-    /// The place `n` addresses further on, where it lies on the same run.
-    #[inline]
-    pub fn after(&self, n: u32) -> Option<Place> {
-        (n < self.run).then(|| {
-            let per_sector = u64::MAX / self.sectors_per_track as u64;
-            Place {
-                sector: self.sector + n,
-                run: self.run - n,
-                angle: self.angle.plus(Turn(per_sector.wrapping_mul(n as u64))),
-                ..*self
-            }
-        })
-    }
-}
-
 /// The order of addresses on a drive. Addresses count physical sectors.
 pub trait Layout: Send + Sync {
     /// Number of addressable physical sectors.
     fn capacity(&self) -> u64;
+    /// Writes where `sector` lies into `place`; false, and nothing written, past the end.
+    fn locate_into(&self, sector: u64, place: &mut Place) -> bool;
     /// Where `sector` lies; `None` past the end.
-    fn locate(&self, sector: u64) -> Option<Place>;
+    fn locate(&self, sector: u64) -> Option<Place> {
+        let mut place = Place::default();
+        self.locate_into(sector, &mut place).then_some(place)
+    }
     /// The address of a physical place, `None` where no address lies (spare, slipped, outside).
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64>;
     /// First and last address on the track that holds `sector`, which must be below `capacity`.

@@ -8,12 +8,17 @@ mod index;
 
 pub use index::Index;
 
+/// A queue that grows beyond so many commands keeps an index until it is a quarter as long: for less
+/// it is not worth its upkeep.
+pub const LONG: usize = 64;
+
 /// No neighbour in the order of age.
 const NONE: u32 = u32::MAX;
 
 /// A command waiting, with where its first sector lies.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
+    link: Link,
     /// The request as the host gave it.
     pub request: DriveRequest,
     /// When it arrived.
@@ -29,12 +34,13 @@ pub struct Waiting {
 /// Waiting commands in no particular order, linked by age.
 pub struct Queue {
     items: Vec<Waiting>,
-    /// What positional schedulers read per candidate.
+    /// What positional schedulers read per candidate; empty for those who do not.
     keys: Vec<Key>,
-    links: Vec<Link>,
+    keyed: bool,
     oldest: u32,
     newest: u32,
     index: Option<Index>,
+    indexed: bool,
 }
 
 /// Neighbours in the order of age.
@@ -49,10 +55,11 @@ impl Default for Queue {
         Queue {
             items: Vec::new(),
             keys: Vec::new(),
-            links: Vec::new(),
+            keyed: true,
             oldest: NONE,
             newest: NONE,
             index: None,
+            indexed: false,
         }
     }
 }
@@ -71,6 +78,13 @@ pub struct Key {
 }
 
 impl Queue {
+    /// A queue of which only the oldest command is asked for: [`Queue::keys`] gives none.
+    pub fn in_order() -> Queue {
+        Queue {
+            keyed: false,
+            ..Queue::default()
+        }
+    }
     /// A queue that also knows which commands lie near a cylinder.
     pub fn with_index(cylinders: u32) -> Queue {
         Queue {
@@ -78,10 +92,10 @@ impl Queue {
             ..Queue::default()
         }
     }
-    /// Positions by cylinder, if the queue was made with an index.
+    /// Positions by cylinder, if the queue was made with an index and is [`LONG`].
     #[inline]
     pub fn index(&self) -> Option<&Index> {
-        self.index.as_ref()
+        self.index.as_ref().filter(|_| self.indexed)
     }
     /// Number of commands.
     #[inline]
@@ -113,65 +127,107 @@ impl Queue {
         let mut at = self.oldest;
         std::iter::from_fn(move || {
             let here = (at != NONE).then_some(at as usize)?;
-            at = self.links[here].after;
+            at = self.items[here].link.after;
             Some(here)
         })
     }
 
-    /// Adds a command behind all others.
+    /// Adds a command behind all others; `locate` fills in its place.
     #[inline(always)]
-    pub fn push(&mut self, item: Waiting) {
+    pub fn push(
+        &mut self,
+        request: DriveRequest,
+        arrival: u64,
+        (sector, count): (u64, u32),
+        locate: impl FnOnce(&mut Place),
+    ) {
         let i = self.items.len() as u32;
-        if let Some(index) = &mut self.index {
-            index.push(item.place.cylinder);
+        let before = self.newest;
+        self.items.push(Waiting {
+            link: Link {
+                before,
+                after: NONE,
+            },
+            request,
+            arrival,
+            sector,
+            count,
+            place: Place::default(),
+        });
+        let place = &mut self.items[i as usize].place;
+        locate(place);
+        if self.keyed {
+            let key = Key {
+                angle: place.angle.0,
+                cylinder: place.cylinder,
+                head: place.head,
+                write: request.command == Command::Write,
+            };
+            if self.indexed || self.keys.len() == LONG {
+                self.index_one_more(key.cylinder);
+            }
+            self.keys.push(key);
         }
-        self.keys.push(Key {
-            angle: item.place.angle.0,
-            cylinder: item.place.cylinder,
-            head: item.place.head,
-            write: item.request.command == Command::Write,
-        });
-        self.items.push(item);
-        self.links.push(Link {
-            before: self.newest,
-            after: NONE,
-        });
-        match self.newest {
+        match before {
             NONE => self.oldest = i,
-            n => self.links[n as usize].after = i,
+            n => self.items[n as usize].link.after = i,
         }
         self.newest = i;
     }
 
-    /// Takes a command out. The last position moves into its place.
+    /// Drops a command. The last position moves into its place.
     #[inline(always)]
-    pub fn remove(&mut self, i: usize) -> Waiting {
-        if let Some(index) = &mut self.index {
-            index.swap_remove(i);
+    pub fn remove(&mut self, i: usize) {
+        if self.indexed {
+            self.index_one_less(i);
         }
         if self.items.len() == 1 {
             self.keys.clear();
-            self.links.clear();
+            self.items.clear();
             (self.oldest, self.newest) = (NONE, NONE);
-            return self.items.swap_remove(i);
+            return;
         }
-        let link = self.links[i];
+        let link = self.items[i].link;
         self.join(link.before, link.after);
-        self.keys.swap_remove(i);
-        self.links.swap_remove(i);
-        let item = self.items.swap_remove(i);
-        if let Some(moved) = self.links.get(i).copied() {
+        if self.keyed {
+            self.keys.swap_remove(i);
+        }
+        self.items.swap_remove(i);
+        if let Some(moved) = self.items.get(i).map(|w| w.link) {
             // The last command has moved here: its neighbours must know.
             match moved.before {
                 NONE => self.oldest = i as u32,
-                b => self.links[b as usize].after = i as u32,
+                b => self.items[b as usize].link.after = i as u32,
             }
             match moved.after {
                 NONE => self.newest = i as u32,
-                a => self.links[a as usize].before = i as u32,
+                a => self.items[a as usize].link.before = i as u32,
             }
         }
-        item
+    }
+
+    #[inline(never)]
+    fn index_one_more(&mut self, cylinder: u32) {
+        if let Some(index) = &mut self.index {
+            if !self.indexed {
+                self.keys.iter().for_each(|k| index.push(k.cylinder));
+                self.indexed = true;
+            }
+            index.push(cylinder);
+        }
+    }
+
+    #[inline(never)]
+    fn index_one_less(&mut self, i: usize) {
+        if let Some(index) = &mut self.index {
+            index.swap_remove(i);
+            if self.items.len() - 1 <= LONG / 4 {
+                for last in (0..self.items.len() - 1).rev() {
+                    index.swap_remove(last);
+                }
+                self.indexed = false;
+            }
+        }
     }
 
     /// Makes `after` follow `before`.
@@ -179,11 +235,11 @@ impl Queue {
     fn join(&mut self, before: u32, after: u32) {
         match before {
             NONE => self.oldest = after,
-            b => self.links[b as usize].after = after,
+            b => self.items[b as usize].link.after = after,
         }
         match after {
             NONE => self.newest = before,
-            a => self.links[a as usize].before = before,
+            a => self.items[a as usize].link.before = before,
         }
     }
 }
@@ -193,18 +249,55 @@ mod tests {
     use super::*;
     use headstack_units::Lba;
 
-    fn item(id: u64) -> Waiting {
-        Waiting {
-            request: DriveRequest {
-                id,
-                command: Command::Read,
-                lba: Lba(id),
-                blocks: 8,
-            },
-            arrival: id,
-            sector: id,
-            count: 8,
-            place: Place::default(),
+    fn push(queue: &mut Queue, id: u64) {
+        let request = DriveRequest {
+            id,
+            command: Command::Read,
+            lba: Lba(id),
+            blocks: 8,
+        };
+        queue.push(request, id, (id, 8), |_| {});
+    }
+
+    /// The index is there for long queues, not for short ones, and then names every command.
+    #[test]
+    fn long_queues_have_an_index() {
+        let mut queue = Queue::with_index(10_000);
+        let mut x = 88172645463325252u64;
+        for i in 0..6_000u64 {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            // Up to 150 and down to nothing, several times.
+            let grow = i / 300 % 2 == 0;
+            if queue.is_empty() || (x % 10 < 8) == grow {
+                let request = DriveRequest {
+                    id: i,
+                    command: Command::Read,
+                    lba: Lba(i),
+                    blocks: 8,
+                };
+                queue.push(request, i, (i, 8), |place| {
+                    place.cylinder = (x >> 32) as u32 % 10_000
+                });
+            } else {
+                queue.remove((x >> 32) as usize % queue.len());
+            }
+            assert!(queue.len() <= LONG || queue.index().is_some());
+            assert!(queue.len() > LONG / 4 || queue.index().is_none());
+            let Some(index) = queue.index() else { continue };
+            let mut found = Vec::new();
+            let mut at = 0;
+            while let Some(bucket) = index.up(at) {
+                for &i in index.bucket(bucket) {
+                    let cylinder = queue.items()[i as usize].place.cylinder;
+                    assert_eq!(index.bucket_of(cylinder), bucket);
+                    found.push(i);
+                }
+                at = bucket + 1;
+            }
+            found.sort_unstable();
+            assert!(found.into_iter().eq(0..queue.len() as u32));
         }
     }
 
@@ -228,7 +321,7 @@ mod tests {
         for order in orders(5) {
             let mut queue = Queue::default();
             let mut model: Vec<u64> = (0..5).collect();
-            model.iter().for_each(|id| queue.push(item(*id)));
+            model.iter().for_each(|id| push(&mut queue, *id));
             for rank in order {
                 let id = model.remove(rank);
                 let at = queue
@@ -236,14 +329,14 @@ mod tests {
                     .iter()
                     .position(|w| w.request.id == id)
                     .unwrap();
-                assert_eq!(queue.remove(at).request.id, id);
+                queue.remove(at);
                 let ages: Vec<u64> = queue
                     .by_age()
                     .map(|i| queue.items()[i].request.id)
                     .collect();
                 assert_eq!(ages, model);
             }
-            queue.push(item(9));
+            push(&mut queue, 9);
             assert_eq!(queue.oldest(), 0);
         }
     }

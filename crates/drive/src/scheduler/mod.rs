@@ -10,7 +10,7 @@
 //! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
 use crate::error::SpecError;
-use crate::mechanics::{Arm, Mechanics};
+use crate::mechanics::{Approach, Arm, Mechanics};
 use crate::parallelism::{ArmChoice, Path};
 use crate::plugin::{find, plugins};
 use crate::queue::{Key, Queue};
@@ -58,35 +58,10 @@ impl View<'_> {
             return self.cost_of_free(key);
         }
         let mut best = (u64::MAX, 0);
-        for (a, arm) in self.arms.iter().enumerate() {
-            let (seek, angle, there) = self.reach(arm, self.delay(a), key);
-            if seek < best.0 {
-                let total = seek + self.mechanics.wait_ns(arm, angle, there);
-                if total < best.0 {
-                    best = (total, a as u8);
-                }
-            }
-        }
-        best
-    }
-
-    /// The command and the arm that are together soonest; among equals the command that has waited
-    /// longest, and its first arm. All arms must be free and reach everything.
-    pub fn soonest(&self, queue: &Queue) -> Choice {
-        let mut best = Choice { index: 0, arm: 0 };
-        let mut least = u64::MAX;
-        for (a, arm) in self.arms.iter().enumerate() {
-            let delay = self.delay(a);
-            for (i, key) in queue.keys().iter().enumerate() {
-                if let Some(cost) = self.sooner(arm, delay, key, least) {
-                    if cost < least || older(queue, i, best.index) {
-                        least = cost;
-                        best = Choice {
-                            index: i,
-                            arm: a as u8,
-                        };
-                    }
-                }
+        for a in 0..self.arms.len() {
+            let total = self.cost_with(a, key);
+            if total < best.0 {
+                best = (total, a as u8);
             }
         }
         best
@@ -102,16 +77,22 @@ impl View<'_> {
         }
     }
 
-    /// Positioning time with one arm, if it is at most `bound`.
-    #[inline]
-    fn sooner(&self, arm: &Arm, delay: [u64; 2], key: &Key, bound: u64) -> Option<u64> {
-        let (seek, angle, there) = self.reach(arm, delay, key);
-        // A bound in integers turns most candidates down.
-        if seek + self.mechanics.wait_at_least_ns(arm, angle, there) > bound {
-            return None;
+    /// Lower bounds of [`View::cost_with`] one arm.
+    fn bounds(&self, arm: usize) -> Bounds<'_> {
+        let delay = self.delay(arm);
+        let start = [self.start[0] + delay[0], self.start[1] + delay[1]];
+        Bounds {
+            delay,
+            approach: self.mechanics.approach(&self.arms[arm], start),
         }
-        let cost = seek + self.mechanics.wait_ns(arm, angle, there);
-        (cost <= bound).then_some(cost)
+    }
+
+    /// Positioning time of a command with one arm.
+    #[inline]
+    fn cost_with(&self, arm: usize, key: &Key) -> u64 {
+        let heads = &self.arms[arm];
+        let (moved, angle, there) = self.reach(heads, self.delay(arm), key);
+        moved + self.mechanics.wait_ns(heads, angle, there)
     }
 
     /// Time until an arm is at a command, the angle of its first sector, and the time of arrival.
@@ -160,6 +141,22 @@ impl View<'_> {
         } else {
             self.cost(queue, i).1
         }
+    }
+}
+
+/// What positioning with one arm takes at least.
+struct Bounds<'a> {
+    delay: [u64; 2],
+    approach: Approach<'a>,
+}
+
+impl Bounds<'_> {
+    #[inline(always)]
+    fn of(&self, key: &Key) -> u64 {
+        let least = self
+            .approach
+            .at_least_ns(Turn(key.angle), key.cylinder, key.write);
+        self.delay[key.write as usize] + least
     }
 }
 

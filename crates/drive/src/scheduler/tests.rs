@@ -75,10 +75,10 @@ fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
     let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
     let mut done = Vec::new();
     for (at, request) in requests {
-        drive.advance(Time(*at), &mut |c| done.push(c));
+        drive.advance(Time(*at), &mut |c| done.push(*c));
         drive.submit(Time(*at), *request);
     }
-    drive.advance(Time::NEVER, &mut |c| done.push(c));
+    drive.advance(Time::NEVER, &mut |c| done.push(*c));
     done
 }
 

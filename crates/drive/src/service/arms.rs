@@ -1,8 +1,9 @@
 //! Several assemblies in one core: which one acts, what the others do meanwhile.
 
-use super::background::Background;
+use super::background::{Background, ReadingAhead};
 use super::channels::Channels;
-use super::{Core, Outcome};
+use super::Core;
+use crate::drive::Completion;
 use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::Arm;
@@ -14,6 +15,7 @@ use headstack_units::Turn;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stand {
     pub background: Background,
+    pub ahead: ReadingAhead,
     pub mechanism_free: u64,
     pub destage_free: u64,
     /// The path that it used last.
@@ -232,6 +234,7 @@ impl Core {
         if let Some(together) = &mut self.together {
             let stand = &mut together.stands[a];
             std::mem::swap(&mut self.background, &mut stand.background);
+            std::mem::swap(&mut self.ahead, &mut stand.ahead);
             std::mem::swap(&mut self.mechanism_free, &mut stand.mechanism_free);
             std::mem::swap(&mut self.destage_free, &mut stand.destage_free);
             std::mem::swap(&mut self.active, &mut stand.path);
@@ -272,12 +275,9 @@ impl Core {
     fn stop_others_at_work(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) {
         for a in self.others() {
             self.on_behalf(a, |core| {
-                let Background::Reading(r) = core.background else {
-                    return;
-                };
-                let s = &core.segments.list[r.segment];
-                let touches = s.start < end && start < r.limit.max(s.end);
-                if touches || Some(r.segment) == keep_out {
+                if core.reads_ahead_into(start, end)
+                    || (core.is_reading_ahead() && Some(core.ahead.segment) == keep_out)
+                {
                     core.end_read_ahead(at);
                 }
             });
@@ -290,12 +290,13 @@ impl Core {
             return false;
         };
         self.others().any(|a| {
-            matches!(together.stands[a].background, Background::Reading(r) if r.segment == segment)
+            let stand = &together.stands[a];
+            matches!(stand.background, Background::Reading) && stand.ahead.segment == segment
         })
     }
 
     /// A flush of everything that any assembly has under way.
-    pub fn flush_all(&mut self, at: u64) -> Outcome {
+    pub fn flush_all(&mut self, at: u64) -> Completion {
         let mut outcome = self.flush(at);
         for a in self.others() {
             let other = self.on_behalf(a, |core| core.flush(at));

@@ -1,12 +1,13 @@
 //! What the mechanism does between commands: read-ahead, and writing buffered data out.
 
+use super::segments::Segment;
 use super::{Busy, Core};
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
 use crate::spec::ReadAhead;
 
 /// A run of sectors being read ahead on one track.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Run {
     /// When the arm began to move, when it was there, when the first sector began to pass.
     pub begun: u64,
@@ -18,19 +19,30 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// The sectors that pass from `time` on without a movement or a wait.
+    pub fn at_once(time: u64, count: u32, sector_ns: f64) -> Run {
+        Run {
+            begun: time,
+            there: time,
+            first: time,
+            count,
+            done: 0,
+            sector_ns,
+        }
+    }
+
+    #[inline]
     fn at(&self, sectors: u32) -> u64 {
         self.first + Mechanics::pass_ns(sectors, self.sector_ns)
     }
 }
 
 /// Read-ahead in progress.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ReadingAhead {
     pub segment: usize,
     /// Sector after the last one read.
     pub next: u64,
-    /// Where that is, until the first run, if it is known.
-    pub place: Option<Place>,
     /// Ends before this sector.
     pub limit: u64,
     /// Cannot be interrupted before this sector.
@@ -38,9 +50,20 @@ pub(crate) struct ReadingAhead {
     /// When the mechanism is free for the next run.
     pub time: u64,
     pub run: Option<Run>,
+    /// What the first run will be, where it goes on with what the command read.
+    pub follows: Option<Run>,
     /// Track (and cylinder) on which it began, for the rules that stop at their ends.
     pub cylinder: u32,
     pub head: u16,
+}
+
+impl ReadingAhead {
+    /// Sectors still to be read, up to `needed` whatever the limit.
+    #[inline]
+    fn left(&self, needed: u64) -> u32 {
+        let left = self.limit.max(needed).saturating_sub(self.next);
+        left.min(u64::from(u32::MAX)) as u32
+    }
 }
 
 /// Data on their way from the buffer to the medium.
@@ -58,7 +81,8 @@ pub(crate) struct Destaging {
 pub(crate) enum Background {
     #[default]
     None,
-    Reading(ReadingAhead),
+    /// What is in [`Core::ahead`].
+    Reading,
     Writing(Destaging),
 }
 
@@ -88,11 +112,9 @@ impl Core {
                     self.end_destage(w);
                 }
             }
-            Background::Reading(mut r) => {
-                if self.read_ahead_until(&mut r, until) {
+            Background::Reading => {
+                if self.read_ahead_until(until) {
                     self.background = Background::None;
-                } else {
-                    self.background = Background::Reading(r);
                 }
             }
         }
@@ -118,16 +140,27 @@ impl Core {
         }
     }
 
-    /// Starts the next run of read-ahead; false when there is none.
-    fn next_run(&mut self, r: &mut ReadingAhead, needed: u64) -> bool {
-        if r.next >= r.limit.max(needed) {
-            return false;
+    /// Starts the run that goes on with what the command read.
+    #[inline(always)]
+    fn follow(&mut self, needed: u64) -> bool {
+        let r = &mut self.ahead;
+        let left = r.left(needed);
+        r.run = r.follows.take().filter(|_| left > 0);
+        if let Some(run) = &mut r.run {
+            run.count = run.count.min(left);
         }
-        let known = r.place.take();
-        let Some(place) = known.or_else(|| self.mechanics.layout.locate(r.next)) else {
-            return false;
-        };
-        if !self.reaches(&place) {
+        r.run.is_some()
+    }
+
+    /// Starts the next run of read-ahead; false when there is none.
+    fn next_run(&mut self, needed: u64) -> bool {
+        if self.ahead.follows.is_some() {
+            return self.follow(needed);
+        }
+        let r = &self.ahead;
+        let left = r.left(needed);
+        let mut place = Place::default();
+        if left == 0 || !self.mechanics.layout.locate_into(r.next, &mut place) {
             return false;
         }
         if r.next >= needed {
@@ -140,44 +173,62 @@ impl Core {
                 return false;
             }
         }
+        if !self.reaches(&place) {
+            return false;
+        }
+        let begun = self.ahead.time;
         let arm = &mut self.arms[self.active];
         let seek = self
             .mechanics
             .move_ns(arm, place.cylinder, place.head, false);
         arm.cylinder = place.cylinder;
         arm.head = place.head;
-        let there = r.time + seek;
+        let there = begun + seek;
         let first = there + self.mechanics.wait_ns(arm, place.angle, there);
         let phase = arm.angle;
         self.mechanics.skip_rest(arm, place.angle, there);
         self.keep_in_phase(phase);
         self.carry();
-        let count = (place.run as u64).min(r.limit.max(needed) - r.next) as u32;
-        r.run = Some(Run {
-            begun: r.time,
+        self.ahead.run = Some(Run {
+            begun,
             there,
             first,
-            count,
+            count: place.run.min(left),
             done: 0,
             sector_ns: place.sector_ns,
         });
         true
     }
 
-    fn charge_run(&mut self, run: &Run, until: u64) {
-        self.busy.seek += run.there.min(until) - run.begun.min(until);
-        self.busy.rotation += run.first.min(until).saturating_sub(run.there);
-        self.busy.transfer += run.at(run.count).min(until).saturating_sub(run.first);
+    /// The run of read-ahead is over at `end`: its time is booked, the mechanism is free.
+    #[inline]
+    fn finish_run(&mut self, run: &Run, end: u64) {
+        self.ahead.time = end;
+        self.ahead.run = None;
+        self.busy.seek += run.there - run.begun;
+        self.busy.rotation += run.first - run.there;
+        self.busy.transfer += end - run.first;
     }
 
     /// Reads ahead until `until`; true when the limit is reached before.
-    fn read_ahead_until(&mut self, r: &mut ReadingAhead, until: u64) -> bool {
+    fn read_ahead_until(&mut self, until: u64) -> bool {
         loop {
-            if r.run.is_none() && (r.time >= until || !self.next_run(r, 0)) {
-                return r.time < until;
+            if self.ahead.run.is_none() {
+                if self.ahead.time >= until {
+                    return false;
+                }
+                if self.ahead.follows.is_some() {
+                    self.follow(0);
+                } else if !self.next_run(0) {
+                    return true;
+                }
             }
-            let Some(mut run) = r.run else { return true };
-            let passed = if until <= run.first {
+            let r = &mut self.ahead;
+            let Some(run) = &mut r.run else { return true };
+            let end = run.at(run.count);
+            let passed = if until > end {
+                run.count
+            } else if until <= run.first {
                 0
             } else {
                 // A sector counts only when it has passed completely.
@@ -194,12 +245,10 @@ impl Core {
                 s.bound(size);
             }
             if run.done < run.count {
-                r.run = Some(run);
                 return false;
             }
-            r.time = run.at(run.count);
-            r.run = None;
-            self.charge_run(&run, u64::MAX);
+            let run = *run;
+            self.finish_run(&run, end);
         }
     }
 
@@ -207,16 +256,16 @@ impl Core {
     /// `each(first_index, last_index, time of first, sector_ns)` sees every piece.
     pub(crate) fn read_ahead_to(
         &mut self,
-        r: &mut ReadingAhead,
         past: u64,
         mut each: impl FnMut(u64, u64, u64, f64),
     ) -> u64 {
-        let mut end = r.time;
-        while r.next < past {
-            if r.run.is_none() && !self.next_run(r, past) {
+        let mut end = self.ahead.time;
+        while self.ahead.next < past {
+            if self.ahead.run.is_none() && !self.next_run(past) {
                 break;
             }
-            let Some(mut run) = r.run else { break };
+            let r = &mut self.ahead;
+            let Some(run) = &mut r.run else { break };
             let take = ((past - r.next).min((run.count - run.done) as u64)) as u32;
             each(
                 r.next,
@@ -228,16 +277,13 @@ impl Core {
             run.done += take;
             end = run.at(run.done);
             if run.done == run.count {
-                r.time = end;
-                r.run = None;
-                self.charge_run(&run, u64::MAX);
-            } else {
-                r.run = Some(run);
+                let run = *run;
+                self.finish_run(&run, end);
             }
         }
         let size = self.segments.size;
-        let s = &mut self.segments.list[r.segment];
-        s.end = s.end.max(r.next);
+        let s = &mut self.segments.list[self.ahead.segment];
+        s.end = s.end.max(self.ahead.next);
         s.bound(size);
         end
     }
@@ -246,7 +292,7 @@ impl Core {
     #[inline]
     pub(crate) fn stop_read_ahead(&mut self, at: u64) -> u64 {
         match self.background {
-            Background::Reading(r) => self.stop_reading(r, at),
+            Background::Reading => self.stop_reading(at),
             _ => 0,
         }
     }
@@ -257,21 +303,22 @@ impl Core {
         self.mechanism_free = self.mechanism_free.max(free);
     }
 
-    fn stop_reading(&mut self, mut r: ReadingAhead, at: u64) -> u64 {
+    fn stop_reading(&mut self, mut at: u64) -> u64 {
         self.background = Background::None;
-        let mut at = at;
-        let least = r.at_least.min(r.limit);
-        if r.next < least {
-            at = at.max(self.read_ahead_to(&mut r, least, |_, _, _, _| {}));
+        let least = self.ahead.at_least.min(self.ahead.limit);
+        if self.ahead.next < least {
+            at = at.max(self.read_ahead_to(least, |_, _, _, _| {}));
         }
-        if let Some((when, _)) = self.segments.list[r.segment].whole_track {
-            if at < when {
-                self.segments.list[r.segment].whole_track = None;
-            }
+        let segment = &mut self.segments.list[self.ahead.segment];
+        if at < segment.whole_track {
+            segment.whole_track = Segment::NEVER;
         }
-        let Some(run) = r.run else { return 0 };
+        let Some(run) = self.ahead.run else { return 0 };
         let free = self.run_stops(&run, at);
-        self.charge_run(&run, free.max(run.begun));
+        let until = free.max(run.begun);
+        self.busy.seek += run.there.min(until) - run.begun;
+        self.busy.rotation += run.first.min(until).saturating_sub(run.there);
+        self.busy.transfer += run.at(run.count).min(until).saturating_sub(run.first);
         free
     }
 

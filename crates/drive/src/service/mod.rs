@@ -21,17 +21,21 @@ mod read;
 mod segments;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod write;
 
-use crate::drive::Components;
+use crate::drive::{Completion, Components};
 use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{Parking, Path, UnitPlan};
-use crate::spec::{AfterPrevious, CacheSpec, Destage, DriveSpec, OverheadSpec};
+use crate::spec::{CacheSpec, Destage, DriveSpec};
 use arms::Together;
-use background::Background;
+use background::{Background, ReadingAhead};
+use headstack_units::Time;
+use pass::Scratch;
 use segments::Segments;
+use timing::Timing;
 
 /// Nanoseconds that the mechanism spent in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,49 +53,24 @@ impl Busy {
     }
 }
 
-/// What came of one command.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Outcome {
-    pub completion: u64,
-    pub components: Components,
-    pub hit: bool,
-    pub mechanical: bool,
-    pub distance: u32,
-}
-
 /// A command as the service sees it: physical sectors.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Task {
+pub(crate) struct Task<'a> {
     pub start: u64,
     pub sector: u64,
     pub count: u32,
     /// Some sectors are written in part: they are read first.
     pub partial: bool,
     /// Where the first sector lies, where the queue knows it already.
-    pub place: Option<Place>,
+    pub place: Option<&'a Place>,
     /// Cylinder that the arm goes to first.
     pub via: Option<u32>,
 }
 
-impl Task {
+impl Task<'_> {
+    #[inline]
     fn past(&self) -> u64 {
         self.sector + self.count as u64
-    }
-}
-
-/// Overheads by direction of the previous command, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ByPrevious([u64; 2]);
-
-impl ByPrevious {
-    fn new(pair: &AfterPrevious) -> ByPrevious {
-        ByPrevious([
-            pair.after_read.non_negative(),
-            pair.after_write.non_negative(),
-        ])
-    }
-    fn of(&self, previous_write: bool) -> u64 {
-        self.0[previous_write as usize]
     }
 }
 
@@ -120,9 +99,10 @@ pub(crate) struct Core {
     /// Buffered writes whose place nothing reaches any more.
     pub lost_writes: u64,
     pub cache: CacheSpec,
-    pub overhead: OverheadSpec,
     pub segments: Segments,
     pub background: Background,
+    /// Where the background reads: stale otherwise.
+    pub ahead: ReadingAhead,
     pub dirty: Vec<Dirty>,
     pub busy: Busy,
     pub compat: bool,
@@ -132,16 +112,8 @@ pub(crate) struct Core {
     pub mechanism_free: u64,
     /// When the last destage ended.
     pub destage_free: u64,
-    read_hit: ByPrevious,
-    read_miss: ByPrevious,
-    write_over: ByPrevious,
-    read_disconnect: ByPrevious,
-    minimum_read: ByPrevious,
-    minimum_write: u64,
-    link_read_ns: f64,
-    link_write_ns: f64,
-    never_disconnect: bool,
-    scratch: Vec<u64>,
+    timing: Timing,
+    scratch: Scratch,
 }
 
 impl Core {
@@ -181,21 +153,7 @@ impl Core {
                 "1 or more with write_back",
             ));
         }
-        let sector = spec.geometry.sector_size.0 as f64;
-        let from_rate = match spec.link.rate {
-            Some(rate) if rate.0 > 0.0 => Some(sector * 1e9 / rate.0),
-            Some(rate) => return Err(SpecError::new("link.rate", rate, "more than zero")),
-            None => None,
-        };
-        let time = |given: Option<headstack_units::Span>| {
-            given
-                .map(|s| s.non_negative() as f64)
-                .or(from_rate)
-                .unwrap_or(0.0)
-        };
-        let o = &spec.overhead;
         let (paths, arms) = arms::paths(spec, plan)?;
-        let p = &spec.positioning;
         Ok(Core {
             mechanics,
             active: 0,
@@ -212,6 +170,7 @@ impl Core {
                 c.enabled && c.separate_write_segment,
             ),
             background: Background::None,
+            ahead: ReadingAhead::default(),
             dirty: Vec::new(),
             busy: Busy::default(),
             compat,
@@ -219,25 +178,9 @@ impl Core {
             previous_end: u64::MAX,
             mechanism_free: 0,
             destage_free: 0,
-            read_hit: ByPrevious::new(&o.read_hit),
-            read_miss: ByPrevious::new(&o.read_miss),
-            write_over: ByPrevious::new(if c.write_back {
-                &o.write_hit
-            } else {
-                &o.write_miss
-            }),
-            read_disconnect: ByPrevious::new(&o.read_disconnect),
-            minimum_read: ByPrevious([
-                p.minimum_read_after_read.non_negative(),
-                p.minimum_read_after_write.non_negative(),
-            ]),
-            minimum_write: p.minimum_write.non_negative(),
-            link_read_ns: time(spec.link.read_sector_time),
-            link_write_ns: time(spec.link.write_sector_time),
-            never_disconnect: spec.link.never_disconnect,
-            overhead: o.clone(),
+            timing: Timing::new(spec)?,
             cache: c.clone(),
-            scratch: Vec::new(),
+            scratch: Scratch::default(),
         })
     }
 
@@ -252,7 +195,8 @@ impl Core {
     /// The background must have been brought up to `now`.
     pub fn earliest_moves(&self, now: u64) -> ([u64; 2], [u64; 2]) {
         let p = self.previous_write;
-        let ready = [now + self.read_miss.of(p), now + self.write_over.of(p)];
+        let t = &self.timing;
+        let ready = [now + t.read_miss.of(p), now + t.write.of(p)];
         match &self.background {
             Background::None => (ready, [0, 0]),
             Background::Writing(w) if self.together.is_none() => {
@@ -260,8 +204,8 @@ impl Core {
                 (ready.map(|r| r.max(w.end)), [0, 0])
             }
             Background::Writing(w) => (ready, ready.map(|r| w.end.saturating_sub(r))),
-            Background::Reading(r) => {
-                let free = r.run.map_or(0, |run| self.run_stops(&run, now));
+            Background::Reading => {
+                let free = self.ahead.run.map_or(0, |run| self.run_stops(&run, now));
                 let delay = |ready: u64| {
                     if self.compat {
                         free.saturating_sub(now)
@@ -287,12 +231,23 @@ impl Core {
 
     /// Whether a read would go on with what is being read ahead, without a movement of its own.
     pub fn would_join(&self, now: u64, sector: u64) -> bool {
-        match &self.background {
-            Background::Reading(r) if self.visible(r.segment, now) => {
-                let held = self.segments.list[r.segment].start <= sector && sector < r.next;
-                held || (self.cache.almost_hits && r.next == sector && r.run.is_some())
-            }
-            _ => false,
+        let r = &self.ahead;
+        self.is_reading_ahead() && self.visible(r.segment, now) && {
+            let held = self.segments.list[r.segment].start <= sector && sector < r.next;
+            held || (self.cache.almost_hits && r.next == sector && r.run.is_some())
+        }
+    }
+
+    #[inline]
+    fn is_reading_ahead(&self) -> bool {
+        matches!(self.background, Background::Reading)
+    }
+
+    /// Whether the read-ahead in progress has read or will read some of these sectors.
+    fn reads_ahead_into(&self, start: u64, end: u64) -> bool {
+        self.is_reading_ahead() && {
+            let s = &self.segments.list[self.ahead.segment];
+            s.start < end && start < self.ahead.limit.max(s.end)
         }
     }
 
@@ -325,7 +280,7 @@ impl Core {
     }
 
     /// Makes sure that everything written is on the medium.
-    pub fn flush(&mut self, at: u64) -> Outcome {
+    pub fn flush(&mut self, at: u64) -> Completion {
         self.run_background(at);
         let mut end = at;
         let stopped = self.stop_read_ahead(at);
@@ -339,15 +294,15 @@ impl Core {
             }
             self.start_destage(end, |_| true);
         }
-        Outcome {
-            completion: end,
+        Completion {
+            completion: Time(end),
             components: Components {
                 queue: end - at,
                 ..Components::default()
             },
-            hit: end == at,
+            cache_hit: end == at,
             mechanical: end > at,
-            distance: 0,
+            ..Completion::default()
         }
     }
 
@@ -378,8 +333,8 @@ impl Core {
                 busy.rotation += (w.busy.rotation as f64 * share) as u64;
                 busy.transfer += (w.busy.transfer as f64 * share) as u64;
             }
-            Background::Reading(r) => {
-                if let Some(run) = r.run {
+            Background::Reading => {
+                if let Some(run) = self.ahead.run {
                     busy.seek += run.there.min(until) - run.begun.min(until);
                     busy.rotation += run.first.min(until).saturating_sub(run.there);
                     busy.transfer += until.saturating_sub(run.first);

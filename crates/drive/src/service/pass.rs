@@ -3,6 +3,7 @@
 use super::channels::Channels;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
+use headstack_units::nearest;
 
 /// Where the time of a pass went, and when data became available to the link.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -21,13 +22,24 @@ pub(crate) struct Pass {
     pub ready: u64,
     /// Largest of (media time of sector k + link time of the sectors from k on).
     pub link_bound: u64,
+    /// For writes: when the last sector was in the buffer.
+    pub last_arrival: u64,
+}
+
+/// What passes over several runs need, kept from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// When each sector had passed: filled only for writes longer than the buffer.
+    media: Vec<u64>,
+    /// The last such pass. Not returned by value, so that the usual pass never goes through memory.
+    pass: Pass,
 }
 
 /// What shapes a pass.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub(crate) struct Order<'a> {
     /// Place of the first sector, if it is known already.
-    pub place: Option<Place>,
+    pub place: Option<&'a Place>,
     pub sector: u64,
     pub count: u32,
     pub write: bool,
@@ -64,7 +76,7 @@ fn float(at: u64) -> f64 {
     at as i64 as f64
 }
 
-impl Order {
+impl Order<'_> {
     /// `wait` at the arm's place `there`, whole turns longer if the sector that comes under the
     /// head `ahead` ns after the wait is not in the buffer before `have`.
     #[inline]
@@ -83,6 +95,18 @@ impl Order {
         float(supply.start) + count as f64 * self.link_ns
     }
 
+    /// The sector of a run of a write that decides whether the data come in time, and when it passes
+    /// after the first: the first one if data come faster than they are written, else the last.
+    #[inline]
+    fn critical(&self, count: u32, place: &Place) -> (u32, f64) {
+        let k = if self.link_ns <= place.sector_ns {
+            0
+        } else {
+            count - 1
+        };
+        (k, f64::from(k) * place.sector_ns)
+    }
+
     /// Whether all sectors lie on one run and fit the buffer together, as nearly always.
     #[inline]
     fn is_plain(&self, place: &Place) -> bool {
@@ -95,27 +119,38 @@ impl Order {
 
 /// Runs a pass and leaves the arm on its last track. Sectors past the end of the drive end it.
 ///
-/// `media` is scratch: filled only for writes longer than the buffer. Where `channels` are fewer than
-/// arms, each run takes one, and sectors are taken in order even if the drive reads on arrival.
-#[inline]
+/// Where `channels` are fewer than arms, each run takes one, and sectors are taken in order even if the
+/// drive reads on arrival.
+#[inline(always)]
 pub(crate) fn run(
     m: &Mechanics,
     arm: &mut Arm,
     order: &Order,
-    media: &mut Vec<u64>,
+    scratch: &mut Scratch,
     channels: Option<&mut Channels>,
-) -> (Pass, u64) {
-    match order.place.or_else(|| m.layout.locate(order.sector)) {
-        Some(place) if channels.is_none() && order.is_plain(&place) => {
-            run_plain(m, arm, order, &place)
+) -> Pass {
+    let found;
+    let place = match order.place {
+        None => {
+            found = m.layout.locate(order.sector);
+            found.as_ref()
         }
-        place => run_pieces(m, arm, order, place, media, channels),
+        known => known,
+    };
+    match place {
+        Some(place) if channels.is_none() && order.is_plain(place) => {
+            run_plain(m, arm, order, place)
+        }
+        place => {
+            run_pieces(m, arm, order, place.copied(), scratch, channels);
+            scratch.pass
+        }
     }
 }
 
 /// A pass over one run; gives exactly what [`run_pieces`] would.
-#[inline]
-fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> (Pass, u64) {
+#[inline(always)]
+fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass {
     let distance = arm.cylinder.abs_diff(place.cylinder);
     let seek = m
         .move_ns(arm, place.cylinder, place.head, order.write)
@@ -133,29 +168,20 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> (Pas
             let have = order.have(supply, supply.gate.min(order.count));
             wait = Order::turn_if_late(wait, there, 0.0, have, period);
         }
-        if order.link_ns <= place.sector_ns {
-            // Data come faster than they are written: the first sector decides.
-            let have = order.have(supply, 1);
-            wait = Order::turn_if_late(wait, there, 0.0, have, period);
-        } else {
-            let mut arrived = float(supply.start);
-            for k in 0..order.count {
-                arrived += order.link_ns;
-                let ahead = k as f64 * place.sector_ns;
-                wait = Order::turn_if_late(wait, there, ahead, arrived, period);
-            }
-        }
+        let (k, ahead) = order.critical(order.count, place);
+        let have = order.have(supply, k + 1);
+        wait = Order::turn_if_late(wait, there, ahead, have, period);
         last_arrival = supply.start + Mechanics::pass_ns(order.count, order.link_ns);
     } else {
-        let at = float(there + wait);
-        let first = at + place.sector_ns + order.count as f64 * order.link_ns;
-        let last = at + order.count as f64 * place.sector_ns + order.link_ns;
-        link_bound = if first > last { first } else { last } as i64 as u64;
+        let count = f64::from(order.count);
+        let first = place.sector_ns + count * order.link_ns;
+        let last = count * place.sector_ns + order.link_ns;
+        link_bound = there + wait + nearest(if first > last { first } else { last });
         if order.watermark < order.count {
-            ready = there + wait + ((order.watermark + 1) as f64 * place.sector_ns) as i64 as u64;
+            ready = there + wait + Mechanics::pass_ns(order.watermark + 1, place.sector_ns);
         }
     }
-    let pass = Pass {
+    Pass {
         end: there + wait + transfer,
         seek,
         rotation: wait,
@@ -165,20 +191,21 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> (Pas
         first_sector_ns: place.sector_ns,
         ready,
         link_bound,
-    };
-    (pass, last_arrival)
+        last_arrival,
+    }
 }
 
-/// A pass run by run; `first` is the place of its first sector.
+/// A pass run by run, left in `scratch`; `first` is the place of its first sector.
 #[inline(never)]
 fn run_pieces(
     m: &Mechanics,
     arm: &mut Arm,
     order: &Order,
     first: Option<Place>,
-    media: &mut Vec<u64>,
+    scratch: &mut Scratch,
     mut channels: Option<&mut Channels>,
-) -> (Pass, u64) {
+) {
+    let media = &mut scratch.media;
     let mut p = Pass {
         end: order.start,
         ..Pass::default()
@@ -215,17 +242,14 @@ fn run_pieces(
         let period = m.rotation.period_ns();
         if let Some(supply) = order.supply {
             // A sector whose data have not come when the head reaches it costs whole turns.
-            let turn_if_late = |wait: u64, k: u32, have: f64| {
-                Order::turn_if_late(wait, there, k as f64 * place.sector_ns, have, period)
-            };
             if done == 0 && supply.gate > 1 {
                 let have = order.have(&supply, supply.gate.min(order.count));
-                wait = turn_if_late(wait, 0, have);
+                wait = Order::turn_if_late(wait, there, 0.0, have, period);
             }
-            if !long && order.link_ns <= place.sector_ns {
-                // Data come faster than they are written: the first sector decides for the run.
-                let have = order.have(&supply, done + 1);
-                wait = turn_if_late(wait, 0, have);
+            if !long {
+                let (k, ahead) = order.critical(count, &place);
+                let have = order.have(&supply, done + k + 1);
+                wait = Order::turn_if_late(wait, there, ahead, have, period);
             } else {
                 for k in 0..count {
                     let global = (done + k) as u64;
@@ -234,11 +258,9 @@ fn run_pieces(
                         arrived = arrived.max(freed);
                     }
                     arrived += order.link_ns;
-                    wait = turn_if_late(wait, k, arrived);
-                    if long {
-                        let passed = (k + 1) as f64 * place.sector_ns;
-                        media.push(there + wait + passed as u64);
-                    }
+                    let ahead = f64::from(k) * place.sector_ns;
+                    wait = Order::turn_if_late(wait, there, ahead, arrived, period);
+                    media.push(there + wait + Mechanics::pass_ns(k + 1, place.sector_ns));
                 }
             }
         }
@@ -249,13 +271,13 @@ fn run_pieces(
         let mut bound = |first: u32, last: u32, at: u64| {
             // Media time is linear over the piece, so its ends bound the link.
             for k in [first, last - 1] {
-                let media = at as f64 + (k - first + 1) as f64 * place.sector_ns;
+                let media = f64::from(k - first + 1) * place.sector_ns;
                 let global = done + k;
-                let rest = (order.count - global) as f64 * order.link_ns;
-                p.link_bound = p.link_bound.max((media + rest) as u64);
+                let rest = f64::from(order.count - global) * order.link_ns;
+                p.link_bound = p.link_bound.max(at + nearest(media + rest));
                 if (first..last).contains(&order.watermark.wrapping_sub(done)) {
                     let w = order.watermark - done;
-                    p.ready = at + ((w - first + 1) as f64 * place.sector_ns) as u64;
+                    p.ready = at + Mechanics::pass_ns(w - first + 1, place.sector_ns);
                 }
             }
         };
@@ -293,12 +315,12 @@ fn run_pieces(
         p.seek += seek;
         done += count;
     }
-    let last_arrival = match order.supply {
-        Some(s) if !long => s.start + (order.count as f64 * order.link_ns + 0.5) as u64,
+    p.last_arrival = match order.supply {
+        Some(s) if !long => s.start + Mechanics::pass_ns(order.count, order.link_ns),
         Some(_) => arrived as u64,
         None => 0,
     };
-    (p, last_arrival)
+    scratch.pass = p;
 }
 
 #[cfg(test)]
@@ -335,7 +357,7 @@ mod tests {
             x ^= x << 17;
             x % below
         };
-        let (mut arm, mut media) = (Arm::default(), Vec::new());
+        let (mut arm, mut scratch) = (Arm::default(), Scratch::default());
         let mut plain = [0; 2];
         for _ in 0..20_000 {
             let start = draw(1 << 40);
@@ -364,14 +386,14 @@ mod tests {
             }
             plain[write as usize] += 1;
             let mut other = arm;
-            let long = run_pieces(&m, &mut other, &order, Some(place), &mut media, None);
-            let short = run(&m, &mut arm, &order, &mut media, None);
+            run_pieces(&m, &mut other, &order, Some(place), &mut scratch, None);
+            let long = scratch.pass;
+            let mut short = run(&m, &mut arm, &order, &mut scratch, None);
             assert_eq!(arm, other);
-            let (mut a, b) = (short.0, long.0);
             if write {
-                (a.ready, a.link_bound) = (b.ready, b.link_bound);
+                (short.ready, short.link_bound) = (long.ready, long.link_bound);
             }
-            assert_eq!((a, short.1), (b, long.1), "{order:?}");
+            assert_eq!(short, long, "{order:?}");
         }
         assert!(plain.iter().all(|n| *n > 6_000), "{plain:?}");
     }

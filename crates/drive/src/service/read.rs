@@ -1,11 +1,13 @@
 //! Reads: hits, partial hits, misses, and the read-ahead they start.
 
-use super::background::{Background, ReadingAhead};
+use super::background::{Background, ReadingAhead, Run};
 use super::pass::{self, Order, Pass};
-use super::{Core, Outcome, Task};
-use crate::drive::Components;
+use super::segments::Segment;
+use super::{Core, Task};
+use crate::drive::{Completion, Components};
 use crate::mechanics::Mechanics;
 use crate::spec::{ReadAhead, ReadAheadTrigger};
+use headstack_units::{nearest, Time};
 
 impl Core {
     /// Where read-ahead for a request that ends before `past` ends, for data in `segment`.
@@ -60,24 +62,26 @@ impl Core {
         }
     }
 
-    fn start_read_ahead(&mut self, task: &Task, segment: usize, time: u64) {
+    /// Reads on from `time`, where the arm has just read what `follows` goes on with, if anything.
+    fn start_read_ahead(&mut self, task: &Task, segment: usize, time: u64, follows: Option<Run>) {
         if self.cache.read_ahead == ReadAhead::None {
             return;
         }
         let next = self.segments.list[segment].end.max(task.past());
-        let arm = self.arms[self.active];
-        let place = task.place.filter(|_| next == task.past());
-        self.background = Background::Reading(ReadingAhead {
+        let limit = self.read_limit(task, segment);
+        let arm = &self.arms[self.active];
+        self.background = Background::Reading;
+        self.ahead = ReadingAhead {
             segment,
             next,
-            place: place.and_then(|p| p.after(task.count)),
-            limit: self.read_limit(task, segment),
+            limit,
             at_least: next + self.cache.read_ahead_minimum as u64,
             time,
             run: None,
+            follows,
             cylinder: arm.cylinder,
             head: arm.head,
-        });
+        };
     }
 
     /// Drops what was asked for, where the drive does so.
@@ -86,7 +90,7 @@ impl Core {
             let s = &mut self.segments.list[segment];
             s.start = s.start.max(task.past());
             s.end = s.end.max(s.start);
-            s.whole_track = None;
+            s.whole_track = Segment::NEVER;
         }
     }
 
@@ -94,34 +98,22 @@ impl Core {
     fn complete_tracks(&mut self, now: u64) {
         let size = self.segments.size;
         for s in &mut self.segments.list {
-            if let Some((when, low)) = s.whole_track {
-                if when <= now {
-                    s.start = s.start.min(low);
-                    s.bound(size);
-                    s.whole_track = None;
-                }
+            if s.whole_track <= now {
+                s.start = s.start.min(s.track_start);
+                s.bound(size);
+                s.whole_track = Segment::NEVER;
             }
         }
     }
 
     /// A whole hit on arrival, served beside whatever the mechanism does.
-    pub fn read_at_arrival(&mut self, at: u64, sector: u64, count: u32) -> Option<Outcome> {
+    pub fn read_at_arrival(&mut self, at: u64, sector: u64, count: u32) -> Option<Completion> {
         let i = self.segments.holds_at(at, sector, sector + count as u64)?;
         self.segments.touch(i);
-        let overhead =
-            self.read_hit.of(self.previous_write) + self.overhead.data_preparation.non_negative();
-        let bus = (count as f64 * self.link_read_ns + 0.5) as u64;
-        let tail = self.overhead.read_completion.non_negative();
-        Some(Outcome {
-            completion: at + overhead + bus + tail,
-            components: Components {
-                overhead: overhead + tail,
-                bus,
-                ..Components::default()
-            },
-            hit: true,
-            ..Outcome::default()
-        })
+        let t = &self.timing;
+        let bus = at + t.read_hit.of(self.previous_write) + t.preparation;
+        let link_all = Mechanics::pass_ns(count, t.link_read_ns);
+        Some(in_buffer(at, 0, bus, bus + link_all, t.read_completion))
     }
 
     /// Neither data that a read could find nor work that it would have to wait for.
@@ -132,28 +124,27 @@ impl Core {
             && matches!(self.background, Background::None)
     }
 
-    pub fn read(&mut self, task: &Task) -> Outcome {
+    pub fn read(&mut self, task: &Task) -> Completion {
         let a = task.start;
-        let p = self.previous_write;
-        let sequential = !p && task.sector == self.previous_end;
+        let p = std::mem::replace(&mut self.previous_write, false);
+        let previous_end = std::mem::replace(&mut self.previous_end, task.past());
+        let sequential = !p && task.sector == previous_end;
         self.run_background(a);
         if self.holds_nothing() {
-            return self.read_miss(task, None, sequential);
+            return self.read_miss(task, p, None, sequential);
         }
-        let miss = self.read_miss.of(p);
-        let disconnect = if self.never_disconnect {
-            0
-        } else {
-            self.read_disconnect.of(p)
-        };
-        let reselect = if self.never_disconnect {
-            0
-        } else {
-            self.overhead.first_reselect.non_negative()
-        };
-        let preparation = self.overhead.data_preparation.non_negative();
-        let tail = self.overhead.read_completion.non_negative();
-        let link_all = Mechanics::pass_ns(task.count, self.link_read_ns);
+        self.read_buffered(task, p, sequential)
+    }
+
+    /// A read where the buffer or the background may have some of the data.
+    fn read_buffered(&mut self, task: &Task, p: bool, sequential: bool) -> Completion {
+        let a = task.start;
+        let t = &self.timing;
+        let (hit, miss) = (t.read_hit.of(p), t.read_miss.of(p));
+        let disconnect = t.read_disconnect.of(p);
+        let (reselect, preparation) = (t.first_reselect, t.preparation);
+        let (link_ns, tail) = (t.link_read_ns, t.read_completion);
+        let link_all = Mechanics::pass_ns(task.count, link_ns);
         let past = task.past();
 
         // Data still in the write buffer.
@@ -162,20 +153,8 @@ impl Core {
             .iter()
             .any(|d| d.start <= task.sector && past <= d.end)
         {
-            let overhead = self.read_hit.of(p) + preparation;
-            return self.finish_read(
-                task,
-                Outcome {
-                    completion: a + overhead + link_all + tail,
-                    components: Components {
-                        overhead: overhead + tail,
-                        bus: link_all,
-                        ..Components::default()
-                    },
-                    hit: true,
-                    ..Outcome::default()
-                },
-            );
+            let bus = a + hit + preparation;
+            return in_buffer(a, 0, bus, bus + link_all, tail);
         }
 
         // A write on its way to the medium is finished first; the search comes after it, because
@@ -187,81 +166,60 @@ impl Core {
             self.complete_tracks(a + waited);
         }
         let found = self.segments.find(task.sector);
-        let active = match &self.background {
-            Background::Reading(r) => Some(*r),
-            _ => None,
-        };
+        let active = self.is_reading_ahead();
+        let r = &self.ahead;
         // The sector being read ahead right now is as good as held, where the drive knows it.
-        let found = found.or_else(|| match active {
-            Some(r) if self.cache.almost_hits && r.next == task.sector && r.run.is_some() => {
-                Some(r.segment)
-            }
-            _ => None,
+        let found = found.or_else(|| {
+            let almost = self.cache.almost_hits && r.next == task.sector && r.run.is_some();
+            (active && almost).then_some(r.segment)
         });
 
         let Some(segment) = found.filter(|i| self.visible(*i, a)) else {
-            return self.read_miss(task, blocked, sequential);
+            return self.read_miss(task, p, blocked, sequential);
         };
         self.segments.touch(segment);
         let bus = match blocked {
             Some(e) => (a + miss + disconnect).max(e) + reselect + preparation,
-            None => a + self.read_hit.of(p) + preparation,
+            None => a + hit + preparation,
         };
         let whole = self.segments.list[segment].end >= past;
         let another = self.filled_by_another(segment);
         if another && !whole {
             self.stop_others(a, Some(segment), 0, 0);
         }
-        let joined = active.filter(|r| r.segment == segment);
+        let joined = active && self.ahead.segment == segment;
         let limit = self.read_limit(task, segment);
         if whole {
-            if let Some(mut r) = joined {
-                r.limit = r.limit.max(limit);
-                self.background = Background::Reading(r);
+            if joined {
+                self.ahead.limit = self.ahead.limit.max(limit);
             } else {
                 let mech = self
                     .command_mechanism(a, a + miss)
                     .max(blocked.unwrap_or(0));
                 if self.cache.read_ahead_on_idle_hit && !another {
-                    self.start_read_ahead(task, segment, mech);
+                    self.start_read_ahead(task, segment, mech, None);
                 }
             }
             self.discard(segment, task);
-            let completion = bus + link_all + tail;
-            let queue = waited.min(bus - a);
-            return self.finish_read(
-                task,
-                Outcome {
-                    completion,
-                    components: Components {
-                        queue,
-                        overhead: bus - a - queue + tail,
-                        bus: link_all,
-                        ..Components::default()
-                    },
-                    hit: true,
-                    ..Outcome::default()
-                },
-            );
+            return in_buffer(a, waited, bus, bus + link_all, tail);
         }
 
         // Partial hit: what is held goes out while the rest is read.
-        let link_ns = self.link_read_ns;
         let mut done = bus + link_all;
         let (pass, mech);
         let held = self.segments.list[segment].end.max(task.sector);
-        if let Some(mut r) = joined {
+        if joined {
             let mut bound = 0u64;
-            let begun = r.run.map_or(r.time, |run| run.begun).max(a);
-            let end = self.read_ahead_to(&mut r, past, |first, last, at, sector_ns| {
+            let run = &self.ahead.run;
+            let begun = run.map_or(self.ahead.time, |run| run.begun).max(a);
+            let end = self.read_ahead_to(past, |first, last, at, sector_ns| {
                 for k in [first, last - 1] {
-                    let media = at as f64 + (k - first + 1) as f64 * sector_ns;
-                    bound = bound.max((media + (past - k) as f64 * link_ns) as u64);
+                    let media = (k - first + 1) as f64 * sector_ns;
+                    bound = bound.max(at + nearest(media + (past - k) as f64 * link_ns));
                 }
             });
             done = done.max(bound);
-            r.limit = r.limit.max(limit);
-            self.background = Background::Reading(r);
+            self.ahead.limit = self.ahead.limit.max(limit);
             mech = begun.min(end).max(a);
             pass = Pass {
                 end: end.max(mech),
@@ -285,36 +243,47 @@ impl Core {
                 link_ns,
                 supply: None,
             };
-            pass = self.pass(&order).0;
+            pass = self.pass(&order);
             done = done.max(pass.link_bound);
             let size = self.segments.size;
             let s = &mut self.segments.list[segment];
             s.end = past;
             s.bound(size);
-            self.start_read_ahead(task, segment, pass.end);
+            self.start_read_ahead(task, segment, pass.end, None);
         }
         self.discard(segment, task);
         let completion = done.max(pass.end) + tail;
-        self.finish_read(task, mechanical(a, mech, waited, &pass, completion))
+        mechanical(a, mech, waited, &pass, completion)
     }
 
-    fn read_miss(&mut self, task: &Task, blocked: Option<u64>, sequential: bool) -> Outcome {
+    /// The sector that must have been read before the link starts.
+    #[inline]
+    fn watermark(&self, count: u32) -> u32 {
+        let share = self.cache.read_watermark;
+        if share == 0.0 {
+            return 0;
+        }
+        let mut base = self.segments.size.max(1);
+        if self.cache.watermark_of_request {
+            base = base.min(u64::from(count));
+        }
+        ((base as f64 * share) as u32).clamp(1, count) - 1
+    }
+
+    fn read_miss(
+        &mut self,
+        task: &Task,
+        p: bool,
+        blocked: Option<u64>,
+        sequential: bool,
+    ) -> Completion {
         let a = task.start;
-        let p = self.previous_write;
-        let miss = self.read_miss.of(p);
-        let preparation = self.overhead.data_preparation.non_negative();
-        let tail = self.overhead.read_completion.non_negative();
+        let miss = self.timing.read_miss.of(p);
         let past = task.past();
         let mech = self
             .command_mechanism(a, a + miss)
             .max(blocked.unwrap_or(0));
         let waited = mech - (a + miss);
-        let base = if self.cache.watermark_of_request {
-            (task.count as u64).min(self.segments.size.max(1))
-        } else {
-            self.segments.size.max(1)
-        };
-        let watermark = ((base as f64 * self.cache.read_watermark) as u32).clamp(1, task.count) - 1;
         let order = Order {
             place: task.place,
             sector: task.sector,
@@ -322,23 +291,21 @@ impl Core {
             write: false,
             start: mech,
             via: task.via,
-            minimum_move: self.minimum_read.of(p),
+            minimum_move: self.timing.minimum_read.of(p),
             on_arrival: self.cache.read_on_arrival && !self.compat,
-            watermark,
-            link_ns: self.link_read_ns,
+            watermark: self.watermark(task.count),
+            link_ns: self.timing.link_read_ns,
             supply: None,
         };
-        let pass = self.pass(&order).0;
-        let bus = if self.never_disconnect {
-            a + miss + preparation
-        } else {
-            (a + miss + self.read_disconnect.of(p)).max(pass.ready)
-                + self.overhead.first_reselect.non_negative()
-                + preparation
-        };
-        let link_all = Mechanics::pass_ns(task.count, self.link_read_ns);
-        let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + tail;
-        if let Some(segment) = self.segments.victim(None) {
+        let pass = self.pass(&order);
+        let t = &self.timing;
+        let mut bus = a + miss;
+        if !t.never_disconnect {
+            bus = (bus + t.read_disconnect.of(p)).max(pass.ready) + t.first_reselect;
+        }
+        let link_all = t.preparation + Mechanics::pass_ns(task.count, t.link_read_ns);
+        let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + t.read_completion;
+        if let Some(segment) = self.segments.victim() {
             self.stop_others(a, Some(segment), 0, 0);
             self.segments.touch(segment);
             let size = self.segments.size;
@@ -348,43 +315,48 @@ impl Core {
             };
             let mut start = task.sector;
             if self.cache.keep_passing_sectors && !self.compat && trigger {
-                let (low, _) = self.mechanics.layout.track_bounds(task.sector);
-                let passed = (pass.first_wait as f64 / pass.first_sector_ns.max(1.0)) as i64 as u64;
-                let low = low.max(self.clean_from(task.sector));
-                start = start.saturating_sub(passed).max(low);
+                let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
+                let low = match task.place {
+                    // Nothing before them on the track, or what is does not matter.
+                    Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
+                        start - u64::from(p.before)
+                    }
+                    _ => self.mechanics.layout.track_bounds(start).0,
+                };
+                let low = low.max(self.clean_from(start));
+                start = start.saturating_sub(passed as u64).max(low);
             }
-            let whole_track = (self.cache.keep_whole_track && !self.compat).then(|| {
-                let turn = self.mechanics.rotation.period_ns() as u64;
-                (
-                    pass.end + turn,
-                    self.mechanics
-                        .layout
-                        .track_bounds(task.sector)
-                        .0
-                        .max(self.clean_from(task.sector)),
-                )
-            });
+            let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
+            if self.cache.keep_whole_track && !self.compat {
+                whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
+                let (low, _) = self.mechanics.layout.track_bounds(task.sector);
+                track_start = low.max(self.clean_from(task.sector));
+            }
             let s = &mut self.segments.list[segment];
-            s.before = (0, 0);
             s.visible_at = completion;
             s.start = start;
             s.end = past;
-            s.whole_track = whole_track;
+            (s.whole_track, s.track_start) = (whole_track, track_start);
             s.bound(size);
             self.discard(segment, task);
             if trigger {
-                self.start_read_ahead(task, segment, pass.end);
+                // Where the sectors were taken in order, the next one of the run passes at once.
+                let in_order = !order.on_arrival && !self.restricted;
+                let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
+                let follows = (in_order && rest > 0)
+                    .then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
+                self.start_read_ahead(task, segment, pass.end, follows);
             }
         }
-        self.finish_read(task, mechanical(a, mech, waited, &pass, completion))
+        mechanical(a, mech, waited, &pass, completion)
     }
 
     /// Runs a pass with the active arm and charges its time.
-    #[inline]
-    pub(super) fn pass(&mut self, order: &Order) -> (Pass, u64) {
+    #[inline(always)]
+    pub(super) fn pass(&mut self, order: &Order) -> Pass {
         let channels = self.together.as_mut().and_then(|t| t.channels.as_mut());
         let phase = self.arms[self.active].angle;
-        let result = pass::run(
+        let pass = pass::run(
             &self.mechanics,
             &mut self.arms[self.active],
             order,
@@ -393,28 +365,47 @@ impl Core {
         );
         self.keep_in_phase(phase);
         self.carry();
-        self.mechanism_free = result.0.end;
+        self.mechanism_free = pass.end;
         if order.supply.is_none() || !self.cache.write_back {
-            self.busy.seek += result.0.seek;
-            self.busy.rotation += result.0.rotation;
-            self.busy.transfer += result.0.transfer;
+            self.busy.seek += pass.seek;
+            self.busy.rotation += pass.rotation;
+            self.busy.transfer += pass.transfer;
         }
-        result
+        pass
     }
+}
 
-    fn finish_read(&mut self, task: &Task, outcome: Outcome) -> Outcome {
-        self.previous_write = false;
-        self.previous_end = task.past();
-        outcome
+/// The shares of a command at `a` that completes in the buffer: after waiting for other work, its data
+/// are on the link from `bus` to `done`.
+#[inline]
+pub(super) fn in_buffer(a: u64, waited: u64, bus: u64, done: u64, tail: u64) -> Completion {
+    let queue = waited.min(bus - a);
+    Completion {
+        completion: Time(done + tail),
+        components: Components {
+            queue,
+            overhead: bus - a - queue + tail,
+            bus: done - bus,
+            ..Components::default()
+        },
+        cache_hit: true,
+        ..Completion::default()
     }
 }
 
 /// The shares of a command that used the mechanism from `mech` to the end of its pass.
-pub(super) fn mechanical(a: u64, mech: u64, waited: u64, pass: &Pass, completion: u64) -> Outcome {
+#[inline]
+pub(super) fn mechanical(
+    a: u64,
+    mech: u64,
+    waited: u64,
+    pass: &Pass,
+    completion: u64,
+) -> Completion {
     let queue = waited.min(mech - a);
     let media = pass.seek + pass.rotation + pass.transfer;
-    Outcome {
-        completion,
+    Completion {
+        completion: Time(completion),
         components: Components {
             queue,
             overhead: mech - a - queue,
@@ -423,8 +414,8 @@ pub(super) fn mechanical(a: u64, mech: u64, waited: u64, pass: &Pass, completion
             transfer: pass.transfer,
             bus: completion - mech - media,
         },
-        hit: false,
         mechanical: true,
-        distance: pass.distance,
+        seek_distance: pass.distance,
+        ..Completion::default()
     }
 }

@@ -7,24 +7,35 @@ pub(crate) struct Segment {
     pub end: u64,
     /// Order of last use; larger is later.
     pub used: u64,
-    /// Data visible to arrivals before `visible_at`: a command in service fills it until then.
-    pub before: (u64, u64),
+    /// Arrivals see nothing of it until then: a command in service fills it.
     pub visible_at: u64,
-    /// The start drops to `.1` at time `.0`, when the whole track has passed.
-    pub whole_track: Option<(u64, u64)>,
+    /// When the whole track will have passed, [`Segment::NEVER`] if nobody waits for it; then the
+    /// start drops to `track_start`.
+    pub whole_track: u64,
+    pub track_start: u64,
 }
 
 impl Segment {
+    pub const NEVER: u64 = u64::MAX;
+
     pub fn is_empty(&self) -> bool {
         self.start >= self.end
     }
+    #[inline]
     pub fn holds(&self, sector: u64) -> bool {
-        self.start <= sector && sector < self.end
+        // One comparison that hardly ever holds: on which side of a segment an address lies is
+        // impossible to foresee.
+        sector.wrapping_sub(self.start) < self.end.saturating_sub(self.start)
+    }
+    /// Whether it holds some of `[start, end)`, or is empty there.
+    #[inline]
+    pub fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.holds(start) || self.start.wrapping_sub(start) < end - start
     }
     pub fn clear(&mut self) {
         self.start = 0;
         self.end = 0;
-        self.whole_track = None;
+        self.whole_track = Segment::NEVER;
         self.visible_at = 0;
     }
     /// Keeps the newest `size` sectors.
@@ -45,8 +56,10 @@ pub(crate) struct Segments {
 
 impl Segments {
     pub fn new(count: usize, size: u64, separate_write: bool) -> Segments {
+        let mut empty = Segment::default();
+        empty.clear();
         Segments {
-            list: vec![Segment::default(); count],
+            list: vec![empty; count],
             size,
             separate_write,
             clock: 0,
@@ -68,43 +81,39 @@ impl Segments {
         self.last_used(|s| s.holds(sector))
     }
 
+    #[inline]
     fn last_used(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
-        (self.first_for_reads()..self.list.len())
-            .filter(|i| holds(&self.list[*i]))
-            .max_by_key(|i| self.list[*i].used)
+        let mut best: Option<(usize, u64)> = None;
+        for (i, s) in self.list.iter().enumerate().skip(self.first_for_reads()) {
+            if holds(s) && best.is_none_or(|b| s.used >= b.1) {
+                best = Some((i, s.used));
+            }
+        }
+        best.map(|b| b.0)
     }
 
     /// Whether a read that arrives at `now` is wholly in a segment by then.
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
-        self.last_used(|s| {
-            let (a, b) = if now < s.visible_at {
-                s.before
-            } else {
-                (s.start, s.end)
-            };
-            a <= start && end <= b
-        })
+        self.last_used(|s| s.visible_at <= now && s.start <= start && end <= s.end)
     }
 
-    /// An empty segment, else the least recently used; `busy` is left alone where another exists.
-    pub fn victim(&self, busy: Option<usize>) -> Option<usize> {
+    /// An empty segment, else the least recently used.
+    pub fn victim(&self) -> Option<usize> {
         let from = self.first_for_reads();
-        let mut best = None;
-        // An empty one counts as never used.
-        let mut least = u64::MAX;
+        let (mut best, mut least) = (from, u64::MAX);
         for (i, s) in self.list.iter().enumerate().skip(from) {
+            // An empty one counts as never used.
             let used = if s.is_empty() { 0 } else { s.used };
-            if used < least && Some(i) != busy {
-                (best, least) = (Some(i), used);
-            }
+            best = if used < least { i } else { best };
+            least = least.min(used);
         }
-        best.or((from < self.list.len()).then_some(from))
+        (best < self.list.len()).then_some(best)
     }
 
     /// Empties every segment but `keep` that overlaps `[start, end)`.
     pub fn invalidate(&mut self, start: u64, end: u64, keep: Option<usize>) {
         for (i, s) in self.list.iter_mut().enumerate() {
-            if Some(i) != keep && s.start < end && start < s.end {
+            if s.overlaps(start, end) && Some(i) != keep {
                 s.clear();
             }
         }

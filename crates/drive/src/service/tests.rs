@@ -59,7 +59,7 @@ impl Host {
         };
         self.0.submit(Time(at), request);
         let mut done = None;
-        self.0.advance(Time::NEVER, &mut |c| done = Some(c));
+        self.0.advance(Time::NEVER, &mut |c| done = Some(*c));
         done.expect("a completion")
     }
 }

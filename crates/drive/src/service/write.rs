@@ -2,35 +2,36 @@
 
 use super::background::{Background, Destaging};
 use super::pass::{Order, Supply};
-use super::read::mechanical;
-use super::{Busy, Core, Dirty, Outcome, Task};
-use crate::drive::Components;
+use super::read::{in_buffer, mechanical};
+use super::segments::Segment;
+use super::{Busy, Core, Dirty, Task};
+use crate::drive::Completion;
+use crate::mechanics::Mechanics;
 use crate::spec::Destage;
 
 impl Core {
-    pub fn write(&mut self, task: &Task) -> Outcome {
+    pub fn write(&mut self, task: &Task) -> Completion {
         self.run_background(task.start);
-        let outcome = if self.deferred_writes() {
-            self.write_deferred(task)
+        let p = std::mem::replace(&mut self.previous_write, true);
+        let previous_end = std::mem::replace(&mut self.previous_end, task.past());
+        if self.deferred_writes() {
+            self.write_deferred(task, p)
         } else {
-            self.write_now(task)
-        };
-        self.previous_write = true;
-        self.previous_end = task.past();
-        outcome
+            self.write_now(task, p, previous_end)
+        }
     }
 
     /// The medium is written while (or right after) the data arrive.
-    fn write_now(&mut self, task: &Task) -> Outcome {
+    fn write_now(&mut self, task: &Task, previous_write: bool, previous_end: u64) -> Completion {
         let a = task.start;
         let back = self.cache.write_back;
-        let over = self.write_over.of(self.previous_write);
-        let preparation = self.overhead.data_preparation.non_negative();
-        let connected = self.never_disconnect;
-        let unless = |span: headstack_units::Span| if connected { 0 } else { span.non_negative() };
-        let disconnect = unless(self.overhead.write_disconnect);
-        let first_reselect = unless(self.overhead.first_reselect);
-        let elsewhere = self.previous_write && task.sector != self.previous_end;
+        let t = &self.timing;
+        let over = t.write.of(previous_write);
+        let (preparation, tail) = (t.preparation, t.write_completion);
+        let (disconnect, first_reselect) = (t.write_disconnect, t.first_reselect);
+        let (other_reselect, link_ns) = (t.other_reselect, t.link_write_ns);
+        let extra = t.extra_write_disconnect;
+        let elsewhere = previous_write && task.sector != previous_end;
         let mut last_disconnect = disconnect;
         let mut last_reselect = first_reselect;
         let mut gate = 1;
@@ -50,7 +51,7 @@ impl Core {
             waited = w.end.saturating_sub(a);
             self.end_destage(w);
         } else {
-            match self.overhead.extra_write_disconnect {
+            match extra {
                 Some(x) if elsewhere => {
                     let command = a + x.command.non_negative();
                     bus = command
@@ -60,7 +61,7 @@ impl Core {
                         + preparation;
                     mech = self.command_mechanism(a, command + x.seek_delay.non_negative());
                     last_disconnect = x.second_disconnect.non_negative();
-                    last_reselect = unless(self.overhead.other_reselect);
+                    last_reselect = other_reselect;
                 }
                 _ => {
                     bus = a + over + preparation;
@@ -68,7 +69,7 @@ impl Core {
                 }
             }
         }
-        if let Some(x) = self.overhead.extra_write_disconnect {
+        if let Some(x) = extra {
             gate = if x.long_request_sectors > 0 && task.count >= x.long_request_sectors {
                 x.buffered_sectors_long
             } else {
@@ -76,13 +77,14 @@ impl Core {
             }
             .max(1);
         }
-        if self.minimum_write > 0 {
+        let minimum = self.timing.minimum_write;
+        if minimum > 0 {
             if let Some(place) = self.mechanics.layout.locate(task.sector) {
                 let arm = &self.arms[self.active];
                 let movement = self
                     .mechanics
                     .move_ns(arm, place.cylinder, place.head, true);
-                mech += self.minimum_write.saturating_sub(movement);
+                mech += minimum.saturating_sub(movement);
             }
         }
         let buffer = if self.segments.size == 0 {
@@ -100,14 +102,15 @@ impl Core {
             minimum_move: 0,
             on_arrival: self.cache.write_on_arrival && !self.compat,
             watermark: 0,
-            link_ns: self.link_write_ns,
+            link_ns,
             supply: Some(Supply {
                 start: bus,
                 gate,
                 buffer,
             }),
         };
-        let (mut pass, last_arrival) = self.pass(&order);
+        let mut pass = self.pass(&order);
+        let last_arrival = pass.last_arrival;
         if task.partial {
             // The sectors were read in this turn; they are written in the next.
             let turn = self.mechanics.rotation.period_ns() as u64;
@@ -119,7 +122,6 @@ impl Core {
             self.mechanism_free = pass.end;
         }
         let segment = self.place_written(task, appended);
-        let tail = self.overhead.write_completion.non_negative();
         if back {
             let busy = Busy {
                 seek: pass.seek,
@@ -133,20 +135,7 @@ impl Core {
                 past: task.past(),
                 busy,
             });
-            let completion = last_arrival + tail;
-            let queue = waited.min(bus - a);
-            return Outcome {
-                completion,
-                components: Components {
-                    queue,
-                    overhead: bus - a - queue + tail,
-                    bus: last_arrival - bus,
-                    ..Components::default()
-                },
-                hit: true,
-                mechanical: false,
-                distance: 0,
-            };
+            return in_buffer(a, waited, bus, last_arrival, tail);
         }
         if let Some(i) = segment {
             if !self.cache.read_hits_on_written {
@@ -172,8 +161,8 @@ impl Core {
                 .segments
                 .list
                 .iter()
-                .position(|s| s.start < end && start < s.end);
-            overlapping.or_else(|| self.segments.victim(None))?
+                .position(|s| s.overlaps(start, end));
+            overlapping.or_else(|| self.segments.victim())?
         };
         self.stop_others(task.start, Some(i), start, end);
         self.segments.invalidate(start, end, Some(i));
@@ -185,22 +174,25 @@ impl Core {
         }
         s.end = end;
         s.visible_at = 0;
-        s.whole_track = None;
+        s.whole_track = Segment::NEVER;
         s.bound(size);
         Some(i)
     }
 
     /// The data wait in the buffer until the mechanism takes them.
-    fn write_deferred(&mut self, task: &Task) -> Outcome {
+    fn write_deferred(&mut self, task: &Task, previous_write: bool) -> Completion {
         let a = task.start;
-        let over = self.write_over.of(self.previous_write);
+        let t = &self.timing;
+        let (over, preparation, tail) = (
+            t.write.of(previous_write),
+            t.preparation,
+            t.write_completion,
+        );
+        let link_all = Mechanics::pass_ns(task.count, t.link_write_ns);
         let (start, end) = (task.sector, task.past());
         // Read-ahead into what is overwritten must not resurrect old data.
-        if let Background::Reading(r) = self.background {
-            let s = &self.segments.list[r.segment];
-            if s.start < end && start < r.limit.max(s.end) {
-                self.end_read_ahead(a);
-            }
+        if self.reads_ahead_into(start, end) {
+            self.end_read_ahead(a);
         }
         self.stop_others(a, None, start, end);
         self.segments.invalidate(start, end, None);
@@ -225,8 +217,8 @@ impl Core {
                 }
             }
         }
-        let bus = (a + over).max(free) + self.overhead.data_preparation.non_negative();
-        let arrived = bus + (task.count as f64 * self.link_write_ns + 0.5) as u64;
+        let bus = (a + over).max(free) + preparation;
+        let arrived = bus + link_all;
         match joined {
             Some(i) => {
                 let d = &mut self.dirty[i];
@@ -240,20 +232,7 @@ impl Core {
                 partial: task.partial,
             }),
         }
-        let tail = self.overhead.write_completion.non_negative();
-        let queue = (free - a).min(bus - a);
-        Outcome {
-            completion: arrived + tail,
-            components: Components {
-                queue,
-                overhead: bus - a - queue + tail,
-                bus: arrived - bus,
-                ..Components::default()
-            },
-            hit: true,
-            mechanical: false,
-            distance: 0,
-        }
+        in_buffer(a, free - a, bus, arrived, tail)
     }
 
     /// Sends those of the `wanted` unwritten data that are reached first to the medium, not before
@@ -303,7 +282,7 @@ impl Core {
                 buffer: u64::MAX,
             }),
         };
-        let (mut pass, _) = self.pass(&order);
+        let mut pass = self.pass(&order);
         if d.partial {
             let turn = self.mechanics.rotation.period_ns() as u64;
             pass.rotation += turn;

@@ -107,10 +107,10 @@ fn requests(seed: u64, n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveReq
 fn run(drive: &mut Drive, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
     let mut done = Vec::new();
     for (at, request) in requests {
-        drive.advance(Time(*at), &mut |c| done.push(c));
+        drive.advance(Time(*at), &mut |c| done.push(*c));
         drive.submit(Time(*at), *request);
     }
-    drive.advance(Time::NEVER, &mut |c| done.push(c));
+    drive.advance(Time::NEVER, &mut |c| done.push(*c));
     done
 }
 

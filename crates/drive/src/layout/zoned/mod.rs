@@ -66,15 +66,17 @@ impl Zone {
         self.per_surface[head as usize].sectors.get()
     }
 
-    /// The index of the `v`-th place that is not slipped, and the places from it to the next slip.
+    /// The index of the `v`-th place that is not slipped, the places from it to the next slip, and
+    /// those between the last slip and it.
     #[inline]
-    fn pushed(&self, v: u64) -> (u64, u64) {
+    fn pushed(&self, v: u64) -> (u64, u64, u64) {
         if self.slips_less_rank.is_empty() {
-            return (v, u64::MAX);
+            return (v, u64::MAX, v);
         }
         let pushed = self.slips_less_rank.partition_point(|s| *s <= v);
-        let run = self.slips_less_rank.get(pushed).map_or(u64::MAX, |s| s - v);
-        (v + pushed as u64, run)
+        let (past, next) = self.slips_less_rank.split_at(pushed);
+        let run = next.first().map_or(u64::MAX, |s| s - v);
+        (v + pushed as u64, run, v - past.last().unwrap_or(&0))
     }
 
     /// Physical index of the `r`-th address of the zone, and how many addresses from it on have
@@ -84,7 +86,10 @@ impl Zone {
         let v = r + self.empty;
         match self.sparing {
             Sparing::None => (v, u64::MAX),
-            Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd => self.pushed(v),
+            Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd => {
+                let (index, run, _) = self.pushed(v);
+                (index, run)
+            }
             Sparing::Tracks => {
                 let spt = self.sectors_on(0) as u64;
                 let (track, sector) = div_rem(v, spt);
@@ -251,9 +256,50 @@ pub(super) struct ZonedLayout<O> {
     order: O,
     zones: Vec<Zone>,
     capacity: u64,
-    /// Zone of the first address of each bucket of `1 << bucket_shift` addresses.
-    buckets: Vec<u16>,
+    /// Buckets of `1 << bucket_shift` addresses.
+    buckets: Vec<Bucket>,
     bucket_shift: u32,
+}
+
+/// What is known of a stretch of addresses.
+#[derive(Clone, Copy)]
+struct Bucket {
+    /// Zone of the first one.
+    zone: u16,
+    /// How many slips push all of them on, where they lie in one plain zone with no slip on any of
+    /// their tracks; else [`Bucket::MIXED`].
+    pushed: u16,
+}
+
+impl Bucket {
+    const MIXED: u16 = u16::MAX;
+
+    fn new(zones: &[Zone], addresses: std::ops::Range<u64>) -> Bucket {
+        let zone = zones.partition_point(|z| z.past_address <= addresses.start);
+        let pushed = zones.get(zone).and_then(|z| {
+            if !z.plain || addresses.end > z.past_address {
+                return None;
+            }
+            let track = z
+                .per_surface
+                .iter()
+                .map(|f| u64::from(f.sectors.get()))
+                .max()?;
+            let v = addresses.start - z.first_address + z.empty;
+            let past = v + (addresses.end - addresses.start) + track;
+            let count = z
+                .slips_less_rank
+                .partition_point(|s| *s <= v.saturating_sub(track));
+            let none = z.slips_less_rank.get(count).is_none_or(|s| *s >= past);
+            u16::try_from(count)
+                .ok()
+                .filter(|n| none && *n != Bucket::MIXED)
+        });
+        Bucket {
+            zone: zone as u16,
+            pushed: pushed.unwrap_or(Bucket::MIXED),
+        }
+    }
 }
 
 impl<O: TrackOrder> ZonedLayout<O> {
@@ -274,10 +320,7 @@ impl<O: TrackOrder> ZonedLayout<O> {
             bucket_shift += 1;
         }
         let buckets = (0..=(first_address >> bucket_shift))
-            .map(|b| {
-                let address = b << bucket_shift;
-                zones.partition_point(|z| z.past_address <= address) as u16
-            })
+            .map(|b| Bucket::new(&zones, b << bucket_shift..(b + 1) << bucket_shift))
             .collect();
         Ok(ZonedLayout {
             order,
@@ -289,8 +332,13 @@ impl<O: TrackOrder> ZonedLayout<O> {
     }
 
     #[inline]
+    fn bucket(&self, address: u64) -> Bucket {
+        self.buckets[(address >> self.bucket_shift) as usize]
+    }
+
+    #[inline]
     fn zone_of(&self, address: u64) -> usize {
-        let mut zone = self.buckets[(address >> self.bucket_shift) as usize] as usize;
+        let mut zone = self.bucket(address).zone as usize;
         while address >= self.zones[zone].past_address {
             zone += 1;
         }
@@ -451,20 +499,28 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
     }
 
     #[inline]
-    fn locate(&self, sector: u64) -> Option<Place> {
+    fn locate_into(&self, sector: u64, place: &mut Place) -> bool {
         if sector >= self.capacity {
-            return None;
+            return false;
         }
-        let z = self.zone_of(sector);
+        let bucket = self.bucket(sector);
+        let simple = bucket.pushed != Bucket::MIXED;
+        let z = if simple {
+            bucket.zone as usize
+        } else {
+            self.zone_of(sector)
+        };
         let zone = &self.zones[z];
         let r = sector - zone.first_address;
-        let (index, run, slips_before) = if zone.plain {
-            let (index, run) = zone.pushed(r + zone.empty);
-            (index, run, 0)
+        let (index, run, before, slips_before) = if simple {
+            (r + zone.empty + u64::from(bucket.pushed), u64::MAX, r, 0)
+        } else if zone.plain {
+            let (index, run, before) = zone.pushed(r + zone.empty);
+            (index, run, before.min(r), 0)
         } else {
             let (index, run) = zone.index_of(r);
             let (index, run) = zone.remapped(index, run);
-            (index, run, zone.slips_before(index))
+            (index, run, 0, zone.slips_before(index))
         };
         let at = self.order.split(zone, index);
         let sectors_per_track = at.format.sectors.get();
@@ -477,16 +533,18 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
             at.sector as u64 + slips_before,
             at.format.sectors.inverse(),
         );
-        Some(Place {
+        *place = Place {
             cylinder: zone.first_cylinder + at.cylinder,
             head: at.head as u16,
             zone: z as u16,
             sector: at.sector,
             sectors_per_track,
             run: run as u32,
+            before: before.min(at.sector as u64) as u32,
             angle,
             sector_ns: at.format.sector_ns,
-        })
+        };
+        true
     }
 
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {

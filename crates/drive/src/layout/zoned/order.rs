@@ -45,7 +45,7 @@ impl StackOrder {
 }
 
 impl TrackOrder for StackOrder {
-    #[inline]
+    #[inline(always)]
     fn split(&self, zone: &Zone, index: u64) -> Split {
         let surfaces = zone.surfaces.get();
         let (cylinder, logical, sector, format);
