@@ -133,7 +133,7 @@ fn timed(
     params: &str,
 ) -> Result<(f64, f64), String> {
     let synthetic: Synthetic = toml::from_str(workload).map_err(|e| e.to_string())?;
-    let mut source = synthetic.generator(1).map_err(|e| e.to_string())?.map(Ok);
+    let mut source = synthetic.source(1).map_err(|e| e.to_string())?;
     let entry = find(organisation).map_err(|e| e.to_string())?;
     let context = Context {
         member_blocks: members.iter().map(Drive::capacity_blocks).collect(),

@@ -6,18 +6,10 @@ use headstack_disksim::validate::demerit;
 use headstack_drive::spec::{AfterPrevious, ReadAhead};
 use headstack_drive::DriveSpec;
 use headstack_units::Span;
-use measured::{data, simulated, spec, trace};
+use measured::{data, simulated, spec, trace, DRIVES};
 use std::path::Path;
 
 mod measured;
-
-const DRIVES: [&str; 5] = [
-    "atlas10k",
-    "barracuda",
-    "cheetah9LP",
-    "hp_c2247a",
-    "ibm18es",
-];
 
 /// Demerit in milliseconds of a changed drive.
 fn without(dir: &Path, name: &str, change: impl Fn(&mut DriveSpec)) -> f64 {

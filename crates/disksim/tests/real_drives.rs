@@ -5,17 +5,9 @@ use headstack_disksim::validate::demerit;
 use headstack_drive::layout;
 use headstack_drive::seek::SeekTable;
 use headstack_units::Span;
-use measured::{data, simulated, spec, trace};
+use measured::{data, simulated, spec, trace, DRIVES};
 
 mod measured;
-
-const DRIVES: [&str; 5] = [
-    "atlas10k",
-    "barracuda",
-    "cheetah9LP",
-    "hp_c2247a",
-    "ibm18es",
-];
 
 #[test]
 fn layouts_equal_disksims_points() {

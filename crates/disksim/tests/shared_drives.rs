@@ -6,27 +6,9 @@ use headstack_drive::seek::SeekTable;
 use headstack_drive::spec::{ReadAhead, Sparing};
 use headstack_drive::DriveSpec;
 use headstack_units::Span;
-use std::path::PathBuf;
+use measured::{data, DRIVES};
 
-fn data() -> Option<PathBuf> {
-    let root = std::env::var_os("HEADSTACK_SHARED")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
-    let folder = root.join("data/disksim");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no reference data at {}", folder.display());
-    None
-}
-
-const DRIVES: [&str; 5] = [
-    "atlas10k",
-    "barracuda",
-    "cheetah9LP",
-    "hp_c2247a",
-    "ibm18es",
-];
+mod measured;
 
 /// Zones, slips, remaps and spares by counting words in the text, without the parser.
 fn count_text(text: &str) -> (usize, usize, usize, u64) {

@@ -6,6 +6,8 @@
 pub mod cost;
 pub mod drive;
 pub mod error;
+#[cfg(test)]
+mod fixtures;
 pub mod layout;
 pub mod mechanics;
 mod media_scan;

@@ -252,21 +252,7 @@ impl Mechanics {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SPEC: &str = r#"
-        name = "small"
-        [geometry]
-        rotation_speed = "7000 rpm"
-        surfaces = 2
-        cylinders = 300
-        zones = [{ first_cylinder = 0, last_cylinder = 299, sectors_per_track = 97, track_skew = 10.0, cylinder_skew = 20.0 }]
-        [seek]
-        model = "linear"
-        single = "1 ms"
-        full = "9 ms"
-        cylinders = 300
-        [positioning]
-    "#;
+    use crate::fixtures::{small_drive, Noise};
 
     /// Never above what positioning takes, and close below it where the arm moves.
     #[test]
@@ -277,15 +263,10 @@ mod tests {
             "head_switch = \"0.2 ms\"\nwrite_settle = \"-0.4 ms\"",
             "head_switch = \"0.7 ms\"\nrotation_scale = 0.5",
         ] {
-            let spec: DriveSpec = toml::from_str(&format!("{SPEC}{positioning}")).expect("a drive");
+            let spec = small_drive(positioning);
             let m = Mechanics::new(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
-            let mut x = 88172645463325252u64;
-            let mut draw = |below: u64| {
-                x ^= x << 13;
-                x ^= x >> 7;
-                x ^= x << 17;
-                x % below
-            };
+            let mut noise = Noise::new();
+            let mut draw = |limit| noise.below(limit);
             let mut close = 0;
             for i in 0..20_000 {
                 let arm = Arm {

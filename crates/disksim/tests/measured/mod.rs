@@ -1,8 +1,20 @@
 //! The measured drives that tests compare with, where they are present.
 
+// Each test file uses a part of it.
+#![allow(dead_code)]
+
 use headstack_drive::replay::{replay_closed, ReplayRequest};
 use headstack_drive::{DriveOptions, DriveSpec};
 use std::path::{Path, PathBuf};
+
+/// The drives with a measured trace.
+pub const DRIVES: [&str; 5] = [
+    "atlas10k",
+    "barracuda",
+    "cheetah9LP",
+    "hp_c2247a",
+    "ibm18es",
+];
 
 /// The folder of parameter files and traces, if it is there.
 pub fn data() -> Option<PathBuf> {

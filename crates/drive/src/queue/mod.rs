@@ -247,41 +247,31 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::Noise;
     use headstack_units::Lba;
 
-    fn push(queue: &mut Queue, id: u64) {
+    fn push(queue: &mut Queue, id: u64, cylinder: u32) {
         let request = DriveRequest {
             id,
             command: Command::Read,
             lba: Lba(id),
             blocks: 8,
         };
-        queue.push(request, id, (id, 8), |_| {});
+        queue.push(request, id, (id, 8), |place| place.cylinder = cylinder);
     }
 
     /// The index is there for long queues, not for short ones, and then names every command.
     #[test]
     fn long_queues_have_an_index() {
         let mut queue = Queue::with_index(10_000);
-        let mut x = 88172645463325252u64;
+        let mut noise = Noise::new();
         for i in 0..6_000u64 {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
             // Up to 150 and down to nothing, several times.
             let grow = i / 300 % 2 == 0;
-            if queue.is_empty() || (x % 10 < 8) == grow {
-                let request = DriveRequest {
-                    id: i,
-                    command: Command::Read,
-                    lba: Lba(i),
-                    blocks: 8,
-                };
-                queue.push(request, i, (i, 8), |place| {
-                    place.cylinder = (x >> 32) as u32 % 10_000
-                });
+            if queue.is_empty() || (noise.below(10) < 8) == grow {
+                push(&mut queue, i, noise.below(10_000) as u32);
             } else {
-                queue.remove((x >> 32) as usize % queue.len());
+                queue.remove(noise.below(queue.len() as u64) as usize);
             }
             assert!(queue.len() <= LONG || queue.index().is_some());
             assert!(queue.len() > LONG / 4 || queue.index().is_none());
@@ -321,7 +311,7 @@ mod tests {
         for order in orders(5) {
             let mut queue = Queue::default();
             let mut model: Vec<u64> = (0..5).collect();
-            model.iter().for_each(|id| push(&mut queue, *id));
+            model.iter().for_each(|id| push(&mut queue, *id, 0));
             for rank in order {
                 let id = model.remove(rank);
                 let at = queue
@@ -336,7 +326,7 @@ mod tests {
                     .collect();
                 assert_eq!(ages, model);
             }
-            push(&mut queue, 9);
+            push(&mut queue, 9, 0);
             assert_eq!(queue.oldest(), 0);
         }
     }

@@ -326,37 +326,16 @@ fn run_pieces(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::DriveSpec;
+    use crate::fixtures::{small_drive, Noise};
     use headstack_units::Turn;
 
     /// Whatever goes the short way gives what the long way gives.
     #[test]
     fn plain_passes_are_passes() {
-        let text = r#"
-            name = "small"
-            [geometry]
-            rotation_speed = "7000 rpm"
-            surfaces = 2
-            cylinders = 300
-            zones = [{ first_cylinder = 0, last_cylinder = 299, sectors_per_track = 97, track_skew = 10.0, cylinder_skew = 20.0 }]
-            [seek]
-            model = "linear"
-            single = "1 ms"
-            full = "9 ms"
-            cylinders = 300
-            [positioning]
-            head_switch = "0.7 ms"
-            write_settle = "0.3 ms"
-        "#;
-        let spec: DriveSpec = toml::from_str(text).expect("a drive");
+        let spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
         let m = Mechanics::new(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
-        let mut x = 88172645463325252u64;
-        let mut draw = |below: u64| {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            x % below
-        };
+        let mut noise = Noise::new();
+        let mut draw = |limit| noise.below(limit);
         let (mut arm, mut scratch) = (Arm::default(), Scratch::default());
         let mut plain = [0; 2];
         for _ in 0..20_000 {
