@@ -1,6 +1,6 @@
 """Measures what the design promises and prints one JSON document (also `out/bench.json`).
 
-Every case runs in a process of its own; speeds are per second of one core and the best of three runs,
+Every case runs in a process of its own; speeds are per second of one core and the best of seven runs,
 because the machine may be shared. DiskSim 4.0's speeds on such a machine (`-O2`) are given beside ours for the ratios.
 """
 
@@ -71,7 +71,7 @@ def main() -> None:
     """Run every case and report."""
     binary = bench_binary()
 
-    def case(*args: Any, runs: int = 3) -> dict[str, Any]:
+    def case(*args: Any, runs: int = 7) -> dict[str, Any]:
         best: dict[str, Any] = {}
         for _ in range(runs):
             done = subprocess.run(
