@@ -4,7 +4,7 @@
 //! still to be read as in what has been read.
 
 use headstack_engine::Progress;
-use headstack_trace::{Counters, Request, Source, TraceError};
+use headstack_trace::{Counters, Request, Requests, Source, TraceError};
 use std::sync::Mutex;
 
 /// What is known of a workload's number of requests.
@@ -89,6 +89,22 @@ impl Iterator for Watched<'_> {
             None => self.expected.tell(self.workload, Known::Exactly(self.seen)),
         }
         next
+    }
+}
+
+impl Requests for Watched<'_> {
+    fn fill(&mut self, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
+        let before = batch.len();
+        let result = self.source.fill(batch, most);
+        let got = batch.len() - before;
+        let looks = self.seen / BATCH;
+        self.seen += got as u64;
+        if result.is_ok() && got < most {
+            self.expected.tell(self.workload, Known::Exactly(self.seen));
+        } else if self.seen / BATCH > looks {
+            self.look();
+        }
+        result
     }
 }
 

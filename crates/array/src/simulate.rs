@@ -16,7 +16,7 @@ use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
 use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
-use headstack_trace::{ClosedLoop, Op, Request, TraceError};
+use headstack_trace::{ClosedLoop, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -235,10 +235,6 @@ struct Run<'a, 'l, M> {
     measuring: bool,
 }
 
-/// Where requests come from.
-trait Requests: Iterator<Item = Result<Request, TraceError>> {}
-impl<I: Iterator<Item = Result<Request, TraceError>>> Requests for I {}
-
 /// Requests taken from their source so many at a time: source and simulation each run in a tight
 /// loop of their own.
 struct Feed<'s, S> {
@@ -259,16 +255,11 @@ impl<S: Requests> Feed<'_, S> {
         if let Some(e) = self.failure.take() {
             return Err(e);
         }
-        for request in self.source.take(most.min(BATCH as u64) as usize) {
-            match request {
-                Ok(request) => self.batch.push(request),
-                Err(e) if self.batch.is_empty() => return Err(e),
-                Err(e) => {
-                    // What comes before it is simulated first.
-                    self.failure = Some(e);
-                    break;
-                }
-            }
+        let most = most.min(BATCH as u64) as usize;
+        match self.source.fill(&mut self.batch, most) {
+            // What comes before it is simulated first.
+            Err(e) if !self.batch.is_empty() => self.failure = Some(e),
+            result => return result,
         }
         Ok(())
     }
@@ -283,7 +274,7 @@ impl<S: Requests> Feed<'_, S> {
 /// # Errors
 /// A wrong workload, a device without drive, or a log that cannot be written.
 pub fn simulate<'a, 'l, M: Member>(
-    source: &mut impl Iterator<Item = Result<Request, TraceError>>,
+    source: &mut impl Requests,
     members: &'a mut [M],
     organisation: &'a dyn Organisation,
     options: &'a Options,
@@ -754,7 +745,7 @@ impl<M: Member> Run<'_, '_, M> {
 /// # Errors
 /// As [`simulate`].
 pub fn bench_open_fcfs<M: Member>(
-    source: &mut impl Iterator<Item = Result<Request, TraceError>>,
+    source: &mut impl Requests,
     members: &mut [M],
     organisation: &dyn Organisation,
 ) -> Result<Outcome, SimulateError> {

@@ -6,7 +6,7 @@ use headstack_array::experiment::from_value;
 use headstack_array::{
     run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
 };
-use headstack_trace::{Op, Request, Synthetic};
+use headstack_trace::{Each, Op, Request, Synthetic};
 use headstack_units::{Lba, Time};
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
             op: if x % 3 == 0 { Op::Write } else { Op::Read },
         })
     });
-    Ok(Opened::new(Box::new(requests)))
+    Ok(Opened::new(Box::new(Each(requests))))
 }
 
 const EXPERIMENT: &str = r#"

@@ -4,7 +4,7 @@ use headstack_array::organisation::{find, Context, Organisation};
 use headstack_array::simulate::{Arrivals, Log, PastEnd, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Completion, Components, DriveEnergy, DriveRequest};
-use headstack_trace::{Request, TraceError};
+use headstack_trace::{Each, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use std::collections::VecDeque;
 
@@ -145,7 +145,7 @@ fn run(
     log: Option<&mut Log>,
 ) -> Outcome {
     simulate(
-        &mut requests.into_iter().map(Ok::<_, TraceError>),
+        &mut Each(requests.into_iter().map(Ok)),
         &mut members,
         organisation,
         options,
@@ -321,7 +321,7 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
         let members = drives(1, 1 << 20, 1000);
         let o = organisation("independent", &members, &[]);
         let mut taken = 0;
-        let mut source = (0..2000u64).map(|i| {
+        let mut source = Each((0..2000u64).map(|i| {
             taken = i + 1;
             if i == good {
                 return Err(TraceError::Input {
@@ -335,7 +335,7 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
                 blocks: 8,
                 ..Request::default()
             })
-        });
+        }));
         let mut logged = 0;
         let mut log = |_: &headstack_array::simulate::Record| {
             logged += 1;

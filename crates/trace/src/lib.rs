@@ -10,6 +10,7 @@ mod info;
 mod options;
 pub mod reader;
 mod request;
+mod source;
 pub mod synthetic;
 pub mod transform;
 pub mod writer;
@@ -19,9 +20,7 @@ pub use info::{DeviceSummary, Gaps, RowSummary, SizeClass, TraceInfo, TraceSumma
 pub use options::{BlockAction, Clock, Counters, FioWait, OnError, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};
+pub use source::{Each, Requests, Source};
 pub use synthetic::{ClosedLoop, Synthetic, SyntheticSource};
 pub use transform::Transform;
 pub use writer::{create, TraceWriter};
-
-/// A stream of requests in time order. An error names where in the source it was found.
-pub type Source = Box<dyn Iterator<Item = Result<Request, TraceError>> + Send>;

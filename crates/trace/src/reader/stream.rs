@@ -4,6 +4,7 @@ use super::parse::{record, Parsed, Wrong, MAX_BLOCK};
 use crate::error::TraceError;
 use crate::options::{BlockAction, Clock, Counters, OnError, Order, ReadOptions, Tally};
 use crate::request::{Op, Request};
+use crate::source::Requests;
 use headstack_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -612,6 +613,8 @@ impl<I: Records> Iterator for Checked<I> {
         }
     }
 }
+
+impl<I: Records> Requests for Checked<I> {}
 
 impl<I> Drop for Checked<I> {
     fn drop(&mut self) {

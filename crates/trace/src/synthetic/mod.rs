@@ -19,7 +19,7 @@ pub use distribution::{Distribution, Quantity, Table};
 
 use crate::error::TraceError;
 use crate::request::{Op, Request};
-use crate::Source;
+use crate::source::{Requests, Source};
 use distribution::Sampler;
 use headstack_engine::random::stream;
 use headstack_units::{Bytes, Frequency, Lba, Span, Time};
@@ -265,8 +265,7 @@ impl Synthetic {
     /// # Errors
     /// Names the key that cannot be used, what was got and what is needed.
     pub fn source(&self, seed: u64) -> Result<Source, TraceError> {
-        let generator = self.generator(seed)?;
-        Ok(Box::new(generator.map(Ok)))
+        Ok(Box::new(Generated(self.generator(seed)?)))
     }
 
     /// What a closed workload asks of the system; `None` for open arrivals.
@@ -426,6 +425,24 @@ impl Synthetic {
             place: stream(seed, "synthetic.place"),
             shape,
         })
+    }
+}
+
+/// A generator as a stream in which nothing can be wrong.
+struct Generated(SyntheticSource);
+
+impl Iterator for Generated {
+    type Item = Result<Request, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(Ok)
+    }
+}
+
+impl Requests for Generated {
+    fn fill(&mut self, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
+        batch.extend(self.0.by_ref().take(most));
+        Ok(())
     }
 }
 

@@ -33,6 +33,11 @@ fn the_design_page_example_has_the_shares_it_asks_for() {
         .all(|r| r.lba.0 % 8 == 0 && (r.lba.0 + 8) * 512 <= 100_000_000_000));
     let again: Vec<Request> = s.generator(7).unwrap().collect();
     assert_eq!(all, again);
+    let mut many = Vec::new();
+    let mut source = s.source(7).unwrap();
+    source.fill(&mut many, 100_001).unwrap();
+    source.fill(&mut many, 100_001).unwrap();
+    assert_eq!(all, many);
     assert_ne!(all, s.generator(8).unwrap().collect::<Vec<_>>());
 }
 

@@ -9,7 +9,7 @@
 
 use crate::error::TraceError;
 use crate::request::Request;
-use crate::Source;
+use crate::source::{Requests, Source};
 use headstack_units::{Bytes, Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -248,43 +248,94 @@ impl Transformed {
     }
 }
 
+/// What becomes of one request.
+enum Fate {
+    Skipped,
+    Given(Result<Request, TraceError>),
+    /// It and all that follow lie behind the end.
+    Over,
+}
+
+impl Transformed {
+    fn judge(&mut self, r: Request) -> Fate {
+        self.number += 1;
+        let selected = |d: &Vec<u32>| d.binary_search(&r.device).is_ok();
+        if !self.devices.as_ref().is_none_or(selected) || r.time < self.start {
+            return Fate::Skipped;
+        }
+        if r.time >= self.end {
+            return Fate::Over;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Fate::Skipped;
+        }
+        self.count -= 1;
+        Fate::Given(self.change(r))
+    }
+}
+
 impl Iterator for Transformed {
     type Item = Result<Request, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.ended && self.count > 0 {
-            let r = match self.source.next()? {
-                Ok(request) => request,
-                Err(error) => {
-                    self.ended = true;
-                    return Some(Err(error));
-                }
+            let fate = match self.source.next()? {
+                Ok(request) => self.judge(request),
+                Err(error) => Fate::Given(Err(error)),
             };
-            self.number += 1;
-            let selected = |d: &Vec<u32>| d.binary_search(&r.device).is_ok();
-            if !self.devices.as_ref().is_none_or(selected) || r.time < self.start {
-                continue;
+            match fate {
+                Fate::Skipped => {}
+                Fate::Given(request) => {
+                    self.ended = request.is_err();
+                    return Some(request);
+                }
+                Fate::Over => break,
             }
-            if r.time >= self.end {
-                break;
-            }
-            if self.skip > 0 {
-                self.skip -= 1;
-                continue;
-            }
-            self.count -= 1;
-            let changed = self.change(r);
-            self.ended = changed.is_err();
-            return Some(changed);
         }
         self.ended = true;
         None
     }
 }
 
+impl Requests for Transformed {
+    fn fill(&mut self, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
+        let end = batch.len() + most;
+        while batch.len() < end && !self.ended && self.count > 0 {
+            let from = batch.len();
+            let left = self.count.min((end - from) as u64) as usize;
+            let mut result = self.source.fill(batch, left);
+            self.ended = result.is_err() || batch.len() < from + left;
+            // Those that are kept move forward over those that are not.
+            let mut kept = from;
+            for i in from..batch.len() {
+                match self.judge(batch[i]) {
+                    Fate::Skipped => continue,
+                    Fate::Given(Ok(request)) => batch[kept] = request,
+                    Fate::Given(Err(error)) => {
+                        result = Err(error);
+                        self.ended = true;
+                        break;
+                    }
+                    Fate::Over => {
+                        result = Ok(());
+                        self.ended = true;
+                        break;
+                    }
+                }
+                kept += 1;
+            }
+            batch.truncate(kept);
+            result?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Each;
 
     fn requests() -> Source {
         let all = (0..6u64).map(|i| Request {
@@ -294,7 +345,7 @@ mod tests {
             blocks: 5,
             ..Request::default()
         });
-        Box::new(all.map(Ok))
+        Box::new(Each(all.map(Ok)))
     }
 
     fn run(toml: &str) -> Vec<(u64, u32, u64)> {
@@ -333,6 +384,62 @@ mod tests {
             .map(|r| r.2)
             .collect();
         assert_eq!(bases, [0, 110, 220, 30, 140, 250]);
+    }
+
+    /// Many at a time are those that come one at a time, up to the end or to what is wrong.
+    #[test]
+    fn batches_are_requests_one_by_one() {
+        let long = |wrong: u64| -> Source {
+            let all = (0..1000u64).map(move |i| match i {
+                i if i == wrong => Err(refuse("here", i, "something else")),
+                i => Ok(Request {
+                    time: Time(i * 1_000_000_000),
+                    device: (i * 7 % 5) as u32,
+                    lba: Lba(i * 13 % 400),
+                    blocks: 8,
+                    ..Request::default()
+                }),
+            });
+            Box::new(Each(all))
+        };
+        for toml in [
+            "",
+            "devices = [1, 3]",
+            "start = '20 s'\nend = '700 s'\nskip = 30",
+            "count = 77\nstart_at_zero = false",
+            "count = 0",
+            // Device 4 is not there.
+            "concatenate = ['1 MB', '1 MB', '1 MB', '1 MB']",
+            "remap = [[4, 0]]\nconcatenate = ['1 MB', '1 MB', '1 MB', '1 MB']\ntime_scale = 0.5",
+        ] {
+            let transform: Transform = toml::from_str(toml).unwrap();
+            for wrong in [0, 1, 256, 999, 1000] {
+                let (mut want, mut want_error) = (Vec::new(), None);
+                for request in transform.apply(long(wrong)).unwrap() {
+                    match request {
+                        Ok(request) => want.push(request),
+                        Err(e) => want_error = Some(e.to_string()),
+                    }
+                }
+                for most in [1, 3, 256, 5000] {
+                    let mut source = transform.apply(long(wrong)).unwrap();
+                    let mut got = Vec::new();
+                    let error = loop {
+                        let before = got.len();
+                        match source.fill(&mut got, most) {
+                            Err(e) => break Some(e.to_string()),
+                            Ok(()) if got.len() < before + most => break None,
+                            Ok(()) => {}
+                        }
+                    };
+                    assert_eq!(
+                        (&got, &error),
+                        (&want, &want_error),
+                        "{toml:?} {wrong} {most}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]
