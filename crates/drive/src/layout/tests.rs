@@ -291,6 +291,35 @@ fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
     }
 }
 
+/// Large drives are looked up by stretches of addresses; slips and zone ends fall anywhere in them.
+#[test]
+fn stretches_of_addresses_keep_the_promises() {
+    for (seed, sparing) in [Sparing::DiskEnd, Sparing::ZoneEndSlipToDiskEnd]
+        .into_iter()
+        .enumerate()
+    {
+        let mut d = Draw(seed as u64);
+        let mut zones = vec![
+            zone(0, 43, PerSurface::Same(97)),
+            zone(44, 60, PerSurface::Each(vec![83, 61])),
+            zone(61, 99, PerSurface::Same(40)),
+        ];
+        for z in &mut zones {
+            z.slips = (0..d.between(1, 9)).map(|_| d.below(2400)).collect();
+            (z.empty_sectors, z.spares) = (d.between(0, 50), 9);
+            (z.track_skew, z.cylinder_skew) = (5.0, 11.0);
+        }
+        let mut g = geometry("cylinder-major", 2, zones);
+        g.sparing = sparing;
+        let layout = build(&g).unwrap();
+        assert!(
+            layout.capacity() > 2 * 4096,
+            "wider stretches than one address"
+        );
+        check(layout.as_ref(), &g, &format!("{sparing:?}"));
+    }
+}
+
 /// A map written down from a zoned layout puts every address where that layout puts it, under the
 /// same angle. (Rules that slip inside cylinders and tracks turn later sectors by the slips.)
 #[test]
