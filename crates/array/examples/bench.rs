@@ -5,7 +5,7 @@
 //! core, so that what else the machine does counts little.
 
 use headstack_array::organisation::{find, Context};
-use headstack_array::simulate::bench_open_fcfs;
+use headstack_array::Options;
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, DriveSpec};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
@@ -142,8 +142,10 @@ fn timed(
     };
     let organisation = (entry.build)(&context).map_err(|e| e.to_string())?;
     let begun = Watch::start();
-    let outcome = bench_open_fcfs(&mut source, &mut members, organisation.as_ref())
-        .map_err(|e| e.to_string())?;
+    let (organisation, options) = (organisation.as_ref(), Options::default());
+    let outcome =
+        headstack_array::simulate(&mut source, &mut members, organisation, &options, None)
+            .map_err(|e| e.to_string())?;
     let seconds = begun.core_seconds();
     // Little's law: mean number in the system, the one in service included.
     let elapsed_ns = (outcome.end.0 - outcome.start.0) as f64;

@@ -80,12 +80,7 @@ impl Iterator for Watched<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.source.next();
         match next {
-            Some(_) => {
-                self.seen += 1;
-                if self.seen % BATCH == 0 {
-                    self.look();
-                }
-            }
+            Some(_) => self.saw(1),
             None => self.expected.tell(self.workload, Known::Exactly(self.seen)),
         }
         next
@@ -97,12 +92,9 @@ impl Requests for Watched<'_> {
         let before = batch.len();
         let result = self.source.fill(batch, most);
         let got = batch.len() - before;
-        let looks = self.seen / BATCH;
-        self.seen += got as u64;
+        self.saw(got as u64);
         if result.is_ok() && got < most {
             self.expected.tell(self.workload, Known::Exactly(self.seen));
-        } else if self.seen / BATCH > looks {
-            self.look();
         }
         result
     }
@@ -122,6 +114,14 @@ impl<'a> Watched<'a> {
             workload,
             seen: 0,
             read: 0,
+        }
+    }
+
+    fn saw(&mut self, requests: u64) {
+        let looks = self.seen / BATCH;
+        self.seen += requests;
+        if self.seen / BATCH > looks {
+            self.look();
         }
     }
 

@@ -689,10 +689,7 @@ impl<M: Member> Run<'_, '_, M> {
     /// What went wrong since this was asked last.
     fn trouble(&mut self) -> Result<(), SimulateError> {
         let log = self.host.failure.take().map(SimulateError::Log);
-        match self.failure.take().or(log) {
-            Some(e) => Err(e),
-            None => Ok(()),
-        }
+        self.failure.take().or(log).map_or(Ok(()), Err)
     }
 
     /// No more arrivals: everything in flight completes (unless the run was cancelled).
@@ -738,16 +735,4 @@ impl<M: Member> Run<'_, '_, M> {
         }
         Ok(self.host.outcome)
     }
-}
-
-/// Shorthand for timing the loop: open arrivals, no log, all defaults.
-///
-/// # Errors
-/// As [`simulate`].
-pub fn bench_open_fcfs<M: Member>(
-    source: &mut impl Requests,
-    members: &mut [M],
-    organisation: &dyn Organisation,
-) -> Result<Outcome, SimulateError> {
-    simulate(source, members, organisation, &Options::default(), None)
 }

@@ -260,12 +260,6 @@ impl Unit {
         if start >= until.0 {
             return Step::Nothing;
         }
-        self.take(start, oldest, sink)
-    }
-
-    /// One step at `start`, with this command the oldest.
-    #[inline(always)]
-    fn take(&mut self, start: u64, oldest: usize, sink: &mut impl FnMut(&Completion)) -> Step {
         if !self.plain {
             let mut done = Completion::default();
             let step = self.step_general(start, oldest, &mut done);

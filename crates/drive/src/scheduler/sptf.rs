@@ -7,7 +7,7 @@
 //! # Validity
 //! The prediction is what service takes, so the choice is exact; real firmware predicts with some error.
 
-use super::{Choice, Scheduler, View};
+use super::{least, Choice, Scheduler, View};
 use crate::mechanics::Mechanics;
 use crate::parallelism::ArmChoice;
 use crate::plugin::{params, Plugin};
@@ -38,7 +38,8 @@ impl Scheduler for Sptf {
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         // Another arm than the fastest may serve: then the seek is no lower bound of the rank.
         if view.arm_choice != ArmChoice::Positioning {
-            return whole(queue, view);
+            let index = least(queue, |i| view.cost(queue, i).0);
+            return Choice { index, arm: view.best_arm(queue, index) };
         }
         if self.reach.is_empty() {
             self.reach = reach(view.mechanics);
@@ -48,20 +49,6 @@ impl Scheduler for Sptf {
             None => self.short(queue, view),
         }
     }
-}
-
-/// Every command with every arm that is free and reaches it.
-fn whole(queue: &Queue, view: &View) -> Choice {
-    let mut best = Choice { index: 0, arm: 0 };
-    let mut best_cost = u64::MAX;
-    for i in 0..queue.len() {
-        let (cost, arm) = view.cost(queue, i);
-        if cost < best_cost || (cost == best_cost && super::older(queue, i, best.index)) {
-            best_cost = cost;
-            best = Choice { index: i, arm };
-        }
-    }
-    best
 }
 
 /// The best pair found so far.

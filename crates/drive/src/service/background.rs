@@ -57,15 +57,6 @@ pub(crate) struct ReadingAhead {
     pub head: u16,
 }
 
-impl ReadingAhead {
-    /// Sectors still to be read, up to `needed` whatever the limit.
-    #[inline]
-    fn left(&self, needed: u64) -> u32 {
-        let left = self.limit.max(needed).saturating_sub(self.next);
-        left.min(u64::from(u32::MAX)) as u32
-    }
-}
-
 /// Data on their way from the buffer to the medium.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Destaging {
@@ -140,27 +131,21 @@ impl Core {
         }
     }
 
-    /// Starts the run that goes on with what the command read.
-    #[inline(always)]
-    fn follow(&mut self, needed: u64) -> bool {
-        let r = &mut self.ahead;
-        let left = r.left(needed);
-        r.run = r.follows.take().filter(|_| left > 0);
-        if let Some(run) = &mut r.run {
-            run.count = run.count.min(left);
-        }
-        r.run.is_some()
-    }
-
     /// Starts the next run of read-ahead; false when there is none.
     fn next_run(&mut self, needed: u64) -> bool {
-        if self.ahead.follows.is_some() {
-            return self.follow(needed);
+        let r = &mut self.ahead;
+        let left = r.limit.max(needed).saturating_sub(r.next);
+        let left = left.min(u64::from(u32::MAX)) as u32;
+        if left == 0 {
+            return false;
         }
-        let r = &self.ahead;
-        let left = r.left(needed);
+        if let Some(mut run) = r.follows.take() {
+            run.count = run.count.min(left);
+            r.run = Some(run);
+            return true;
+        }
         let mut place = Place::default();
-        if left == 0 || !self.mechanics.layout.locate_into(r.next, &mut place) {
+        if !self.mechanics.layout.locate_into(r.next, &mut place) {
             return false;
         }
         if r.next >= needed {
@@ -217,9 +202,7 @@ impl Core {
                 if self.ahead.time >= until {
                     return false;
                 }
-                if self.ahead.follows.is_some() {
-                    self.follow(0);
-                } else if !self.next_run(0) {
+                if !self.next_run(0) {
                     return true;
                 }
             }
