@@ -251,12 +251,28 @@ impl Unit {
         Time(self.next_start(self.queue.oldest()))
     }
 
+    /// When the next command is taken. While buffered data are on their way to the medium a drive that
+    /// may choose waits for that, and then chooses among all that have come; a write that is alone,
+    /// or goes on with those data, is taken at once, because the buffer can take its data in.
     #[inline]
     fn next_start(&self, oldest: usize) -> u64 {
-        self.queue.items()[oldest]
-            .arrival
-            .decoding_since
-            .max(self.free)
+        let first = &self.queue.items()[oldest];
+        let start = first.arrival.decoding_since.max(self.free);
+        if self.in_order || self.limit > 1 {
+            return start;
+        }
+        let writing = self.core.writing_until();
+        if writing <= start || self.is_taken_at_once(first) {
+            return start;
+        }
+        writing
+    }
+
+    /// Whether the buffer takes a write in while older data are still on their way to the medium.
+    fn is_taken_at_once(&self, oldest: &Waiting) -> bool {
+        let alone = self.queue.len() == 1;
+        oldest.request.command == Command::Write
+            && (self.fcfs || alone || self.core.continues_writing(oldest.sector))
     }
 
     /// Takes one command into service, if one can start before `until`; returns whether it did
@@ -530,7 +546,8 @@ impl Unit {
         let first = &self.queue.items()[oldest];
         // A flush is a barrier: what came before it is served first, then it. A command past its
         // age limit goes next, with whichever arm is there first.
-        let barrier = first.request.command == Command::Flush;
+        let barrier = first.request.command == Command::Flush
+            || (self.limit == 1 && start < self.core.writing_until());
         let overdue = start.saturating_sub(first.arrival.at) > self.age_limit;
         if barrier {
             return Choice {
