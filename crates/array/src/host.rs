@@ -8,7 +8,7 @@ use headstack_trace::{ClosedLoop, Request};
 use headstack_units::Time;
 
 /// A request that is somewhere in the array.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Slot {
     arrival: Time,
     blocks: u32,
@@ -23,8 +23,8 @@ struct Slot {
 /// No free slot.
 const NONE: u32 = u32::MAX;
 
-/// Sums over requests of at most 4.29 s, in words that add up without a carry: so many requests are in
-/// the array at most, and [`Host::settle`] is called after each batch.
+/// Sums over requests of at most `u32::MAX` ns each. [`Host::settle`] empties it after each batch; until
+/// then no more requests end than slots are named by 32 bits, which 64 bits hold.
 #[derive(Default)]
 struct Tally {
     n: u64,
@@ -123,16 +123,22 @@ impl<'a, 'l> Host<'a, 'l> {
         measured: bool,
     ) -> u64 {
         self.in_flight += 1;
-        let i = self.free as usize;
-        let Some(slot) = self.slots.get_mut(i) else {
-            return self.add_slot(id, now, request, parts, measured);
+        let slot = Slot {
+            arrival: now,
+            blocks: request.blocks,
+            parts,
+            measured,
+            quick: measured & self.quiet & (parts == 1),
+            below: NONE,
         };
-        self.free = slot.below;
-        slot.arrival = now;
-        slot.blocks = request.blocks;
-        slot.parts = parts;
-        slot.measured = measured;
-        slot.quick = measured & self.quiet & (parts == 1);
+        let mut i = self.free as usize;
+        match self.slots.get_mut(i) {
+            Some(free) => {
+                self.free = free.below;
+                *free = slot;
+            }
+            None => i = self.add_slot(slot),
+        }
         if self.log.is_some() {
             self.name(i, id, now, request);
         }
@@ -140,30 +146,13 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     #[cold]
-    fn add_slot(
-        &mut self,
-        id: u64,
-        now: Time,
-        request: &Request,
-        parts: u32,
-        measured: bool,
-    ) -> u64 {
-        let i = self.slots.len();
-        self.slots.push(Slot {
-            arrival: now,
-            blocks: request.blocks,
-            parts,
-            measured,
-            quick: measured && self.quiet && parts == 1,
-            below: NONE,
-        });
+    fn add_slot(&mut self, slot: Slot) -> usize {
+        self.slots.push(slot);
         self.joins.push(None);
-        if self.log.is_some() {
-            self.name(i, id, now, request);
-        }
-        i as u64
+        self.slots.len() - 1
     }
 
+    /// Keeps what the log will say of the request in a slot.
     #[inline(never)]
     fn name(&mut self, slot: usize, id: u64, now: Time, request: &Request) {
         if slot >= self.names.len() {
@@ -397,6 +386,7 @@ fn count_part(m: &mut MemberOutcome, c: &Completion) {
     }
 }
 
+/// The shares of a response time, in the order of [`Outcome::component_ns`].
 #[inline(always)]
 fn shares(c: &Completion) -> [u64; 6] {
     let c = &c.components;
