@@ -13,10 +13,11 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::media_scan::Scan;
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::queue::{Queue, Waiting};
-use crate::scheduler::{self, Choice, Scheduler, View};
+use crate::scheduler::{self, Buffer, Choice, Scheduler, View};
 use crate::service::{Busy, Core, Task};
 use crate::spec::{DriveSpec, HitCheck};
 use headstack_units::{Time, Turn};
+use std::ops::Range;
 
 /// A fault of the description that is still to come.
 #[derive(Debug, Clone, Copy)]
@@ -83,20 +84,14 @@ impl Unit {
             n => n.min(assemblies),
         };
         let core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
-        let fcfs = spec.queue.scheduler == "fcfs";
-        let in_order = fcfs && core.arms.len() == 1;
-        let queue = if scheduler::positional(&spec.queue) {
-            Queue::with_index(core.mechanics.seek.cylinders())
-        } else if in_order {
-            Queue::in_order()
-        } else {
-            Queue::default()
-        };
+        let scheduler = scheduler::build(&spec.queue)?;
+        let needs = scheduler.needs();
+        let in_order = needs.only_oldest && core.arms.len() == 1;
         let scan = Scan::new(spec, &core.mechanics)?;
         Ok(Unit {
-            queue,
-            scheduler: scheduler::build(&spec.queue)?,
-            fcfs,
+            queue: Queue::new(needs),
+            scheduler,
+            fcfs: needs.only_oldest,
             in_order,
             age_limit: match spec.queue.age_limit.non_negative() {
                 0 => u64::MAX,
@@ -547,7 +542,7 @@ impl Unit {
         let given = self.fcfs || (single && !self.scheduler.picks_lone());
         if given && self.core.arms.len() == 1 {
             return Choice {
-                index: if single { 0 } else { oldest },
+                index: oldest,
                 arm: 0,
             };
         }
@@ -565,11 +560,6 @@ impl Unit {
         self.core.run_background(start);
         let core = &self.core;
         let queue = &self.queue;
-        let hit = |i: usize| {
-            let w: &Waiting = &queue.items()[i];
-            is_held(core, w, start)
-                || (w.request.command == Command::Read && core.would_join(start, w.sector))
-        };
         let (moves, acting_delay) = core.earliest_moves(start);
         let view = View {
             mechanics: &core.mechanics,
@@ -582,7 +572,7 @@ impl Unit {
             acting: core.active,
             acting_delay,
             last_end: core.previous_end.min(u64::MAX - 1),
-            hit: &hit,
+            buffer: &Held { core, now: start },
         };
         if overdue {
             return Choice {
@@ -611,6 +601,30 @@ impl Unit {
         done.components.queue += start - arrival;
         let assembly = self.core.paths[self.core.active].assembly;
         done.arm = (self.first_assembly + assembly) as u8;
+    }
+}
+
+/// What the buffer holds at a moment.
+struct Held<'a> {
+    core: &'a Core,
+    now: u64,
+}
+
+impl Buffer for Held<'_> {
+    fn serves(&self, waiting: &Waiting) -> bool {
+        is_held(self.core, waiting, self.now)
+            || (waiting.request.command == Command::Read
+                && self.core.would_join(self.now, waiting.sector))
+    }
+
+    fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {
+        let core = self.core;
+        core.segments.list.iter().for_each(|s| each(s.start..s.end));
+        core.dirty.iter().for_each(|d| each(d.start..d.end));
+        // Read-ahead is also joined by what begins where it goes on.
+        if let Some(s) = core.segments.list.get(core.ahead.segment) {
+            each(s.start..core.ahead.next.saturating_add(1));
+        }
     }
 }
 

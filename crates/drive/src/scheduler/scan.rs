@@ -12,7 +12,7 @@
 //! those of layouts whose addresses rise with the cylinders.
 
 use super::look::Sweep;
-use super::{Choice, Scheduler, View};
+use super::{Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 
@@ -31,6 +31,10 @@ struct Scan {
 }
 
 impl Scheduler for Scan {
+    fn needs(&self) -> Needs {
+        self.sweep.needs()
+    }
+
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let before = self.sweep.downward();
         let choice = self.sweep.pick(queue, view);
