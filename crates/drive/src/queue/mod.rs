@@ -244,7 +244,7 @@ impl Queue {
         }
         self.newest = i;
         self.len += 1;
-        if self.len > LONG {
+        if self.long || self.len > LONG {
             self.order_one_more(i);
         }
     }

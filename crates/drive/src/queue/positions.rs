@@ -234,7 +234,7 @@ impl Positions {
             }
             self.chunks = vec![only];
             self.vacant = Vec::new();
-            self.order[0].1 = 0;
+            self.order = vec![(0, 0)];
         }
     }
 }

@@ -102,7 +102,8 @@ fn orders_name_every_command() {
         }
         while !model.is_empty() {
             let rank = noise.below(model.len() as u64) as usize;
-            queue.remove(queue.by_age().nth(rank).expect("a command"));
+            let i = queue.by_age().nth(rank).expect("a command");
+            queue.remove(i);
             model.remove(rank);
             check(&queue, &model);
         }

@@ -21,7 +21,11 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     build: |table| {
         let model: AgedSptf = params(table)?;
         if !(model.weight >= 0.0 && model.weight.is_finite()) {
-            return Err(SpecError::new("weight", model.weight, "a finite number, 0 or more"));
+            return Err(SpecError::new(
+                "weight",
+                model.weight,
+                "a finite number, 0 or more",
+            ));
         }
         Ok(Box::new(model))
     },
@@ -75,8 +79,8 @@ impl Price for Aged<'_> {
         }
     }
 
-    fn floor_by_age(&self, i: usize) -> Option<f64> {
-        Some(-self.worth(i))
+    fn floor_by_age(&self, i: usize, ns: u64) -> Option<f64> {
+        Some(ns as f64 - self.worth(i))
     }
 }
 

@@ -115,6 +115,12 @@ impl Floor {
         self.reach[slot as usize]
     }
 
+    /// No command this far away or farther is reached in less, in nanoseconds.
+    pub fn least_ns(&self, distance: u32) -> u64 {
+        let slot = self.reach.partition_point(|r| *r < distance);
+        (slot as u64) << SLOT_SHIFT
+    }
+
     /// No command with a larger score takes `ns` or less.
     #[inline]
     pub fn limit(&self, ns: u64) -> u32 {
@@ -237,7 +243,14 @@ impl Approach<'_> {
                 row[l] += ROWS as i32;
             }
         }
-        least.iter().fold(i32::MAX, |a, b| a.min(*b)) as u32
+        let mut fold = ROWS / 2;
+        while fold > 0 {
+            for l in 0..fold {
+                least[l] = least[l].min(least[l + fold]);
+            }
+            fold /= 2;
+        }
+        least[0] as u32
     }
 
     /// Whether the command in a row takes no longer than its score: it does if the sector passes so
@@ -250,8 +263,10 @@ impl Approach<'_> {
         let at = at % (2 * DISTANCES);
         let moved = u32::from(self.floor.moves[at]) << MOVE_SHIFT;
         let spread = u32::from(self.floor.spread[at]) << MOVE_SHIFT;
-        let wait = score - moved - self.later[(write & 1) as usize];
-        wait >= spread + EXCESS
+        let later = self.later[(write & 1) as usize];
+        let wait = score - moved - later;
+        // A delay that was cut may be longer.
+        wait >= spread + EXCESS && later < LONGEST_DELAY * TURN
     }
 
     /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.

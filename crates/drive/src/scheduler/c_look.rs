@@ -39,6 +39,9 @@ impl Scheduler for CLook {
             .by_address()
             .and_then(|o| o.first_from(view.last_end).or_else(|| o.first_from(0)));
         let index = found.unwrap_or_else(|| least(queue, ahead));
-        Choice { index, arm: view.best_arm(queue, index) }
+        Choice {
+            index,
+            arm: view.best_arm(queue, index),
+        }
     }
 }

@@ -35,6 +35,9 @@ impl Scheduler for Fcfs {
     #[inline]
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let index = queue.oldest();
-        Choice { index, arm: view.best_arm(queue, index) }
+        Choice {
+            index,
+            arm: view.best_arm(queue, index),
+        }
     }
 }

@@ -97,12 +97,7 @@ impl View<'_> {
     /// Lower bounds of what positioning with one arm takes.
     #[inline]
     fn approach<'f>(&self, floor: &'f Floor, arm: usize) -> Approach<'f> {
-        floor.approach(
-            self.mechanics,
-            &self.arms[arm],
-            self.start,
-            self.delay(arm),
-        )
+        floor.approach(self.mechanics, &self.arms[arm], self.start, self.delay(arm))
     }
 
     /// Positioning time of a command with one arm.

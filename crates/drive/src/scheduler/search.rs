@@ -3,7 +3,7 @@
 
 use super::bounds::{scores_up_to, Approach, Floor, Scores, EXCESS};
 use super::{Choice, View};
-use crate::queue::{Positions, Queue, CHUNK};
+use crate::queue::{Chunk, Positions, Queue, CHUNK};
 
 /// What a scheduler that reads the positions pays for a command.
 pub(super) trait Price {
@@ -20,9 +20,10 @@ pub(super) trait Price {
     /// No command whose positioning takes longer than this, in nanoseconds, costs `cost` or less.
     fn within_ns(&self, cost: Self::Cost) -> u64;
 
-    /// What command `i` and all that arrived later cost at least, if waiting makes commands cheaper.
+    /// If waiting makes commands cheaper: what command `i` and all that arrived later cost at least
+    /// where positioning takes `ns` or more.
     #[inline]
-    fn floor_by_age(&self, _i: usize) -> Option<Self::Cost> {
+    fn floor_by_age(&self, _i: usize, _ns: u64) -> Option<Self::Cost> {
         None
     }
 }
@@ -74,16 +75,16 @@ impl<P: Price> Best<'_, P> {
 
     /// Looks at a piece of which an arm's scores are known: hardly ever at more than one command.
     #[inline]
-    fn look(&mut self, numbers: &[u32], scores: &Scores, least: u32, arm: usize) {
+    fn look(&mut self, chunk: &Chunk, scores: &Scores, least: u32, arm: usize) {
         if least / CHUNK as u32 > self.limit {
             return;
         }
         let row = least as usize % CHUNK;
-        self.consider(numbers[row] as usize, arm);
-        if scores_up_to(scores, numbers.len(), self.limit) > 1 {
-            for (i, number) in numbers.iter().enumerate() {
-                if i != row && scores[i] <= self.limit {
-                    self.consider(*number as usize, arm);
+        self.consider(chunk.number[row] as usize, arm);
+        if scores_up_to(scores, chunk.len, self.limit) > 1 {
+            for (i, score) in scores[..chunk.len].iter().enumerate() {
+                if i != row && *score <= self.limit {
+                    self.consider(chunk.number[i] as usize, arm);
                 }
             }
         }
@@ -94,20 +95,31 @@ impl Search {
     /// The command of the least price, the oldest among equals; nothing if no free arm reaches any.
     #[inline]
     pub fn best<P: Price>(&mut self, queue: &Queue, view: &View, price: &P) -> Option<Choice> {
-        let floor = self
-            .floor
-            .get_or_insert_with(|| Floor::new(view.mechanics));
+        self.floor.get_or_insert_with(|| Floor::new(view.mechanics));
         let arms = view.arms.len();
-        if self.scores.len() < arms {
-            self.scores.resize(arms, [0; CHUNK]);
-            self.least.resize(arms, 0);
+        if self.scores.len() != arms {
+            self.scores = vec![[0; CHUNK]; arms];
+            self.least = vec![0; arms];
         }
         let is_short = queue.positions().pieces() == 1;
-        if is_short && P::IS_POSITIONING && view.paths.is_none() {
-            if let Some(choice) = clear(queue, view, floor, &mut self.scores, &mut self.least) {
-                return Some(choice);
+        if is_short {
+            let (lowest, arm, sure) = self.score(queue, view);
+            let limit = lowest / CHUNK as u32 + EXCESS;
+            if P::IS_POSITIONING && sure && view.paths.is_none() {
+                let chunk = queue.positions().piece(0);
+                let mut others = self.least.iter().enumerate();
+                // Bounds alone decide: the lowest one is sure, and no other comes near.
+                if scores_up_to(&self.scores[arm], chunk.len, limit) == 1
+                    && (arms == 1
+                        || others.all(|(a, least)| a == arm || least / CHUNK as u32 > limit))
+                {
+                    let index = chunk.number[lowest as usize % CHUNK] as usize;
+                    let arm = arm as u8;
+                    return Some(Choice { index, arm });
+                }
             }
         }
+        let floor = self.floor.as_ref()?;
         let mut best = Best {
             queue,
             price,
@@ -118,62 +130,36 @@ impl Search {
             limit: super::bounds::NEVER - 1,
         };
         if is_short {
-            short(&mut best, view, &mut self.scores);
+            let chunk = queue.positions().piece(0);
+            for arm in 0..arms {
+                best.look(chunk, &self.scores[arm], self.least[arm], arm);
+            }
         } else {
             long(&mut best, view, &mut self.scores[0]);
         }
         best.cost.map(|_| best.choice)
     }
-}
 
-/// The choice from a short queue, all of which every arm reaches, where bounds alone decide it: the
-/// lowest one is sure, and no other comes near. So it is nearly always.
-#[inline(always)]
-fn clear(
-    queue: &Queue,
-    view: &View,
-    floor: &Floor,
-    scores: &mut [Scores],
-    least: &mut [u32],
-) -> Option<Choice> {
-    let chunk = queue.positions().piece(0);
-    let arms = view.arms.len();
-    let approach = view.approach(floor, 0);
-    let mut lowest = approach.score(chunk, &mut scores[0]);
-    let mut sure = approach.is_sure(chunk, lowest as usize % CHUNK, lowest / CHUNK as u32);
-    let mut arm = 0;
-    if arms > 1 {
-        least[0] = lowest;
-        for a in 1..arms {
-            let approach = view.approach(floor, a);
-            least[a] = approach.score(chunk, &mut scores[a]);
-            if least[a] < lowest {
-                (arm, lowest) = (a, least[a]);
-                let row = lowest as usize % CHUNK;
-                sure = approach.is_sure(chunk, row, lowest / CHUNK as u32);
+    /// Scores of a short queue with each arm; the least one of all, its arm, and whether it is sure.
+    #[inline(always)]
+    fn score(&mut self, queue: &Queue, view: &View) -> (u32, usize, bool) {
+        let chunk = queue.positions().piece(0);
+        let floor = self.floor.get_or_insert_with(|| Floor::new(view.mechanics));
+        let mut best = (u32::MAX, 0, false);
+        for arm in 0..view.arms.len() {
+            self.least[arm] = u32::MAX;
+            if !view.is_usable(arm) {
+                continue;
+            }
+            let approach = view.approach(floor, arm);
+            let least = approach.score(chunk, &mut self.scores[arm]);
+            self.least[arm] = least;
+            if least < best.0 {
+                let (row, score) = (least as usize % CHUNK, least / CHUNK as u32);
+                best = (least, arm, approach.is_sure(chunk, row, score));
             }
         }
-    }
-    let limit = lowest / CHUNK as u32 + EXCESS;
-    let others = (0..arms).filter(|a| *a != arm);
-    let clear = sure
-        && scores_up_to(&scores[arm], chunk.len, limit) == 1
-        && (arms == 1 || others.into_iter().all(|a| least[a] / CHUNK as u32 > limit));
-    let index = chunk.number[lowest as usize % CHUNK] as usize;
-    let arm = arm as u8;
-    clear.then_some(Choice { index, arm })
-}
-
-/// The one piece of a short queue with each arm.
-#[inline(never)]
-fn short<P: Price>(best: &mut Best<'_, P>, view: &View, scores: &mut [Scores]) {
-    let chunk = best.queue.positions().piece(0);
-    let numbers = &chunk.number[..chunk.len];
-    for arm in 0..view.arms.len() {
-        if view.is_usable(arm) {
-            let least = view.approach(best.floor, arm).score(chunk, &mut scores[0]);
-            best.look(numbers, &scores[0], least, arm);
-        }
+        best
     }
 }
 
@@ -212,7 +198,9 @@ fn long<P: Price>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
                 down
             };
             look_at_piece(best, positions, rank, (&approach, arm), scores);
-            if older_ones_decide(best, &mut ages, arm) {
+            // With one arm, all pieces nearer than this have been looked at.
+            let seen = if view.arms.len() == 1 { far } else { 0 };
+            if older_ones_decide(best, &mut ages, seen, arm) {
                 return;
             }
         }
@@ -236,24 +224,28 @@ fn look_at_piece<P: Price>(
     super::count(chunk.len as u64);
     if chunk.len > 0 {
         let least = approach.score(chunk, scores);
-        best.look(&chunk.number[..chunk.len], scores, least, arm);
+        best.look(chunk, scores, least, arm);
     }
 }
 
-/// Looks at some of the oldest commands; whether none of the later ones can be better, where age has
-/// a price.
+/// Looks at some of the oldest commands; whether none of the later ones, `distance` away or farther,
+/// can be better, where age has a price.
 #[inline]
 fn older_ones_decide<P: Price>(
     best: &mut Best<'_, P>,
     ages: &mut impl Iterator<Item = usize>,
+    distance: u32,
     arm: usize,
 ) -> bool {
-    for _ in 0..8 {
-        let (Some(cost), Some(_)) = (best.cost, best.price.floor_by_age(best.queue.oldest())) else {
-            return false;
-        };
+    let oldest = best.queue.oldest();
+    if best.price.floor_by_age(oldest, 0).is_none() {
+        return false;
+    }
+    let least_ns = best.floor.least_ns(distance);
+    for _ in 0..16 {
+        let Some(cost) = best.cost else { return false };
         let Some(i) = ages.next() else { return true };
-        match best.price.floor_by_age(i) {
+        match best.price.floor_by_age(i, least_ns) {
             Some(least) if least > cost => return true,
             _ => best.consider(i, arm),
         }
