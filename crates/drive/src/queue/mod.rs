@@ -117,6 +117,9 @@ pub struct Queue {
     positions: Positions,
     /// No command that waits transfers in less: a number of sectors, and the time of one.
     least_transfer: (u32, f64),
+    /// Whether some of those that arrived together were pushed in another order than that of their
+    /// ids; told only where addresses are kept.
+    mixed_ids: bool,
     /// Whether the orders below are kept.
     long: bool,
     cylinders: Ordered,
@@ -136,6 +139,7 @@ impl Queue {
             needs,
             positions: Positions::default(),
             least_transfer: (u32::MAX, f64::MAX),
+            mixed_ids: false,
             long: false,
             cylinders: Ordered::default(),
             addresses: Ordered::default(),
@@ -174,6 +178,11 @@ impl Queue {
     #[inline]
     pub fn older(&self, a: usize, b: usize) -> bool {
         self.items[a].age() < self.items[b].age()
+    }
+    /// Whether [`Queue::by_age`] may differ from the order of [`Queue::older`] among commands that arrived
+    /// together.
+    pub(crate) fn mixed_ids(&self) -> bool {
+        self.mixed_ids
     }
     /// Places on the medium of all commands, in pieces of neighbouring cylinders; none unless asked
     /// for by [`Needs::positions`].
@@ -240,7 +249,12 @@ impl Queue {
         }
         match before {
             NONE => self.oldest = i,
-            n => self.links[n as usize].after = i,
+            n => {
+                self.links[n as usize].after = i;
+                if self.needs.addresses != Addresses::None {
+                    self.mixed_ids |= self.older(i as usize, n as usize);
+                }
+            }
         }
         self.newest = i;
         self.len += 1;
@@ -265,6 +279,7 @@ impl Queue {
             self.len = 0;
             (self.oldest, self.newest, self.vacant) = (NONE, NONE, NONE);
             self.least_transfer = (u32::MAX, f64::MAX);
+            self.mixed_ids = false;
             return;
         }
         match link.before {

@@ -61,18 +61,32 @@ fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
         super::count(1);
         view.buffer.serves(&queue.items()[i])
     };
+    // Of those that arrived together the one with the least id.
+    let first_of_equals = |i: usize, later: &mut dyn Iterator<Item = usize>| {
+        let mut best = i;
+        if queue.mixed_ids() {
+            let arrival = |i: usize| queue.items()[i].arrival;
+            for j in later.take_while(|j| arrival(*j) == arrival(i)) {
+                if queue.older(j, best) && serves(j) {
+                    best = j;
+                }
+            }
+        }
+        best
+    };
+    let mut ages = queue.by_age();
     let Some(order) = queue.by_address() else {
-        return queue.by_age().find(|i| serves(*i));
+        let first = ages.find(|i| serves(*i))?;
+        return Some(first_of_equals(first, &mut ages));
     };
     let mut ranges = Vec::new();
     view.buffer.ranges(&mut |range| ranges.push(range));
     let mut inside = ranges.into_iter().flat_map(|range| order.within(range));
-    let mut ages = queue.by_age();
     let mut found: Option<usize> = None;
     loop {
         let i = ages.next()?;
         if serves(i) {
-            return Some(i);
+            return Some(first_of_equals(i, &mut ages));
         }
         let Some(i) = inside.next() else {
             return found;
