@@ -26,6 +26,9 @@ const ROWS: usize = 8;
 /// Entries of [`Floor::moves`] for each direction.
 const DISTANCES: usize = 4096;
 
+/// Distances that have entries of their own: short seeks differ most from one to the next.
+const NEAR: u32 = 2048;
+
 /// Moves are kept in units of 2^-11 turn.
 const MOVE_SHIFT: u32 = ANGLE_BITS - 11;
 
@@ -42,12 +45,15 @@ pub(super) const EXCESS: u32 = 9;
 
 /// What bounds need of a drive's mechanics; made once.
 pub(super) struct Floor {
-    /// By distance over `1 << shift`, for reads and then for writes: the least time that a movement
-    /// takes.
+    /// By [`Floor::entry`] of the distance, for reads and then for writes: the least time that a
+    /// movement takes.
     moves: Box<[u16; 2 * DISTANCES]>,
     /// In the same order, in the same units: how much longer the longest one may take.
     spread: Box<[u16; 2 * DISTANCES]>,
+    /// Beyond `NEAR` one entry stands for `1 << shift` distances.
     shift: u32,
+    /// The entry before those, were there no others.
+    far: u32,
     units_per_ns: f64,
     /// The farthest movement, in cylinders, that takes no longer than so many slots of
     /// `1 << SLOT_SHIFT` ns and a part of the next one.
@@ -60,10 +66,10 @@ const SLOT_SHIFT: u32 = 15;
 impl Floor {
     pub fn new(mechanics: &Mechanics) -> Floor {
         let cylinders = mechanics.seek.cylinders();
-        let shift = cylinders
-            .div_ceil(DISTANCES as u32)
-            .next_power_of_two()
-            .trailing_zeros();
+        let far = |shift: u32| NEAR - (NEAR >> shift);
+        let fits = |shift: &u32| ((cylinders >> *shift) + far(*shift)) < DISTANCES as u32;
+        let shift = (0..31).find(fits).unwrap_or(31);
+        let far = far(shift);
         let units_per_ns = f64::from(TURN) / mechanics.rotation.period_ns();
         let longest = LONGEST_MOVE << (ANGLE_BITS - MOVE_SHIFT);
         let coarse = |ns: i64| (ns.max(0) as f64 * units_per_ns) as u32 >> MOVE_SHIFT;
@@ -75,7 +81,7 @@ impl Floor {
             let read = i64::from(mechanics.seek.ns(distance));
             // A write on the arm's own cylinder may go without settling.
             let write = read + if distance == 0 { settle.min(0) } else { settle };
-            let at = (distance >> shift) as usize;
+            let at = distance.min((distance >> shift) + far) as usize;
             // The longest: heads are switched too, and a write settles.
             let switched = read.max(mechanics.head_switch_ns() as i64);
             let longer = [switched, switched + settle.max(0)];
@@ -103,9 +109,17 @@ impl Floor {
             moves,
             spread,
             shift,
+            far,
             units_per_ns,
             reach,
         }
+    }
+
+    /// Where a distance stands in the tables: for itself if it is below `NEAR`.
+    #[inline(always)]
+    fn entry(&self, distance: u32) -> u32 {
+        let far = (distance >> (self.shift & 31)) + self.far;
+        (distance as i32).min(far as i32) as u32
     }
 
     /// No command farther away than this is reached in `ns` or less.
@@ -222,7 +236,7 @@ impl Approach<'_> {
             for l in 0..ROWS {
                 let distance = (cylinder[l] as i32).wrapping_sub(self.cylinder as i32);
                 let distance = distance.wrapping_abs() as u32;
-                at[l] = (distance >> (self.floor.shift & 31)) + (write[l] & DISTANCES as u32);
+                at[l] = self.floor.entry(distance) + (write[l] & DISTANCES as u32);
             }
             for l in 0..ROWS {
                 moved[l] = u32::from(self.floor.moves[at[l] as usize % (2 * DISTANCES)]);
@@ -259,7 +273,7 @@ impl Approach<'_> {
     pub fn is_sure(&self, chunk: &Chunk, row: usize, score: u32) -> bool {
         let distance = self.cylinder.abs_diff(chunk.cylinder[row]);
         let write = chunk.write[row];
-        let at = ((distance >> self.floor.shift) + (write & DISTANCES as u32)) as usize;
+        let at = (self.floor.entry(distance) + (write & DISTANCES as u32)) as usize;
         let at = at % (2 * DISTANCES);
         let moved = u32::from(self.floor.moves[at]) << MOVE_SHIFT;
         let spread = u32::from(self.floor.spread[at]) << MOVE_SHIFT;
@@ -271,7 +285,7 @@ impl Approach<'_> {
 
     /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.
     pub fn score_of_range(&self, cylinder: u32, (first, last): (u32, u32)) -> u32 {
-        let at = (self.cylinder.abs_diff(cylinder) >> self.floor.shift) as usize % DISTANCES;
+        let at = self.floor.entry(self.cylinder.abs_diff(cylinder)) as usize % DISTANCES;
         let score = |write: usize| {
             let moved = u32::from(self.floor.moves[at + write * DISTANCES]) << MOVE_SHIFT;
             let ahead = first.wrapping_add(self.ahead[write]).wrapping_sub(moved) & self.turn;

@@ -161,7 +161,9 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
 /// One scheduler over a queue that grows to `longest` and shrinks again, with random views.
 fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool, seed: u64) {
     let mut noise = Noise::new();
-    (0..seed).for_each(|_| drop(noise.below(2)));
+    for _ in 0..seed {
+        noise.below(2);
+    }
     let mut plugin = scheduler(name, "");
     let mut queue = Queue::new(plugin.needs());
     let paths: Vec<Path> = (0..arms as u32)
