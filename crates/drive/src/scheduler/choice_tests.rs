@@ -374,7 +374,7 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
     for id in n..n + choices {
         let now = id * 100_000;
         let held = noise.below(m.layout.capacity() - 400);
-        let buffer = Ranges(vec![held..held + 400]);
+        let buffer = Ranges(std::iter::once(held..held + 400).collect());
         let view = View {
             mechanics: m,
             arms: &[arm],
