@@ -8,9 +8,10 @@ use crate::output::{write_series, RequestLog};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
+use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
+use headstack_engine::SpecError;
 use headstack_trace::{ClosedLoop, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
@@ -211,10 +212,7 @@ pub fn run_with<M: Member>(
 }
 
 fn at(key: &str) -> impl Fn(SpecError) -> SpecError + '_ {
-    move |mut e| {
-        e.key = format!("{key}.{}", e.key);
-        e
-    }
+    move |e| e.within(key)
 }
 
 fn one<M: Member>(

@@ -105,7 +105,6 @@ pub struct DriveEnergy {
     pub standby_j: f64,
 }
 
-use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::parallelism;
 use crate::power::{Shape, StateWatts};
@@ -113,6 +112,7 @@ use crate::service::Busy;
 use crate::spec::{ArmShare, DriveSpec};
 use crate::unit::{refused, Coming, Step, Unit};
 use headstack_engine::random;
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 use rand::RngCore;
 use std::collections::VecDeque;

@@ -5,7 +5,6 @@
 
 pub mod cost;
 pub mod drive;
-pub mod error;
 #[cfg(test)]
 mod fixtures;
 pub mod layout;
@@ -25,5 +24,4 @@ mod unit;
 pub use drive::{
     Command, Completion, Components, Drive, DriveEnergy, DriveOptions, DriveRequest, Fault,
 };
-pub use error::SpecError;
 pub use spec::DriveSpec;

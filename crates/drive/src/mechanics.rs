@@ -3,10 +3,10 @@
 //! Everything here is a function of state and time. Scheduler, service and formulas call the same
 //! [`Mechanics::position`].
 
-use crate::error::SpecError;
 use crate::layout::{self, Layout, Place};
 use crate::seek::SeekTable;
 use crate::spec::{DriveSpec, GeometrySpec};
+use headstack_engine::SpecError;
 use headstack_units::{nearest, Rotation, Time, Turn};
 
 /// One set of heads that an arm assembly carries, one head for each surface: where it stands now.

@@ -16,9 +16,9 @@
 //! Blocks across a track boundary are left out. Detours consider a few tracks between source and
 //! target, as their planner does, not all. The scan starts anew when everything is read.
 
-use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::{DriveSpec, MediaScan, MediaScanMode};
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 
 /// Tracks on the way that are looked at before each access.

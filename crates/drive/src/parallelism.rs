@@ -15,8 +15,8 @@
 //! Ganged surfaces are assumed to stay aligned, which the paper calls hard to build. A transfer
 //! that runs over the end of a radial head's share is finished by the same head.
 
-use crate::error::SpecError;
 use crate::spec::{DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
+use headstack_engine::SpecError;
 use headstack_units::{Bytes, Span, Turn};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;

@@ -4,8 +4,8 @@
 //! completion(i) + think(i)`, with the *simulated* completion.
 
 use crate::drive::{Command, Drive, DriveOptions, DriveRequest};
-use crate::error::SpecError;
 use crate::spec::DriveSpec;
+use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 
 /// One request of a closed replay.

@@ -223,7 +223,10 @@ pub struct ZoneSpec {
 
 /// A count for all surfaces, or one for each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "got something else, need one count for all surfaces, or a list with one for each"
+)]
 pub enum PerSurface {
     /// The same on every surface.
     Same(u32),

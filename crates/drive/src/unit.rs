@@ -8,7 +8,6 @@
 //! goes to what is left. What nothing reaches any more ends as an error unless the buffer has it.
 
 use crate::drive::{Command, Completion, Components, DriveOptions, DriveRequest, Fault};
-use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
 use crate::media_scan::Scan;
 use crate::parallelism::{ArmChoice, UnitPlan};
@@ -16,6 +15,7 @@ use crate::queue::{Queue, Waiting};
 use crate::scheduler::{self, Choice, Scheduler, View};
 use crate::service::{Busy, Core, Task};
 use crate::spec::{DriveSpec, HitCheck};
+use headstack_engine::SpecError;
 use headstack_units::{Time, Turn};
 
 /// A fault of the description that is still to come.

@@ -6,7 +6,9 @@ use headstack_disksim::validate as demerit;
 use headstack_drive::drive::DriveOptions;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
-use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec, SpecError};
+use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec};
+use headstack_engine::describe::from_value;
+use headstack_engine::SpecError;
 use headstack_trace::{read_validate, Op, ValidateRecord};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -18,12 +20,7 @@ const CURVE_POINTS: u32 = 1000;
 pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
     let value: Value = serde_json::from_str(spec_json)
         .map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
-    headstack_array::experiment::from_value(value).map_err(|mut e: SpecError| {
-        if e.key == "experiment" {
-            e.key = "drive".into();
-        }
-        config(e)
-    })
+    from_value(value).map_err(|e| config(e.or_at("drive")))
 }
 
 /// Checks a drive and returns it with its defaults.

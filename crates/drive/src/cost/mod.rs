@@ -7,10 +7,10 @@
 //!
 //! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
 use crate::plugin::{find, plugins};
 use crate::power::Shape;
 use crate::spec::{ArmShare, DriveSpec, Params};
+use headstack_engine::SpecError;
 use serde::Serialize;
 
 /// A range of costs in dollars.
@@ -111,10 +111,7 @@ pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecEr
                 .map_or("nothing".into(), ToString::to_string);
             SpecError::new("cost.model", got, "the name of a cost model as text")
         })?;
-    let whole = |mut e: SpecError| {
-        e.key = format!("cost.{}", e.key);
-        e
-    };
+    let whole = |e: SpecError| e.within("cost");
     let model = (find(PLUGINS, "cost.model", name)?.build)(params).map_err(whole)?;
     let cost = model.cost(parts).map_err(whole)?.rounded();
     if !(cost.low >= 0.0 && cost.low <= cost.high && cost.high.is_finite()) {

@@ -13,7 +13,7 @@
 
 use super::zoned::{BandOrder, ZonedLayout};
 use super::Layout;
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 

@@ -13,7 +13,7 @@
 
 use super::shape::{self, Skews};
 use super::{Layout, Place};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::Plugin;
 use crate::spec::{GeometrySpec, Sparing};
 

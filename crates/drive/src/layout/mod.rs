@@ -9,9 +9,9 @@
 //!
 //! To add one: write `crates/drive/src/layout/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
 use crate::plugin::{find, plugins};
 use crate::spec::GeometrySpec;
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 
 mod shape;

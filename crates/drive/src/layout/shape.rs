@@ -1,7 +1,7 @@
 //! What every layout checks and derives alike: surfaces, speed, formats, skews and capacity.
 
-use crate::error::SpecError;
 use crate::spec::{GeometrySpec, PerSurface, SkewUnit, ZoneSpec};
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 
 /// Refuses disks without surfaces, cylinders, speed or zones; returns the time of a turn in
@@ -45,10 +45,7 @@ pub(super) fn period_ns(spec: &GeometrySpec) -> Result<f64, SpecError> {
 
 /// What is wrong in a zone, named by the zone.
 pub(super) fn in_zone(index: usize) -> impl Fn(SpecError) -> SpecError {
-    move |mut e| {
-        e.key = format!("geometry.zones[{index}].{}", e.key);
-        e
-    }
+    move |e| e.within(&format!("geometry.zones[{index}]"))
 }
 
 /// Number of cylinders of a zone.

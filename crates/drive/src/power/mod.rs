@@ -8,9 +8,9 @@
 //!
 //! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
 use crate::plugin::{find, plugins};
 use crate::spec::{DriveSpec, Params};
+use headstack_engine::SpecError;
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Serialize;
 
@@ -116,10 +116,8 @@ pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
             SpecError::new("power.model", value, "the name of a power model as text")
         })?,
     };
-    let model = (find(PLUGINS, "power.model", name)?.build)(params).map_err(|mut e| {
-        e.key = format!("power.{}", e.key);
-        e
-    })?;
+    let model =
+        (find(PLUGINS, "power.model", name)?.build)(params).map_err(|e| e.within("power"))?;
     let watts = model.watts(shape);
     check(&watts)?;
     Ok(watts)

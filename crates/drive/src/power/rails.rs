@@ -27,7 +27,7 @@
 use super::{
     or_zero, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
 };
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Deserialize;

@@ -8,7 +8,7 @@
 //! Linear ageing; weight 0 is SPTF, a large weight is FCFS.
 
 use super::{least, Choice, Scheduler, View};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 use serde::Deserialize;

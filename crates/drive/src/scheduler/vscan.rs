@@ -8,7 +8,7 @@
 //! R = 0 is SSTF, R = 1 is SCAN. DiskSim 4.0 sets R but never applies it.
 
 use super::{least, Choice, Scheduler, View};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 use serde::Deserialize;

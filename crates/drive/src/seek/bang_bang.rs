@@ -12,7 +12,7 @@
 //! distances. Without a settling time short seeks are far too quick.
 
 use super::{positive, with_unit, SeekModel};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::{Deserialize, Deserializer};

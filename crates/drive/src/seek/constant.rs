@@ -8,7 +8,7 @@
 //! For bounds and tests only: no drive behaves so.
 
 use super::SeekModel;
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;

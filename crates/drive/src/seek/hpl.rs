@@ -12,7 +12,7 @@
 //! implementations; here it is long, as in DiskSim 4.0. The pieces need not meet.
 
 use super::{milliseconds, SeekModel};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;

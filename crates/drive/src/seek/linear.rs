@@ -11,7 +11,7 @@
 //! short: the square root that acceleration causes is missing.
 
 use super::SeekModel;
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;

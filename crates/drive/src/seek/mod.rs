@@ -10,9 +10,9 @@
 //!
 //! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
 use crate::plugin::{find, plugins};
 use crate::spec::Params;
+use headstack_engine::SpecError;
 use headstack_units::{parse_with_units, Span};
 use serde::{Deserialize, Deserializer};
 
@@ -42,10 +42,7 @@ impl SeekTable {
             .and_then(|m| m.as_str())
             .ok_or_else(|| SpecError::new("seek.model", "nothing", "the name of a seek model"))?;
         let plugin = find(PLUGINS, "seek.model", name)?;
-        let model = (plugin.build)(params).map_err(|mut e| {
-            e.key = format!("seek.{}", e.key);
-            e
-        })?;
+        let model = (plugin.build)(params).map_err(|e| e.within("seek"))?;
         let mut ns = Vec::with_capacity(cylinders.max(1) as usize);
         ns.push(0);
         for distance in 1..cylinders.max(1) {

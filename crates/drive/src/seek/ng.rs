@@ -14,7 +14,7 @@
 //! comparing densities; the paper prints no constants.
 
 use super::{milliseconds, positive, SeekModel};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;

@@ -11,7 +11,7 @@
 //! Times must stay positive over the cylinders of the drive that uses the table.
 
 use super::SeekModel;
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;

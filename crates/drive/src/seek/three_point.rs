@@ -13,7 +13,7 @@
 //! compromise between short and long seeks: expect errors of a millisecond on real drives.
 
 use super::SeekModel;
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;

@@ -4,11 +4,11 @@ use super::background::{Background, ReadingAhead};
 use super::channels::Channels;
 use super::Core;
 use crate::drive::Completion;
-use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::Arm;
 use crate::parallelism::{Parking, Path, UnitPlan};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 
 /// What an assembly that is not the acting one has under way.

@@ -25,13 +25,13 @@ mod timing;
 mod write;
 
 use crate::drive::{Completion, Components};
-use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{Parking, Path, UnitPlan};
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use arms::Together;
 use background::{Background, ReadingAhead};
+use headstack_engine::SpecError;
 use headstack_units::Time;
 use pass::Scratch;
 use segments::Segments;

@@ -10,8 +10,8 @@ pub(super) use order::{BandOrder, HeadOrder, StackOrder};
 
 use super::shape::{self, Skews};
 use super::{Layout, Place};
-use crate::error::SpecError;
 use crate::spec::{GeometrySpec, Sparing, ZoneSpec};
+use headstack_engine::SpecError;
 use headstack_units::Divisor;
 use order::TrackOrder;
 
