@@ -70,6 +70,7 @@ fn explain(path: &str, message: &str) -> SpecError {
             "i64" => "a whole number",
             "f64" => "a number",
             "unit" => "its name alone",
+            other if other.starts_with("struct ") => "a table",
             other => other,
         };
         return SpecError::new(path, got, need);
@@ -156,7 +157,7 @@ mod tests {
                 json!({"name": "x", "either": []}),
                 "either: got something else, need a count or a word",
             ),
-            (json!([1]), "got integer 1, need a string"),
+            (json!(7), "got integer 7, need a table"),
         ] {
             let shown = value.to_string();
             let error = from_value::<Outer>(value).expect_err(&shown);
