@@ -444,6 +444,9 @@ pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
 /// A geometry of `count` surfaces from `first` on, one of `shares` equal parts.
 fn surfaces_of(geometry: &GeometrySpec, first: u32, count: u32, shares: u32) -> GeometrySpec {
     let mut part = geometry.clone();
+    if shares > 1 {
+        part.derived_by = Some("parallelism.arm_share");
+    }
     part.surfaces = count;
     for zone in &mut part.zones {
         if let PerSurface::Each(list) = &zone.sectors_per_track {
@@ -465,14 +468,15 @@ fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
         Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd
     );
     let defects = |z: &crate::spec::ZoneSpec| !z.slips.is_empty() || !z.remaps.is_empty();
-    if !movable || geometry.zones.iter().any(defects) || geometry.layout == "extents" {
+    if !movable || geometry.zones.iter().any(defects) {
         return Err(SpecError::new(
             "dash",
-            format!("S{m} with slips, remaps, extents or spares on each track or cylinder"),
+            format!("S{m} with slips, remaps or spares on each track or cylinder"),
             "S1: surfaces at once are not supported for such formats",
         ));
     }
     let mut out = geometry.clone();
+    out.derived_by = Some("dash");
     out.surfaces = geometry.surfaces.div_ceil(m);
     out.skew_unit = SkewUnit::Turns;
     for zone in &mut out.zones {

@@ -77,7 +77,6 @@ fn default_power() -> Params {
 
 /// Platters, tracks, zones and the order of addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct GeometrySpec {
     /// Spindle speed.
     pub rotation_speed: Rpm,
@@ -93,9 +92,6 @@ pub struct GeometrySpec {
     /// `banded`, `extents`.
     #[serde(default = "default_layout")]
     pub layout: String,
-    /// Cylinders per band of the `banded` layout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub band_cylinders: Option<u32>,
     /// Whether skews and offsets count sectors or turns.
     #[serde(default)]
     pub skew_unit: SkewUnit,
@@ -107,16 +103,32 @@ pub struct GeometrySpec {
     pub sparing_range_cylinders: u32,
     /// Zones from the first address on.
     pub zones: Vec<ZoneSpec>,
-    /// Runs of addresses of the `extents` layout:
-    /// `[first address, count, cylinder, head, first sector]`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub extents: Vec<[u64; 5]>,
-    /// Places that the `extents` layout leaves out: `[cylinder, head, sector]`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub extent_defects: Vec<[u64; 3]>,
     /// Largest usable number of 512-byte blocks, where the drive offers less than its zones hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_blocks: Option<u64>,
+    /// Every other key: parameters of the layout, which its file documents and checks.
+    #[serde(flatten)]
+    pub layout_parameters: Params,
+    /// The key that made this geometry from a drive's, by joining its surfaces to one (`dash`) or by
+    /// sharing them out (`parallelism.arm_share`). No file says it.
+    #[serde(skip)]
+    pub derived_by: Option<&'static str>,
+}
+
+impl GeometrySpec {
+    /// The keys that are not parameters of the layout.
+    pub const KEYS: &[&str] = &[
+        "rotation_speed",
+        "surfaces",
+        "cylinders",
+        "sector_size",
+        "layout",
+        "skew_unit",
+        "sparing",
+        "sparing_range_cylinders",
+        "zones",
+        "capacity_blocks",
+    ];
 }
 
 fn default_sector() -> Bytes {

@@ -13,17 +13,24 @@ use serde_json::Value;
 /// # Errors
 /// The dotted key, what was got, what is needed, and the nearest known name.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
-    serde_path_to_error::deserialize(value).map_err(|e| {
+    from_rest(value, &[])
+}
+
+/// Reads what is left of a table after the keys `others` have been taken out of it. They are among
+/// the known names of an error.
+///
+/// # Errors
+/// As [`from_value`].
+pub fn from_rest<T: DeserializeOwned>(rest: Value, others: &[&str]) -> Result<T, SpecError> {
+    serde_path_to_error::deserialize(rest).map_err(|e| {
         let path = e.path().to_string();
         let path = if path == "." { "" } else { &path };
-        explain(path, &e.into_inner().to_string())
+        explain(path, &e.into_inner().to_string(), others)
     })
 }
 
-/// Refuses a key that is none of the `known` ones, as [`from_value`] does.
-pub fn unknown_key<'a>(got: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> SpecError {
-    let hint = did_you_mean(got, known.clone());
-    let known: Vec<&str> = known.into_iter().collect();
+fn unknown_key(got: &str, known: &[&str]) -> SpecError {
+    let hint = did_you_mean(got, known.iter().copied());
     let need = if known.is_empty() {
         "no keys here".to_string()
     } else {
@@ -32,8 +39,8 @@ pub fn unknown_key<'a>(got: &str, known: impl IntoIterator<Item = &'a str> + Clo
     SpecError::new("", format!("key {got:?}"), need)
 }
 
-/// Turns serde's sentences into key, got and need.
-fn explain(path: &str, message: &str) -> SpecError {
+/// Turns serde's sentences into key, got and need; `others` are further keys of the whole.
+fn explain(path: &str, message: &str, others: &[&str]) -> SpecError {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     if let (true, Some((got, known))) = (message.starts_with("unknown field"), quoted.split_first())
     {
@@ -42,7 +49,8 @@ fn explain(path: &str, message: &str) -> SpecError {
             Some(parent) => parent.strip_suffix('.').unwrap_or(parent),
             None => path,
         };
-        return unknown_key(got, known.iter().copied()).within(parent);
+        let others = if parent.is_empty() { others } else { &[] };
+        return unknown_key(got, &[others, known].concat()).within(parent);
     }
     if let (true, Some((got, known))) =
         (message.starts_with("unknown variant"), quoted.split_first())
@@ -119,6 +127,17 @@ mod tests {
     enum Either {
         Count(u32),
         Word(String),
+    }
+
+    #[test]
+    fn keys_that_were_taken_out_are_known() {
+        let read =
+            |rest| from_rest::<Inner>(rest, &["surfaces", "zones"]).map_err(|e| e.to_string());
+        assert!(read(json!({"depth": 3})).is_ok());
+        assert_eq!(
+            read(json!({"surfces": 3})).unwrap_err(),
+            "got key \"surfces\", need one of surfaces, zones, depth, share; did you mean \"surfaces\"?"
+        );
     }
 
     #[test]

@@ -5,8 +5,10 @@ use super::Note;
 use crate::ast::{Block, Value};
 use crate::error::{Error, Position};
 use crate::loader::Loader;
-use headstack_drive::spec::{GeometrySpec, PerSurface, SkewUnit, Sparing, ZoneSpec};
+use headstack_drive::layout::extents::Map;
+use headstack_drive::spec::{GeometrySpec, Params, PerSurface, SkewUnit, Sparing, ZoneSpec};
 use headstack_units::{Bytes, Rpm};
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,14 +31,13 @@ pub(super) fn read(
         cylinders: shape.cylinders,
         sector_size: Bytes(512),
         layout: String::new(),
-        band_cylinders: None,
         skew_unit: SkewUnit::Sectors,
         sparing: Sparing::None,
         sparing_range_cylinders: 1,
         zones: Vec::new(),
-        extents: Vec::new(),
-        extent_defects: Vec::new(),
         capacity_blocks: None,
+        layout_parameters: Params::new(),
+        derived_by: None,
     };
     let mut fields = Fields::new(block, "Layout Model");
     let g1 = match block.kind.as_str() {
@@ -70,7 +71,13 @@ pub(super) fn read(
         let (path, text) = loader.load(name, Some(&value.at.file)).map_err(|why| {
             Error::new(value.at.clone(), format!("{name:?}: {why}"), "a layout map")
         })?;
-        map(&path, &text, &mut geometry)?;
+        let map = map(&path, &text, shape)?;
+        geometry.layout_parameters = [
+            ("extents".to_string(), json!(map.extents)),
+            ("extent_defects".to_string(), json!(map.extent_defects)),
+        ]
+        .into_iter()
+        .collect();
     }
     let common = fields.get("Skew units").map(unit).transpose()?;
     let zones = fields.need("Zones")?;
@@ -203,7 +210,8 @@ fn skew(fields: &mut Fields, name: &str) -> Result<f64, Error> {
 }
 
 /// A layout map: two title lines, the disk's shape, extents, defects.
-fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error> {
+fn map(path: &Path, text: &str, shape: &Shape) -> Result<Map, Error> {
+    let mut map = Map::default();
     let file = Arc::new(path.to_path_buf());
     for (index, line) in text.lines().enumerate().skip(3) {
         if line.trim().is_empty() {
@@ -234,17 +242,17 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
                 let [Some(lbn), Some(n), Some(c), Some(h), Some(s)] = values else {
                     return fail("numbers from 0 on");
                 };
-                if c >= geometry.cylinders as u64 || h >= geometry.surfaces as u64 {
+                if c >= shape.cylinders as u64 || h >= shape.surfaces as u64 {
                     return fail("a cylinder and a head of the disk");
                 }
                 let count = n + u64::from(word == "seqcnt");
-                geometry.extents.push([lbn, count, c, h, s]);
+                map.extents.push([lbn, count, c, h, s]);
             }
             ["Defect", "at", "cyl", c, "head", h, "sect", s] => {
                 let [Some(c), Some(h), Some(s)] = [c, h, s].map(number) else {
                     return fail("numbers from 0 on");
                 };
-                geometry.extent_defects.push([c, h, s]);
+                map.extent_defects.push([c, h, s]);
             }
             _ => {
                 return fail(
@@ -253,7 +261,7 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
             }
         }
     }
-    if geometry.extents.is_empty() {
+    if map.extents.is_empty() {
         let at = Position {
             file,
             line: 4,
@@ -265,5 +273,5 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
             "at least one line lbn L --> cyl C, …",
         ));
     }
-    Ok(())
+    Ok(map)
 }
