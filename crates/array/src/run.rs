@@ -230,7 +230,9 @@ fn one<M: Member>(
     let spec = system
         .drive_spec(&experiment.base, &inputs.drive_dirs, inputs.other_drive)
         .map_err(at(&key))?;
-    let each = cost::build(&spec.cost, &Parts::of(&spec)).map_err(at(&format!("{key}.drive")))?;
+    let each = Parts::of(&spec)
+        .and_then(|parts| cost::build(&spec.cost, &parts))
+        .map_err(at(&format!("{key}.drive")))?;
     let seed = system.seed.unwrap_or(experiment.run.seed);
     let mut members = (0..system.count)
         .map(|i| make(&spec, system, seed, i))

@@ -3,6 +3,7 @@
 //! Mechanics are pure functions of state and time; the scheduler that predicts and the service
 //! that moves call the same one.
 
+mod bounds;
 pub mod cost;
 pub mod drive;
 #[cfg(test)]

@@ -15,6 +15,7 @@
 //! Ganged surfaces are assumed to stay aligned, which the paper calls hard to build. A transfer
 //! that runs over the end of a radial head's share is finished by the same head.
 
+use crate::bounds::{bounded, MOST_LIFE, MOST_MEAN_LIFE, MOST_PAUSE};
 use crate::spec::{DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
 use headstack_engine::SpecError;
 use headstack_units::{Bytes, Span, Turn};
@@ -323,6 +324,7 @@ impl ParallelismSpec {
                 "an equal number of surfaces for each",
             ));
         }
+        bounded(at("stack_unit"), self.stack_unit, Bytes(0)..=Bytes(1 << 40))?;
         if self.stack_unit.0 % 512 != 0 {
             return Err(SpecError::new(
                 at("stack_unit"),
@@ -330,25 +332,33 @@ impl ParallelismSpec {
                 "a multiple of 512 B (0: one stack after another)",
             ));
         }
-        if self.fault_recovery.0 < 0 {
+        bounded(
+            at("fault_recovery"),
+            self.fault_recovery,
+            Span::ZERO..=MOST_PAUSE,
+        )?;
+        if !self.faults.is_empty() && geometry.surfaces > 64 {
             return Err(SpecError::new(
-                at("fault_recovery"),
-                self.fault_recovery,
-                "a time of zero or more",
+                "geometry.surfaces",
+                geometry.surfaces,
+                "at most 64 where faults are described",
             ));
+        }
+        for (i, arm) in self.arms.iter().enumerate() {
+            bounded(
+                at(&format!("arms[{i}].start_cylinder")),
+                arm.start_cylinder,
+                0..=geometry.cylinders - 1,
+            )?;
         }
         for (i, f) in self.faults.iter().enumerate() {
             let key = |k: &str| format!("parallelism.faults[{i}].{k}");
             match (f.at, f.mean_time_to_failure) {
-                (Some(t), None) if t.0 >= 0 => {}
-                (None, Some(t)) if t.0 > 0 => {}
-                (Some(t), None) => return Err(SpecError::new(key("at"), t, "zero or more")),
+                (Some(t), None) => {
+                    bounded(key("at"), t, Span::ZERO..=MOST_LIFE)?;
+                }
                 (None, Some(t)) => {
-                    return Err(SpecError::new(
-                        key("mean_time_to_failure"),
-                        t,
-                        "more than zero",
-                    ))
+                    bounded(key("mean_time_to_failure"), t, Span(1)..=MOST_MEAN_LIFE)?;
                 }
                 (a, _) => {
                     let got = if a.is_some() { "both" } else { "neither" };
@@ -410,8 +420,8 @@ impl ParallelismSpec {
 
 /// The units that a drive consists of, in address order: the stacks, and in each the shares.
 pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
+    spec.check()?;
     let (dash, p) = (spec.dash, &spec.parallelism);
-    p.check(dash, &spec.geometry)?;
     let arms = p.assemblies(dash);
     let mut plans = Vec::new();
     for stack in 0..dash.stacks {

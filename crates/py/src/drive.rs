@@ -28,7 +28,9 @@ pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
 pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
     Drive::new(&spec, &DriveOptions::default()).map_err(config)?;
-    cost::build(&spec.cost, &cost::Parts::of(&spec)).map_err(config)?;
+    cost::Parts::of(&spec)
+        .and_then(|parts| cost::build(&spec.cost, &parts))
+        .map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
 
@@ -116,7 +118,7 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         "seek_curve": curve,
         "average_seek_s": average,
         "power_w": power::build(&spec.power, &power::Shape::of(spec))?,
-        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec))?,
+        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?)?,
     }))
 }
 

@@ -117,7 +117,6 @@ impl Extents {
             };
             zones.push(built().map_err(shape::in_zone(i))?);
         }
-        shape::refuse_overlaps(&spec.zones)?;
         let mut runs = runs(spec, &map.extents, &zones)?;
         let held = runs.last().map_or(0, Run::past);
         let capacity = shape::capacity(spec, held)?;

@@ -10,6 +10,7 @@
 //!
 //! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
+use crate::bounds::bounded;
 use crate::plugin::{find, plugins};
 use crate::spec::Params;
 use headstack_engine::SpecError;
@@ -110,12 +111,34 @@ fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Er
     )
 }
 
-/// `value`, or an error naming `key` if it is not a positive finite number.
-fn positive(key: &str, value: f64) -> Result<f64, SpecError> {
-    if value > 0.0 && value.is_finite() {
+/// Longest seek; what times are kept in holds a little more.
+const MOST_SEEK: Span = Span(4_000_000_000);
+
+/// `time`, or an error naming `key` if it is not that of a seek.
+fn seek_time(key: impl Into<String>, time: Span) -> Result<Span, SpecError> {
+    bounded(key, time, Span(1)..=MOST_SEEK)
+}
+
+/// A coefficient in milliseconds, or an error naming `key`.
+fn coefficient(key: &str, ms: f64) -> Result<f64, SpecError> {
+    let most = MOST_SEEK.as_ms();
+    if (0.0..=most).contains(&ms) {
+        return Ok(ms);
+    }
+    Err(SpecError::new(
+        key,
+        format!("{ms} ms"),
+        format!("0 to {most} ms"),
+    ))
+}
+
+/// `value`, or an error naming `key` if it is not positive or more than `most`.
+fn positive(key: &str, value: f64, most: f64) -> Result<f64, SpecError> {
+    if value > 0.0 && value <= most {
         Ok(value)
     } else {
-        Err(SpecError::new(key, value, "a positive number"))
+        let need = format!("more than 0, at most {most}");
+        Err(SpecError::new(key, value, need))
     }
 }
 
