@@ -2,7 +2,7 @@
 //!
 //! They are wide for any disk there has been and narrow enough that no sum or product of a run
 //! leaves its type: a command costs minutes at most, a run of 10^8 commands stays below the 584 years
-//! of 64 bits of nanoseconds, and an address fits 54 bits. Each function names every field, so that
+//! of 64 bits of nanoseconds, and an address in blocks fits 50 bits. Each function names every field, so that
 //! none is forgotten. What plug-ins read is bounded in their own files.
 
 use crate::parallelism::Dash;

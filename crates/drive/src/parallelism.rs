@@ -150,9 +150,10 @@ pub struct ParallelismSpec {
     /// What idle assemblies do.
     pub parking: Parking,
     /// Addresses go from stack to stack in pieces of this size; 0: one stack after another.
+    /// At most 1 TiB.
     pub stack_unit: Bytes,
     /// Time that a command loses on a head that has failed unannounced, before the drive gives it
-    /// up and goes on without it.
+    /// up and goes on without it. 0 to 1 h.
     pub fault_recovery: Span,
     /// Heads and assemblies that fail.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -184,7 +185,7 @@ impl Default for ParallelismSpec {
 pub struct ArmSpec {
     /// Where round the platter the assembly stands.
     pub angle: Turn,
-    /// Cylinder at which it starts.
+    /// Cylinder at which it starts. A cylinder of the disk.
     pub start_cylinder: u32,
 }
 
@@ -239,10 +240,11 @@ pub enum Parking {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultSpec {
-    /// When; or give `mean_time_to_failure`.
+    /// When; or give `mean_time_to_failure`. 0 to 100 years of 365 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Span>,
     /// The time is drawn from an exponential distribution of this mean, from the drive's seed.
+    /// Above 0, at most 290 years: data sheets say 2.5 million hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_time_to_failure: Option<Span>,
     /// Disk stack, from 0.

@@ -96,9 +96,9 @@ pub fn run(
         progress: watch.clone(),
     };
     let other_drive = |path: &str| {
-        headstack_disksim::import_file(path)
+        crate::drive::import(Path::new(path))
             .map(|import| import.spec)
-            .map_err(|e| e.to_string())
+            .map_err(|e| Python::attach(|py| e.value(py).to_string()))
     };
     let inputs = Inputs {
         drive_dirs: drive_dirs.into_iter().map(Into::into).collect(),
