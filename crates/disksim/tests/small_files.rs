@@ -1,9 +1,8 @@
 //! Small files written for these tests: grammar, errors, every seek type, both layouts.
 
 use headstack_disksim::{parse, Error, Import, MemoryLoader, Treatment};
-use headstack_drive::drive::{Drive, DriveOptions};
-use headstack_drive::layout;
 use headstack_drive::spec::{SkewUnit, Sparing};
+use headstack_drive::{layout, Drive, DriveOptions};
 use headstack_units::Span;
 use std::path::Path;
 

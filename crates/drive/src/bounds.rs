@@ -394,6 +394,7 @@ impl QueueSpec {
     fn check(&self) -> Result<(), SpecError> {
         let QueueSpec {
             depth,
+            counts: _,
             scheduler: _,
             scheduler_parameters: _,
             age_limit,

@@ -5,8 +5,7 @@
 //! lie before their arrivals, or shares that do not add up, do.
 
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::drive::{Command, Drive, DriveOptions, DriveRequest};
-use headstack_drive::{layout, power, seek, DriveSpec};
+use headstack_drive::{layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
@@ -115,6 +114,7 @@ never_disconnect = false
 
 [queue]
 depth = 8
+counts = "tags"
 scheduler = "vscan"
 scheduler_parameters = { r = 0.2 }
 age_limit = "1 s"
