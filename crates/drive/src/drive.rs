@@ -345,11 +345,7 @@ impl Drive {
     fn active_until(&mut self, until: u64) -> ActiveByWork {
         let mut sum = ActiveByWork::default();
         for unit in &mut self.units {
-            for assembly in unit.active_until(until) {
-                for (sum, active) in sum.iter_mut().zip(&assembly) {
-                    sum.add(active);
-                }
-            }
+            unit.add_active(until, &mut sum);
         }
         sum
     }

@@ -67,7 +67,7 @@ impl Destage {
             site.write_in_next_turn(&mut pass, Work::Destage);
         }
         let segment = if site.cache.read_hits_on_written {
-            site.buffer.segments.place_written(d.start, d.end, None)
+            site.buffer.segments.place_written(d.start, d.end)
         } else {
             None
         };
@@ -124,7 +124,34 @@ impl BackgroundJob for Destage {
         self.writing.is_some()
     }
 
+    #[inline]
     fn due(&self, site: &Site) -> u64 {
+        if site.buffer.dirty.is_empty() {
+            return NEVER;
+        }
+        Destage::due_with_data(site)
+    }
+
+    fn begin(&mut self, site: &mut Site, at: u64) {
+        self.send(site, at, |_| true);
+    }
+
+    #[inline]
+    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
+        match self.writing {
+            Some(w) if w.end > until => None,
+            Some(_) => self.finish(site).map(|w| w.end),
+            None => Some(0),
+        }
+    }
+
+    fn give_way(&mut self, site: &mut Site, at: u64) -> u64 {
+        self.finish(site).map_or(at, |w| w.end)
+    }
+}
+
+impl Destage {
+    fn due_with_data(site: &Site) -> u64 {
         let reached = || site.buffer.dirty.iter().filter(|d| Destage::reaches(site, d));
         let Some(ready) = reached().map(|d| d.ready).min() else {
             return NEVER;
@@ -137,21 +164,5 @@ impl BackgroundJob for Destage {
         let latest = site.buffer.dirty.iter().map(|d| d.ready).max().unwrap_or(0);
         let idle = site.mechanism.free.max(latest);
         free.max(idle + site.cache.destage_after.non_negative())
-    }
-
-    fn begin(&mut self, site: &mut Site, at: u64) {
-        self.send(site, at, |_| true);
-    }
-
-    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
-        match self.writing {
-            Some(w) if w.end > until => None,
-            Some(_) => self.finish(site).map(|w| w.end),
-            None => Some(0),
-        }
-    }
-
-    fn give_way(&mut self, site: &mut Site, at: u64) -> u64 {
-        self.finish(site).map_or(at, |w| w.end)
     }
 }

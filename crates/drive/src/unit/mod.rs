@@ -135,9 +135,9 @@ impl Unit {
         1 + self.scan_has_own_arm as usize
     }
 
-    /// Time in each active state up to `until`, of each assembly.
-    pub fn active_until(&mut self, until: u64) -> Vec<ActiveByWork> {
-        self.core.active_until(until)
+    /// Adds the time in each active state up to `until`, all assemblies together.
+    pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
+        self.core.add_active(until, sum);
     }
 
     /// From now on phases are kept for [`Unit::tell`].
