@@ -6,7 +6,11 @@
 //! - Figures depend on the drive's description and [`Shape`] only, so energy is the sum of time in a
 //!   state times its power.
 //!
+//! A drive's way down to less power when it is idle, and back, is the business of [`conditions`].
+//!
 //! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+
+pub mod conditions;
 
 use crate::error::SpecError;
 use crate::plugin::{find, plugins};
@@ -116,7 +120,10 @@ pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
             SpecError::new("power.model", value, "the name of a power model as text")
         })?,
     };
-    let model = (find(PLUGINS, "power.model", name)?.build)(params).map_err(|mut e| {
+    // The conditions' table is read by [`conditions::Conditions::new`], whatever the model.
+    let mut own = params.clone();
+    own.remove("conditions");
+    let model = (find(PLUGINS, "power.model", name)?.build)(&own).map_err(|mut e| {
         e.key = format!("power.{}", e.key);
         e
     })?;
