@@ -28,8 +28,10 @@
 mod rest;
 #[cfg(test)]
 mod tests;
+mod time;
 
-pub use rest::{Rest, Stretch};
+pub use rest::{ConditionPhase, Rest};
+pub use time::{ConditionEnergy, ConditionShare, ConditionTime};
 
 use super::StateWatts;
 use crate::error::SpecError;
@@ -213,6 +215,18 @@ impl Conditions {
     /// Power while a condition lasts, in watts.
     pub fn watts(&self, condition: Condition) -> f64 {
         self.step(condition).map_or(self.idle_watts, |s| s.watts)
+    }
+
+    /// Power on the way into, in, or out of a condition; `before` is where a way in began.
+    pub fn passage_watts(&self, of: Condition, passage: Passage, before: Condition) -> f64 {
+        let Some(step) = self.step(of) else {
+            return self.idle_watts;
+        };
+        match passage {
+            Passage::Holding => step.watts,
+            Passage::Entering => step.enter_watts.unwrap_or_else(|| self.watts(before)),
+            Passage::Leaving => step.recovery_watts,
+        }
     }
 
     /// Nanoseconds from a command to its service.

@@ -4,11 +4,13 @@ use super::{Condition, Conditions, Passage};
 
 /// A time during which a drive is in, enters or leaves one condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stretch {
+pub struct ConditionPhase {
     /// The condition; for a way out, the one that is left.
     pub condition: Condition,
     /// In it, into it or out of it.
     pub passage: Passage,
+    /// For a way in, the condition that it began in; else the condition itself.
+    pub before: Condition,
     /// Beginning, in nanoseconds.
     pub from: u64,
     /// End, in nanoseconds.
@@ -17,7 +19,7 @@ pub struct Stretch {
     pub watts: f64,
 }
 
-impl Stretch {
+impl ConditionPhase {
     /// What was drawn in it.
     pub fn joules(&self) -> f64 {
         (self.to - self.from) as f64 * 1e-9 * self.watts
@@ -83,7 +85,12 @@ impl Rest {
     }
 
     /// Goes on to `until`; what happens at `until` itself is still to come.
-    pub fn advance(&mut self, design: &Conditions, until: u64, sink: &mut impl FnMut(Stretch)) {
+    pub fn advance(
+        &mut self,
+        design: &Conditions,
+        until: u64,
+        sink: &mut impl FnMut(ConditionPhase),
+    ) {
         while self.told < until {
             let end = self.end(design).unwrap_or(u64::MAX);
             self.tell(design, end.min(until), sink);
@@ -96,7 +103,12 @@ impl Rest {
 
     /// A command arrives at `now`: the drive recovers for it, and `sink` is told of that too.
     /// Returns when its service can begin.
-    pub fn wake(&mut self, design: &Conditions, now: u64, sink: &mut impl FnMut(Stretch)) -> u64 {
+    pub fn wake(
+        &mut self,
+        design: &Conditions,
+        now: u64,
+        sink: &mut impl FnMut(ConditionPhase),
+    ) -> u64 {
         self.ask(design, now, Condition::Active, sink);
         while self.state != State::Holding(Condition::Active) {
             let end = self.end(design).unwrap_or(self.told);
@@ -112,7 +124,7 @@ impl Rest {
         design: &Conditions,
         now: u64,
         wanted: Condition,
-        sink: &mut impl FnMut(Stretch),
+        sink: &mut impl FnMut(ConditionPhase),
     ) {
         self.advance(design, now, sink);
         let now = now.max(self.told);
@@ -207,26 +219,20 @@ impl Rest {
     }
 
     /// Tells what the present state is from where the telling stopped to `to`.
-    fn tell(&mut self, design: &Conditions, to: u64, sink: &mut impl FnMut(Stretch)) {
-        let (condition, passage, watts) = match self.state {
-            State::Holding(c) => (c, Passage::Holding, design.watts(c)),
-            State::Entering { before, to, .. } => {
-                let own = design.step(to).and_then(|s| s.enter_watts);
-                let watts = own.unwrap_or(design.watts(before));
-                (to, Passage::Entering, watts)
-            }
-            State::Leaving { left, .. } => {
-                let own = design.step(left).map(|s| s.recovery_watts);
-                (left, Passage::Leaving, own.unwrap_or(design.idle_watts))
-            }
+    fn tell(&mut self, design: &Conditions, to: u64, sink: &mut impl FnMut(ConditionPhase)) {
+        let (condition, passage, before) = match self.state {
+            State::Holding(c) => (c, Passage::Holding, c),
+            State::Entering { before, to, .. } => (to, Passage::Entering, before),
+            State::Leaving { left, .. } => (left, Passage::Leaving, left),
         };
         if to > self.told {
-            sink(Stretch {
+            sink(ConditionPhase {
                 condition,
                 passage,
+                before,
                 from: self.told,
                 to,
-                watts,
+                watts: design.passage_watts(condition, passage, before),
             });
             self.told = to;
         }

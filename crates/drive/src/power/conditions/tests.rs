@@ -35,13 +35,13 @@ standby = { timer = "20 s", enter_time = "5 s" }
 "#;
 
 /// All stretches from `idle_from` on; a command comes at `command`.
-fn course(design: &Conditions, idle_from: u64, command: u64) -> (Vec<Stretch>, u64) {
+fn course(design: &Conditions, idle_from: u64, command: u64) -> (Vec<ConditionPhase>, u64) {
     let mut all = Vec::new();
     let ready = Rest::new(idle_from).wake(design, command, &mut |s| all.push(s));
     (all, ready)
 }
 
-fn row(s: &Stretch) -> (Condition, Passage, u64, u64, f64) {
+fn row(s: &ConditionPhase) -> (Condition, Passage, u64, u64, f64) {
     (s.condition, s.passage, s.from, s.to, s.watts)
 }
 
@@ -66,8 +66,39 @@ fn all_the_way_down_and_back() {
         ]
     );
     assert_eq!(ready, 42 * S);
-    let joules: f64 = all.iter().map(Stretch::joules).sum();
+    let joules: f64 = all.iter().map(ConditionPhase::joules).sum();
     assert!((joules - 483.0).abs() < 1e-9, "{joules} J");
+}
+
+/// The same course up to 36 s, in the middle of spinning up, by condition: 20 J of it were drawn while
+/// the drive was ready, 65 J around `idle_b`, 64 J around `idle_c`, 30, 4 and 150 J around standby.
+#[test]
+fn time_and_energy_by_condition() {
+    let d = design(DRIVE).unwrap();
+    let (all, _) = course(&d, S, 30 * S);
+    let mut time = ConditionTime::default();
+    all.iter().for_each(|s| time.add(s, 36 * S));
+    assert_eq!(time.total_ns(), 33 * S);
+    let e = time.energy(&d);
+    let want = [
+        (0.0, 0.0),
+        (8.0, 65.0),
+        (10.0, 64.0),
+        (4.0, 4.0),
+        (5.0, 30.0),
+        (6.0, 150.0),
+    ];
+    for ((name, got), (seconds, joules)) in e.named().into_iter().zip(want) {
+        assert!((got.seconds - seconds).abs() < 1e-9, "{name}: {got:?}");
+        assert!((got.joules - joules).abs() < 1e-9, "{name}: {got:?}");
+    }
+    assert!((e.low_idle().joules - 129.0).abs() < 1e-9);
+    assert!((e.all_standby().seconds - 15.0).abs() < 1e-9);
+    // The last six seconds alone.
+    let mut first = ConditionTime::default();
+    all.iter().for_each(|s| first.add(s, 30 * S));
+    let last = time.since(&first).energy(&d).all_standby();
+    assert_eq!((last.seconds, last.joules), (6.0, 150.0));
 }
 
 /// A command at the very moment at which a timer expires finds the drive ready.
@@ -334,14 +365,14 @@ fn stretches_tile_time() {
                 (w.condition, w.passage, w.watts)
             );
         }
-        let sum = |all: &[Stretch]| all.iter().map(Stretch::joules).sum::<f64>();
+        let sum = |all: &[ConditionPhase]| all.iter().map(ConditionPhase::joules).sum::<f64>();
         assert!((sum(&whole) - sum(&pieces)).abs() < 1e-9, "seed {seed}");
     }
 }
 
-fn check_tiling(all: &[Stretch], from: u64, to: u64, seed: u64) {
+fn check_tiling(all: &[ConditionPhase], from: u64, to: u64, seed: u64) {
     let mut at = from;
-    let mut last: Option<&Stretch> = None;
+    let mut last: Option<&ConditionPhase> = None;
     for s in all {
         assert!(
             s.from == at && s.to > at && s.watts >= 0.0,
