@@ -78,6 +78,11 @@ impl Rest {
         }
     }
 
+    /// All before this has been told to sinks.
+    pub fn told(&self) -> u64 {
+        self.told
+    }
+
     /// When a command could be served that asked for it now: [`Rest::wake`] without doing it.
     pub fn ready(&self, design: &Conditions, now: u64) -> u64 {
         let mut copy = *self;
