@@ -7,13 +7,14 @@ use crate::drive::{Drive, DriveOptions};
 use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::parallelism::{self, UnitPlan};
+use crate::power::conditions::Conditions;
 use crate::power::{self, Shape, StateWatts};
 use crate::spec::{ArmShare, DriveSpec};
 use crate::unit::Unit;
 use headstack_engine::random;
-use headstack_units::Turn;
+use headstack_units::{Rpm, Turn};
 use rand::RngCore;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A drive's description, checked and made ready to build drives from.
 pub struct DriveDesign {
@@ -21,8 +22,14 @@ pub struct DriveDesign {
     pub(crate) addresses: Addresses,
     pub(crate) own_queues: bool,
     pub(crate) watts: StateWatts,
+    pub(crate) conditions: Conditions,
+    /// The same drive at other speeds, as long as one turns so.
+    speeds: Speeds,
     units: Vec<(UnitPlan, Mechanics)>,
 }
+
+/// Designs that differ in the speed of their spindles only, by the bits of the speed.
+type Speeds = Arc<Mutex<Vec<(u64, Weak<DriveDesign>)>>>;
 
 /// How addresses fall on the units.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +73,50 @@ impl DriveDesign {
     /// # Errors
     /// Whatever in the description does not fit together, by dotted key.
     pub fn new(spec: &DriveSpec) -> Result<Arc<DriveDesign>, SpecError> {
+        let watts = power::build(&spec.power, &Shape::of(spec))?;
+        DriveDesign::with_watts(spec, watts, Speeds::default())
+    }
+
+    /// The same drive with its spindles at another speed: angles, seeks and addresses stay, turns take
+    /// another time, and the spindle draws what its power model says. Low-power conditions draw at most
+    /// what the drive then draws when idle.
+    ///
+    /// # Errors
+    /// A speed that no drive has, by its key.
+    pub fn at_speed(self: &Arc<Self>, speed: Rpm) -> Result<Arc<DriveDesign>, SpecError> {
+        if speed == self.spec.geometry.rotation_speed {
+            return Ok(self.clone());
+        }
+        let lock = || self.speeds.lock().unwrap_or_else(PoisonError::into_inner);
+        let bits = speed.0.to_bits();
+        let known = lock()
+            .iter()
+            .find(|(b, _)| *b == bits)
+            .and_then(|(_, d)| d.upgrade());
+        if let Some(design) = known {
+            return Ok(design);
+        }
+        let mut spec = self.spec.clone();
+        spec.geometry.rotation_speed = speed;
+        let watts = power::build_bounded(&spec.power, &Shape::of(&spec))?;
+        let design = DriveDesign::with_watts(&spec, watts, self.speeds.clone())?;
+        let mut speeds = lock();
+        speeds.retain(|(_, d)| d.strong_count() > 0);
+        for d in [self, &design] {
+            speeds.push((
+                d.spec.geometry.rotation_speed.0.to_bits(),
+                Arc::downgrade(d),
+            ));
+        }
+        drop(speeds);
+        Ok(design)
+    }
+
+    fn with_watts(
+        spec: &DriveSpec,
+        watts: StateWatts,
+        speeds: Speeds,
+    ) -> Result<Arc<DriveDesign>, SpecError> {
         let mut units: Vec<(UnitPlan, Mechanics)> = Vec::new();
         for plan in parallelism::units(spec)? {
             let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
@@ -95,7 +146,9 @@ impl DriveDesign {
                 stripe,
             },
             own_queues: spec.parallelism.logical_units,
-            watts: power::build(&spec.power, &Shape::of(spec))?,
+            conditions: Conditions::new(&spec.power, &watts)?,
+            watts,
+            speeds,
             units,
             spec: spec.clone(),
         };
@@ -125,6 +178,16 @@ impl DriveDesign {
             units.push(unit);
         }
         Ok(Drive::of_units(self.clone(), units))
+    }
+
+    /// The plans of its units, and their moving parts.
+    pub(crate) fn units(&self) -> &[(UnitPlan, Mechanics)] {
+        &self.units
+    }
+
+    /// The power conditions that a drive can be in.
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
     }
 
     /// The description that it was made from.

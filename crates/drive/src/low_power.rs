@@ -33,11 +33,6 @@ impl LowPower {
         }
     }
 
-    /// What the drive can be in.
-    pub fn design(&self) -> &Conditions {
-        &self.design
-    }
-
     /// All before this is decided; where it lies ahead, the drive is on its way to be ready then, or to
     /// begin what its host asked for.
     pub fn decided(&self) -> u64 {
@@ -54,7 +49,8 @@ impl LowPower {
     /// Goes on at rest up to `until`.
     pub fn go_on(&mut self, until: u64) {
         let mut told = Vec::new();
-        self.rest.advance(&self.design, until, &mut |p| told.push(p));
+        self.rest
+            .advance(&self.design, until, &mut |p| told.push(p));
         self.record(told, until);
     }
 
@@ -69,13 +65,9 @@ impl LowPower {
     /// The host asks a drive at rest for a condition.
     pub fn ask(&mut self, now: u64, wanted: Condition) {
         let mut told = Vec::new();
-        self.rest.ask(&self.design, now, wanted, &mut |p| told.push(p));
+        self.rest
+            .ask(&self.design, now, wanted, &mut |p| told.push(p));
         self.record(told, now);
-    }
-
-    /// The condition that it is in, on the way into or out of.
-    pub fn condition(&self) -> Condition {
-        self.rest.condition()
     }
 
     fn record(&mut self, told: Vec<ConditionPhase>, clock: u64) {
@@ -86,7 +78,9 @@ impl LowPower {
             }
             p.to > clock
         });
-        let low = told.into_iter().filter(|p| p.condition != Condition::Active);
+        let low = told
+            .into_iter()
+            .filter(|p| p.condition != Condition::Active);
         for phase in low {
             self.pending.push(phase);
             if let Some(untold) = &mut self.untold {
@@ -100,6 +94,25 @@ impl LowPower {
         let mut time = self.settled;
         self.pending.iter().for_each(|p| time.add(p, until));
         time
+    }
+
+    /// The condition at `now`, up to which it has gone on.
+    pub fn condition_at(&self, now: u64) -> Condition {
+        let here = self
+            .pending
+            .iter()
+            .rev()
+            .find(|p| p.from <= now && now < p.to);
+        match here {
+            Some(phase) => phase.condition,
+            None if now >= self.rest.told() => self.rest.condition(),
+            None => Condition::Active,
+        }
+    }
+
+    /// The same conditions of a drive at another speed.
+    pub fn set_design(&mut self, design: Conditions) {
+        self.design = design;
     }
 
     /// From now on phases are kept for [`LowPower::tell`].

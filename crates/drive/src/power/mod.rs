@@ -114,6 +114,32 @@ plugins! { dyn PowerModel: modes, rails }
 /// # Errors
 /// Parameters that do not fit the model, and figures that break the contract above.
 pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
+    let watts = of_model(params, shape)?;
+    check(&watts)?;
+    Ok(watts)
+}
+
+/// The same for a shape other than that of the description: steps of low power, which are given for the
+/// latter, draw at most what the step before draws.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_bounded(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
+    let mut watts = of_model(params, shape)?;
+    let mut most = watts.idle;
+    let low = &mut watts.low_power;
+    let steps = [&mut low.idle_a, &mut low.idle_b, &mut low.idle_c];
+    let steps = steps.into_iter().filter_map(Option::as_mut);
+    for step in steps.chain([&mut watts.standby]).chain(low.sleep.as_mut()) {
+        *step = step.min(most);
+        most = *step;
+    }
+    low.spin_up = low.spin_up.map(|w| w.max(watts.idle));
+    check(&watts)?;
+    Ok(watts)
+}
+
+fn of_model(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
     let name = match params.get("model") {
         None => "modes",
         Some(value) => value.as_str().ok_or_else(|| {
@@ -127,9 +153,7 @@ pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
         e.key = format!("power.{}", e.key);
         e
     })?;
-    let watts = model.watts(shape);
-    check(&watts)?;
-    Ok(watts)
+    Ok(model.watts(shape))
 }
 
 /// The contract's bounds.

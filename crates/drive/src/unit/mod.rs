@@ -22,6 +22,7 @@ use faults::Faults;
 use headstack_units::Time;
 
 mod faults;
+mod settings;
 
 /// One queue, its assemblies, and a clock.
 pub(crate) struct Unit {
@@ -34,6 +35,8 @@ pub(crate) struct Unit {
     age_limit: u64,
     per_request: u64,
     check_arrivals: bool,
+    /// Until then nothing is read from the buffer: the drive recovers.
+    closed_until: u64,
     /// Blocks of 512 bytes per physical sector, as a shift.
     shift: u32,
     capacity_blocks: u64,
@@ -76,13 +79,6 @@ impl Unit {
         let mut core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
         let fcfs = spec.queue.scheduler == "fcfs";
         let in_order = fcfs && core.paths.len() == 1;
-        let queue = if scheduler::positional(&spec.queue) {
-            Queue::with_index(core.mechanics.seek.cylinders())
-        } else if in_order {
-            Queue::in_order()
-        } else {
-            Queue::default()
-        };
         let scan = Scan::new(spec, &core.mechanics)?;
         let (scans, scan_has_own_arm) = (scan.is_some(), scan.as_ref().is_some_and(Scan::own_arm));
         if let Some(last) = core.assemblies.last_mut() {
@@ -90,7 +86,7 @@ impl Unit {
         }
         let planned = faults::planned(spec, plan, options.seed);
         Ok(Unit {
-            queue,
+            queue: settings::queue_for(&spec.queue, in_order, &core.mechanics),
             scheduler: scheduler::build(&spec.queue)?,
             fcfs,
             in_order,
@@ -103,6 +99,7 @@ impl Unit {
             shift,
             capacity_blocks,
             free: 0,
+            closed_until: 0,
             last_was_write: false,
             plain: limit == 1
                 && !scans
@@ -189,7 +186,8 @@ impl Unit {
         if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
             return Some(Completion::refused(request, now));
         }
-        if self.check_arrivals && request.command == Command::Read {
+        let open = self.check_arrivals && now.0 >= self.closed_until;
+        if open && request.command == Command::Read {
             self.core.run_background(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;

@@ -7,9 +7,20 @@ use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
 use crate::queue::Queue;
 use crate::scheduler;
-use crate::service::Core;
+use crate::service::assemblies;
 use crate::spec::{DriveSpec, QueueSpec};
 use headstack_units::{Rpm, Time};
+
+/// A queue of the kind that a scheduler needs.
+pub(super) fn queue_for(spec: &QueueSpec, in_order: bool, mechanics: &Mechanics) -> Queue {
+    if scheduler::positional(spec) {
+        Queue::with_index(mechanics.seek.cylinders())
+    } else if in_order {
+        Queue::in_order()
+    } else {
+        Queue::default()
+    }
+}
 
 impl Unit {
     /// Since when it has had nothing to do, seen at `now`; `None` while it has.
@@ -63,7 +74,7 @@ impl Unit {
         self.scheduler = scheduler::build(spec)?;
         self.fcfs = spec.scheduler == "fcfs";
         self.in_order = self.fcfs && self.core.paths.len() == 1;
-        let mut queue = Queue::for_scheduler(spec, self.in_order, &self.core.mechanics);
+        let mut queue = queue_for(spec, self.in_order, &self.core.mechanics);
         for i in self.queue.by_age() {
             let w = &self.queue.items()[i];
             queue.push(w.request, w.arrival, (w.sector, w.count), |place| {
@@ -92,9 +103,9 @@ impl Unit {
         }
     }
 
-    /// Whether the unit can go on after faults of a description.
-    pub fn check_faults(&self, spec: &DriveSpec) -> Result<(), SpecError> {
-        Core::check_faults(spec, self.core.at_once)
+    /// Whether the unit can go on with the faults of a description.
+    pub fn check_faults(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
+        assemblies::check_combination(spec, plan, self.core.paths.len())
     }
 
     /// A part of the drive fails at `now`, if it is a part of this unit.

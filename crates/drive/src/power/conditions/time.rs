@@ -121,6 +121,20 @@ impl ConditionEnergy {
         self.standby.plus(self.spin_down).plus(self.spin_up)
     }
 
+    /// Adds the time and energy of another time, condition by condition.
+    pub fn add(&mut self, other: &ConditionEnergy) {
+        for (sum, more) in [
+            (&mut self.idle_a, other.idle_a),
+            (&mut self.idle_b, other.idle_b),
+            (&mut self.idle_c, other.idle_c),
+            (&mut self.standby, other.standby),
+            (&mut self.spin_down, other.spin_down),
+            (&mut self.spin_up, other.spin_up),
+        ] {
+            *sum = sum.plus(more);
+        }
+    }
+
     /// Each share with its name.
     pub fn named(&self) -> [(&'static str, ConditionShare); 6] {
         [

@@ -16,17 +16,22 @@
 //! An idle drive changes its power condition at once. A command that waits for a condition or for a
 //! change of speed waits as part of its `queue` share.
 
+use super::{Drive, DriveDesign, Join};
 use crate::command::{Command, Completion, DriveRequest};
-use crate::drive::Drive;
 use crate::error::SpecError;
 use crate::low_power::LowPower;
-use crate::power::conditions::{Condition, ConditionPhase, ConditionTime};
+use crate::power::conditions::{Condition, ConditionPhase, ConditionTime, Conditions};
 use crate::spec::{FaultSpec, Params};
+use crate::unit::Unit;
 use headstack_units::{Lba, Rpm, Span, Time};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The name of the drive's own flush before a change; no request of a host may have it while one waits.
 const OWN: u64 = u64::MAX;
+
+/// No spindle takes longer to change its speed.
+const LONGEST_CHANGE: Span = Span(3_600_000_000_000);
 
 /// Something of a drive that a host may change.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,8 +73,7 @@ pub struct Part {
 }
 
 /// The state of a drive that changes its power condition, or has been asked to change.
-#[derive(Debug)]
-pub(crate) struct Control {
+pub(super) struct Control {
     pub low_power: LowPower,
     /// The change that waits for the drive to finish what it has.
     order: Option<Order>,
@@ -80,23 +84,30 @@ pub(crate) struct Control {
 }
 
 /// A change that takes effect when the drive has finished what it has.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 enum Order {
     Condition(Condition),
-    Speed(Rpm, u64),
+    Speed(Arc<DriveDesign>, u64),
 }
 
 /// What waits for a change.
-#[derive(Debug, Clone, Copy)]
 enum Held {
     Request(Time, DriveRequest),
     Order(Time, Order),
 }
 
 impl Control {
-    pub fn new(low_power: LowPower, now: u64) -> Control {
+    /// The state that a drive with these conditions needs from the start, if any.
+    pub fn of(conditions: &Conditions) -> Option<Box<Control>> {
+        conditions
+            .has_timer()
+            .then(|| Box::new(Control::new(*conditions, 0)))
+    }
+
+    /// Nothing that the host knows of reaches beyond `now`.
+    fn new(conditions: Conditions, now: u64) -> Control {
         Control {
-            low_power,
+            low_power: LowPower::new(conditions),
             order: None,
             held: VecDeque::new(),
             last_end: now,
@@ -130,17 +141,21 @@ impl Drive {
                 let mut queue = self.design().spec().queue.clone();
                 queue.scheduler = name;
                 queue.scheduler_parameters = parameters;
-                self.units.iter_mut().try_for_each(|u| u.set_scheduler(&queue))
+                self.units
+                    .iter_mut()
+                    .try_for_each(|u| u.set_scheduler(&queue))
             }
             Setting::ArmsInMotion(limit) => {
                 for unit in &mut self.units {
                     unit.check_arms_in_motion(limit)?;
                 }
-                self.units.iter_mut().for_each(|u| u.set_arms_in_motion(now, limit));
+                self.units
+                    .iter_mut()
+                    .for_each(|u| u.set_arms_in_motion(now, limit));
                 Ok(())
             }
             Setting::PowerCondition(condition) => {
-                if !self.design().conditions().has(condition) {
+                if !self.design.conditions.has(condition) {
                     return Err(SpecError::new(
                         "setting.power_condition",
                         condition.name(),
@@ -150,13 +165,12 @@ impl Drive {
                 self.order(now, Order::Condition(condition))
             }
             Setting::SpindleSpeed { speed, takes } => {
-                let design = self.design().at_speed(speed)?;
-                if takes < Span::ZERO {
-                    let need = "no time or more";
+                if !(Span::ZERO..=LONGEST_CHANGE).contains(&takes) {
+                    let need = format!("from {} to {LONGEST_CHANGE}", Span::ZERO);
                     return Err(SpecError::new("setting.spindle_speed.takes", takes, need));
                 }
-                drop(design);
-                self.order(now, Order::Speed(speed, takes.non_negative()))
+                let design = self.design.at_speed(speed)?;
+                self.order(now, Order::Speed(design, takes.non_negative()))
             }
         }
     }
@@ -178,8 +192,8 @@ impl Drive {
         let mut spec = design.spec().clone();
         spec.parallelism.faults = vec![fault];
         crate::parallelism::units(&spec)?;
-        for (unit, plan) in self.units.iter_mut().zip(design.plans()) {
-            unit.check_faults(&spec)?;
+        for (unit, (plan, _)) in self.units.iter_mut().zip(design.units()) {
+            unit.check_faults(&spec, plan)?;
             unit.fail(now, &spec, plan);
         }
         Ok(())
@@ -189,8 +203,11 @@ impl Drive {
     pub fn abort(&mut self, now: Time, id: u64) -> bool {
         if let Some(control) = &mut self.control {
             let named = |h: &Held| matches!(h, Held::Request(_, r) if r.id == id);
-            if let Some(Held::Request(arrival, request)) =
-                control.held.iter().position(named).and_then(|i| control.held.remove(i))
+            if let Some(Held::Request(arrival, request)) = control
+                .held
+                .iter()
+                .position(named)
+                .and_then(|i| control.held.remove(i))
             {
                 self.done.push(aborted(&request, arrival, now));
                 return true;
@@ -199,15 +216,81 @@ impl Drive {
         self.abort_waiting(now, id)
     }
 
+    /// Commands beyond a smaller depth keep their places; a larger one lets in who waits for one.
+    fn set_depth(&mut self, now: Time, depth: u32) {
+        let was_unlimited = self.tags[0].unlimited();
+        for queue in 0..self.tags.len() {
+            let own = self.design.own_queues;
+            let units = self
+                .units
+                .iter()
+                .enumerate()
+                .filter(|(u, _)| !own || *u == queue);
+            if was_unlimited {
+                // Nobody has counted yet.
+                let waiting = units.clone().map(|(_, u)| u.queue_len()).sum();
+                let ends = units.flat_map(|(_, u)| u.service_ends(now.0)).collect();
+                self.tags[queue].count(waiting, ends);
+            }
+            self.tags[queue].set_depth(depth);
+            self.refill(queue, now);
+        }
+    }
+
+    /// [`Drive::abort`] of a command that waits in a queue or for a place in one.
+    fn abort_waiting(&mut self, now: Time, id: u64) -> bool {
+        let in_parts = self.units.len() > 1;
+        let waits = |j: &Join| j.id == id && j.remaining > 0 && j.last.is_none();
+        let name = match in_parts {
+            false => id,
+            true => match self.joins.iter().position(waits) {
+                Some(slot) => slot as u64,
+                None => return false,
+            },
+        };
+        let mut found = None;
+        for unit in 0..self.units.len() {
+            let queue = self.queue_of(unit);
+            while in_parts || found.is_none() {
+                let Some(waiting) = self.units[unit].take_waiting(name) else {
+                    break;
+                };
+                self.tags[queue].give_back();
+                found = Some(waiting);
+            }
+        }
+        for tags in &mut self.tags {
+            while in_parts || found.is_none() {
+                match tags.take_outside(name) {
+                    Some(waiting) => found = Some(waiting),
+                    None => break,
+                }
+            }
+        }
+        let Some((request, arrival)) = found else {
+            return false;
+        };
+        if in_parts {
+            self.joins[name as usize].remaining = 0;
+            self.free_joins.push(name as usize);
+        }
+        self.done
+            .push(aborted(&DriveRequest { id, ..request }, arrival, now));
+        for queue in 0..self.tags.len() {
+            self.refill(queue, now);
+        }
+        true
+    }
+
     /// Starts a change, now or when the drive has finished what it has.
     fn order(&mut self, now: Time, order: Order) -> Result<(), SpecError> {
-        if let Some(unit) = self.units.iter().find(|u| u.always_scans()) {
-            let _ = unit;
-            return Err(SpecError::new(
-                "setting",
-                "a change of the spindle",
-                "a drive without an arm that scans the medium all the time",
-            ));
+        let scans = match order {
+            Order::Condition(_) => self.units.iter().any(Unit::always_scans),
+            Order::Speed(..) => self.units.iter().any(Unit::scans),
+        };
+        if scans {
+            let need = "a drive that does not scan the medium all the time";
+            return Err(SpecError::new("setting", "a change of the spindle", need));
         }
         self.controlled(now);
         if self.control.as_ref().is_some_and(|c| c.order.is_some()) {
@@ -223,8 +306,11 @@ impl Drive {
     /// From now on the drive has a state of control.
     fn controlled(&mut self, now: Time) {
         if self.control.is_none() {
-            let low_power = LowPower::new(*self.design().conditions());
-            self.control = Some(Box::new(Control::new(low_power, now.0)));
+            let mut control = Control::new(self.design.conditions, now.0);
+            if self.listening {
+                control.low_power.listen();
+            }
+            self.control = Some(Box::new(control));
         }
     }
 
@@ -259,16 +345,13 @@ impl Drive {
         control.low_power.rests_since(at);
         match order {
             Order::Condition(condition) => control.low_power.ask(at, condition),
-            Order::Speed(speed, takes) => self.change_speed(at, speed, takes),
+            Order::Speed(design, takes) => self.change_speed(at, design, takes),
         }
     }
 
     /// All spindles turn at another speed, reached `takes` after `at`; the drive has no work.
-    fn change_speed(&mut self, at: u64, speed: Rpm, takes: u64) {
-        // It was made when the change was asked for.
-        let Ok(design) = self.design().at_speed(speed) else {
-            return;
-        };
+    fn change_speed(&mut self, at: u64, design: Arc<DriveDesign>, takes: u64) {
+        let speed = design.spec.geometry.rotation_speed;
         let ready = match &mut self.control {
             Some(control) => control.low_power.wake(at),
             None => at,
@@ -276,16 +359,17 @@ impl Drive {
         let then = ready.saturating_add(takes);
         let active = self.active_until(ready);
         let low = self.low_power_until(ready);
-        self.meter.change(then, active, low, design.watts(), design.conditions());
-        for (unit, mechanics) in self.units.iter_mut().zip(design.mechanics()) {
+        self.meter
+            .change(then, active, low, (design.watts, design.conditions));
+        for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
             unit.change_speed(mechanics, speed, (ready, then));
             unit.not_before(Time(then));
         }
         if let Some(control) = &mut self.control {
-            control.low_power.set_design(*design.conditions());
+            control.low_power.set_design(design.conditions);
             control.last_end = control.last_end.max(then);
         }
-        self.set_design(design);
+        self.design = design;
     }
 
     /// Whether the drive has nothing to do at `now`; it has then gone on at rest up to there.
@@ -310,7 +394,7 @@ impl Drive {
     /// Since when the drive has had nothing to do, seen at `now`.
     fn idle_since(&mut self, now: u64) -> Option<u64> {
         let mut since = self.control.as_ref().map_or(0, |c| c.last_end);
-        if !self.beyond.is_empty() {
+        if self.tags.iter().any(|t| t.outside() > 0) {
             return None;
         }
         for unit in &mut self.units {
@@ -344,7 +428,9 @@ impl Drive {
         };
         let ready = control.low_power.wake(now.0);
         if ready > now.0 {
-            self.units.iter_mut().for_each(|u| u.recovers_until(Time(ready)));
+            self.units
+                .iter_mut()
+                .for_each(|u| u.recovers_until(Time(ready)));
         }
     }
 
@@ -365,7 +451,7 @@ impl Drive {
                 return;
             };
             control.last_end = control.last_end.max(last);
-            let (Some(at), Some(order)) = (own, control.order) else {
+            let (Some(at), Some(order)) = (own, control.order.clone()) else {
                 return;
             };
             self.take_effect(at, order);
