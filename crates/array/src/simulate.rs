@@ -219,6 +219,8 @@ struct Run<'a, 'l, M> {
     plan: Plan,
     // Sizes of devices asked for so far; 0 of others.
     device_blocks: Vec<u64>,
+    // Of the same devices where they lie as they are; no blocks where a plan is needed.
+    direct: Vec<Direct>,
     // Next instant at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
     sampled: ByMode,
@@ -226,13 +228,20 @@ struct Run<'a, 'l, M> {
     next_check: Time,
     first: Option<Time>,
     last_arrival: Time,
-    // Each device is a logical unit, block for block.
-    identity: bool,
     failure: Option<SimulateError>,
     taken: u64,
     // So many of them are in the progress.
     reported: u64,
     measuring: bool,
+}
+
+/// A device that is a logical unit, block for block.
+#[derive(Clone, Copy, Default)]
+struct Direct {
+    blocks: u64,
+    /// Its drive, and its first block there.
+    member: u32,
+    first: u64,
 }
 
 /// Requests taken from their source so many at a time: source and simulation each run in a tight
@@ -312,12 +321,12 @@ pub fn simulate<'a, 'l, M: Member>(
         host: Host::new(outcome, log),
         plan: Plan::default(),
         device_blocks: Vec::new(),
+        direct: Vec::new(),
         next_sample: Time::NEVER,
         sampled: ByMode::default(),
         next_check: Time::ZERO,
         first: None,
         last_arrival: Time::ZERO,
-        identity: organisation.is_identity(),
         failure: None,
         taken: 0,
         reported: 0,
@@ -369,14 +378,11 @@ impl<M: Member> Run<'_, '_, M> {
         for _ in 0..closed.outstanding {
             queue.push(Time::ZERO, 0, ());
         }
-        self.host.issues = Some((queue, closed));
+        self.host.close(queue, closed);
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
-            let issue = match &self.host.issues {
-                Some((queue, _)) => queue.next_time(),
-                None => Time::NEVER,
-            };
+            let issue = self.host.next_issue();
             let (drive, member) = self.earliest();
             // Completions that a drive holds ready are due now, whatever time it names.
             let drive = drive.max(now);
@@ -396,16 +402,14 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 next = 0;
             }
-            if let Some((queue, _)) = &mut self.host.issues {
-                queue.pop();
-            }
+            self.host.take_issue();
             if !self.arrive(now, &feed.batch[next]) {
                 break;
             }
             next += 1;
         }
         // What is in flight completes; nothing more is issued.
-        self.host.issues = None;
+        self.host.end_loop();
         self.drain(now)
     }
 
@@ -417,6 +421,7 @@ impl<M: Member> Run<'_, '_, M> {
     /// Takes the next batch; false when the workload, the limit or the patience is at its end.
     fn refill(&mut self, feed: &mut Feed<impl Requests>) -> Result<bool, SimulateError> {
         self.report();
+        self.host.settle();
         if self.options.progress.is_cancelled() {
             self.host.outcome.partial = true;
             return Ok(false);
@@ -436,28 +441,40 @@ impl<M: Member> Run<'_, '_, M> {
             return false;
         }
         self.last_arrival = now;
-        let device = request.device as usize;
-        let size = self.device_blocks.get(device).copied().unwrap_or(0);
-        let blocks = request.blocks as u64;
-        let inside = blocks > 0 && blocks <= size && request.lba.0 <= size - blocks;
-        if inside && self.identity && request.op != Op::Flush {
-            let slot = self.host.open(id, now, request, 1, self.measuring);
-            let part = Part {
-                member: request.device,
-                lba: request.lba.0,
-                blocks: request.blocks,
-            };
-            self.submit(now, slot, request.op, &part);
-        } else if let Err(e) = self.arrive_in_parts(now, id, *request) {
+        let blocks = u64::from(request.blocks);
+        let direct = self.direct.get(request.device as usize);
+        // No blocks wrap round to more than any device has.
+        let inside =
+            |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
+        match direct.filter(inside) {
+            Some(&Direct { member, first, .. }) if request.op != Op::Flush => {
+                let slot = self.host.open(id, now, request, 1, self.measuring);
+                let lba = first + request.lba.0;
+                self.give(now, slot, request.op, member, lba, request.blocks);
+                self.host.failure.is_none()
+            }
+            _ => self.arrive_generally(now, id, request),
+        }
+    }
+
+    /// The general case of [`Run::arrive`].
+    #[inline(never)]
+    fn arrive_generally(&mut self, now: Time, id: u64, request: &Request) -> bool {
+        if let Err(e) = self.arrive_in_parts(now, id, *request) {
             self.failure = Some(e);
         }
         self.failure.is_none() && self.host.failure.is_none()
     }
 
     /// Gives a part of a request to its drive.
-    #[inline(always)]
     fn submit(&mut self, now: Time, slot: u64, op: Op, part: &Part) {
         let (member, first) = self.logical[part.member as usize];
+        self.give(now, slot, op, member, first + part.lba, part.blocks);
+    }
+
+    /// Brings a drive up to `now` and gives it a command.
+    #[inline(always)]
+    fn give(&mut self, now: Time, slot: u64, op: Op, member: u32, lba: u64, blocks: u32) {
         let member = member as usize;
         let host = &mut self.host;
         let drive = &mut self.members[member];
@@ -471,8 +488,8 @@ impl<M: Member> Run<'_, '_, M> {
                     Op::Write => Command::Write,
                     Op::Flush => Command::Flush,
                 },
-                lba: Lba(first + part.lba),
-                blocks: part.blocks,
+                lba: Lba(lba),
+                blocks,
             },
         );
     }
@@ -505,8 +522,7 @@ impl<M: Member> Run<'_, '_, M> {
         true
     }
 
-    /// The general case of [`Run::arrive`].
-    #[inline(never)]
+    /// A request that may reach beyond its device, be a flush, or need a plan.
     fn arrive_in_parts(
         &mut self,
         now: Time,
@@ -527,9 +543,7 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 PastEnd::DropCounted => {
                     self.host.outcome.n_dropped += measured as u64;
-                    if let Some((queue, think)) = &mut self.host.issues {
-                        queue.push(now + think.think(), 0, ());
-                    }
+                    self.host.issue(now);
                     return Ok(());
                 }
                 _ => failed = true,
@@ -593,6 +607,15 @@ impl<M: Member> Run<'_, '_, M> {
         let i = device as usize;
         if i >= self.device_blocks.len() {
             self.device_blocks.resize(i + 1, 0);
+            self.direct.resize(i + 1, Direct::default());
+        }
+        if self.organisation.is_identity() {
+            let (member, first) = self.logical[i];
+            self.direct[i] = Direct {
+                blocks,
+                member,
+                first,
+            };
         }
         self.device_blocks[i] = blocks;
         Ok(blocks)
@@ -720,6 +743,7 @@ impl<M: Member> Run<'_, '_, M> {
     }
 
     fn finish(mut self) -> Result<Outcome, SimulateError> {
+        self.host.settle();
         if self.measuring {
             let end = self.host.outcome.end;
             self.sample_until(end);

@@ -11,17 +11,6 @@ use crate::service::assemblies;
 use crate::spec::{DriveSpec, QueueSpec};
 use headstack_units::{Rpm, Time};
 
-/// A queue of the kind that a scheduler needs.
-pub(super) fn queue_for(spec: &QueueSpec, in_order: bool, mechanics: &Mechanics) -> Queue {
-    if scheduler::positional(spec) {
-        Queue::with_index(mechanics.seek.cylinders())
-    } else if in_order {
-        Queue::in_order()
-    } else {
-        Queue::default()
-    }
-}
-
 impl Unit {
     /// Since when it has had nothing to do, seen at `now`; `None` while it has.
     pub fn idle_since(&mut self, now: u64) -> Option<u64> {
@@ -72,9 +61,10 @@ impl Unit {
     /// Another order of commands; those that wait keep their age.
     pub fn set_scheduler(&mut self, spec: &QueueSpec) -> Result<(), SpecError> {
         self.scheduler = scheduler::build(spec)?;
-        self.fcfs = spec.scheduler == "fcfs";
-        self.in_order = self.fcfs && self.core.paths.len() == 1;
-        let mut queue = queue_for(spec, self.in_order, &self.core.mechanics);
+        let needs = self.scheduler.needs();
+        self.fcfs = needs.only_oldest;
+        self.in_order = needs.only_oldest && self.core.paths.len() == 1;
+        let mut queue = Queue::new(needs);
         for i in self.queue.by_age() {
             let w = &self.queue.items()[i];
             queue.push(w.request, w.arrival, (w.sector, w.count), |place| {

@@ -274,7 +274,7 @@ fn a_change_of_speed_by_hand() {
         (50 * MS, 10 * MS, 20 * MS)
     );
     assert_eq!(done[0].completion, Time(1130 * MS));
-    assert_eq!(done[1].completion, Time(160 * MS));
+    assert_eq!(done[1].completion, Time(1150 * MS));
     // Idle: 10 W until 1.1 s without 10 ms of transfer at 13 W; then 3 W + 7 W x 0.5^2.8, and 3 W more.
     let idle = 3.0 + 7.0 * 0.5f64.powf(2.8);
     let e = drive.energy(Time(2 * S));
