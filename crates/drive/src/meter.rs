@@ -228,16 +228,16 @@ impl Meter {
         let ready_ns = elapsed * self.at_once as i128 - busy;
         let ready_s = ready_ns as f64 * 1e-9 / self.at_once as f64;
         total.add(&DriveEnergy {
-            idle_s: ready_s + low_idle.seconds,
+            idle_s: ready_s + low_idle.time_s,
             seek_s,
             rotation_s,
             transfer_s,
-            standby_s: standby.seconds,
-            idle_j: ready_s * w.idle + low_idle.joules,
+            standby_s: standby.time_s,
+            idle_j: ready_s * w.idle + low_idle.energy_j,
             seek_j,
             rotation_j,
             transfer_j,
-            standby_j: standby.joules,
+            standby_j: standby.energy_j,
             background: BackgroundEnergy {
                 read_ahead: by_work[Work::ReadAhead as usize],
                 destage: by_work[Work::Destage as usize],

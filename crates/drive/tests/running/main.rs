@@ -120,8 +120,8 @@ fn standby_by_hand() {
     near(e.standby_j, 82.49, "standby");
     near(e.total_j(), 102.75, "in all");
     near(e.total_s(), 8.01, "in all");
-    near(e.conditions.standby.seconds, 2.49, "standing");
-    near(e.conditions.spin_up.joules, 75.0, "spinning up");
+    near(e.conditions.standby.time_s, 2.49, "standing");
+    near(e.conditions.spin_up.energy_j, 75.0, "spinning up");
 }
 
 /// In the middle of spinning down: 0.31 s are left of it, then 3 s.
@@ -285,8 +285,12 @@ fn idle_drives_change_at_once() {
     // 0.5 s down, 18.5 s standing, 3 s up; 0.5 s unloading, 6.5 s unloaded, 0.4 s loading.
     near(e.standby_s, 22.0, "standby");
     near(e.standby_j, 5.0 + 18.5 + 75.0, "standby");
-    near(e.conditions.idle_b.seconds, 7.4, "idle_b");
-    near(e.conditions.idle_b.joules, 5.0 + 6.5 * 8.0 + 4.0, "idle_b");
+    near(e.conditions.idle_b.time_s, 7.4, "idle_b");
+    near(
+        e.conditions.idle_b.energy_j,
+        5.0 + 6.5 * 8.0 + 4.0,
+        "idle_b",
+    );
     near(e.total_s(), 31.0, "in all");
     let refused = drive
         .set(Time(31 * S), Setting::PowerCondition(Condition::IdleC))

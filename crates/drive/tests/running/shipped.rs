@@ -67,7 +67,7 @@ fn parts(e: &DriveEnergy) -> Vec<f64> {
         e.conditions
             .named()
             .iter()
-            .flat_map(|(_, c)| [c.seconds, c.joules]),
+            .flat_map(|(_, c)| [c.time_s, c.energy_j]),
     );
     all
 }
@@ -177,7 +177,7 @@ fn every_shipped_drive_goes_down_and_comes_back() {
         }
         for (name, share) in one.energy.conditions.named() {
             assert!(
-                share.seconds > 0.0,
+                share.time_s > 0.0,
                 "{}, seed {seed}: never {name}",
                 spec.name
             );

@@ -89,16 +89,16 @@ fn time_and_energy_by_condition() {
         (6.0, 150.0),
     ];
     for ((name, got), (seconds, joules)) in e.named().into_iter().zip(want) {
-        assert!((got.seconds - seconds).abs() < 1e-9, "{name}: {got:?}");
-        assert!((got.joules - joules).abs() < 1e-9, "{name}: {got:?}");
+        assert!((got.time_s - seconds).abs() < 1e-9, "{name}: {got:?}");
+        assert!((got.energy_j - joules).abs() < 1e-9, "{name}: {got:?}");
     }
-    assert!((e.low_idle().joules - 129.0).abs() < 1e-9);
-    assert!((e.all_standby().seconds - 15.0).abs() < 1e-9);
+    assert!((e.low_idle().energy_j - 129.0).abs() < 1e-9);
+    assert!((e.all_standby().time_s - 15.0).abs() < 1e-9);
     // The last six seconds alone.
     let mut first = ConditionTime::default();
     all.iter().for_each(|s| first.add(s, 30 * S));
     let last = time.since(&first).energy(&d).all_standby();
-    assert_eq!((last.seconds, last.joules), (6.0, 150.0));
+    assert_eq!((last.time_s, last.energy_j), (6.0, 150.0));
 }
 
 /// A command at the very moment at which a timer expires finds the drive ready.

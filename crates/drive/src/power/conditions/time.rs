@@ -56,8 +56,8 @@ impl ConditionTime {
                         continue;
                     }
                     let s = self.ns[of as usize - 1][column(*passage, before)] as f64 * 1e-9;
-                    share.seconds += s;
-                    share.joules += s * design.passage_watts(of, *passage, before);
+                    share.time_s += s;
+                    share.energy_j += s * design.passage_watts(of, *passage, before);
                 }
             }
             share
@@ -78,16 +78,16 @@ impl ConditionTime {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct ConditionShare {
     /// Seconds.
-    pub seconds: f64,
+    pub time_s: f64,
     /// Joules.
-    pub joules: f64,
+    pub energy_j: f64,
 }
 
 impl ConditionShare {
     fn plus(self, other: ConditionShare) -> ConditionShare {
         ConditionShare {
-            seconds: self.seconds + other.seconds,
-            joules: self.joules + other.joules,
+            time_s: self.time_s + other.time_s,
+            energy_j: self.energy_j + other.energy_j,
         }
     }
 }
