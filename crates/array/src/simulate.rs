@@ -11,6 +11,7 @@
 //! that part, so that they still add up to its response time. Statistics count requests that arrive
 //! after the warm-up.
 
+use crate::arrivals::Arrivals;
 use crate::host::Host;
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
@@ -21,27 +22,12 @@ use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// How requests come.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Arrivals {
-    /// At the times that the workload says.
-    #[default]
-    #[serde(alias = "trace", alias = "as-in-trace")]
-    Open,
-    /// A fixed number of requests in flight; the workload's times are ignored.
-    Closed {
-        /// Requests in flight.
-        outstanding: u32,
-        /// From a completion to the next request.
-        #[serde(default)]
-        think_time: Span,
-    },
-}
-
 /// What is left out of the statistics at the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "got something else, need a number of requests, or a length of time such as \"10 s\""
+)]
 pub enum WarmUp {
     /// So many requests.
     Requests(u64),

@@ -4,14 +4,14 @@
 //! units. It never changes; ten thousand drives of a design cost ten thousand small states.
 
 use crate::drive::{Drive, DriveOptions};
-use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::parallelism::{self, UnitPlan};
 use crate::power::conditions::Conditions;
 use crate::power::{self, Shape, StateWatts};
-use crate::spec::{ArmShare, DriveSpec};
+use crate::spec::{ArmShare, DriveSpec, Params};
 use crate::unit::Unit;
 use headstack_engine::random;
+use headstack_engine::SpecError;
 use headstack_units::{Rpm, Turn};
 use rand::RngCore;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -73,8 +73,7 @@ impl DriveDesign {
     /// # Errors
     /// Whatever in the description does not fit together, by dotted key.
     pub fn new(spec: &DriveSpec) -> Result<Arc<DriveDesign>, SpecError> {
-        let watts = power::build(&spec.power, &Shape::of(spec))?;
-        DriveDesign::with_watts(spec, watts, Speeds::default())
+        DriveDesign::of_power(spec, power::build, Speeds::default())
     }
 
     /// The same drive with its spindles at another speed: angles, seeks and addresses stay, turns take
@@ -98,8 +97,7 @@ impl DriveDesign {
         }
         let mut spec = self.spec.clone();
         spec.geometry.rotation_speed = speed;
-        let watts = power::build_bounded(&spec.power, &Shape::of(&spec))?;
-        let design = DriveDesign::with_watts(&spec, watts, self.speeds.clone())?;
+        let design = DriveDesign::of_power(&spec, power::build_bounded, self.speeds.clone())?;
         let mut speeds = lock();
         speeds.retain(|(_, d)| d.strong_count() > 0);
         for d in [self, &design] {
@@ -112,9 +110,9 @@ impl DriveDesign {
         Ok(design)
     }
 
-    fn with_watts(
+    fn of_power(
         spec: &DriveSpec,
-        watts: StateWatts,
+        power: fn(&Params, &Shape) -> Result<StateWatts, SpecError>,
         speeds: Speeds,
     ) -> Result<Arc<DriveDesign>, SpecError> {
         let mut units: Vec<(UnitPlan, Mechanics)> = Vec::new();
@@ -138,6 +136,7 @@ impl DriveDesign {
             0 => stack_blocks,
             n => n.min(stack_blocks),
         };
+        let watts = power(&spec.power, &Shape::of(spec))?;
         let design = DriveDesign {
             addresses: Addresses {
                 unit,

@@ -2,7 +2,6 @@
 
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::design::DriveDesign;
-use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
 use crate::phase::{ActiveByWork, Phase};
@@ -10,6 +9,7 @@ use crate::spec::DriveSpec;
 use crate::tags::{Outside, Tags};
 use crate::unit::{Step, Unit};
 use control::Control;
+use headstack_engine::SpecError;
 use headstack_units::{Lba, Time, Turn};
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 //! Everything here is a function of state and time. Scheduler, service and formulas call the same
 //! [`Mechanics::position`].
 
-use crate::error::SpecError;
 use crate::layout::{self, Layout, Place};
 use crate::seek::SeekTable;
 use crate::spec::{DriveSpec, GeometrySpec};
+use headstack_engine::SpecError;
 use headstack_units::{nearest, Rotation, Time, Turn};
 use std::sync::Arc;
 
@@ -73,7 +73,8 @@ impl Mechanics {
     /// Builds layout, seek table and spindle for a geometry, which is the drive's own or a part of it.
     ///
     /// # Errors
-    /// Whatever in the description does not fit together, by dotted key.
+    /// Whatever in the description does not fit together, by dotted key. Its numbers must be within
+    /// their bounds ([`DriveSpec::check`]).
     pub fn new(
         spec: &DriveSpec,
         geometry: &GeometrySpec,
@@ -81,40 +82,13 @@ impl Mechanics {
     ) -> Result<Mechanics, SpecError> {
         let layout = Arc::from(layout::build(geometry)?);
         let p = &spec.positioning;
-        for (key, scale) in [
-            ("seek_scale", p.seek_scale),
-            ("rotation_scale", p.rotation_scale),
-        ] {
-            if !(0.0..=4.0).contains(&scale) {
-                return Err(SpecError::new(
-                    format!("positioning.{key}"),
-                    scale,
-                    "a factor from 0 to 4",
-                ));
-            }
-        }
-        let head_switch = p.head_switch.0;
-        if !(0..=1_000_000_000).contains(&head_switch) {
-            return Err(SpecError::new(
-                "positioning.head_switch",
-                p.head_switch,
-                "0 to 1 s",
-            ));
-        }
-        if p.write_settle.0.abs() > 1_000_000_000 {
-            return Err(SpecError::new(
-                "positioning.write_settle",
-                p.write_settle,
-                "-1 to 1 s",
-            ));
-        }
         let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
         Ok(Mechanics {
             layout,
             seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant)?
                 .scaled(p.seek_scale),
             rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
-            head_switch_ns: scaled(head_switch) as u64,
+            head_switch_ns: scaled(p.head_switch.0) as u64,
             write_settle_ns: scaled(p.write_settle.0),
             rotation_scale: p.rotation_scale,
             settle_after_head_switch: p.settle_after_head_switch,

@@ -17,21 +17,19 @@
 //! change of speed waits as part of its `queue` share.
 
 use super::{Drive, DriveDesign, Join};
+use crate::bounds::{bounded, MOST_COMMANDS, MOST_PAUSE};
 use crate::command::{Command, Completion, DriveRequest};
-use crate::error::SpecError;
 use crate::low_power::LowPower;
 use crate::power::conditions::{Condition, ConditionPhase, ConditionTime, Conditions};
 use crate::spec::{FaultSpec, Params};
 use crate::unit::Unit;
+use headstack_engine::SpecError;
 use headstack_units::{Lba, Rpm, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The name of the drive's own flush before a change; no request of a host may have it while one waits.
 const OWN: u64 = u64::MAX;
-
-/// No spindle takes longer to change its speed.
-const LONGEST_CHANGE: Span = Span(3_600_000_000_000);
 
 /// Something of a drive that a host may change.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,6 +132,7 @@ impl Drive {
     pub fn set(&mut self, now: Time, setting: Setting) -> Result<(), SpecError> {
         match setting {
             Setting::QueueDepth(depth) => {
+                bounded("setting.queue_depth", depth, 0..=MOST_COMMANDS)?;
                 self.set_depth(now, depth);
                 Ok(())
             }
@@ -165,10 +164,8 @@ impl Drive {
                 self.order(now, Order::Condition(condition))
             }
             Setting::SpindleSpeed { speed, takes } => {
-                if !(Span::ZERO..=LONGEST_CHANGE).contains(&takes) {
-                    let need = format!("from {} to {LONGEST_CHANGE}", Span::ZERO);
-                    return Err(SpecError::new("setting.spindle_speed.takes", takes, need));
-                }
+                let key = "setting.spindle_speed.takes";
+                bounded(key, takes, Span::ZERO..=MOST_PAUSE)?;
                 let design = self.design.at_speed(speed)?;
                 self.order(now, Order::Speed(design, takes.non_negative()))
             }

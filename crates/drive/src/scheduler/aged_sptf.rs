@@ -8,9 +8,9 @@
 //! Linear ageing; weight 0 is SPTF, a large weight is FCFS.
 
 use super::{Choice, Needs, Price, Scheduler, Search, View};
-use crate::error::SpecError;
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
+use headstack_engine::SpecError;
 use serde::Deserialize;
 
 /// The registry entry.

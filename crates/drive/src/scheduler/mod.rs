@@ -9,12 +9,12 @@
 //!
 //! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, Path};
 use crate::plugin::{find, plugins};
 use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
+use headstack_engine::SpecError;
 use std::ops::Range;
 
 mod bounds;
@@ -204,10 +204,7 @@ plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, age
 /// Unknown names and parameters, by dotted key.
 pub fn build(spec: &QueueSpec) -> Result<Box<dyn Scheduler>, SpecError> {
     let plugin = find(PLUGINS, "queue.scheduler", &spec.scheduler)?;
-    (plugin.build)(&spec.scheduler_parameters).map_err(|mut e| {
-        e.key = format!("queue.scheduler_parameters.{}", e.key);
-        e
-    })
+    (plugin.build)(&spec.scheduler_parameters).map_err(|e| e.within("queue.scheduler_parameters"))
 }
 
 /// The command with the smallest key; among equals the one that has waited longest.

@@ -198,7 +198,7 @@ fn unknown_keys_are_refused() {
         .map(|e| e.to_string())
         .unwrap_or_default();
     assert!(
-        error.contains("queue.scheduler_parameters.wieght"),
+        error.contains("queue.scheduler_parameters: got key \"wieght\""),
         "{error}"
     );
 }

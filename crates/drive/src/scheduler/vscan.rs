@@ -8,9 +8,9 @@
 //! R = 0 is SSTF, R = 1 is SCAN. DiskSim 4.0 sets R but never applies it.
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
-use crate::error::SpecError;
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
+use headstack_engine::SpecError;
 use serde::Deserialize;
 
 /// The registry entry.

@@ -10,7 +10,6 @@
 use crate::background::media_scan::Scan;
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
-use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
@@ -19,6 +18,7 @@ use crate::scheduler::{self, Buffer, Choice, Scheduler, View};
 use crate::service::{Core, Task};
 use crate::spec::{DriveSpec, HitCheck};
 use faults::Faults;
+use headstack_engine::SpecError;
 use headstack_units::Time;
 use std::ops::Range;
 

@@ -2,13 +2,13 @@
 
 use super::{faults, Unit};
 use crate::command::DriveRequest;
-use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
 use crate::queue::Queue;
 use crate::scheduler;
 use crate::service::assemblies;
 use crate::spec::{DriveSpec, QueueSpec};
+use headstack_engine::SpecError;
 use headstack_units::{Rpm, Time};
 
 impl Unit {

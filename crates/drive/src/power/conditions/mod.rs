@@ -34,9 +34,10 @@ pub use rest::{ConditionPhase, Rest};
 pub use time::{ConditionEnergy, ConditionShare, ConditionTime};
 
 use super::StateWatts;
-use crate::error::SpecError;
+use crate::bounds::{bounded, MOST_PAUSE};
 use crate::plugin;
 use crate::spec::Params;
+use headstack_engine::SpecError;
 use headstack_units::{Span, Watts};
 use serde::{Deserialize, Serialize};
 
@@ -118,8 +119,6 @@ struct Step {
 
 /// The longest timer that the standards can express: 32 bits of 100 ms.
 const LONGEST_TIMER: Span = Span((u32::MAX as i64) * 100_000_000);
-/// No spindle takes longer.
-const LONGEST_TRANSITION: Span = Span(3_600_000_000_000);
 
 /// `power.conditions` as the file has it.
 #[derive(Deserialize, Default)]
@@ -309,14 +308,14 @@ impl Step {
                 return Err(SpecError::new(key(name), w, need));
             }
         }
-        let timer = bounded(key("timer"), t.timer, Span(1), LONGEST_TIMER)?;
-        let nominal = bounded(
+        let timer = nanoseconds(key("timer"), t.timer, Span(1), LONGEST_TIMER)?;
+        let nominal = nanoseconds(
             key("nominal_timer"),
             t.nominal_timer,
             Span(1),
             LONGEST_TIMER,
         )?;
-        let time = |name, span| bounded(key(name), span, Span::ZERO, LONGEST_TRANSITION);
+        let time = |name, span| nanoseconds(key(name), span, Span::ZERO, MOST_PAUSE);
         Ok(Some(Step {
             watts: power,
             timer: timer.or(nominal.filter(|_| timers == Timers::Nominal)),
@@ -328,17 +327,13 @@ impl Step {
     }
 }
 
-/// A length of time within its bounds, in nanoseconds.
-fn bounded(
+/// A length of time from `least` to `most`, in nanoseconds.
+fn nanoseconds(
     key: String,
     span: Option<Span>,
     least: Span,
     most: Span,
 ) -> Result<Option<u64>, SpecError> {
-    match span {
-        Some(s) if s < least || s > most => {
-            Err(SpecError::new(key, s, format!("from {least} to {most}")))
-        }
-        span => Ok(span.map(Span::non_negative)),
-    }
+    let checked = span.map(|s| bounded(key, s, least..=most)).transpose()?;
+    Ok(checked.map(Span::non_negative))
 }
