@@ -34,7 +34,7 @@ pub(crate) const MOST_MEAN_LIFE: Span = Span(290 * 365 * 24 * 3600 * NS_PER_S);
 /// Sectors of a segment, a read-ahead or a threshold.
 const MOST_SECTORS: u32 = 1 << 24;
 const MOST_SEGMENTS: u32 = 65_536;
-const MOST_COMMANDS: u32 = 1 << 20;
+pub(crate) const MOST_COMMANDS: u32 = 1 << 20;
 /// Cylinders of a disk.
 pub(crate) const MOST_CYLINDERS: u32 = 50_000_000;
 /// Recording surfaces of a stack.

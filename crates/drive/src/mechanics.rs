@@ -111,8 +111,13 @@ impl Mechanics {
 
     /// The same parts, with `phase` under the heads at time zero.
     pub fn with_phase(&self, phase: Turn) -> Mechanics {
+        self.with_rotation(self.rotation.with_phase(phase))
+    }
+
+    /// The same with a spindle of its own.
+    pub fn with_rotation(&self, rotation: Rotation) -> Mechanics {
         Mechanics {
-            rotation: self.rotation.with_phase(phase),
+            rotation,
             ..self.clone()
         }
     }

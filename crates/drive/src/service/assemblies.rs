@@ -56,7 +56,11 @@ pub(super) fn head_sets(
 }
 
 /// Refuses what is not supported together, for so many head sets.
-fn check_combination(spec: &DriveSpec, plan: &UnitPlan, head_sets: usize) -> Result<(), SpecError> {
+pub(crate) fn check_combination(
+    spec: &DriveSpec,
+    plan: &UnitPlan,
+    head_sets: usize,
+) -> Result<(), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
     if head_sets > 64 {
         return Err(SpecError::new(

@@ -14,7 +14,7 @@
 //! assemblies that work together are limited by data channels, not by the link, read-ahead yields
 //! its channel, and data that another assembly is still reading count as absent.
 
-mod assemblies;
+pub(crate) mod assemblies;
 pub(crate) mod channels;
 pub(crate) mod pass;
 mod read;

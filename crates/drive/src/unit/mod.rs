@@ -23,6 +23,7 @@ use headstack_units::Time;
 use std::ops::Range;
 
 mod faults;
+mod settings;
 
 /// One queue, its assemblies, and a clock.
 pub(crate) struct Unit {
@@ -35,6 +36,8 @@ pub(crate) struct Unit {
     age_limit: u64,
     per_request: u64,
     check_arrivals: bool,
+    /// Until then nothing is read from the buffer: the drive recovers.
+    closed_until: u64,
     /// Blocks of 512 bytes per physical sector, as a shift.
     shift: u32,
     capacity_blocks: u64,
@@ -98,6 +101,7 @@ impl Unit {
             shift,
             capacity_blocks,
             free: 0,
+            closed_until: 0,
             last_was_write: false,
             plain: limit == 1
                 && !scans
@@ -184,7 +188,8 @@ impl Unit {
         if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
             return Some(Completion::refused(request, now));
         }
-        if self.check_arrivals && request.command == Command::Read {
+        let open = self.check_arrivals && now.0 >= self.closed_until;
+        if open && request.command == Command::Read {
             self.core.run_background(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
