@@ -3,6 +3,8 @@
 //! Mechanics are pure functions of state and time; the scheduler that predicts and the service
 //! that moves call the same one.
 
+#[cfg(test)]
+mod buffer;
 pub mod cost;
 pub mod drive;
 pub mod error;
