@@ -3,17 +3,21 @@
 //! Mechanics are pure functions of state and time; the scheduler that predicts and the service
 //! that moves call the same one.
 
-#[cfg(test)]
+mod assembly;
+mod background;
 mod buffer;
+pub mod command;
 pub mod cost;
+pub mod design;
 pub mod drive;
 pub mod error;
 #[cfg(test)]
 mod fixtures;
 pub mod layout;
 pub mod mechanics;
-mod media_scan;
+pub mod meter;
 pub mod parallelism;
+pub mod phase;
 pub mod plugin;
 pub mod power;
 pub mod queue;
@@ -22,10 +26,13 @@ pub mod scheduler;
 pub mod seek;
 mod service;
 pub mod spec;
+mod tags;
 mod unit;
 
-pub use drive::{
-    Command, Completion, Components, Drive, DriveEnergy, DriveOptions, DriveRequest, Fault,
-};
+pub use command::{Command, Completion, Components, DriveRequest, Fault};
+pub use design::DriveDesign;
+pub use drive::{Drive, DriveOptions};
 pub use error::SpecError;
+pub use meter::DriveEnergy;
+pub use phase::{Phase, PhaseKind, Work};
 pub use spec::DriveSpec;

@@ -8,6 +8,7 @@ use crate::layout::{self, Layout, Place};
 use crate::seek::SeekTable;
 use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_units::{nearest, Rotation, Time, Turn};
+use std::sync::Arc;
 
 /// One set of heads that an arm assembly carries, one head for each surface: where it stands now.
 /// Most assemblies have one set; the sets of one assembly move together.
@@ -91,10 +92,11 @@ fn only_if(condition: bool, value: u64) -> u64 {
     value & (condition as u64).wrapping_neg()
 }
 
-/// The moving parts of one drive.
+/// The moving parts of one drive. A clone shares layout and seek table.
+#[derive(Clone)]
 pub struct Mechanics {
     /// Which address lies where.
-    pub layout: Box<dyn Layout>,
+    pub layout: Arc<dyn Layout>,
     /// Seek time per distance.
     pub seek: SeekTable,
     /// The spindle.
@@ -116,7 +118,7 @@ impl Mechanics {
         geometry: &GeometrySpec,
         start_phase: Turn,
     ) -> Result<Mechanics, SpecError> {
-        let layout = layout::build(geometry)?;
+        let layout = Arc::from(layout::build(geometry)?);
         let p = &spec.positioning;
         for (key, scale) in [
             ("seek_scale", p.seek_scale),
@@ -156,6 +158,14 @@ impl Mechanics {
             rotation_scale: p.rotation_scale,
             settle_after_head_switch: p.settle_after_head_switch,
         })
+    }
+
+    /// The same parts, with `phase` under the heads at time zero.
+    pub fn with_phase(&self, phase: Turn) -> Mechanics {
+        Mechanics {
+            rotation: self.rotation.with_phase(phase),
+            ..self.clone()
+        }
     }
 
     /// Added to movements before a write, nanoseconds; may be negative.

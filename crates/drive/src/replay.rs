@@ -3,7 +3,8 @@
 //! This is how DiskSim's validation traces were taken: `issue(1) = 0`, `issue(i+1) =
 //! completion(i) + think(i)`, with the *simulated* completion.
 
-use crate::drive::{Command, Drive, DriveOptions, DriveRequest};
+use crate::command::{Command, DriveRequest};
+use crate::drive::{Drive, DriveOptions};
 use crate::error::SpecError;
 use crate::spec::DriveSpec;
 use headstack_units::{Lba, Time};

@@ -546,8 +546,10 @@ pub struct LinkSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueueSpec {
-    /// Commands that the drive's scheduler sees; the rest wait in order. 0: all.
+    /// Commands that the drive holds at once; the rest wait in order. 0: all.
     pub depth: u32,
+    /// Which commands count.
+    pub counts: QueueCounts,
     /// Name of a scheduler of the `scheduler` folder.
     pub scheduler: String,
     /// Parameters of that scheduler, as its file documents them.
@@ -557,10 +559,22 @@ pub struct QueueSpec {
     pub age_limit: Span,
 }
 
+/// Which commands count against the depth of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueCounts {
+    /// Those that wait and those in service, as with native command queueing.
+    #[default]
+    Tags,
+    /// Those that wait only, as in DiskSim.
+    Waiting,
+}
+
 impl Default for QueueSpec {
     fn default() -> Self {
         QueueSpec {
             depth: 0,
+            counts: QueueCounts::Tags,
             scheduler: "fcfs".into(),
             scheduler_parameters: Params::new(),
             age_limit: Span::ZERO,

@@ -3,9 +3,9 @@
 use crate::errors::{config, json, raise, trace};
 use headstack_array::organisation;
 use headstack_disksim::validate as demerit;
-use headstack_drive::drive::DriveOptions;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
+use headstack_drive::DriveOptions;
 use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec, SpecError};
 use headstack_trace::{read_validate, Op, ValidateRecord};
 use pyo3::prelude::*;

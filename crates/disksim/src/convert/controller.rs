@@ -4,7 +4,8 @@ use super::fields::Fields;
 use super::{Note, Treatment};
 use crate::error::Error;
 use headstack_drive::spec::{
-    AfterPrevious, CacheSpec, ExtraDisconnect, LinkSpec, OverheadSpec, QueueSpec, ReadAhead,
+    AfterPrevious, CacheSpec, ExtraDisconnect, LinkSpec, OverheadSpec, QueueCounts, QueueSpec,
+    ReadAhead,
 };
 use headstack_units::Span;
 
@@ -303,6 +304,7 @@ const POLICIES: [(&str, &str); 28] = [
 fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<QueueSpec, Error> {
     let mut spec = QueueSpec {
         depth,
+        counts: QueueCounts::Waiting,
         ..QueueSpec::default()
     };
     let Some(value) = fields.get("Scheduler") else {

@@ -1,7 +1,7 @@
 //! The commands that a drive's scheduler can choose from, as columns, so that a positional
 //! scheduler runs over plain arrays.
 
-use crate::drive::{Command, DriveRequest};
+use crate::command::{Command, DriveRequest};
 use crate::layout::Place;
 
 mod index;
@@ -15,14 +15,25 @@ pub const LONG: usize = 64;
 /// No neighbour in the order of age.
 const NONE: u32 = u32::MAX;
 
+/// How a command came.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Arrival {
+    /// When it reached the drive.
+    pub at: u64,
+    /// When its processing began: when it came into the drive's queue.
+    pub decoding_since: u64,
+    /// Whether the command that arrived before it was a write.
+    pub after_write: bool,
+}
+
 /// A command waiting, with where its first sector lies.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
     link: Link,
     /// The request as the host gave it.
     pub request: DriveRequest,
-    /// When it arrived.
-    pub arrival: u64,
+    /// How it came.
+    pub arrival: Arrival,
     /// First physical sector.
     pub sector: u64,
     /// Number of physical sectors.
@@ -137,7 +148,7 @@ impl Queue {
     pub fn push(
         &mut self,
         request: DriveRequest,
-        arrival: u64,
+        arrival: Arrival,
         (sector, count): (u64, u32),
         locate: impl FnOnce(&mut Place),
     ) {
@@ -257,7 +268,11 @@ mod tests {
             lba: Lba(id),
             blocks: 8,
         };
-        queue.push(request, id, (id, 8), |place| place.cylinder = cylinder);
+        let arrival = Arrival {
+            at: id,
+            ..Arrival::default()
+        };
+        queue.push(request, arrival, (id, 8), |place| place.cylinder = cylinder);
     }
 
     /// The index is there for long queues, not for short ones, and then names every command.

@@ -42,7 +42,7 @@ fn default_weight() -> f64 {
 impl Scheduler for AgedSptf {
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let index = least(queue, |i| {
-            let age = view.now.saturating_sub(queue.items()[i].arrival);
+            let age = view.now.saturating_sub(queue.items()[i].arrival.at);
             view.cost(queue, i).0 as f64 - self.weight * age as f64
         });
         Choice { index, arm: view.best_arm(queue, index) }

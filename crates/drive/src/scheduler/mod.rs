@@ -220,5 +220,5 @@ fn least<K: PartialOrd + Copy>(queue: &Queue, key: impl Fn(usize) -> K) -> usize
 /// Whether `a` has waited longer than `b`; commands that arrived together keep their ids' order.
 fn older(queue: &Queue, a: usize, b: usize) -> bool {
     let (a, b) = (&queue.items()[a], &queue.items()[b]);
-    (a.arrival, a.request.id) < (b.arrival, b.request.id)
+    (a.arrival.at, a.request.id) < (b.arrival.at, b.request.id)
 }

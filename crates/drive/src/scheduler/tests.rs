@@ -2,7 +2,8 @@
 //! angles and seek times are computed here once more, in milliseconds and floating point.
 
 use super::*;
-use crate::drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use crate::command::{Command, Completion, DriveRequest};
+use crate::drive::{Drive, DriveOptions};
 use crate::plugin::contract;
 use crate::spec::DriveSpec;
 use headstack_units::{Lba, Span, Time};

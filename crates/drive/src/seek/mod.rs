@@ -15,6 +15,7 @@ use crate::plugin::{find, plugins};
 use crate::spec::Params;
 use headstack_units::{parse_with_units, Span};
 use serde::{Deserialize, Deserializer};
+use std::sync::Arc;
 
 /// How long an arm takes over a distance.
 pub trait SeekModel: Send + Sync {
@@ -27,7 +28,7 @@ plugins! { dyn SeekModel: bang_bang, constant, hpl, linear, ng, table, three_poi
 /// A seek model evaluated for every distance of a drive: one look-up per candidate.
 #[derive(Debug, Clone)]
 pub struct SeekTable {
-    ns: Box<[u32]>,
+    ns: Arc<[u32]>,
 }
 
 impl SeekTable {
@@ -65,19 +66,18 @@ impl SeekTable {
             }
             ns.push(t as u32);
         }
-        Ok(SeekTable {
-            ns: ns.into_boxed_slice(),
-        })
+        Ok(SeekTable { ns: ns.into() })
     }
 
     /// The same with every time multiplied by `factor`, from 0 to 4 (times saturate at 4 s).
-    pub fn scaled(mut self, factor: f64) -> SeekTable {
-        if factor != 1.0 {
-            for t in &mut self.ns {
-                *t = (f64::from(*t) * factor).round() as u32;
-            }
+    pub fn scaled(self, factor: f64) -> SeekTable {
+        if factor == 1.0 {
+            return self;
         }
-        self
+        let scale = |t: &u32| (f64::from(*t) * factor).round() as u32;
+        SeekTable {
+            ns: self.ns.iter().map(scale).collect(),
+        }
     }
 
     /// Number of cylinders.

@@ -1,62 +1,52 @@
 //! How a drive serves one command: buffer, link, mechanics, and what goes on in the background.
 //!
 //! # Model
-//! One command is in service at a time. Commands pay overheads that depend on kind, hit or miss
-//! and the direction of the previous command; link and medium overlap sector by sector; read-ahead
-//! and destaging occupy the mechanism between commands and are interrupted as the drive would.
+//! A command's processing begins when it reaches the drive, beside whatever the mechanism does; only
+//! what is not done when its turn comes delays it. What processing takes depends on the kind of command,
+//! hit or miss, and the direction of the command that arrived before. Link and medium overlap sector
+//! by sector; jobs in the background use the mechanism between commands and give way as the drive
+//! would.
 //! # Source
 //! DiskSim 4.0's disk module as observed from outside (per-request equality on its validation
 //! traces), with the two parameter groups that it leaves inert honoured unless `compat` is set.
 //! # Validity
 //! The link is private to the drive. With one command in service commands do not overlap on it;
 //! assemblies that work together are limited by data channels, not by the link, read-ahead yields
-//! its channel, and data that another assembly is still reading count as absent. Command decoding
-//! of the next command is not hidden behind the present one.
+//! its channel, and data that another assembly is still reading count as absent.
 
-mod arms;
-mod background;
-mod channels;
-mod pass;
+mod assemblies;
+pub(crate) mod channels;
+pub(crate) mod pass;
 mod read;
-mod segments;
 #[cfg(test)]
 mod tests;
 mod timing;
 mod write;
 
-use crate::drive::{Completion, Components};
+use crate::assembly::Assembly;
+use crate::background::read_ahead::ReadAhead;
+use crate::background::{BackgroundJob, Jobs, Site};
+use crate::buffer::{Buffer, Segments};
+use crate::command::{Completion, Components};
 use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::parallelism::{Parking, Path, UnitPlan};
+use crate::parallelism::{Path, UnitPlan};
+use crate::phase::{ActiveByWork, Phase};
 use crate::spec::{CacheSpec, Destage, DriveSpec};
-use arms::Together;
-use background::{Background, ReadingAhead};
+use channels::Channels;
 use headstack_units::Time;
 use pass::Scratch;
-use segments::Segments;
 use timing::Timing;
-
-/// Nanoseconds that the mechanism spent in each state.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Busy {
-    pub seek: u64,
-    pub rotation: u64,
-    pub transfer: u64,
-}
-
-impl Busy {
-    pub fn add(&mut self, other: &Busy) {
-        self.seek += other.seek;
-        self.rotation += other.rotation;
-        self.transfer += other.transfer;
-    }
-}
 
 /// A command as the service sees it: physical sectors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task<'a> {
+    /// When its turn has come.
     pub start: u64,
+    /// Since when it is processed, and whether the command that arrived before it was a write.
+    pub decoding_since: u64,
+    pub after_write: bool,
     pub sector: u64,
     pub count: u32,
     /// Some sectors are written in part: they are read first.
@@ -72,116 +62,137 @@ impl Task<'_> {
     fn past(&self) -> u64 {
         self.sector + self.count as u64
     }
-}
 
-/// Unwritten data waiting for the mechanism.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Dirty {
-    pub start: u64,
-    pub end: u64,
-    pub ready: u64,
-    pub partial: bool,
+    /// When processing that takes `overhead` is done, not before the command's turn.
+    #[inline]
+    fn decoded(&self, overhead: u64) -> u64 {
+        self.start.max(self.decoding_since + overhead)
+    }
 }
 
 /// Everything that serves commands.
 pub(crate) struct Core {
     pub mechanics: Mechanics,
-    /// Head sets, those of one assembly next to each other, and what each reaches.
-    pub arms: Vec<Arm>,
+    pub assemblies: Vec<Assembly>,
+    /// The one that served last, or serves.
+    pub acting: usize,
+    /// What each head set reaches, those of one assembly next to each other.
     pub paths: Vec<Path>,
-    /// The one that acts.
-    pub active: usize,
-    /// Some path does not reach everything.
+    /// Head sets of an assembly.
+    pub sets: usize,
+    /// Some head set does not reach everything.
     pub restricted: bool,
-    linked: bool,
-    follow: bool,
-    together: Option<Together>,
-    /// Buffered writes whose place nothing reaches any more.
-    pub lost_writes: u64,
+    /// Commands in service at once.
+    pub at_once: usize,
+    /// Where channels are fewer than commands in service.
+    channels: Option<Channels>,
+    /// Movements of one assembly move or turn the others.
+    coupled: bool,
+    /// Idle assemblies follow the one that works.
+    follows: bool,
     pub cache: CacheSpec,
-    pub segments: Segments,
-    pub background: Background,
-    /// Where the background reads: stale otherwise.
-    pub ahead: ReadingAhead,
-    pub dirty: Vec<Dirty>,
-    pub busy: Busy,
+    pub buffer: Buffer,
     pub compat: bool,
     pub previous_write: bool,
     pub previous_end: u64,
-    /// When the last foreground pass ended.
-    pub mechanism_free: u64,
-    /// When the last destage ended.
-    pub destage_free: u64,
+    /// Nothing is asked about earlier times any more.
+    clock: u64,
     timing: Timing,
     scratch: Scratch,
 }
 
 impl Core {
-    /// `limit` is the number of commands in service at once.
+    /// `at_once` is the number of commands in service at once.
     pub fn new(
         spec: &DriveSpec,
         plan: &UnitPlan,
         mechanics: Mechanics,
-        limit: usize,
+        at_once: usize,
         compat: bool,
     ) -> Result<Core, SpecError> {
+        check_cache(&spec.cache)?;
+        let (paths, arms) = assemblies::head_sets(spec, plan)?;
+        let follows = Core::follows(spec, plan);
+        let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
+        let channels = assemblies::channels(spec, at_once);
         let c = &spec.cache;
-        if c.enabled && !(1..=65_536).contains(&c.segments) {
-            return Err(SpecError::new("cache.segments", c.segments, "1 to 65536"));
-        }
-        if c.enabled && c.segment_sectors == 0 {
-            return Err(SpecError::new("cache.segment_sectors", 0, "1 or more"));
-        }
-        if c.enabled && c.separate_write_segment && c.segments < 2 {
-            return Err(SpecError::new(
-                "cache.segments",
-                c.segments,
-                "2 or more, one of which is for writes (separate_write_segment)",
-            ));
-        }
-        if !(0.0..=1.0).contains(&c.read_watermark) {
-            return Err(SpecError::new(
-                "cache.read_watermark",
-                c.read_watermark,
-                "0 to 1",
-            ));
-        }
-        if c.write_back && c.write_segments == 0 {
-            return Err(SpecError::new(
-                "cache.write_segments",
-                0,
-                "1 or more with write_back",
-            ));
-        }
-        let (paths, arms) = arms::paths(spec, plan)?;
         Ok(Core {
             mechanics,
-            active: 0,
-            restricted: arms::restricted(&paths),
-            linked: arms::linked(spec, &paths),
-            follow: spec.parallelism.parking == Parking::Follow,
-            together: arms::together(spec, plan, &paths, limit),
-            lost_writes: 0,
-            arms,
+            acting: 0,
+            restricted: assemblies::restricted(&paths),
+            sets: paths.len() / plan.arms.len(),
+            assemblies: assemblies::at_rest(arms, plan.arms.len(), coupled),
+            at_once,
+            channels,
+            coupled,
+            follows,
             paths,
-            segments: Segments::new(
-                if c.enabled { c.segments as usize } else { 0 },
-                c.segment_sectors as u64,
-                c.enabled && c.separate_write_segment,
-            ),
-            background: Background::None,
-            ahead: ReadingAhead::default(),
-            dirty: Vec::new(),
-            busy: Busy::default(),
+            buffer: Buffer {
+                segments: Segments::new(
+                    if c.enabled { c.segments as usize } else { 0 },
+                    c.segment_sectors as u64,
+                    c.enabled && c.separate_write_segment,
+                ),
+                ..Buffer::default()
+            },
             compat,
             previous_write: false,
             previous_end: u64::MAX,
-            mechanism_free: 0,
-            destage_free: 0,
+            clock: 0,
             timing: Timing::new(spec)?,
             cache: c.clone(),
             scratch: Scratch::default(),
         })
+    }
+
+    /// Assembly `a` with what the drive has only once, and its jobs.
+    #[inline(always)]
+    pub fn site(&mut self, a: usize) -> (Site<'_>, &mut Jobs) {
+        let assembly = &mut self.assemblies[a];
+        let site = Site {
+            now: self.clock,
+            mechanics: &self.mechanics,
+            cache: &self.cache,
+            paths: &self.paths[a * self.sets..(a + 1) * self.sets],
+            restricted: self.restricted,
+            mechanism: &mut assembly.mechanism,
+            buffer: &mut self.buffer,
+            scratch: &mut self.scratch,
+            channels: self.channels.as_mut(),
+        };
+        (site, &mut assembly.jobs)
+    }
+
+    /// The head set that acts.
+    #[inline]
+    pub fn arm(&self) -> &Arm {
+        self.assemblies[self.acting].mechanism.arm()
+    }
+
+    fn jobs(&self) -> &Jobs {
+        &self.assemblies[self.acting].jobs
+    }
+
+    /// Brings the background up to time `until`.
+    #[inline]
+    pub fn run_background(&mut self, until: u64) {
+        self.clock = self.clock.max(until);
+        if self.assemblies[self.acting].jobs.any_under_way() || !self.buffer.dirty.is_empty() {
+            self.run_assembly(self.acting, until);
+        }
+        if self.at_once > 1 {
+            self.run_others(until);
+        }
+    }
+
+    #[inline(never)]
+    fn run_assembly(&mut self, a: usize, until: u64) {
+        let (mut site, jobs) = self.site(a);
+        jobs.run(&mut site, until);
+        self.couple(a);
+        if self.restricted && self.at_once == 1 && !self.buffer.dirty.is_empty() {
+            self.destage_with_others(until);
+        }
     }
 
     /// Writes that complete in the buffer and wait there for the mechanism, instead of starting
@@ -190,109 +201,93 @@ impl Core {
         self.cache.write_back && self.cache.destage == Destage::Idle
     }
 
-    /// Earliest start of a movement for a command that begins now, for reads and writes; and how
-    /// much later the acting arm starts, because it first finishes what it does in the background.
-    /// The background must have been brought up to `now`.
-    pub fn earliest_moves(&self, now: u64) -> ([u64; 2], [u64; 2]) {
-        let p = self.previous_write;
-        let t = &self.timing;
-        let ready = [now + t.read_miss.of(p), now + t.write.of(p)];
-        match &self.background {
-            Background::None => (ready, [0, 0]),
-            Background::Writing(w) if self.together.is_none() => {
-                // Whichever arm serves, the data on their way to the medium come first.
-                (ready.map(|r| r.max(w.end)), [0, 0])
+    /// When an assembly may begin to move for a command that is taken at `now`, and how much later the
+    /// acting one may: it first finishes what it does in the background, and where one assembly moves
+    /// at a time the others wait for that too. The background must have been brought up to `now`.
+    pub fn earliest_moves(&self, now: u64) -> (u64, u64) {
+        let jobs = self.jobs();
+        let r = &jobs.read_ahead;
+        let free = match (jobs.destage.writing, r.run) {
+            (Some(w), _) => w.end,
+            (None, Some(run)) if self.reading_ahead() => {
+                ReadAhead::run_stops(&run, self.cache.stop_read_ahead_in_sector, now)
             }
-            Background::Writing(w) => (ready, ready.map(|r| w.end.saturating_sub(r))),
-            Background::Reading => {
-                let free = self.ahead.run.map_or(0, |run| self.run_stops(&run, now));
-                let delay = |ready: u64| {
-                    if self.compat {
-                        free.saturating_sub(now)
-                    } else {
-                        free.saturating_sub(ready)
-                    }
-                };
-                (ready, ready.map(delay))
-            }
+            _ => now,
+        };
+        if self.at_once == 1 {
+            (now.max(free), 0)
+        } else {
+            (now, free.saturating_sub(now))
         }
     }
 
     /// Whether a read would be served from the buffer alone at `now`.
     pub fn would_hit(&self, now: u64, sector: u64, past: u64) -> bool {
-        self.segments
+        let segments = &self.buffer.segments;
+        segments
             .find(sector)
-            .is_some_and(|i| self.segments.list[i].end >= past && self.visible(i, now))
-            || self
-                .dirty
-                .iter()
-                .any(|d| d.start <= sector && past <= d.end)
+            .is_some_and(|i| segments.list[i].end >= past && self.visible(i, now))
+            || self.buffer.dirty.iter().any(|d| d.holds(sector, past))
     }
 
     /// Whether a read would go on with what is being read ahead, without a movement of its own.
     pub fn would_join(&self, now: u64, sector: u64) -> bool {
-        let r = &self.ahead;
-        self.is_reading_ahead() && self.visible(r.segment, now) && {
-            let held = self.segments.list[r.segment].start <= sector && sector < r.next;
+        let r = &self.jobs().read_ahead;
+        self.reading_ahead() && self.visible(r.segment, now) && {
+            let held = self.buffer.segments.list[r.segment].start <= sector && sector < r.next;
             held || (self.cache.almost_hits && r.next == sector && r.run.is_some())
         }
     }
 
+    /// Whether the acting assembly reads ahead.
     #[inline]
-    fn is_reading_ahead(&self) -> bool {
-        matches!(self.background, Background::Reading)
-    }
-
-    /// Whether the read-ahead in progress has read or will read some of these sectors.
-    fn reads_ahead_into(&self, start: u64, end: u64) -> bool {
-        self.is_reading_ahead() && {
-            let s = &self.segments.list[self.ahead.segment];
-            s.start < end && start < self.ahead.limit.max(s.end)
-        }
+    fn reading_ahead(&self) -> bool {
+        self.jobs().read_ahead.is_under_way()
     }
 
     /// Whether a segment's data are there: not while another assembly's command still reads them.
     #[inline]
     fn visible(&self, segment: usize, now: u64) -> bool {
-        self.together.is_none() || self.segments.list[segment].visible_at <= now
+        self.at_once == 1 || self.buffer.segments.list[segment].visible_at <= now
     }
 
-    /// When the mechanism may be commanded: `compat` adds what a stopped read-ahead still needs to
-    /// the overhead, as DiskSim does; otherwise both run in parallel.
+    /// When the mechanism may be commanded by a command that is decoded at `ready`: `compat` adds
+    /// what a stopped read-ahead still needs to the overhead, as DiskSim does; otherwise both run
+    /// side by side.
     fn command_mechanism(&mut self, at: u64, ready: u64) -> u64 {
         let free = self.stop_read_ahead(at);
-        if self.compat {
+        let ready = if self.compat {
             ready + free.saturating_sub(at)
         } else {
             ready.max(free)
-        }
+        };
+        ready.max(self.assemblies[self.acting].mechanism.free)
     }
 
     /// Waits for data on their way to the medium; returns when they are there.
     fn finish_destage(&mut self) -> Option<u64> {
-        match self.background {
-            Background::Writing(w) => {
-                self.end_destage(w);
-                Some(w.end)
-            }
-            _ => None,
-        }
+        self.jobs().destage.writing?;
+        let (mut site, jobs) = self.site(self.acting);
+        jobs.destage.finish(&mut site).map(|w| w.end)
     }
 
     /// Makes sure that everything written is on the medium.
     pub fn flush(&mut self, at: u64) -> Completion {
         self.run_background(at);
-        let mut end = at;
-        let stopped = self.stop_read_ahead(at);
-        end = end.max(if self.dirty.is_empty() { at } else { stopped });
-        loop {
-            if let Some(e) = self.finish_destage() {
-                end = end.max(e);
-            }
-            if self.dirty.is_empty() {
+        let acting = self.acting;
+        let mut end = self.flush_assembly(acting, at, at);
+        let one = self.at_once == 1;
+        for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
+            if one && self.buffer.dirty.is_empty() {
                 break;
             }
-            self.start_destage(end, |_| true);
+            if one {
+                // Data that the assemblies before it do not reach.
+                self.take_over(self.number_of(a, 0), end);
+                end = self.flush_assembly(a, at, end);
+            } else {
+                end = end.max(self.flush_assembly(a, at, at));
+            }
         }
         Completion {
             completion: Time(end),
@@ -306,42 +301,90 @@ impl Core {
         }
     }
 
+    /// Has an assembly write what it reaches from `end` on, for a flush that came at `at`; returns when
+    /// that is done.
+    fn flush_assembly(&mut self, a: usize, at: u64, mut end: u64) -> u64 {
+        let stopped = self.end_read_ahead_of(a, at);
+        if !self.buffer.dirty.is_empty() {
+            end = end.max(stopped);
+        }
+        loop {
+            let (mut site, jobs) = self.site(a);
+            if let Some(w) = jobs.destage.finish(&mut site) {
+                end = end.max(w.end);
+            }
+            if site.buffer.dirty.is_empty() || !jobs.destage.send(&mut site, end, |_| true) {
+                return end;
+            }
+            self.couple(a);
+        }
+    }
+
     /// Whether work remains that no command waits for.
     pub fn destage_pending(&self) -> bool {
-        !self.dirty.is_empty() || matches!(self.background, Background::Writing(_))
+        !self.buffer.dirty.is_empty()
+            || self
+                .assemblies
+                .iter()
+                .any(|a| a.jobs.destage.writing.is_some())
     }
 
-    /// Time in each state up to `until`, background work in progress included.
-    pub fn busy_until(&mut self, until: u64) -> Busy {
+    /// Time in each active state up to `until`, of each assembly.
+    pub fn active_until(&mut self, until: u64) -> Vec<ActiveByWork> {
         self.run_background(until);
-        let mut busy = self.busy;
-        busy.add(&self.unbooked(until));
-        if self.together.is_some() {
-            busy.add(&self.unbooked_others(until));
-        }
-        busy
+        self.scan_on(until);
+        let active = |a: &Assembly| {
+            let mut sum = a.mechanism.timeline.active_until(until);
+            a.jobs.add_active(until, &mut sum);
+            sum
+        };
+        self.assemblies.iter().map(active).collect()
     }
 
-    /// The time of background work in progress, up to `until`.
-    fn unbooked(&self, until: u64) -> Busy {
-        let mut busy = Busy::default();
-        match &self.background {
-            Background::Writing(w) if w.end > until && w.end > w.start => {
-                // In progress: its shares in proportion to the time that has passed.
-                let share = until.saturating_sub(w.start) as f64 / (w.end - w.start) as f64;
-                busy.seek += (w.busy.seek as f64 * share) as u64;
-                busy.rotation += (w.busy.rotation as f64 * share) as u64;
-                busy.transfer += (w.busy.transfer as f64 * share) as u64;
-            }
-            Background::Reading => {
-                if let Some(run) = self.ahead.run {
-                    busy.seek += run.there.min(until) - run.begun.min(until);
-                    busy.rotation += run.first.min(until).saturating_sub(run.there);
-                    busy.transfer += until.saturating_sub(run.first);
-                }
-            }
-            _ => {}
+    /// From now on phases are kept for [`Core::tell`].
+    pub fn listen(&mut self) {
+        for a in &mut self.assemblies {
+            a.mechanism.timeline.listen();
         }
-        busy
     }
+
+    /// Tells every phase that has not been told yet; `first` is the number of the first assembly.
+    pub fn tell(&mut self, first: u32, sink: &mut dyn FnMut(&Phase)) {
+        let settle = self.mechanics.write_settle_ns().max(0) as u64;
+        for (a, number) in self.assemblies.iter_mut().zip(first..) {
+            a.mechanism.timeline.tell(number, settle, sink);
+        }
+    }
+}
+
+/// The buffer's numbers fit together.
+fn check_cache(c: &CacheSpec) -> Result<(), SpecError> {
+    if c.enabled && !(1..=65_536).contains(&c.segments) {
+        return Err(SpecError::new("cache.segments", c.segments, "1 to 65536"));
+    }
+    if c.enabled && c.segment_sectors == 0 {
+        return Err(SpecError::new("cache.segment_sectors", 0, "1 or more"));
+    }
+    if c.enabled && c.separate_write_segment && c.segments < 2 {
+        return Err(SpecError::new(
+            "cache.segments",
+            c.segments,
+            "2 or more, one of which is for writes (separate_write_segment)",
+        ));
+    }
+    if !(0.0..=1.0).contains(&c.read_watermark) {
+        return Err(SpecError::new(
+            "cache.read_watermark",
+            c.read_watermark,
+            "0 to 1",
+        ));
+    }
+    if c.write_back && c.write_segments == 0 {
+        return Err(SpecError::new(
+            "cache.write_segments",
+            0,
+            "1 or more with write_back",
+        ));
+    }
+    Ok(())
 }

@@ -3,7 +3,9 @@
 use super::channels::Channels;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
+use crate::phase::{Stretch, Work};
 use headstack_units::nearest;
+use std::collections::VecDeque;
 
 /// Where the time of a pass went, and when data became available to the link.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -29,10 +31,12 @@ pub(crate) struct Pass {
 /// What passes over several runs need, kept from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// When each sector had passed: filled only for writes longer than the buffer.
-    media: Vec<u64>,
+    /// When the last sectors had passed, as many as the buffer holds: for writes longer than it.
+    media: VecDeque<u64>,
     /// The last such pass. Not returned by value, so that the usual pass never goes through memory.
     pass: Pass,
+    /// What the assembly does for the last such pass, run by run; whose work it is, the caller says.
+    pub stretches: Vec<Stretch>,
 }
 
 /// What shapes a pass.
@@ -57,6 +61,25 @@ pub(crate) struct Order<'a> {
     pub link_ns: f64,
     /// For writes: when sector 0 and later ones are in the buffer.
     pub supply: Option<Supply>,
+}
+
+impl Order<'_> {
+    /// A read of sectors from `start` on, without a link.
+    pub fn plain(sector: u64, count: u32, start: u64) -> Order<'static> {
+        Order {
+            place: None,
+            sector,
+            count,
+            write: false,
+            start,
+            via: None,
+            minimum_move: 0,
+            on_arrival: false,
+            watermark: 0,
+            link_ns: 0.0,
+            supply: None,
+        }
+    }
 }
 
 /// When the sectors of a write are in the buffer.
@@ -206,6 +229,8 @@ fn run_pieces(
     mut channels: Option<&mut Channels>,
 ) {
     let media = &mut scratch.media;
+    let stretches = &mut scratch.stretches;
+    stretches.clear();
     let mut p = Pass {
         end: order.start,
         ..Pass::default()
@@ -223,10 +248,12 @@ fn run_pieces(
             break;
         };
         let count = place.run.min(order.count - done);
+        let mut distance = arm.cylinder.abs_diff(place.cylinder);
         let mut seek = 0;
         if let (0, Some(via)) = (done, order.via) {
             seek = m.move_ns(arm, via, arm.head, false);
             p.distance = arm.cylinder.abs_diff(via);
+            distance = p.distance + via.abs_diff(place.cylinder);
             arm.cylinder = via;
         }
         seek += m.move_ns(arm, place.cylinder, place.head, order.write);
@@ -252,15 +279,15 @@ fn run_pieces(
                 wait = Order::turn_if_late(wait, there, ahead, have, period);
             } else {
                 for k in 0..count {
-                    let global = (done + k) as u64;
-                    if global >= supply.buffer {
-                        let freed = media[(global - supply.buffer) as usize] as f64;
+                    if media.len() as u64 == supply.buffer {
+                        // It takes the place of the sector that was written longest ago.
+                        let freed = media.pop_front().unwrap_or(0) as f64;
                         arrived = arrived.max(freed);
                     }
                     arrived += order.link_ns;
                     let ahead = f64::from(k) * place.sector_ns;
                     wait = Order::turn_if_late(wait, there, ahead, arrived, period);
-                    media.push(there + wait + Mechanics::pass_ns(k + 1, place.sector_ns));
+                    media.push_back(there + wait + Mechanics::pass_ns(k + 1, place.sector_ns));
                 }
             }
         }
@@ -295,8 +322,15 @@ fn run_pieces(
             bound(tail, count, at);
             bound(0, tail, there + wait);
             let end = there + wait + Mechanics::pass_ns(tail, place.sector_ns);
-            p.transfer += whole.min(end - there);
-            p.rotation += (end - there) - whole.min(end - there);
+            // Rounding must not make the two parts overlap.
+            let tail_end =
+                (at + Mechanics::pass_ns(count - tail, place.sector_ns)).min(there + wait);
+            let tail_start = at.min(tail_end);
+            stretches.push(piece(p.end, distance, there, tail_start, tail_end));
+            stretches.push(piece(tail_end, 0, tail_end, there + wait, end));
+            let transfer = (tail_end - tail_start) + (end - there - wait);
+            p.transfer += transfer;
+            p.rotation += (end - there) - transfer;
             if done == 0 {
                 p.first_wait = at - there;
                 p.first_sector_ns = place.sector_ns;
@@ -304,6 +338,13 @@ fn run_pieces(
             p.end = end;
         } else {
             bound(0, count, there + wait);
+            stretches.push(piece(
+                p.end,
+                distance,
+                there,
+                there + wait,
+                there + wait + whole,
+            ));
             p.rotation += wait;
             p.transfer += whole;
             if done == 0 {
@@ -320,7 +361,23 @@ fn run_pieces(
         Some(_) => arrived as u64,
         None => 0,
     };
+    for stretch in stretches.iter_mut() {
+        stretch.write = order.write;
+    }
     scratch.pass = p;
+}
+
+/// One movement, wait and transfer of a pass.
+fn piece(start: u64, distance: u32, there: u64, first: u64, end: u64) -> Stretch {
+    Stretch {
+        work: Work::Request,
+        write: false,
+        start,
+        distance,
+        there,
+        first,
+        end,
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Reads: hits, partial hits, misses, and the read-ahead they start.
 
-use super::background::{Background, ReadingAhead, Run};
-use super::pass::{self, Order, Pass};
-use super::segments::Segment;
+use super::pass::{Order, Pass};
 use super::{Core, Task};
-use crate::drive::{Completion, Components};
+use crate::background::read_ahead::{ReadAhead, Run};
+use crate::buffer::Segment;
+use crate::command::{Completion, Components};
 use crate::mechanics::Mechanics;
-use crate::spec::{ReadAhead, ReadAheadTrigger};
+use crate::phase::Work;
+use crate::spec::{ReadAhead as Extent, ReadAheadTrigger};
 use headstack_units::{nearest, Time};
 
 impl Core {
@@ -15,13 +16,13 @@ impl Core {
         let capacity = self.mechanics.layout.capacity();
         let past = task.past();
         let limit = match self.cache.read_ahead {
-            ReadAhead::None => past,
-            ReadAhead::NextTrack => {
+            Extent::None => past,
+            Extent::NextTrack => {
                 let (low, high) = self
                     .mechanics
                     .layout
                     .track_bounds(past.min(capacity.saturating_sub(1)));
-                let more = if self.segments.list[segment].start < low {
+                let more = if self.buffer.segments.list[segment].start < low {
                     let place = self.mechanics.layout.locate(task.sector);
                     place.map_or(0, |p| p.sectors_per_track as u64)
                 } else {
@@ -29,22 +30,32 @@ impl Core {
                 };
                 high + 1 + more
             }
-            ReadAhead::TrackEnd | ReadAhead::CylinderEnd | ReadAhead::Limit => {
+            Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit => {
                 let n = match self.cache.read_ahead_sectors {
-                    0 => self.segments.size,
+                    0 => self.buffer.segments.size,
                     n => n as u64,
                 };
                 past + n
             }
         };
         // What waits in the write buffer is newer than what lies on the medium.
-        let dirty = self.dirty.iter().map(|d| d.start).filter(|s| *s >= past);
+        let dirty = self
+            .buffer
+            .dirty
+            .iter()
+            .map(|d| d.start)
+            .filter(|s| *s >= past);
         limit.min(capacity).min(dirty.min().unwrap_or(u64::MAX))
     }
 
     /// End of the unwritten data nearest before `sector`: what is on the medium between them counts.
     fn clean_from(&self, sector: u64) -> u64 {
-        let ends = self.dirty.iter().map(|d| d.end).filter(|e| *e <= sector);
+        let ends = self
+            .buffer
+            .dirty
+            .iter()
+            .map(|d| d.end)
+            .filter(|e| *e <= sector);
         ends.max().unwrap_or(0)
     }
 
@@ -53,41 +64,52 @@ impl Core {
     fn destage_overlapping(&mut self, task: &Task) {
         let (start, past) = (task.sector, task.past());
         let mut free = task.start;
-        while self.dirty.iter().any(|d| d.start < past && start < d.end) {
-            self.end_read_ahead(free);
+        while self.buffer.dirty.iter().any(|d| d.overlaps(start, past)) {
+            self.stop_read_ahead(free);
             if let Some(end) = self.finish_destage() {
                 free = free.max(end);
             }
-            self.start_destage(free, |d| d.start < past && start < d.end);
+            let (mut site, jobs) = self.site(self.acting);
+            let sent = jobs
+                .destage
+                .send(&mut site, free, |d| d.overlaps(start, past));
+            self.couple(self.acting);
+            if !sent {
+                return;
+            }
         }
     }
 
     /// Reads on from `time`, where the arm has just read what `follows` goes on with, if anything.
     fn start_read_ahead(&mut self, task: &Task, segment: usize, time: u64, follows: Option<Run>) {
-        if self.cache.read_ahead == ReadAhead::None {
+        if self.cache.read_ahead == Extent::None {
             return;
         }
-        let next = self.segments.list[segment].end.max(task.past());
+        let next = self.buffer.segments.list[segment].end.max(task.past());
         let limit = self.read_limit(task, segment);
-        let arm = &self.arms[self.active];
-        self.background = Background::Reading;
-        self.ahead = ReadingAhead {
+        let assembly = &mut self.assemblies[self.acting];
+        let (cylinder, head) = {
+            let arm = assembly.mechanism.arm();
+            (arm.cylinder, arm.head)
+        };
+        assembly.jobs.read_ahead = ReadAhead {
+            active: true,
             segment,
             next,
             limit,
             at_least: next + self.cache.read_ahead_minimum as u64,
-            time,
-            run: None,
+            time: time.max(assembly.mechanism.free),
             follows,
-            cylinder: arm.cylinder,
-            head: arm.head,
+            cylinder,
+            head,
+            run: None,
         };
     }
 
     /// Drops what was asked for, where the drive does so.
     fn discard(&mut self, segment: usize, task: &Task) {
         if self.cache.discard_requested {
-            let s = &mut self.segments.list[segment];
+            let s = &mut self.buffer.segments.list[segment];
             s.start = s.start.max(task.past());
             s.end = s.end.max(s.start);
             s.whole_track = Segment::NEVER;
@@ -96,8 +118,8 @@ impl Core {
 
     /// Applies "the whole track is in the buffer" to segments for which a turn has passed.
     fn complete_tracks(&mut self, now: u64) {
-        let size = self.segments.size;
-        for s in &mut self.segments.list {
+        let size = self.buffer.segments.size;
+        for s in &mut self.buffer.segments.list {
             if s.whole_track <= now {
                 s.start = s.start.min(s.track_start);
                 s.bound(size);
@@ -107,11 +129,19 @@ impl Core {
     }
 
     /// A whole hit on arrival, served beside whatever the mechanism does.
-    pub fn read_at_arrival(&mut self, at: u64, sector: u64, count: u32) -> Option<Completion> {
-        let i = self.segments.holds_at(at, sector, sector + count as u64)?;
-        self.segments.touch(i);
+    pub fn read_at_arrival(
+        &mut self,
+        at: u64,
+        after_write: bool,
+        (sector, count): (u64, u32),
+    ) -> Option<Completion> {
+        let i = self
+            .buffer
+            .segments
+            .holds_at(at, sector, sector + count as u64)?;
+        self.buffer.segments.touch(i);
         let t = &self.timing;
-        let bus = at + t.read_hit.of(self.previous_write) + t.preparation;
+        let bus = at + t.read_hit.of(after_write) + t.preparation;
         let link_all = Mechanics::pass_ns(count, t.link_read_ns);
         Some(in_buffer(at, 0, bus, bus + link_all, t.read_completion))
     }
@@ -119,9 +149,7 @@ impl Core {
     /// Neither data that a read could find nor work that it would have to wait for.
     #[inline]
     fn holds_nothing(&self) -> bool {
-        self.segments.list.is_empty()
-            && self.dirty.is_empty()
-            && matches!(self.background, Background::None)
+        self.buffer.is_empty() && !self.jobs().any_under_way()
     }
 
     pub fn read(&mut self, task: &Task) -> Completion {
@@ -131,16 +159,19 @@ impl Core {
         let sequential = !p && task.sector == previous_end;
         self.run_background(a);
         if self.holds_nothing() {
-            return self.read_miss(task, p, None, sequential);
+            return self.read_miss(task, None, sequential);
         }
-        self.read_buffered(task, p, sequential)
+        self.read_buffered(task, sequential)
     }
 
     /// A read where the buffer or the background may have some of the data.
-    fn read_buffered(&mut self, task: &Task, p: bool, sequential: bool) -> Completion {
-        let a = task.start;
+    fn read_buffered(&mut self, task: &Task, sequential: bool) -> Completion {
+        let (a, p) = (task.start, task.after_write);
         let t = &self.timing;
-        let (hit, miss) = (t.read_hit.of(p), t.read_miss.of(p));
+        let (hit, miss) = (
+            task.decoded(t.read_hit.of(p)),
+            task.decoded(t.read_miss.of(p)),
+        );
         let disconnect = t.read_disconnect.of(p);
         let (reselect, preparation) = (t.first_reselect, t.preparation);
         let (link_ns, tail) = (t.link_read_ns, t.read_completion);
@@ -148,12 +179,8 @@ impl Core {
         let past = task.past();
 
         // Data still in the write buffer.
-        if self
-            .dirty
-            .iter()
-            .any(|d| d.start <= task.sector && past <= d.end)
-        {
-            let bus = a + hit + preparation;
+        if self.buffer.dirty.iter().any(|d| d.holds(task.sector, past)) {
+            let bus = hit + preparation;
             return in_buffer(a, 0, bus, bus + link_all, tail);
         }
 
@@ -165,9 +192,9 @@ impl Core {
         if self.cache.keep_whole_track {
             self.complete_tracks(a + waited);
         }
-        let found = self.segments.find(task.sector);
-        let active = self.is_reading_ahead();
-        let r = &self.ahead;
+        let found = self.buffer.segments.find(task.sector);
+        let active = self.reading_ahead();
+        let r = &self.jobs().read_ahead;
         // The sector being read ahead right now is as good as held, where the drive knows it.
         let found = found.or_else(|| {
             let almost = self.cache.almost_hits && r.next == task.sector && r.run.is_some();
@@ -175,27 +202,26 @@ impl Core {
         });
 
         let Some(segment) = found.filter(|i| self.visible(*i, a)) else {
-            return self.read_miss(task, p, blocked, sequential);
+            return self.read_miss(task, blocked, sequential);
         };
-        self.segments.touch(segment);
+        self.buffer.segments.touch(segment);
         let bus = match blocked {
-            Some(e) => (a + miss + disconnect).max(e) + reselect + preparation,
-            None => a + hit + preparation,
+            Some(e) => (miss + disconnect).max(e) + reselect + preparation,
+            None => hit + preparation,
         };
-        let whole = self.segments.list[segment].end >= past;
+        let whole = self.buffer.segments.list[segment].end >= past;
         let another = self.filled_by_another(segment);
         if another && !whole {
             self.stop_others(a, Some(segment), 0, 0);
         }
-        let joined = active && self.ahead.segment == segment;
+        let joined = active && self.jobs().read_ahead.segment == segment;
         let limit = self.read_limit(task, segment);
         if whole {
             if joined {
-                self.ahead.limit = self.ahead.limit.max(limit);
+                let r = &mut self.assemblies[self.acting].jobs.read_ahead;
+                r.limit = r.limit.max(limit);
             } else {
-                let mech = self
-                    .command_mechanism(a, a + miss)
-                    .max(blocked.unwrap_or(0));
+                let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
                 if self.cache.read_ahead_on_idle_hit && !another {
                     self.start_read_ahead(task, segment, mech, None);
                 }
@@ -207,46 +233,23 @@ impl Core {
         // Partial hit: what is held goes out while the rest is read.
         let mut done = bus + link_all;
         let (pass, mech);
-        let held = self.segments.list[segment].end.max(task.sector);
+        let held = self.buffer.segments.list[segment].end.max(task.sector);
         if joined {
-            let mut bound = 0u64;
-            let run = &self.ahead.run;
-            let begun = run.map_or(self.ahead.time, |run| run.begun).max(a);
-            let end = self.read_ahead_to(past, |first, last, at, sector_ns| {
-                for k in [first, last - 1] {
-                    let media = (k - first + 1) as f64 * sector_ns;
-                    bound = bound.max(at + nearest(media + (past - k) as f64 * link_ns));
-                }
-            });
+            let bound;
+            (pass, bound) = self.read_on_for(task, limit, link_ns);
+            mech = pass.end - pass.transfer;
             done = done.max(bound);
-            self.ahead.limit = self.ahead.limit.max(limit);
-            mech = begun.min(end).max(a);
-            pass = Pass {
-                end: end.max(mech),
-                transfer: end.saturating_sub(mech),
-                ..Pass::default()
-            };
         } else {
-            mech = self
-                .command_mechanism(a, a + miss)
-                .max(blocked.unwrap_or(0));
+            mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
             let order = Order {
-                place: None,
-                sector: held,
-                count: (past - held) as u32,
-                write: false,
-                start: mech,
                 via: task.via,
-                minimum_move: 0,
-                on_arrival: false,
-                watermark: 0,
                 link_ns,
-                supply: None,
+                ..Order::plain(held, (past - held) as u32, mech)
             };
-            pass = self.pass(&order);
+            pass = self.pass(&order, Work::Request);
             done = done.max(pass.link_bound);
-            let size = self.segments.size;
-            let s = &mut self.segments.list[segment];
+            let size = self.buffer.segments.size;
+            let s = &mut self.buffer.segments.list[segment];
             s.end = past;
             s.bound(size);
             self.start_read_ahead(task, segment, pass.end, None);
@@ -263,27 +266,19 @@ impl Core {
         if share == 0.0 {
             return 0;
         }
-        let mut base = self.segments.size.max(1);
+        let mut base = self.buffer.segments.size.max(1);
         if self.cache.watermark_of_request {
             base = base.min(u64::from(count));
         }
         ((base as f64 * share) as u32).clamp(1, count) - 1
     }
 
-    fn read_miss(
-        &mut self,
-        task: &Task,
-        p: bool,
-        blocked: Option<u64>,
-        sequential: bool,
-    ) -> Completion {
-        let a = task.start;
-        let miss = self.timing.read_miss.of(p);
+    fn read_miss(&mut self, task: &Task, blocked: Option<u64>, sequential: bool) -> Completion {
+        let (a, p) = (task.start, task.after_write);
+        let miss = task.decoded(self.timing.read_miss.of(p));
         let past = task.past();
-        let mech = self
-            .command_mechanism(a, a + miss)
-            .max(blocked.unwrap_or(0));
-        let waited = mech - (a + miss);
+        let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
+        let waited = mech - miss;
         let order = Order {
             place: task.place,
             sector: task.sector,
@@ -297,18 +292,18 @@ impl Core {
             link_ns: self.timing.link_read_ns,
             supply: None,
         };
-        let pass = self.pass(&order);
+        let pass = self.pass(&order, Work::Request);
         let t = &self.timing;
-        let mut bus = a + miss;
+        let mut bus = miss;
         if !t.never_disconnect {
             bus = (bus + t.read_disconnect.of(p)).max(pass.ready) + t.first_reselect;
         }
         let link_all = t.preparation + Mechanics::pass_ns(task.count, t.link_read_ns);
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + t.read_completion;
-        if let Some(segment) = self.segments.victim() {
+        if let Some(segment) = self.buffer.segments.victim() {
             self.stop_others(a, Some(segment), 0, 0);
-            self.segments.touch(segment);
-            let size = self.segments.size;
+            self.buffer.segments.touch(segment);
+            let size = self.buffer.segments.size;
             let trigger = match self.cache.read_ahead_trigger {
                 ReadAheadTrigger::Always => true,
                 ReadAheadTrigger::Sequential => sequential,
@@ -332,7 +327,7 @@ impl Core {
                 let (low, _) = self.mechanics.layout.track_bounds(task.sector);
                 track_start = low.max(self.clean_from(task.sector));
             }
-            let s = &mut self.segments.list[segment];
+            let s = &mut self.buffer.segments.list[segment];
             s.visible_at = completion;
             s.start = start;
             s.end = past;
@@ -351,26 +346,37 @@ impl Core {
         mechanical(a, mech, waited, &pass, completion)
     }
 
-    /// Runs a pass with the active arm and charges its time.
+    /// The rest of a read that the buffer holds in part, while it is being read ahead: its pass, and the
+    /// latest end that the link's speed sets.
+    fn read_on_for(&mut self, task: &Task, limit: u64, link_ns: f64) -> (Pass, u64) {
+        let (a, past) = (task.start, task.past());
+        let mut bound = 0u64;
+        let (mut site, jobs) = self.site(self.acting);
+        let r = &mut jobs.read_ahead;
+        let begun = r.run.map_or(r.time, |run| run.begun).max(a);
+        let end = r.read_to(&mut site, past, |first, last, at, sector_ns| {
+            for k in [first, last - 1] {
+                let media = (k - first + 1) as f64 * sector_ns;
+                bound = bound.max(at + nearest(media + (past - k) as f64 * link_ns));
+            }
+        });
+        r.limit = r.limit.max(limit);
+        self.couple(self.acting);
+        let mech = begun.min(end).max(a);
+        let pass = Pass {
+            end: end.max(mech),
+            transfer: end.saturating_sub(mech),
+            ..Pass::default()
+        };
+        (pass, bound)
+    }
+
+    /// Runs a pass with the acting assembly.
     #[inline(always)]
-    pub(super) fn pass(&mut self, order: &Order) -> Pass {
-        let channels = self.together.as_mut().and_then(|t| t.channels.as_mut());
-        let phase = self.arms[self.active].angle;
-        let pass = pass::run(
-            &self.mechanics,
-            &mut self.arms[self.active],
-            order,
-            &mut self.scratch,
-            channels,
-        );
-        self.keep_in_phase(phase);
-        self.carry();
-        self.mechanism_free = pass.end;
-        if order.supply.is_none() || !self.cache.write_back {
-            self.busy.seek += pass.seek;
-            self.busy.rotation += pass.rotation;
-            self.busy.transfer += pass.transfer;
-        }
+    pub(super) fn pass(&mut self, order: &Order, work: Work) -> Pass {
+        let (mut site, _) = self.site(self.acting);
+        let pass = site.pass(order, work);
+        self.couple(self.acting);
         pass
     }
 }

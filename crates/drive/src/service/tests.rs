@@ -1,6 +1,7 @@
 //! The buffer against a plain list, and the rules of deferred writes, seen from the host.
 
-use crate::drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use crate::command::{Command, Completion, DriveRequest};
+use crate::drive::{Drive, DriveOptions};
 use crate::spec::{Destage, DriveSpec};
 use headstack_units::{Bandwidth, Bytes, Lba, Span, Time};
 

@@ -7,27 +7,21 @@
 //! costs the first command that meets it `fault_recovery`; then it is deconfigured and the command
 //! goes to what is left. What nothing reaches any more ends as an error unless the buffer has it.
 
-use crate::drive::{Command, Completion, Components, DriveOptions, DriveRequest, Fault};
+use crate::background::media_scan::Scan;
+use crate::command::{Command, Completion, DriveRequest, Fault};
+use crate::drive::DriveOptions;
 use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
-use crate::media_scan::Scan;
 use crate::parallelism::{ArmChoice, UnitPlan};
-use crate::queue::{Queue, Waiting};
+use crate::phase::{ActiveByWork, Phase};
+use crate::queue::{Arrival, Queue, Waiting};
 use crate::scheduler::{self, Choice, Scheduler, View};
-use crate::service::{Busy, Core, Task};
+use crate::service::{Core, Task};
 use crate::spec::{DriveSpec, HitCheck};
-use headstack_units::{Time, Turn};
+use faults::Faults;
+use headstack_units::Time;
 
-/// A fault of the description that is still to come.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Coming {
-    pub at: u64,
-    pub assembly: u32,
-    /// Surfaces that it takes away.
-    pub surfaces: u64,
-    pub warning: bool,
-    pub report: Fault,
-}
+mod faults;
 
 /// One queue, its assemblies, and a clock.
 pub(crate) struct Unit {
@@ -45,6 +39,8 @@ pub(crate) struct Unit {
     capacity_blocks: u64,
     /// When the next command can be taken into service.
     free: u64,
+    /// Whether the command that arrived last was a write.
+    last_was_write: bool,
     /// One conventional arm after another: no limits, no faults, every arm reaches everything.
     plain: bool,
     arm_choice: ArmChoice,
@@ -52,15 +48,12 @@ pub(crate) struct Unit {
     limit: usize,
     arm_free: Vec<u64>,
     recovery: u64,
-    /// Faults to come, the next one last.
-    coming: Vec<Coming>,
-    /// Per path: surfaces whose heads have failed without the drive knowing it yet.
-    latent: Vec<u64>,
-    latent_reports: Vec<Coming>,
-    /// Whether some path no longer reaches all its surfaces.
-    degraded: bool,
-    faults: Vec<Fault>,
-    scan: Option<Scan>,
+    faults: Faults,
+    /// There is a scan of the medium; and it has an assembly of its own.
+    scans: bool,
+    scan_has_own_arm: bool,
+    /// Where all head sets stand, for a choice among those of several assemblies.
+    standing: Vec<Arm>,
     /// Number of its first assembly in the drive.
     pub first_assembly: u32,
 }
@@ -70,11 +63,9 @@ impl Unit {
     pub fn new(
         spec: &DriveSpec,
         plan: &UnitPlan,
-        start_phase: Turn,
+        mechanics: Mechanics,
         options: &DriveOptions,
-        coming: Vec<Coming>,
     ) -> Result<Unit, SpecError> {
-        let mechanics = Mechanics::new(spec, &plan.geometry, start_phase)?;
         let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
         let capacity_blocks = mechanics.layout.capacity() << shift;
         let assemblies = plan.arms.len();
@@ -82,9 +73,9 @@ impl Unit {
             0 => assemblies,
             n => n.min(assemblies),
         };
-        let core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
+        let mut core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
         let fcfs = spec.queue.scheduler == "fcfs";
-        let in_order = fcfs && core.arms.len() == 1;
+        let in_order = fcfs && core.paths.len() == 1;
         let queue = if scheduler::positional(&spec.queue) {
             Queue::with_index(core.mechanics.seek.cylinders())
         } else if in_order {
@@ -93,6 +84,11 @@ impl Unit {
             Queue::default()
         };
         let scan = Scan::new(spec, &core.mechanics)?;
+        let (scans, scan_has_own_arm) = (scan.is_some(), scan.as_ref().is_some_and(Scan::own_arm));
+        if let Some(last) = core.assemblies.last_mut() {
+            last.jobs.media_scan.0 = scan.map(Box::new);
+        }
+        let planned = faults::planned(spec, plan, options.seed);
         Ok(Unit {
             queue,
             scheduler: scheduler::build(&spec.queue)?,
@@ -107,29 +103,23 @@ impl Unit {
             shift,
             capacity_blocks,
             free: 0,
+            last_was_write: false,
             plain: limit == 1
-                && scan.is_none()
-                && coming.is_empty()
+                && !scans
+                && planned.is_empty()
                 && !core.restricted
                 && spec.parallelism.arm_choice == ArmChoice::Positioning,
             arm_choice: spec.parallelism.arm_choice,
             limit,
             arm_free: vec![0; assemblies],
             recovery: spec.parallelism.fault_recovery.non_negative(),
-            latent: vec![0; core.paths.len()],
-            latent_reports: Vec::new(),
-            degraded: false,
-            faults: Vec::new(),
-            scan,
+            faults: Faults::new(planned, core.paths.len()),
+            scans,
+            scan_has_own_arm,
+            standing: Vec::new(),
             first_assembly: 0,
-            coming,
             core,
         })
-    }
-
-    /// Number of 512-byte blocks.
-    pub fn capacity_blocks(&self) -> u64 {
-        self.capacity_blocks
     }
 
     pub fn mechanics(&self) -> &Mechanics {
@@ -142,29 +132,36 @@ impl Unit {
         self.queue.len()
     }
 
-    /// Commands, and a scan with an arm of its own, that can be in service at once.
-    pub fn limit(&self) -> usize {
-        self.limit + self.scan.as_ref().is_some_and(Scan::own_arm) as usize
+    /// Assemblies that can be at work at once: in service, following, or scanning the medium.
+    pub fn at_work_at_once(&self) -> usize {
+        if self.core.follows_one() {
+            return self.core.assemblies.len();
+        }
+        self.limit + self.scan_has_own_arm as usize
     }
 
-    pub fn busy_until(&mut self, until: u64) -> Busy {
-        let mut busy = self.core.busy_until(until);
-        if let Some(scan) = self.scan.as_mut().filter(|s| s.own_arm()) {
-            if let Some(arm) = self.core.arms.last_mut() {
-                scan.read_on(&self.core.mechanics, arm, until, (0, 0));
-            }
-            busy.add(&Busy {
-                seek: scan.own.seek,
-                rotation: scan.own.rotation,
-                transfer: scan.own.transfer,
-            });
-        }
-        busy
+    /// Time in each active state up to `until`, of each assembly.
+    pub fn active_until(&mut self, until: u64) -> Vec<ActiveByWork> {
+        self.core.active_until(until)
+    }
+
+    /// From now on phases are kept for [`Unit::tell`].
+    pub fn listen(&mut self) {
+        self.core.listen();
+    }
+
+    /// Tells every phase that has not been told yet.
+    pub fn tell(&mut self, sink: &mut dyn FnMut(&Phase)) {
+        self.core.tell(self.first_assembly, sink);
     }
 
     /// Bytes that the scan of the medium has read.
     pub fn scanned_bytes(&self) -> u64 {
-        self.scan.as_ref().map_or(0, |s| s.blocks * s.block_bytes)
+        let scans = self.core.assemblies.iter();
+        scans
+            .filter_map(|a| a.jobs.media_scan.0.as_ref())
+            .map(|s| s.blocks * s.block_bytes)
+            .sum()
     }
 
     pub fn destage_pending(&self) -> bool {
@@ -173,12 +170,12 @@ impl Unit {
 
     /// What was deconfigured so far.
     pub fn faults(&self) -> &[Fault] {
-        &self.faults
+        &self.faults.known
     }
 
     /// Writes that completed in the buffer and then found nothing that reaches their place.
     pub fn lost_writes(&self) -> u64 {
-        self.core.lost_writes
+        self.core.buffer.lost_writes
     }
 
     /// Looks at a command that arrives at `now`: its completion if it is done at once. Otherwise it
@@ -190,12 +187,14 @@ impl Unit {
         }
         let past = request.lba.0.checked_add(request.blocks as u64);
         if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
-            return Some(refused(request, now));
+            return Some(Completion::refused(request, now));
         }
         if self.check_arrivals && request.command == Command::Read {
             self.core.run_background(now.0);
-            let (sector, count) = self.sectors(request);
-            let mut done = self.core.read_at_arrival(now.0, sector, count)?;
+            let sectors = self.sectors(request);
+            let after_write = self.last_was_write;
+            let mut done = self.core.read_at_arrival(now.0, after_write, sectors)?;
+            self.last_was_write = false;
             self.sign(&mut done, request, now.0, now.0);
             return Some(done);
         }
@@ -211,9 +210,10 @@ impl Unit {
         (sector, (((past + up) >> self.shift) - sector) as u32)
     }
 
-    /// Puts an accepted command that arrived at `arrival` before the scheduler.
+    /// Puts an accepted command that arrived at `arrival` before the scheduler. It came into the drive's
+    /// queue, where its processing begins, at `admitted`.
     #[inline(always)]
-    pub fn enqueue(&mut self, arrival: Time, request: DriveRequest) {
+    pub fn enqueue(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
         let layout = &self.core.mechanics.layout;
         let flush = request.command == Command::Flush;
         let sectors = if flush {
@@ -221,7 +221,15 @@ impl Unit {
         } else {
             self.sectors(&request)
         };
-        self.queue.push(request, arrival.0, sectors, |place| {
+        let arrival = Arrival {
+            at: arrival.0,
+            decoding_since: admitted.0 + self.per_request,
+            after_write: self.last_was_write,
+        };
+        if !flush {
+            self.last_was_write = request.command == Command::Write;
+        }
+        self.queue.push(request, arrival, sectors, |place| {
             if !flush {
                 // Every sector below the capacity has a place.
                 layout.locate_into(sectors.0, place);
@@ -245,7 +253,10 @@ impl Unit {
 
     #[inline]
     fn next_start(&self, oldest: usize) -> u64 {
-        (self.queue.items()[oldest].arrival + self.per_request).max(self.free)
+        self.queue.items()[oldest]
+            .arrival
+            .decoding_since
+            .max(self.free)
     }
 
     /// Takes one command into service, if one can start before `until`; returns whether it did
@@ -271,9 +282,7 @@ impl Unit {
         let mut index = oldest;
         if !self.in_order {
             let choice = self.choose(start, oldest, u64::MAX);
-            if choice.arm as usize != self.core.active {
-                self.core.take_over(choice.arm as usize, start);
-            }
+            self.core.take_over(choice.arm as usize, start);
             index = choice.index;
         }
         let done = self.serve(start, index);
@@ -288,6 +297,8 @@ impl Unit {
         let waiting = &self.queue.items()[index];
         let task = Task {
             start,
+            decoding_since: waiting.arrival.decoding_since,
+            after_write: waiting.arrival.after_write,
             sector: waiting.sector,
             count: waiting.count,
             place: Some(&waiting.place),
@@ -307,7 +318,7 @@ impl Unit {
             Command::Write => self.core.write(&task),
             Command::Flush => self.core.flush(start),
         };
-        self.sign(&mut done, &waiting.request, waiting.arrival, start);
+        self.sign(&mut done, &waiting.request, waiting.arrival.at, start);
         self.queue.remove(index);
         done
     }
@@ -315,12 +326,12 @@ impl Unit {
     /// A step where assemblies may be busy, limited or broken.
     #[inline(never)]
     fn step_general(&mut self, start: u64, oldest: usize, done: &mut Completion) -> Step {
-        while self.coming.last().is_some_and(|f| f.at <= start) {
-            if let Some(fault) = self.coming.pop() {
-                self.meet(fault);
+        while let Some(fault) = self.faults.next(start) {
+            if self.faults.happen(fault, &self.core.paths) {
+                self.deconfigure(fault.assembly, fault.at);
             }
         }
-        if self.degraded {
+        if self.faults.degraded {
             // What no assembly will ever serve must not wait for the scheduler to come to it.
             let mut waiting = self.queue.by_age();
             if let Some(index) = waiting.find(|i| self.is_out_of_reach(*i, start)) {
@@ -339,8 +350,8 @@ impl Unit {
                 self.free = all;
                 return Step::Again;
             }
-            *done = self.core.flush_all(start);
-            self.sign(done, &item.request, item.arrival, start);
+            *done = self.core.flush(start);
+            self.sign(done, &item.request, item.arrival.at, start);
             self.queue.remove(choice.index);
             self.arm_free.fill(done.completion.0);
             self.free = done.completion.0;
@@ -360,20 +371,21 @@ impl Unit {
                 return Step::Done;
             }
         };
-        if !hit && self.latent[path] & needed != 0 {
+        let assembly = self.core.paths[path].assembly;
+        if !hit && self.faults.meets(path, needed) {
             // The command meets the failure: the drive tries for a while, then gives the part up.
             self.free = start + self.recovery;
-            self.arm_free[self.core.paths[path].assembly as usize] = self.free;
-            self.discover(path, start + self.recovery);
+            self.arm_free[assembly as usize] = self.free;
+            self.deconfigure(assembly, start + self.recovery);
             return Step::Again;
         }
         self.core.take_over(path, start);
-        let before = self.core.arms[path];
+        let before = *self.core.arm();
         *done = self.serve(start, choice.index);
-        if self.scan.is_some() {
+        if self.scans {
             self.scan_beside(&item, &before, done);
         }
-        let assembly = self.core.paths[path].assembly as usize;
+        let assembly = assembly as usize;
         // A hit in the buffer may go to an assembly that is still busy.
         self.arm_free[assembly] = self.arm_free[assembly].max(done.completion.0);
         // The next choice is made no earlier than this one, though an assembly may be free since.
@@ -395,9 +407,10 @@ impl Unit {
     /// Ends a waiting command as an error.
     fn give_up(&mut self, index: usize, start: u64) -> Completion {
         let waiting = &self.queue.items()[index];
-        let mut c = refused(&waiting.request, Time(start));
-        c.arrival = Time(waiting.arrival);
-        c.components.queue = start - waiting.arrival;
+        let arrival = waiting.arrival.at;
+        let mut c = Completion::refused(&waiting.request, Time(start));
+        c.arrival = Time(arrival);
+        c.components.queue = start - arrival;
         self.queue.remove(index);
         c
     }
@@ -405,28 +418,22 @@ impl Unit {
     /// Lets the scan use what the command that was just served left it: the wait of the arm that
     /// stood at `before`, or the time of the arm of its own.
     fn scan_beside(&mut self, item: &Waiting, before: &Arm, outcome: &Completion) {
-        let Some(scan) = &mut self.scan else { return };
-        let m = &self.core.mechanics;
         let c = &outcome.components;
-        let media = c.seek + c.rotation + c.transfer;
         let write = item.request.command == Command::Write;
         let begin = outcome.arrival.0 + c.queue + c.overhead;
-        if scan.own_arm() {
-            if let Some(arm) = self.core.arms.last_mut() {
-                let end = begin + media;
-                scan.read_on(m, arm, end, (end - c.transfer, end));
-            }
-        } else if outcome.mechanical
-            && c.seek == m.move_ns(before, item.place.cylinder, item.place.head, write)
-        {
+        if self.scan_has_own_arm {
+            let end = begin + c.seek + c.rotation + c.transfer;
+            self.core.scan_beside(end, (end - c.transfer, end));
+        } else if outcome.mechanical {
+            let seek =
+                self.core
+                    .mechanics
+                    .move_ns(before, item.place.cylinder, item.place.head, write);
             // Only a wait that follows one movement: later track switches are not taken apart.
-            let target = (item.sector, item.place.cylinder, item.place.head, write);
-            let end = begin + c.seek + c.rotation;
-            let spent = scan.use_wait(m, before, target, begin, end);
-            let busy = &mut self.core.busy;
-            busy.rotation = busy.rotation.saturating_sub(spent.rotation);
-            busy.seek += spent.seek;
-            busy.transfer += spent.transfer;
+            if c.seek == seek {
+                self.core
+                    .scan_in_wait(begin, before, (item.sector, &item.place, write));
+            }
         }
     }
 
@@ -443,8 +450,7 @@ impl Unit {
     /// Paths whose assembly is free at `start`, as bits.
     fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
-        let own = self.scan.as_ref().is_some_and(Scan::own_arm);
-        let serving = self.core.paths.len() - own as usize;
+        let serving = self.core.paths.len() - self.scan_has_own_arm as usize;
         for (i, path) in self.core.paths[..serving].iter().enumerate() {
             if self.arm_free[path.assembly as usize] <= start {
                 bits |= 1 << i;
@@ -456,7 +462,7 @@ impl Unit {
     /// Every surface that a command touches.
     fn surfaces_of(&self, item: &Waiting) -> u64 {
         let mut surfaces = 1u64 << item.place.head;
-        if !self.degraded && self.latent.iter().all(|l| *l == 0) {
+        if self.faults.all_well() {
             return surfaces;
         }
         let (mut at, past) = (item.sector, item.sector + item.count as u64);
@@ -488,7 +494,7 @@ impl Unit {
         let best = (0..paths.len())
             .filter(|i| usable >> i & 1 == 1 && reaches(*i))
             .min_by_key(|i| {
-                let arm = &self.core.arms[*i];
+                let arm = self.core.arm_of(*i);
                 let m = &self.core.mechanics;
                 m.position(arm, &item.place, write, start).total()
             });
@@ -502,50 +508,20 @@ impl Unit {
             .map_or(Reach::Never, Reach::Later)
     }
 
-    /// A fault happens: announced ones are deconfigured at once.
-    fn meet(&mut self, fault: Coming) {
-        for (i, path) in self.core.paths.iter().enumerate() {
-            if path.assembly == fault.assembly {
-                self.latent[i] |= fault.surfaces & path.surfaces;
-            }
-        }
-        self.latent_reports.push(fault);
-        if fault.warning {
-            let path = self.core.paths.iter();
-            let first = path.clone().position(|p| p.assembly == fault.assembly);
-            if let Some(first) = first {
-                self.discover(first, fault.at);
-            }
-        }
-    }
-
-    /// Deconfigures all that has failed on the assembly of `path`.
-    fn discover(&mut self, path: usize, at: u64) {
-        let assembly = self.core.paths[path].assembly;
-        for (i, path) in self.core.paths.iter_mut().enumerate() {
-            if path.assembly == assembly {
-                path.surfaces &= !self.latent[i];
-                self.latent[i] = 0;
-            }
-        }
-        self.degraded = true;
-        self.core.restricted = true;
-        let (now, later): (Vec<Coming>, Vec<Coming>) = self
-            .latent_reports
-            .drain(..)
-            .partition(|f| f.assembly == assembly);
-        self.latent_reports = later;
-        self.faults.extend(now.into_iter().map(|f| Fault {
-            deconfigured: Time(at),
-            ..f.report
-        }));
+    /// Deconfigures all that has failed on an assembly; buffered writes that nothing reaches any more
+    /// are lost.
+    fn deconfigure(&mut self, assembly: u32, at: u64) {
+        let core = &mut self.core;
+        self.faults.deconfigure(assembly, at, &mut core.paths);
+        core.restricted = true;
+        core.buffer.drop_unreachable(&core.mechanics, &core.paths);
     }
 
     #[inline(never)]
     fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
         let single = self.queue.len() == 1;
         let given = self.fcfs || (single && !self.scheduler.picks_lone());
-        if given && self.core.arms.len() == 1 {
+        if given && self.core.paths.len() == 1 {
             return Choice {
                 index: if single { 0 } else { oldest },
                 arm: 0,
@@ -555,11 +531,11 @@ impl Unit {
         // A flush is a barrier: what came before it is served first, then it. A command past its
         // age limit goes next, with whichever arm is there first.
         let barrier = first.request.command == Command::Flush;
-        let overdue = start - first.arrival > self.age_limit;
+        let overdue = start.saturating_sub(first.arrival.at) > self.age_limit;
         if barrier {
             return Choice {
                 index: oldest,
-                arm: self.core.active as u8,
+                arm: self.core.acting_set() as u8,
             };
         }
         self.core.run_background(start);
@@ -571,16 +547,25 @@ impl Unit {
                 || (w.request.command == Command::Read && core.would_join(start, w.sector))
         };
         let (moves, acting_delay) = core.earliest_moves(start);
+        let arms = match &core.assemblies[..] {
+            [one] => &one.mechanism.arms,
+            several => {
+                self.standing.clear();
+                let arms = several.iter().flat_map(|a| &a.mechanism.arms);
+                self.standing.extend(arms.copied());
+                &self.standing
+            }
+        };
         let view = View {
             mechanics: &core.mechanics,
-            arms: &core.arms,
+            arms,
             paths: (!self.plain).then_some(&core.paths),
             usable,
             arm_choice: self.arm_choice,
             now: start,
-            start: moves,
-            acting: core.active,
-            acting_delay,
+            start: [moves; 2],
+            acting: core.acting_set(),
+            acting_delay: [acting_delay; 2],
             last_end: core.previous_end.min(u64::MAX - 1),
             hit: &hit,
         };
@@ -609,8 +594,7 @@ impl Unit {
         done.id = request.id;
         done.arrival = Time(arrival);
         done.components.queue += start - arrival;
-        let assembly = self.core.paths[self.core.active].assembly;
-        done.arm = (self.first_assembly + assembly) as u8;
+        done.arm = (self.first_assembly + self.core.acting as u32) as u8;
     }
 }
 
@@ -638,19 +622,4 @@ enum Reach {
     Later(u64),
     /// Nothing does any more.
     Never,
-}
-
-/// A command that ends as an error at `now`.
-pub(crate) fn refused(request: &DriveRequest, now: Time) -> Completion {
-    Completion {
-        id: request.id,
-        arrival: now,
-        completion: now,
-        components: Components::default(),
-        cache_hit: false,
-        mechanical: false,
-        seek_distance: 0,
-        arm: 0,
-        error: true,
-    }
 }

@@ -118,4 +118,47 @@ impl Segments {
             }
         }
     }
+
+    /// What is read into a segment now ends before `past`.
+    #[inline]
+    pub fn extend(&mut self, segment: usize, past: u64) {
+        let s = &mut self.list[segment];
+        s.end = s.end.max(past);
+        s.bound(self.size);
+    }
+
+    /// The segment that takes written sectors, `appended` if they continue what is in it; `None` where
+    /// there are no segments.
+    pub fn for_written(&self, start: u64, end: u64, appended: Option<usize>) -> Option<usize> {
+        if self.list.is_empty() || appended.is_some() {
+            return appended;
+        }
+        if self.separate_write {
+            return Some(0);
+        }
+        let overlapping = self.list.iter().position(|s| s.overlaps(start, end));
+        overlapping.or_else(|| self.victim())
+    }
+
+    /// Puts written sectors into a segment and drops what they overwrite elsewhere; returns which.
+    pub fn place_written(
+        &mut self,
+        start: u64,
+        end: u64,
+        appended: Option<usize>,
+    ) -> Option<usize> {
+        let i = self.for_written(start, end, appended)?;
+        self.invalidate(start, end, Some(i));
+        self.touch(i);
+        let size = self.size;
+        let s = &mut self.list[i];
+        if appended.is_none() || s.end != start {
+            s.start = start;
+        }
+        s.end = end;
+        s.visible_at = 0;
+        s.whole_track = Segment::NEVER;
+        s.bound(size);
+        Some(i)
+    }
 }

@@ -16,15 +16,23 @@
 //! Blocks across a track boundary are left out. Detours consider a few tracks between source and
 //! target, as their planner does, not all. The scan starts anew when everything is read.
 
+use super::{BackgroundJob, Site};
 use crate::error::SpecError;
+use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::spec::{DriveSpec, MediaScan, MediaScanMode};
+use crate::phase::{Stretch, Work};
+use crate::spec::{DriveSpec, MediaScan as ScanSpec, MediaScanMode};
 use headstack_units::Turn;
 
 /// Tracks on the way that are looked at before each access.
 const STOPS: u32 = 8;
 
+/// The scan of an assembly, where there is one.
+#[derive(Debug, Default)]
+pub(crate) struct MediaScan(pub Option<Box<Scan>>);
+
 /// What a scan has read so far.
+#[derive(Debug)]
 pub(crate) struct Scan {
     mode: MediaScanMode,
     block: u64,
@@ -41,16 +49,18 @@ pub(crate) struct Scan {
     next: u64,
     until: u64,
     one_channel: bool,
-    /// Nanoseconds of the own arm.
-    pub own: Spent,
 }
 
-/// Time that the scan spent, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spent {
-    pub seek: u64,
-    pub rotation: u64,
-    pub transfer: u64,
+/// What a scan does in the wait before an access of the foreground.
+#[derive(Debug, Default)]
+struct Detour {
+    /// Movement to the track that is read, and on to the foreground's.
+    there: u64,
+    on: u64,
+    distance: u32,
+    /// When each block begins to pass, in order of time, and which it is.
+    blocks: Vec<(u64, u64)>,
+    block_ns: u64,
 }
 
 /// A track's blocks that the scan wants.
@@ -70,7 +80,7 @@ struct Track {
 impl Scan {
     /// The scan that a description asks for, if any.
     pub fn new(spec: &DriveSpec, mechanics: &Mechanics) -> Result<Option<Scan>, SpecError> {
-        let MediaScan { mode, block } = spec.media_scan;
+        let ScanSpec { mode, block } = spec.media_scan;
         let sector = spec.geometry.sector_size.0;
         if mode == MediaScanMode::None {
             return Ok(None);
@@ -113,7 +123,6 @@ impl Scan {
             next: 0,
             until: 0,
             one_channel: p.channels == 1,
-            own: Spent::default(),
         };
         let mut at = 0;
         while let Some(track) = (at < capacity).then(|| scan.track(mechanics, at)).flatten() {
@@ -187,131 +196,202 @@ impl Scan {
         Mechanics::pass_ns(self.block as u32, track.sector_ns)
     }
 
-    /// Unread blocks of a track that pass an arm wholly between two times.
-    fn yields(&self, m: &Mechanics, arm: &Arm, track: &Track, from: u64, to: u64) -> Vec<u64> {
+    /// Unread blocks of a track that pass an arm wholly between two times, with when they begin to.
+    fn yields(
+        &self,
+        m: &Mechanics,
+        arm: &Arm,
+        track: &Track,
+        from: u64,
+        to: u64,
+    ) -> Vec<(u64, u64)> {
         let length = self.block_ns(track);
         if to < from + length {
             return Vec::new();
         }
         (track.first..track.first + track.blocks)
             .filter(|b| self.wanted(*b))
-            .filter(|b| self.passes(m, arm, track, *b, from) + length <= to)
+            .map(|b| (self.passes(m, arm, track, b, from), b))
+            .filter(|(at, _)| at + length <= to)
             .collect()
     }
 
-    /// Uses the rotational wait before an access of the foreground. The arm may move from `start`
-    /// on and would wait for `cylinder`, `head` until `end`; it moves `seek` there.
-    ///
-    /// Returns what the wait was used for; the rest of it remains a wait.
-    pub fn use_wait(
-        &mut self,
+    /// The tracks that are looked at on the way of an arm to a cylinder: the target's, the arm's, and
+    /// some between.
+    fn candidates(&self, m: &Mechanics, arm: &Arm, sector: u64, cylinder: u32) -> Vec<Track> {
+        let gap = i64::from(cylinder) - i64::from(arm.cylinder);
+        let head = match arm.head {
+            Arm::NO_HEAD => 0,
+            head => u32::from(head),
+        };
+        // From the arm's own track over tracks on the way.
+        let stops = (0..=STOPS).map(|i| {
+            let c = i64::from(arm.cylinder) + gap * i64::from(i) / i64::from(STOPS + 1);
+            m.layout.address_at(c as u32, head, 0)
+        });
+        let sectors = std::iter::once(Some(sector)).chain(stops);
+        sectors
+            .filter_map(|s| s.and_then(|s| self.track(m, s)))
+            .collect()
+    }
+
+    /// What can best be done with the wait that ends at `end` and follows a movement from where `arm`
+    /// stands at `start` to `place`, a place of `sector`.
+    fn best_detour(
+        &self,
         m: &Mechanics,
         arm: &Arm,
-        target: (u64, u32, u16, bool),
+        (sector, place, write): (u64, &Place, bool),
         start: u64,
         end: u64,
-    ) -> Spent {
-        let (sector, cylinder, head, write) = target;
-        let seek = m.move_ns(arm, cylinder, head, write);
-        let slack = end.saturating_sub(start + seek);
-        let mut best: (Vec<u64>, Spent) = (Vec::new(), Spent::default());
-        let mut consider = |scan: &Scan, track: &Track| {
+    ) -> Detour {
+        let mut best = Detour::default();
+        for track in self.candidates(m, arm, sector, place.cylinder) {
             let there = m.move_ns(arm, track.cylinder, track.head, false);
             let stop = Arm {
                 cylinder: track.cylinder,
                 head: track.head,
                 ..*arm
             };
-            let on = m.move_ns(&stop, cylinder, head, write);
+            let on = m.move_ns(&stop, place.cylinder, place.head, write);
             let (from, to) = (start + there, end.saturating_sub(on));
             if to <= from {
-                return;
+                continue;
             }
-            let blocks = scan.yields(m, arm, track, from, to);
-            if blocks.len() > best.0.len() {
-                let spent = Spent {
-                    seek: (there + on).saturating_sub(seek),
-                    rotation: 0,
-                    transfer: blocks.len() as u64 * scan.block_ns(track),
+            let mut blocks = self.yields(m, arm, &track, from, to);
+            if blocks.len() > best.blocks.len() {
+                blocks.sort_unstable();
+                best = Detour {
+                    there,
+                    on,
+                    distance: arm.cylinder.abs_diff(track.cylinder),
+                    blocks,
+                    block_ns: self.block_ns(&track),
                 };
-                best = (blocks, spent);
-            }
-        };
-        if let Some(track) = self.track(m, sector) {
-            consider(self, &track);
-        }
-        for i in 0..=STOPS {
-            // From the source's track over tracks on the way.
-            let gap = i64::from(cylinder) - i64::from(arm.cylinder);
-            let c = i64::from(arm.cylinder) + gap * i64::from(i) / i64::from(STOPS + 1);
-            let h = if arm.head == Arm::NO_HEAD {
-                0
-            } else {
-                arm.head
-            };
-            let track = m
-                .layout
-                .address_at(c as u32, u32::from(h), 0)
-                .and_then(|s| self.track(m, s));
-            if let Some(track) = track {
-                consider(self, &track);
             }
         }
-        let (blocks, mut spent) = best;
-        for b in blocks {
-            self.take(b);
+        best
+    }
+
+    /// Uses the rotational wait of the access that the assembly has just been given, whose movement
+    /// began where `before` stood; the access itself is neither sooner nor later.
+    pub fn use_wait(&mut self, site: &mut Site, before: &Arm, target: (u64, &Place, bool)) {
+        let access = *site.mechanism.timeline.latest();
+        let m = site.mechanics;
+        let detour = self.best_detour(m, before, target, access.start, access.first);
+        if detour.blocks.is_empty() {
+            return;
         }
-        spent.transfer = spent.transfer.min(slack.saturating_sub(spent.seek));
-        spent.rotation = spent.seek + spent.transfer;
-        spent
+        let mut parts = Vec::with_capacity(detour.blocks.len() + 1);
+        let mut at = access.start;
+        for (i, (pass, block)) in detour.blocks.iter().enumerate() {
+            self.take(*block);
+            let there = at + if i == 0 { detour.there } else { 0 };
+            let first = there.max(*pass);
+            let end = first + detour.block_ns;
+            parts.push(Stretch {
+                work: Work::MediaScan,
+                write: false,
+                start: at,
+                distance: if i == 0 { detour.distance } else { 0 },
+                there,
+                first,
+                end,
+            });
+            at = end;
+        }
+        // Rounding may leave the last block a few nanoseconds too late.
+        let late = (at + detour.on).saturating_sub(access.first);
+        if let Some(last) = parts.last_mut() {
+            last.first = last.first.saturating_sub(late).max(last.there);
+            last.end = (last.end - late).max(last.first);
+            at = last.end;
+        }
+        parts.push(Stretch {
+            start: at,
+            there: at + detour.on,
+            first: access.first.max(at + detour.on),
+            ..access
+        });
+        site.mechanism.timeline.replace_latest(site.now, &parts);
     }
 
     /// Lets the arm of its own read on until `until`; the foreground transfers during `busy`, which
     /// ends by then.
-    pub fn read_on(&mut self, m: &Mechanics, arm: &mut Arm, until: u64, busy: (u64, u64)) {
+    pub fn read_on(&mut self, site: &mut Site, until: u64, busy: (u64, u64)) {
+        let m = site.mechanics;
         while self.until < until {
             let Some(track) = self.track(m, self.next) else {
                 return;
             };
-            let mut now = self.until;
-            let moved = m.move_ns(arm, track.cylinder, track.head, false);
-            if moved > 0 {
-                self.own.seek += moved;
-                now += moved;
-                arm.cylinder = track.cylinder;
-                arm.head = track.head;
-            }
+            let begun = self.until;
+            let arm = &mut site.mechanism.arms[0];
+            let distance = arm.cylinder.abs_diff(track.cylinder);
+            let mut there = begun + m.move_ns(arm, track.cylinder, track.head, false);
+            arm.cylinder = track.cylinder;
+            arm.head = track.head;
+            let arm = *arm;
+            let (mut start, mut distance) = (begun, distance);
             // The block that passes next of those that are wanted, until none is left.
             let length = self.block_ns(&track);
             loop {
                 let wanted = (track.first..track.first + track.blocks).filter(|b| self.wanted(*b));
                 let next = wanted
-                    .map(|b| (self.passes(m, arm, &track, b, now), b))
+                    .map(|b| (self.passes(m, &arm, &track, b, there), b))
                     .min();
-                let Some((at, block)) = next else {
+                let (mut first, mut end) = (there, there);
+                if let Some((at, block)) = next {
+                    let missed = self.one_channel && at < busy.1 && busy.0 < at + length;
+                    (first, end) = match (at >= until, missed) {
+                        (true, _) => (until.max(there), until.max(there)),
+                        (false, true) => (at + length, at + length),
+                        (false, false) => (at, at + length),
+                    };
+                    if at < until && !missed {
+                        self.take(block);
+                    }
+                } else {
                     self.next = if track.past >= m.layout.capacity() {
                         0
                     } else {
                         track.past
                     };
-                    break;
-                };
-                if at >= until {
-                    self.own.rotation += until.saturating_sub(now);
-                    now = now.max(until);
-                    break;
                 }
-                self.own.rotation += at - now;
-                now = at + length;
-                let collides = self.one_channel && at < busy.1 && busy.0 < now;
-                if collides {
-                    self.own.rotation += length;
-                } else {
-                    self.own.transfer += length;
-                    self.take(block);
+                let stretch = Stretch {
+                    work: Work::MediaScan,
+                    write: false,
+                    start,
+                    distance,
+                    there,
+                    first,
+                    end,
+                };
+                site.mechanism.timeline.add(site.now, stretch);
+                let over = next.is_none_or(|(at, _)| at >= until);
+                (start, there, distance) = (end, end, 0);
+                if over {
+                    break;
                 }
             }
-            self.until = now.max(self.until + 1);
+            self.until = there.max(self.until + 1);
         }
+    }
+}
+
+impl BackgroundJob for MediaScan {
+    /// The arm of its own reads all the time and is asked for by nobody.
+    fn is_under_way(&self) -> bool {
+        self.0.as_ref().is_some_and(|s| s.own_arm())
+    }
+
+    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
+        if let Some(scan) = &mut self.0 {
+            scan.read_on(site, until, (0, 0));
+        }
+        None
+    }
+
+    fn give_way(&mut self, _site: &mut Site, at: u64) -> u64 {
+        at
     }
 }

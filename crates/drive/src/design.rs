@@ -1,0 +1,151 @@
+//! What a drive is, as opposed to what it does: the part that equal drives share.
+//!
+//! A [`DriveDesign`] holds the description, the layouts, the seek tables and the places of addresses on
+//! units. It never changes; ten thousand drives of a design cost ten thousand small states.
+
+use crate::drive::{Drive, DriveOptions};
+use crate::error::SpecError;
+use crate::mechanics::Mechanics;
+use crate::parallelism::{self, UnitPlan};
+use crate::power::{self, Shape, StateWatts};
+use crate::spec::{ArmShare, DriveSpec};
+use crate::unit::Unit;
+use headstack_engine::random;
+use headstack_units::Turn;
+use rand::RngCore;
+use std::sync::Arc;
+
+/// A drive's description, checked and made ready to build drives from.
+pub struct DriveDesign {
+    pub(crate) spec: DriveSpec,
+    pub(crate) addresses: Addresses,
+    pub(crate) own_queues: bool,
+    pub(crate) watts: StateWatts,
+    units: Vec<(UnitPlan, Mechanics)>,
+}
+
+/// How addresses fall on the units.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Addresses {
+    /// Blocks of one unit, units per stack, stacks.
+    unit: u64,
+    shares: u64,
+    stacks: u64,
+    /// Blocks that lie on one stack before the next one's turn.
+    stripe: u64,
+}
+
+impl Addresses {
+    pub fn capacity(&self) -> u64 {
+        self.unit * self.shares * self.stacks
+    }
+
+    /// Unit and block of an address, and how many blocks follow there without a gap.
+    pub fn locate(&self, lba: u64) -> (usize, u64, u64) {
+        let stack_blocks = self.unit * self.shares;
+        // The end of the stripes that fill every stack; what is left of each stack follows in order.
+        let even = stack_blocks / self.stripe * self.stripe * self.stacks;
+        let (stack, at, run) = if lba < even {
+            let (number, inside) = (lba / self.stripe, lba % self.stripe);
+            let at = number / self.stacks * self.stripe + inside;
+            (number % self.stacks, at, self.stripe - inside)
+        } else {
+            let rest = stack_blocks % self.stripe;
+            let (stack, inside) = ((lba - even) / rest, (lba - even) % rest);
+            (stack, stack_blocks - rest + inside, rest - inside)
+        };
+        let (share, inside) = (at / self.unit, at % self.unit);
+        let unit = stack * self.shares + share;
+        (unit as usize, inside, run.min(self.unit - inside))
+    }
+}
+
+impl DriveDesign {
+    /// Checks a description and prepares all that its drives share.
+    ///
+    /// # Errors
+    /// Whatever in the description does not fit together, by dotted key.
+    pub fn new(spec: &DriveSpec) -> Result<Arc<DriveDesign>, SpecError> {
+        let mut units: Vec<(UnitPlan, Mechanics)> = Vec::new();
+        for plan in parallelism::units(spec)? {
+            let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
+            let mechanics = match alike {
+                Some((_, mechanics)) => mechanics.clone(),
+                None => Mechanics::new(spec, &plan.geometry, Turn(0))?,
+            };
+            units.push((plan, mechanics));
+        }
+        let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
+        let blocks = |m: &Mechanics| m.layout.capacity() << shift;
+        let unit = units.iter().map(|(_, m)| blocks(m)).min().unwrap_or(0);
+        let shares = match spec.parallelism.arm_share {
+            ArmShare::All => 1,
+            ArmShare::OwnShare => spec.dash.arms as u64,
+        };
+        let stack_blocks = unit * shares;
+        let stripe = match spec.parallelism.stack_unit.0 / 512 {
+            0 => stack_blocks,
+            n => n.min(stack_blocks),
+        };
+        let design = DriveDesign {
+            addresses: Addresses {
+                unit,
+                shares,
+                stacks: spec.dash.stacks as u64,
+                stripe,
+            },
+            own_queues: spec.parallelism.logical_units,
+            watts: power::build(&spec.power, &Shape::of(spec))?,
+            units,
+            spec: spec.clone(),
+        };
+        let design = Arc::new(design);
+        // What only a drive finds out is found out now.
+        design.drive(&DriveOptions::default())?;
+        Ok(design)
+    }
+
+    /// A drive of this design at rest: arms at their start, buffer empty, platter at the start phase.
+    ///
+    /// # Errors
+    /// None that [`DriveDesign::new`] would not have found.
+    pub fn drive(self: &Arc<Self>, options: &DriveOptions) -> Result<Drive, SpecError> {
+        let mut units = Vec::with_capacity(self.units.len());
+        let mut first_assembly = 0;
+        for (plan, mechanics) in &self.units {
+            let phase = if plan.stack == 0 || options.synchronized_spindles {
+                options.start_phase
+            } else {
+                let mut stream = random::stream(options.seed, &format!("spindle-{}", plan.stack));
+                Turn(stream.next_u64())
+            };
+            let mut unit = Unit::new(&self.spec, plan, mechanics.with_phase(phase), options)?;
+            unit.first_assembly = first_assembly;
+            first_assembly += plan.arms.len() as u32;
+            units.push(unit);
+        }
+        Ok(Drive::of_units(self.clone(), units))
+    }
+
+    /// The description that it was made from.
+    pub fn spec(&self) -> &DriveSpec {
+        &self.spec
+    }
+
+    /// Number of 512-byte blocks that a drive offers.
+    pub fn capacity_blocks(&self) -> u64 {
+        self.addresses.capacity()
+    }
+
+    /// Sizes in blocks of the logical units that the host sees, one after another in the drive's
+    /// addresses: usually one. Stacks that addresses are striped over are one unit.
+    pub fn logical_units(&self) -> Vec<u64> {
+        let a = &self.addresses;
+        let in_order = a.stacks == 1 || a.stripe == a.unit * a.shares;
+        if self.own_queues && a.shares > 1 && in_order {
+            vec![a.unit; (a.shares * a.stacks) as usize]
+        } else {
+            vec![self.capacity_blocks()]
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Several assemblies in one core: which one acts, what the others do meanwhile.
+
+use super::channels::Channels;
+use super::Core;
+use crate::assembly::{Assembly, Coupling, Mechanism};
+use crate::background::BackgroundJob;
+use crate::error::SpecError;
+use crate::layout::Place;
+use crate::mechanics::Arm;
+use crate::parallelism::{Parking, Path, UnitPlan};
+use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
+use headstack_units::Turn;
+
+/// The head sets of a unit, assembly by assembly, and where they start.
+pub(super) fn head_sets(
+    spec: &DriveSpec,
+    plan: &UnitPlan,
+) -> Result<(Vec<Path>, Vec<Arm>), SpecError> {
+    let (p, g) = (&spec.parallelism, &plan.geometry);
+    let offsets = p.head_offsets(spec.dash, g.cylinders);
+    check_combination(spec, plan, plan.arms.len() * offsets.len())?;
+    let surfaces = u64::MAX >> (64 - g.surfaces.clamp(1, 64));
+    let radial = offsets.iter().any(|o| o.1 > 0);
+    let (mut paths, mut arms) = (Vec::new(), Vec::new());
+    for (a, arm) in plan.arms.iter().enumerate() {
+        if arm.start_cylinder >= g.cylinders {
+            return Err(SpecError::new(
+                format!("parallelism.arms[{a}].start_cylinder"),
+                arm.start_cylinder,
+                format!("less than {}", g.cylinders),
+            ));
+        }
+        for (h, (angle, offset)) in offsets.iter().enumerate() {
+            let past = match offsets.get(h + 1) {
+                Some(next) if next.1 > *offset => next.1,
+                _ => g.cylinders,
+            };
+            paths.push(Path {
+                assembly: a as u32,
+                surfaces,
+                cylinders: if radial {
+                    (*offset, past)
+                } else {
+                    (0, g.cylinders)
+                },
+                offset: *offset,
+            });
+            arms.push(Arm {
+                cylinder: arm.start_cylinder + offset,
+                head: 0,
+                angle: Turn(arm.angle.0.wrapping_add(angle.0)),
+            });
+        }
+    }
+    Ok((paths, arms))
+}
+
+/// Refuses what is not supported together, for so many head sets.
+fn check_combination(spec: &DriveSpec, plan: &UnitPlan, head_sets: usize) -> Result<(), SpecError> {
+    let (p, g) = (&spec.parallelism, &plan.geometry);
+    if head_sets > 64 {
+        return Err(SpecError::new(
+            "dash",
+            format!("{head_sets} head sets"),
+            "at most 64 (assemblies times heads per arm)",
+        ));
+    }
+    let conventional = head_sets == 1
+        && p.faults.is_empty()
+        && p.arm_choice == ArmChoice::Positioning
+        && spec.media_scan.mode == MediaScanMode::None;
+    if !conventional && g.surfaces > 64 {
+        return Err(SpecError::new(
+            "geometry.surfaces",
+            g.surfaces,
+            "at most 64 where several assemblies, a choice of them, faults or a scan are described",
+        ));
+    }
+    let c = &spec.cache;
+    if p.arms_in_motion != 1 && !p.faults.is_empty() && c.write_back && c.destage == Destage::Idle {
+        return Err(SpecError::new(
+            "cache.destage",
+            "\"idle\" with faults and several arms in motion",
+            "\"immediate\" or arms_in_motion = 1: this combination is not supported",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether some head set reaches less than another, from the start.
+pub(super) fn restricted(paths: &[Path]) -> bool {
+    paths.iter().any(|p| p.offset > 0)
+}
+
+/// The assemblies at rest, each with its share of the head sets.
+pub(super) fn at_rest(arms: Vec<Arm>, assemblies: usize, coupled: bool) -> Vec<Assembly> {
+    let sets = arms.len() / assemblies;
+    arms.chunks(sets)
+        .map(|arms| Assembly {
+            mechanism: Mechanism {
+                arms: arms.to_vec(),
+                coupling: coupled.then(Box::<Coupling>::default),
+                ..Mechanism::default()
+            },
+            ..Assembly::default()
+        })
+        .collect()
+}
+
+/// The data channels, where they are fewer than the commands in service.
+pub(super) fn channels(spec: &DriveSpec, at_once: usize) -> Option<Channels> {
+    let channels = match spec.parallelism.channels as usize {
+        0 => at_once,
+        n => n,
+    };
+    (channels < at_once).then(|| Channels::new(channels))
+}
+
+impl Core {
+    /// Number of a head set among those of all assemblies.
+    pub fn number_of(&self, assembly: usize, set: usize) -> usize {
+        assembly * self.sets + set
+    }
+
+    /// Number of the acting head set.
+    pub fn acting_set(&self) -> usize {
+        self.number_of(self.acting, self.assemblies[self.acting].mechanism.acting)
+    }
+
+    /// Where a head set stands.
+    pub fn arm_of(&self, number: usize) -> &Arm {
+        &self.assemblies[number / self.sets].mechanism.arms[number % self.sets]
+    }
+
+    /// Head set `number` acts from `at` on. Where assemblies work together each keeps what it had under
+    /// way. Otherwise the last one hands over: its read-ahead ends, and the next one begins when
+    /// it has come to rest.
+    pub fn take_over(&mut self, number: usize, at: u64) {
+        let (to, set) = (number / self.sets, number % self.sets);
+        let from = self.acting;
+        if to == from && self.assemblies[to].mechanism.acting == set {
+            return;
+        }
+        if self.at_once > 1 && to != from {
+            if let Some(channels) = &mut self.channels {
+                channels.forget(at);
+            }
+            // What the assembly's other heads read ahead ends when these take over.
+            if self.assemblies[to].mechanism.acting != set {
+                self.end_read_ahead_of(to, at);
+            }
+        } else {
+            self.end_read_ahead_of(from, at);
+            if to != from {
+                self.hand_over(from, to);
+            }
+        }
+        self.acting = to;
+        self.assemblies[to].mechanism.acting = set;
+    }
+
+    /// Where one assembly moves at a time: the next one waits for what the last one has under way.
+    fn hand_over(&mut self, from: usize, to: usize) {
+        let free = self.assemblies[from].mechanism.free;
+        let writing = self.assemblies[from].jobs.destage.writing.take();
+        let next = &mut self.assemblies[to];
+        next.jobs.destage.writing = writing;
+        next.mechanism.free = next.mechanism.free.max(free);
+    }
+
+    /// What the movements of an assembly mean for the others: all look at the same platter, which
+    /// scaled waits turn on for all; idle ones follow, where the drive parks them so.
+    #[inline]
+    pub(super) fn couple(&mut self, a: usize) {
+        if self.coupled {
+            self.couple_others(a);
+        }
+    }
+
+    #[inline(never)]
+    fn couple_others(&mut self, a: usize) {
+        let Some(coupling) = self.assemblies[a].mechanism.coupling.as_deref_mut() else {
+            return;
+        };
+        let Coupling { turned, moves } = std::mem::take(coupling);
+        let follow = self.follows;
+        let (now, sets) = (self.clock, self.sets);
+        for (b, other) in self.assemblies.iter_mut().enumerate() {
+            if b == a {
+                continue;
+            }
+            for arm in &mut other.mechanism.arms {
+                arm.angle = arm.angle.plus(turned);
+            }
+            // One that is at work in the background does not follow.
+            if follow && !other.jobs.any_under_way() {
+                let paths = &self.paths[b * sets..(b + 1) * sets];
+                for (at, cylinder) in &moves {
+                    let m = &self.mechanics;
+                    other.mechanism.follow(now, m, paths, *at, *cylinder);
+                }
+            }
+        }
+    }
+
+    /// The assemblies that do not act, where they work together.
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> {
+        let acting = self.acting;
+        let n = if self.at_once > 1 {
+            self.assemblies.len()
+        } else {
+            0
+        };
+        (0..n).filter(move |a| *a != acting)
+    }
+
+    /// Brings the background of the assemblies that do not act up to `until`.
+    #[inline(never)]
+    pub(super) fn run_others(&mut self, until: u64) {
+        for a in self.others() {
+            let (mut site, jobs) = self.site(a);
+            jobs.run(&mut site, until);
+            self.couple(a);
+        }
+    }
+
+    /// Lets assemblies that are not the acting one write buffered data that it does not reach.
+    pub(super) fn destage_with_others(&mut self, until: u64) {
+        let acting = self.acting;
+        for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
+            if self.jobs().any_under_way() {
+                return;
+            }
+            let (site, jobs) = self.site(a);
+            if jobs.destage.due(&site) < until {
+                self.take_over(self.number_of(a, 0), until);
+                let (mut site, jobs) = self.site(a);
+                jobs.run(&mut site, until);
+                self.couple(a);
+            }
+        }
+    }
+
+    /// Stops read-ahead of the acting assembly for a command at `at`; returns when the mechanism
+    /// can be commanded.
+    #[inline]
+    pub(super) fn stop_read_ahead(&mut self, at: u64) -> u64 {
+        if !self.reading_ahead() {
+            return 0;
+        }
+        self.end_read_ahead_of(self.acting, at)
+    }
+
+    #[inline]
+    pub(super) fn end_read_ahead_of(&mut self, a: usize, at: u64) -> u64 {
+        let (mut site, jobs) = self.site(a);
+        let free = jobs.stop_read_ahead(&mut site, at);
+        self.couple(a);
+        free
+    }
+
+    /// Ends read-ahead of other assemblies into segment `keep_out` or into sectors
+    /// `[start, end)`, which are about to be used otherwise.
+    #[inline]
+    pub(super) fn stop_others(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) {
+        if self.at_once > 1 {
+            self.stop_others_at_work(at, keep_out, start, end);
+        }
+    }
+
+    #[inline(never)]
+    fn stop_others_at_work(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) {
+        for a in self.others() {
+            let r = &self.assemblies[a].jobs.read_ahead;
+            let touches = r.is_under_way()
+                && (r.touches(&self.buffer.segments.list[r.segment], start, end)
+                    || Some(r.segment) == keep_out);
+            if touches {
+                self.end_read_ahead_of(a, at);
+            }
+        }
+    }
+
+    /// Whether another assembly is reading ahead into this segment.
+    pub(super) fn filled_by_another(&self, segment: usize) -> bool {
+        self.others().any(|a| {
+            let r = &self.assemblies[a].jobs.read_ahead;
+            r.is_under_way() && r.segment == segment
+        })
+    }
+
+    /// Has the scan of an assembly of its own read up to `until`.
+    pub(super) fn scan_on(&mut self, until: u64) {
+        let last = self.assemblies.len() - 1;
+        if self.assemblies[last].jobs.media_scan.is_under_way() {
+            let (mut site, jobs) = self.site(last);
+            jobs.media_scan.go_on(&mut site, until);
+        }
+    }
+
+    /// The scan of an assembly of its own reads up to `until`; the foreground transfers during `busy`.
+    pub fn scan_beside(&mut self, until: u64, busy: (u64, u64)) {
+        let last = self.assemblies.len() - 1;
+        let (mut site, jobs) = self.site(last);
+        if let Some(scan) = &mut jobs.media_scan.0 {
+            scan.read_on(&mut site, until, busy);
+        }
+    }
+
+    /// The scan uses the wait of the access that began at `begin` where `before` stood, if that took
+    /// one movement and one pass.
+    pub fn scan_in_wait(&mut self, begin: u64, before: &Arm, target: (u64, &Place, bool)) {
+        let (mut site, jobs) = self.site(self.acting);
+        if site.mechanism.timeline.latest().start != begin {
+            return;
+        }
+        if let Some(scan) = &mut jobs.media_scan.0 {
+            scan.use_wait(&mut site, before, target);
+        }
+    }
+
+    /// Whether idle assemblies follow the one that works.
+    pub fn follows_one(&self) -> bool {
+        self.follows
+    }
+
+    /// Whether a description says that.
+    pub(super) fn follows(spec: &DriveSpec, plan: &UnitPlan) -> bool {
+        spec.parallelism.parking == Parking::Follow && plan.arms.len() > 1
+    }
+}
