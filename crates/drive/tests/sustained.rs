@@ -307,3 +307,20 @@ fn sequential_writes_go_at_the_rate_of_the_medium() {
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+#[test]
+#[ignore]
+fn one_point() {
+    let var = |name: &str| std::env::var(name).unwrap_or_default();
+    let number = |name: &str| var(name).parse::<u64>().unwrap();
+    let spec = load(&var("DRIVE"));
+    let streams = Streams {
+        spec: &spec,
+        command: if var("KIND") == "write" { Command::Write } else { Command::Read },
+        blocks: number("BLOCKS") as u32,
+        depth: number("DEPTH"),
+        first: number("FIRST"),
+        length: number("LENGTH"),
+    };
+    println!("{:.2} MB/s of {:.2}", streams.rate() * 1e-6, media_rate(&spec) * shares(&spec) as f64 * 1e-6);
+}

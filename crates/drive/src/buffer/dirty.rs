@@ -335,6 +335,11 @@ impl DirtyExtents {
         let waits = |since: u64| !all && since.saturating_add(self.partial_wait) > now;
         let mut sectors = self.in_sectors(part);
         let (down, up) = (self.down(start), self.up(extent.past));
+        if down + self.sector == up {
+            // Both edges in one sector: the older one decides.
+            let since = self.edge_since(start, &extent);
+            return (!since.is_some_and(waits)).then_some(sectors);
+        }
         if sectors.start < start && waits(extent.head_since) {
             sectors.start = down + self.sector;
         }

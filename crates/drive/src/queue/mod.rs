@@ -1,7 +1,7 @@
 //! The commands that a drive's scheduler can choose from, as columns, so that a positional
 //! scheduler runs over plain arrays.
 
-use crate::command::{Command, DriveRequest};
+use crate::command::DriveRequest;
 use crate::layout::Place;
 
 mod index;
@@ -172,7 +172,7 @@ impl Queue {
                 angle: place.angle.0,
                 cylinder: place.cylinder,
                 head: place.head,
-                write: request.command == Command::Write,
+                write: request.command.writes(),
             };
             if self.indexed || self.keys.len() == LONG {
                 self.index_one_more(key.cylinder);
@@ -258,6 +258,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::Command;
     use crate::fixtures::Noise;
     use headstack_units::Lba;
 
