@@ -31,11 +31,7 @@ impl Core {
                 high + 1 + more
             }
             Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit => {
-                let n = match self.cache.read_ahead_sectors {
-                    0 => self.buffer.segments.size,
-                    n => n as u64,
-                };
-                past + n
+                past + self.read_ahead_sectors()
             }
         };
         limit.min(capacity)
@@ -99,7 +95,10 @@ impl Core {
     ) -> Option<Completion> {
         let past = sector + u64::from(count);
         match self.buffer.segments.holds_at(at, sector, past) {
-            Some(i) => self.buffer.segments.touch(i),
+            Some(i) => {
+                self.buffer.segments.touch(i);
+                self.read_on_behind(i, past);
+            }
             None if self.buffer.unwritten.covers(blocks, at) => {}
             None => return None,
         }
@@ -107,6 +106,29 @@ impl Core {
         let bus = at + t.read_hit.of(after_write) + t.preparation;
         let link_all = Mechanics::pass_ns(count, t.link_read_ns);
         Some(in_buffer(at, 0, bus, bus + link_all, t.read_completion))
+    }
+
+    /// A hit on arrival at the data being read ahead: a drive that knows what it is reading reads on behind
+    /// it as behind any other.
+    fn read_on_behind(&mut self, segment: usize, past: u64) {
+        if !self.cache.almost_hits
+            || !self.reading_ahead() || self.jobs().read_ahead.segment != segment {
+            return;
+        }
+        if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.cache.read_ahead {
+            let limit = past + self.read_ahead_sectors();
+            let limit = limit.min(self.mechanics.layout.capacity());
+            let r = &mut self.assemblies[self.acting].jobs.read_ahead;
+            r.limit = r.limit.max(limit);
+        }
+    }
+
+    /// How far the drive reads on behind a command.
+    fn read_ahead_sectors(&self) -> u64 {
+        match self.cache.read_ahead_sectors {
+            0 => self.buffer.segments.size,
+            n => u64::from(n),
+        }
     }
 
     /// Neither data that a read could find nor work that it would have to wait for.
