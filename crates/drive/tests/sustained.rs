@@ -259,7 +259,8 @@ fn sweep(p: &Published, command: Command, wrong: &mut Vec<String>) {
             };
             let rate = streams.rate() / n as f64;
             let each = command_s(&spec, write, start, blocks) / depth as f64;
-            let want = medium.min(f64::from(blocks) * 512.0 / each);
+            let least = medium.min(p.mb_per_s * 1e6 / n as f64);
+            let want = least.min(f64::from(blocks) * 512.0 / each);
             if !(0.97 * want..=1.005 * most(&spec, write)).contains(&rate) {
                 wrong.push(format!(
                     "{} {command:?} of {blocks} blocks from {start}, depth {depth}: {:.1} MB/s, need {:.1} to {:.1}",
