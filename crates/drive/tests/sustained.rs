@@ -99,7 +99,13 @@ fn media_rate(spec: &DriveSpec) -> f64 {
 fn most(spec: &DriveSpec, write: bool) -> f64 {
     let (g, z) = (&spec.geometry, &spec.geometry.zones[0]);
     let c = &spec.cache;
-    if !(c.enabled && if write { c.write_on_arrival } else { c.read_on_arrival }) {
+    if !(c.enabled
+        && if write {
+            c.write_on_arrival
+        } else {
+            c.read_on_arrival
+        })
+    {
         return media_rate(spec);
     }
     let p = &spec.positioning;
@@ -317,11 +323,19 @@ fn one_point() {
     let spec = load(&var("DRIVE"));
     let streams = Streams {
         spec: &spec,
-        command: if var("KIND") == "write" { Command::Write } else { Command::Read },
+        command: if var("KIND") == "write" {
+            Command::Write
+        } else {
+            Command::Read
+        },
         blocks: number("BLOCKS") as u32,
         depth: number("DEPTH"),
         first: number("FIRST"),
         length: number("LENGTH"),
     };
-    println!("{:.2} MB/s of {:.2}", streams.rate() * 1e-6, media_rate(&spec) * shares(&spec) as f64 * 1e-6);
+    println!(
+        "{:.2} MB/s of {:.2}",
+        streams.rate() * 1e-6,
+        media_rate(&spec) * shares(&spec) as f64 * 1e-6
+    );
 }

@@ -81,7 +81,8 @@ impl Destage {
         site.mechanism.acting = choice.set;
         let shift = site.buffer.shift;
         let first = choice.blocks.start >> shift;
-        let count = (choice.blocks.blocks() >> shift).min(u64::from(choice.place.run)) as u32;
+        let most = choice.blocks.blocks().min(site.buffer.unwritten.pass_most);
+        let count = (most >> shift).min(u64::from(choice.place.run)) as u32;
         let range = site.buffer.blocks(first, count);
         let order = Order {
             place: Some(&choice.place),
@@ -101,7 +102,6 @@ impl Destage {
             site.write_in_next_turn(&mut pass, Work::Destage);
         }
         site.buffer.unwritten.send(range);
-        if std::env::var("DBG").is_ok() { println!("pass at {at} first {first} count {count} track {} run {} seek {} rot {} tr {} end {} dirty {} n {}", choice.place.sector, choice.place.run, pass.seek, pass.rotation, pass.transfer, pass.end, site.buffer.unwritten.dirty.blocks(), site.buffer.unwritten.dirty.len()); }
         self.cursor = range.past;
         let past = first + u64::from(count);
         let segment = if site.cache.read_hits_on_written {

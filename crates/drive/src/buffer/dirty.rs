@@ -12,7 +12,6 @@
 //! Every operation costs `O(log n)` for each extent that it touches.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound::{Excluded, Unbounded};
 
 /// One extent from its start, the key of the map, to `past`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +88,7 @@ impl DirtyExtents {
     }
 
     /// Number of extents.
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.extents.len()
     }
@@ -266,16 +266,6 @@ impl DirtyExtents {
         (start < range.past).then(|| Range::new(start, extent.past.min(range.past)))
     }
 
-    /// Whether any of `range` is dirty.
-    pub fn overlaps(&self, range: Range) -> bool {
-        self.first_in(range).is_some()
-    }
-
-    /// End of the dirty data nearest before `block`, [`None`] if there are none or they reach it.
-    pub fn end_before(&self, block: u64) -> Option<u64> {
-        self.before(block).map(|(_, e)| e.past.min(block))
-    }
-
     /// Brings the edges that have waited long enough by `now` into [`Scope::Due`].
     pub fn promote(&mut self, now: u64) {
         while let Some((since, start)) = self.waiting.first().copied() {
@@ -364,11 +354,5 @@ impl DirtyExtents {
             at = dirty.past;
         }
         found
-    }
-
-    /// The first extent that starts above `block`.
-    pub fn next_start(&self, block: u64) -> Option<u64> {
-        let next = self.extents.range((Excluded(block), Unbounded)).next();
-        next.map(|e| *e.0)
     }
 }

@@ -36,7 +36,10 @@ impl Buffer {
     /// The blocks of so many physical sectors.
     #[inline]
     pub fn blocks(&self, sector: u64, count: u32) -> Range {
-        Range::new(sector << self.shift, (sector + u64::from(count)) << self.shift)
+        Range::new(
+            sector << self.shift,
+            (sector + u64::from(count)) << self.shift,
+        )
     }
 
     /// Drops the unwritten data that no head set reaches any more.
@@ -47,7 +50,10 @@ impl Buffer {
             let mut at = sectors.start >> self.shift;
             while let Some(place) = mechanics.layout.locate(at) {
                 let past = at + u64::from(place.run);
-                if !paths.iter().any(|p| p.reaches(1 << place.head, place.cylinder)) {
+                if !paths
+                    .iter()
+                    .any(|p| p.reaches(1 << place.head, place.cylinder))
+                {
                     lost.push(Range::new(at << self.shift, past << self.shift));
                 }
                 at = past;

@@ -16,6 +16,8 @@ pub(crate) struct Unwritten {
     limit: u64,
     /// A longer write comes in pieces of so many blocks.
     piece: u64,
+    /// A pass takes at most so many blocks, so that others can come in meanwhile.
+    pub pass_most: u64,
     /// When the mechanism ended the last command, or will.
     pub command_end: u64,
 }
@@ -41,6 +43,7 @@ impl Unwritten {
             limit,
             // Small enough for link and medium to work at the same time.
             piece: segment.min(limit / 4).max(1 << shift),
+            pass_most: (limit / 2).max(1 << shift),
             command_end: 0,
         }
     }
@@ -63,10 +66,15 @@ impl Unwritten {
 
     /// Whether there is a place for it, or what it overwrites still has one.
     pub fn has_room(&self, piece: Range) -> bool {
+        piece.blocks() <= self.room() || self.dirty.covers(piece)
+    }
+
+    /// Blocks that may still come in.
+    pub fn room(&self) -> u64 {
         let incoming = self.incoming.map_or(0, |(r, _)| r.blocks());
         let away: u64 = self.on_their_way.iter().map(Range::blocks).sum();
-        let held = self.dirty.blocks() + incoming + away;
-        held + piece.blocks() <= self.limit || self.dirty.covers(piece)
+        self.limit
+            .saturating_sub(self.dirty.blocks() + incoming + away)
     }
 
     /// The link brings `range` until `ready`; it has brought everything before by `now`.

@@ -192,7 +192,8 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass
     arm.head = place.head;
     let there = order.start + seek;
     let mut wait = m.wait_ns(arm, place.angle, there);
-    let transfer = Mechanics::pass_ns(order.count, place.sector_ns) - late(m, arm, place, wait, there);
+    let transfer =
+        Mechanics::pass_ns(order.count, place.sector_ns) - late(m, arm, place, wait, there);
     m.skip_rest(arm, place.angle, there);
     let (mut ready, mut link_bound, mut last_arrival) = (0, 0, 0);
     if let Some(supply) = &order.supply {

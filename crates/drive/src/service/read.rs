@@ -112,7 +112,9 @@ impl Core {
     /// it as behind any other.
     fn read_on_behind(&mut self, segment: usize, past: u64) {
         if !self.cache.almost_hits
-            || !self.reading_ahead() || self.jobs().read_ahead.segment != segment {
+            || !self.reading_ahead()
+            || self.jobs().read_ahead.segment != segment
+        {
             return;
         }
         if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.cache.read_ahead {
@@ -174,7 +176,11 @@ impl Core {
         // what was written may then be read. Where writes wait in the buffer only the mechanism is
         // waited for.
         let deferred = self.deferred_writes();
-        let mut blocked = if deferred { None } else { self.finish_destage() };
+        let mut blocked = if deferred {
+            None
+        } else {
+            self.finish_destage()
+        };
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
         if self.cache.keep_whole_track {
             self.complete_tracks(a + waited);

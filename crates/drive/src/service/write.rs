@@ -35,6 +35,7 @@ impl Core {
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
         // It takes the place of what waits in the buffer.
         if self.buffer.unwritten.waits() {
+            self.buffer.unwritten.settle(task.start);
             self.buffer.unwritten.dirty.remove(task.blocks);
         }
         let elsewhere = previous_write && task.sector != previous_end;
@@ -248,7 +249,10 @@ impl Core {
 
     /// When the first of the passes under way ends.
     pub fn passes_end(&self) -> Option<u64> {
-        let passes = self.assemblies.iter().filter_map(|a| a.jobs.destage.writing);
+        let passes = self
+            .assemblies
+            .iter()
+            .filter_map(|a| a.jobs.destage.writing);
         passes.map(|w| w.end).min()
     }
 

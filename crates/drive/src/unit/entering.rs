@@ -40,6 +40,8 @@ pub(super) struct Entering {
     link_free: u64,
     /// The first write looks for room no earlier.
     looks_at: u64,
+    /// Some have waited for room since there last were none.
+    crowded: bool,
     /// A pass had its turn last, while both a pass and a command were wanted.
     command_next: bool,
 }
@@ -57,6 +59,16 @@ impl Entering {
             bus: 0,
             overhead: 0,
         });
+    }
+
+    /// Whether they need more than so many blocks.
+    fn exceed(&self, room: u64) -> bool {
+        let mut left = room;
+        self.writes.iter().any(|w| {
+            let more = w.rest.blocks() > left;
+            left = left.saturating_sub(w.rest.blocks());
+            more
+        })
     }
 
     /// When the next piece may come in.
@@ -133,7 +145,11 @@ impl Unit {
     pub(super) fn note_waiting(&mut self) {
         self.core.wanted_since = match self.queue.is_empty() {
             true => NEVER,
-            false => self.queue.items()[self.queue.oldest()].arrival.decoding_since,
+            false => {
+                self.queue.items()[self.queue.oldest()]
+                    .arrival
+                    .decoding_since
+            }
         };
     }
 
@@ -151,6 +167,7 @@ impl Unit {
             after_write,
             ..
         } = write.arrival;
+        self.keep_making_room(now);
         let (bus, tail) = self.core.admit_to_buffer(now, decoding_since, after_write);
         let there = self.core.take_in(now, bus, piece);
         let Some(entering) = &mut self.entering else {
@@ -181,8 +198,26 @@ impl Unit {
         };
         let (request, arrival) = (write.request, write.arrival.at);
         entering.writes.pop_front();
+        entering.crowded &= !entering.writes.is_empty();
         self.sign(done, &request, arrival, arrival);
         Step::Done
+    }
+
+    /// Where a pass has made some room but not enough, the next one follows it at once.
+    fn keep_making_room(&mut self, now: u64) {
+        let room = self.core.buffer.unwritten.room();
+        let crowded = self
+            .entering
+            .as_ref()
+            .is_some_and(|e| e.crowded && e.exceed(room));
+        if !crowded || self.core.passes_end().is_some() || self.free > now {
+            return;
+        }
+        if self.next_command() > now || self.pass_has_its_turn() {
+            if let Some(end) = self.core.force_destage(now) {
+                self.wait_for_pass(end);
+            }
+        }
     }
 
     /// The first write finds no room at `now`: it waits for the pass under way, or for the mechanism, or a
@@ -208,6 +243,7 @@ impl Unit {
             }
         }
         if let Some(entering) = &mut self.entering {
+            entering.crowded = true;
             entering.looks_at = later.unwrap_or(now + 1);
         }
         Step::Again
