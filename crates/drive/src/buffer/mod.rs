@@ -44,6 +44,8 @@ impl Buffer {
 
     /// Drops the unwritten data that no head set reaches any more.
     pub fn drop_unreachable(&mut self, mechanics: &Mechanics, paths: &[Path]) {
+        // What is still on the link is lost with the rest.
+        self.unwritten.settle(u64::MAX);
         let mut lost = Vec::new();
         for extent in self.unwritten.dirty.sweep(0, Scope::All) {
             let sectors = self.unwritten.dirty.in_sectors(extent);

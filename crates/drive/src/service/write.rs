@@ -273,6 +273,23 @@ impl Core {
         sent
     }
 
+    /// Whether some head set reaches each track of these blocks.
+    pub fn reached(&self, blocks: Range) -> bool {
+        let shift = self.buffer.shift;
+        let mut at = blocks.start >> shift;
+        while at << shift < blocks.past {
+            let Some(place) = self.mechanics.layout.locate(at) else {
+                return false;
+            };
+            let mut paths = self.paths.iter();
+            if !paths.any(|p| p.reaches(1 << place.head, place.cylinder)) {
+                return false;
+            }
+            at += u64::from(place.run);
+        }
+        true
+    }
+
     /// Whether buffered data are older at `now` than they should become.
     pub fn overdue(&self, now: u64) -> bool {
         let age = self.cache.destage_age.non_negative();

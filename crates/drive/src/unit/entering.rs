@@ -158,6 +158,15 @@ impl Unit {
         let Some(write) = self.entering.as_ref().and_then(|e| e.writes.front()) else {
             return Step::Nothing;
         };
+        if self.faults.degraded && !self.core.reached(write.rest) {
+            let (request, arrival) = (write.request, write.arrival.at);
+            *done = Completion::refused(&request, Time(now));
+            self.sign(done, &request, arrival, now);
+            if let Some(entering) = &mut self.entering {
+                entering.writes.pop_front();
+            }
+            return Step::Done;
+        }
         let piece = self.core.buffer.unwritten.piece_of(write.rest);
         if !self.core.has_room(now, piece) {
             return self.make_room(now, done);
