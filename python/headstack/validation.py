@@ -34,21 +34,25 @@ def validate(directory: str | Path, *, compat: bool = False) -> dict[str, Any]:
         compat: whether to keep DiskSim 4.0's quirks.
 
     Returns:
-        ``{"drives": [...]}``, by name. Each has ``name``, ``n_requests``, ``demerit_s``,
+        ``{"drives": [...], "errors": [...]}``, by name. Each drive has ``name``, ``n_requests``, ``demerit_s``,
         ``demerit_histogram_s``, ``measured_mean_s``, ``simulated_mean_s`` (seconds) and the list
         ``classes`` with the same of each class: ``operation``, ``previous`` (``read`` or
-        ``write``), ``sequential``.
+        ``write``), ``sequential``. Drives of which a file cannot be used are among the errors, with
+        ``name``, ``path`` and ``message``.
 
     Raises:
-        ConfigError: there is no such pair of files, or a parameter file cannot be used.
-        TraceError: a trace cannot be read.
+        ConfigError: there is no such pair of files.
+
+    Warns:
+        UserWarning: a parameter file has a value that cannot be as it stands and that DiskSim
+            runs with; the text says the place and what was made of it.
 
     """
     directory = Path(directory)
     if not directory.is_dir():
         raise ConfigError(f"{directory}: got no directory, need one with .parv and .trace files")
     document: dict[str, Any] = _bridge.call("validate", str(directory), compat)
-    if not document["drives"]:
+    if not document["drives"] and not document["errors"]:
         raise ConfigError(f"{directory}: got no NAME.parv with a NAME.trace, need one or more")
     return document
 

@@ -280,6 +280,74 @@ def test_a_wrong_results_file_names_the_place(tmp_path, system, part):
     assert part in done.stderr
 
 
+@pytest.fixture
+def measured(tmp_path):
+    """A folder with a drive that can be compared, and one with a warning."""
+    text = (ROOT / "fuzz" / "corpus" / "disksim_parser" / "drive.parv").read_text()
+    trace = "".join(f"R Hit {n * 7} 4 {9000 + n}.000000 20000.000000\n" for n in range(50))
+    longer = text.replace("Last cylinder number = 19", "Last cylinder number = 20")
+    assert longer != text
+    for name, parameters in (("good", text), ("longer", longer)):
+        (tmp_path / f"{name}.parv").write_text(parameters)
+        (tmp_path / f"{name}.trace").write_text(trace)
+    return tmp_path
+
+
+def test_validation_goes_on_after_files_that_cannot_be_used(measured):
+    good = (measured / "good.parv").read_text()
+    trace = (measured / "good.trace").read_text()
+    for name, parameters, measurements in (
+        ("columns", good, "0.0 0 16 8 1\n"),
+        ("grammar", "disksim_disk {", trace),
+        ("outside", good, "R Hit 999999 4 9000.0 20000.0\n"),
+        ("watermark", good.replace("Fast write", "High (read) water mark = 7, Fast write"), trace),
+    ):
+        (measured / f"{name}.parv").write_text(parameters)
+        (measured / f"{name}.trace").write_text(measurements)
+    done = run("validate", measured, "--json")
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    assert [d["name"] for d in document["drives"]] == ["good", "longer"]
+    assert all(d["n_requests"] == 50 for d in document["drives"])
+    assert [(e["name"], e["path"]) for e in document["errors"]] == [
+        ("columns", str(measured / "columns.trace")),
+        ("grammar", str(measured / "grammar.parv")),
+        ("outside", str(measured / "outside.trace")),
+        ("watermark", str(measured / "watermark.parv")),
+    ]
+    for error in document["errors"]:
+        assert error["message"].startswith(error["path"]), error
+        assert "need" in error["message"]
+        assert error["message"] in done.stderr
+    shown = run("validate", measured)
+    assert shown.returncode == 1
+    assert [line for line in shown.stdout.splitlines() if "columns" in line and "unusable" in line]
+    assert "over 2 drives" in shown.stdout
+    # The Python interface gives the same.
+    with pytest.warns(UserWarning, match="Last cylinder number"):
+        assert validation.validate(measured) == document
+
+
+def test_validation_with_nothing_that_can_be_used(tmp_path):
+    (tmp_path / "x.parv").write_text("")
+    (tmp_path / "x.trace").write_text("")
+    done = run("validate", tmp_path)
+    assert done.returncode == 1
+    assert "x.parv" in done.stderr
+    assert "mean demerit" not in done.stdout
+
+
+def test_what_an_import_tolerates_is_a_warning(measured):
+    done = run("validate", measured, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["errors"] == []
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"warning: {measured / 'longer.parv'}:"), line
+    assert "Last cylinder number: got 20" in line
+    shown = run("drives", measured / "longer.parv")
+    assert "warning: " in shown.stderr, shown
+
+
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is absent")
 def test_validation_of_real_drives():
     done = run("validate", SHARED / "data" / "disksim", "--compat", "disksim-4.0", "--json")

@@ -3,13 +3,14 @@
 //! Both forms go through the same types. Errors name the dotted key, what was got and what is
 //! needed, with the nearest known name.
 
-use crate::simulate::{Arrivals, PastEnd, WarmUp};
-use headstack_drive::error::{did_you_mean, explain};
+use crate::arrivals::Arrivals;
+use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
-use headstack_drive::{DriveSpec, SpecError};
+use headstack_drive::DriveSpec;
+use headstack_engine::describe::from_value;
+use headstack_engine::{did_you_mean, SpecError};
 use headstack_trace::{OnError, Order};
 use headstack_units::Span;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -211,10 +212,7 @@ impl Experiment {
     pub fn from_toml(text: &str, file: &Path) -> Result<Experiment, SpecError> {
         let value = toml_value(text, file)?;
         let base = file.parent().unwrap_or(Path::new(""));
-        Experiment::from_value(value, base).map_err(|mut e| {
-            e.key = format!("{}: {}", file.display(), e.key);
-            e
-        })
+        Experiment::from_value(value, base).map_err(|e| e.in_file(file.display()))
     }
 
     /// Reads JSON text; relative paths start from `base`.
@@ -256,7 +254,7 @@ impl Experiment {
             for key in single {
                 e.key = e.key.replacen(&format!("{key}[0]"), key, 1);
             }
-            e
+            e.or_at("experiment")
         })?;
         experiment.base = base.to_path_buf();
         experiment.check()?;
@@ -309,10 +307,7 @@ impl Experiment {
                     "1 to 100000",
                 ));
             }
-            s.organisation().map_err(|mut e| {
-                e.key = format!("{key}.{}", e.key);
-                e
-            })?;
+            s.organisation().map_err(|e| e.within(&key))?;
             if s.name.is_empty() {
                 s.name = match &s.drive {
                     Value::String(name) => stem(name),
@@ -365,16 +360,13 @@ impl System {
         other: &dyn Fn(&str) -> Result<DriveSpec, String>,
     ) -> Result<DriveSpec, SpecError> {
         let spec = match &self.drive {
-            Value::String(name) => load_drive(name, base, dirs, other).map_err(|mut e| {
-                if e.key != "drive" {
-                    e.key = format!("drive: {}", e.key);
-                }
-                e
-            })?,
-            table @ Value::Object(_) => from_value(table.clone()).map_err(|mut e| {
-                e.key = format!("drive.{}", e.key);
-                e
-            })?,
+            Value::String(name) => {
+                load_drive(name, base, dirs, other).map_err(|e| match e.key.as_str() {
+                    "drive" => e,
+                    _ => e.in_file("drive"),
+                })?
+            }
+            table @ Value::Object(_) => from_value(table.clone()).map_err(|e| e.within("drive"))?,
             other => return Err(SpecError::new("drive", other, "a name, a path or a table")),
         };
         let mut changes = Params::new();
@@ -424,10 +416,7 @@ impl System {
                 })?;
             }
         }
-        from_value(value).map_err(|mut e| {
-            e.key = format!("drive.{}", e.key);
-            e
-        })
+        from_value(value).map_err(|e| e.within("drive"))
     }
 }
 
@@ -537,10 +526,7 @@ pub fn load_drive(
     }
     let text =
         std::fs::read_to_string(path).map_err(|e| SpecError::new(&shown, e, "a readable file"))?;
-    from_value(toml_value(&text, path)?).map_err(|mut e| {
-        e.key = format!("{shown}: {}", e.key);
-        e
-    })
+    from_value(toml_value(&text, path)?).map_err(|e| e.in_file(shown))
 }
 
 /// Parses TOML; errors name file and line.
@@ -569,17 +555,6 @@ pub fn drive_names(dirs: &[PathBuf]) -> Vec<String> {
     names.sort();
     names.dedup();
     names
-}
-
-/// Deserialises with errors in the house form.
-///
-/// # Errors
-/// The dotted key, what was got, what is needed, and the nearest known name.
-pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
-    serde_path_to_error::deserialize(value).map_err(|e| {
-        let path = e.path().to_string();
-        explain(&path, &e.into_inner().to_string())
-    })
 }
 
 #[cfg(test)]
@@ -680,7 +655,22 @@ queue_depth = 32
             (
                 "time_scale = 1.39",
                 "arrivals = { closed = 8 }",
-                &["workload.arrivals: got integer 8, need { closed = { outstanding = N } }"],
+                &["workload.arrivals.closed: got integer 8, need { outstanding = N }"],
+            ),
+            (
+                "time_scale = 1.39",
+                "arrivals = { open = {} }",
+                &["got a table, need \"open\" alone"],
+            ),
+            (
+                "time_scale = 1.39",
+                "arrivals = { closed = { outstandng = 8 } }",
+                &["workload.arrivals.closed: got key \"outstandng\"", "did you mean \"outstanding\"?"],
+            ),
+            (
+                "warm_up = \"10 s\"",
+                "warm_up = []",
+                &["workload.warm_up: got something else, need a number of requests"],
             ),
             (
                 "time_scale = 1.39",

@@ -1,21 +1,39 @@
 //! The host's side of a run: requests that are somewhere in the array, joined from their parts and
 //! counted when they are done.
 
-use crate::simulate::{Log, Outcome, Record};
+use crate::simulate::{Log, MemberOutcome, Outcome, Record};
 use headstack_drive::Completion;
 use headstack_engine::EventQueue;
 use headstack_trace::{ClosedLoop, Request};
 use headstack_units::Time;
 
 /// A request that is somewhere in the array.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Slot {
-    id: u64,
-    request: Request,
+    arrival: Time,
+    blocks: u32,
     parts: u32,
-    // Those that are not done yet.
-    remaining: u32,
     measured: bool,
+    /// Measured, of one part, and nobody waits for its end.
+    quick: bool,
+    /// The free slot below this one, of one that is free.
+    below: u32,
+}
+
+/// No free slot.
+const NONE: u32 = u32::MAX;
+
+/// Sums over requests of at most `u32::MAX` ns each. [`Host::settle`] empties it after each batch; until
+/// then no more requests end than slots are named by 32 bits, which 64 bits hold.
+#[derive(Default)]
+struct Tally {
+    n: u64,
+    response_ns: u64,
+    component_ns: [u64; 6],
+    blocks: u64,
+    hits: u64,
+    moves: u64,
+    end: Time,
 }
 
 /// What came of the parts of a request that are done so far.
@@ -27,11 +45,14 @@ struct Join {
     cache_hit: bool,
     moved: bool,
     error: bool,
+    /// Parts that are not done yet.
+    remaining: u32,
 }
 
 impl Join {
-    fn of(drive: u32, part: &Completion) -> Join {
+    fn of(drive: u32, part: &Completion, parts: u32) -> Join {
         Join {
+            remaining: parts - 1,
             last: *part,
             drive,
             cache_hit: part.cache_hit,
@@ -41,6 +62,7 @@ impl Join {
     }
 
     fn add(&mut self, drive: u32, part: &Completion) {
+        self.remaining -= 1;
         self.cache_hit &= part.cache_hit;
         self.moved |= part.moved();
         self.error |= part.error;
@@ -53,23 +75,35 @@ impl Join {
 /// What is in flight and what was observed.
 pub(crate) struct Host<'a, 'l> {
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    // The free slot that is taken next.
+    free: u32,
     // By slot, for those of several parts.
     joins: Vec<Option<Join>>,
+    // By slot, where there is a log: place in the workload, and the request.
+    names: Vec<(u64, Request)>,
+    tally: Tally,
+    // One drive: what the tally counts, it did.
+    alone: bool,
+    // No log and no closed loop.
+    quiet: bool,
     pub in_flight: u64,
     pub outcome: Outcome,
     pub log: Option<&'a mut Log<'l>>,
     pub failure: Option<String>,
     // Closed arrivals: when slots come free, and the think times.
-    pub issues: Option<(EventQueue<()>, ClosedLoop)>,
+    issues: Option<(EventQueue<()>, ClosedLoop)>,
 }
 
 impl<'a, 'l> Host<'a, 'l> {
     pub fn new(outcome: Outcome, log: Option<&'a mut Log<'l>>) -> Host<'a, 'l> {
         Host {
             slots: Vec::new(),
-            free: Vec::new(),
+            free: NONE,
             joins: Vec::new(),
+            names: Vec::new(),
+            tally: Tally::default(),
+            alone: outcome.members.len() == 1,
+            quiet: log.is_none(),
             in_flight: 0,
             outcome,
             log,
@@ -89,87 +123,200 @@ impl<'a, 'l> Host<'a, 'l> {
         measured: bool,
     ) -> u64 {
         self.in_flight += 1;
-        let i = match self.free.pop() {
-            Some(i) => i as usize,
-            None => self.add_slot(),
+        let slot = Slot {
+            arrival: now,
+            blocks: request.blocks,
+            parts,
+            measured,
+            quick: measured & self.quiet & (parts == 1),
+            below: NONE,
         };
-        let slot = &mut self.slots[i];
-        slot.id = id;
-        slot.request = *request;
-        slot.request.time = now;
-        slot.parts = parts;
-        slot.remaining = parts;
-        slot.measured = measured;
+        let mut i = self.free as usize;
+        match self.slots.get_mut(i) {
+            Some(free) => {
+                self.free = free.below;
+                *free = slot;
+            }
+            None => i = self.add_slot(slot),
+        }
+        if self.log.is_some() {
+            self.name(i, id, now, request);
+        }
         i as u64
     }
 
     #[cold]
-    fn add_slot(&mut self) -> usize {
-        self.slots.push(Slot::default());
+    fn add_slot(&mut self, slot: Slot) -> usize {
+        self.slots.push(slot);
         self.joins.push(None);
         self.slots.len() - 1
+    }
+
+    /// Keeps what the log will say of the request in a slot.
+    #[inline(never)]
+    fn name(&mut self, slot: usize, id: u64, now: Time, request: &Request) {
+        if slot >= self.names.len() {
+            self.names.resize(slot + 1, (0, Request::default()));
+        }
+        let request = Request {
+            time: now,
+            ..*request
+        };
+        self.names[slot] = (id, request);
     }
 
     /// One part is done by drive `member`.
     #[inline(always)]
     pub fn part_done(&mut self, member: usize, c: &Completion) {
+        if !self.is_tallied(member, c) {
+            self.part_done_generally(member, c);
+        }
+    }
+
+    /// Counts the usual request: of one part, without error. Says false of others and does nothing.
+    /// The one call that it may need is its last step, so that nothing has to be saved for later.
+    #[inline(always)]
+    fn is_tallied(&mut self, member: usize, c: &Completion) -> bool {
         let slot = &mut self.slots[c.id as usize];
+        let o = &mut self.outcome;
+        let response = c.completion.0.wrapping_sub(c.arrival.0);
+        let Ok(short) = u32::try_from(response) else {
+            return false;
+        };
+        let room = o.response.has_room() && o.service.has_room();
+        if !slot.quick || c.error || !room {
+            return false;
+        }
+        slot.below = self.free;
+        self.free = c.id as u32;
+        self.in_flight -= 1;
+        o.response.add_short(short);
+        let queue = c.components.queue.min(response);
+        o.service.add_short((response - queue) as u32);
+        let t = &mut self.tally;
+        t.n += 1;
+        t.response_ns += response;
+        for (sum, share) in t.component_ns.iter_mut().zip(shares(c)) {
+            *sum += share;
+        }
+        t.blocks += u64::from(slot.blocks);
+        t.hits += u64::from(c.cache_hit);
+        t.moves += u64::from(c.moved());
+        t.end = t.end.max(c.completion);
+        if !self.alone {
+            count_part(&mut o.members[member], c);
+        }
+        o.series.add_request(c.arrival, c.completion);
+        true
+    }
+
+    #[inline(never)]
+    fn part_done_generally(&mut self, member: usize, c: &Completion) {
+        let i = c.id as usize;
+        let slot = &mut self.slots[i];
         let measured = slot.measured;
         if measured {
-            let m = &mut self.outcome.members[member];
-            m.n_requests += 1;
-            if c.error {
-                m.n_errors += 1;
-            } else {
-                m.n_cache_hits += c.cache_hit as u64;
-                m.n_seeks += c.moved() as u64;
-                m.response_ns += c.completion.since(c.arrival).0 as u128;
-            }
+            count_part(&mut self.outcome.members[member], c);
         }
         if slot.parts > 1 {
             return self.join(member as u32, c);
         }
-        let (arrival, blocks) = (slot.request.time, slot.request.blocks);
-        self.free.push(c.id as u32);
-        self.in_flight -= 1;
+        let (arrival, blocks) = (slot.arrival, slot.blocks);
+        self.release(i);
         self.finish(arrival, blocks, c, c.moved(), measured);
-        if measured && self.log.is_some() {
-            self.log_slot(c.id as usize, member as u32, c);
+        if measured {
+            self.log_slot(i, member as u32, c);
+        }
+    }
+
+    /// A slot comes free.
+    fn release(&mut self, slot: usize) {
+        self.slots[slot].below = std::mem::replace(&mut self.free, slot as u32);
+        self.in_flight -= 1;
+    }
+
+    /// Adds the tally to the outcome.
+    pub fn settle(&mut self) {
+        let t = std::mem::take(&mut self.tally);
+        let o = &mut self.outcome;
+        o.n_requests += t.n;
+        for (sum, ns) in o.component_ns.iter_mut().zip(t.component_ns) {
+            *sum += u128::from(ns);
+        }
+        o.bytes += u128::from(t.blocks) * 512;
+        o.n_cache_hits += t.hits;
+        o.n_seeks += t.moves;
+        o.end = o.end.max(t.end);
+        if self.alone {
+            let m = &mut o.members[0];
+            m.n_requests += t.n;
+            m.n_cache_hits += t.hits;
+            m.n_seeks += t.moves;
+            m.response_ns += u128::from(t.response_ns);
         }
     }
 
     /// One part of several is done.
     fn join(&mut self, drive: u32, part: &Completion) {
         let i = part.id as usize;
+        let slot = &mut self.slots[i];
         let join = match &mut self.joins[i] {
             Some(join) => {
                 join.add(drive, part);
                 *join
             }
-            none => *none.insert(Join::of(drive, part)),
+            none => *none.insert(Join::of(drive, part, slot.parts)),
         };
-        let slot = &mut self.slots[i];
-        slot.remaining -= 1;
-        if slot.remaining > 0 {
+        if join.remaining > 0 {
             return;
         }
-        let (arrival, blocks, measured) = (slot.request.time, slot.request.blocks, slot.measured);
+        let (arrival, blocks, measured) = (slot.arrival, slot.blocks, slot.measured);
         let answer = Completion {
             cache_hit: join.cache_hit,
             error: join.error,
             ..join.last
         };
         self.joins[i] = None;
-        self.free.push(i as u32);
-        self.in_flight -= 1;
+        self.release(i);
         self.finish(arrival, blocks, &answer, join.moved, measured);
         if measured {
             self.log_slot(i, join.drive, &answer);
         }
     }
 
+    /// Closes the loop: each completion issues the next request.
+    pub fn close(&mut self, queue: EventQueue<()>, think: ClosedLoop) {
+        self.quiet = false;
+        self.issues = Some((queue, think));
+    }
+
+    /// When the next request of a closed loop is due.
+    pub fn next_issue(&self) -> Time {
+        self.issues
+            .as_ref()
+            .map_or(Time::NEVER, |(queue, _)| queue.next_time())
+    }
+
+    /// The next request of a closed loop is being issued.
+    pub fn take_issue(&mut self) {
+        if let Some((queue, _)) = &mut self.issues {
+            queue.pop();
+        }
+    }
+
+    /// What ended at `end` is followed by the next request of a closed loop, after the pause.
+    pub fn issue(&mut self, end: Time) {
+        if let Some((queue, think)) = &mut self.issues {
+            queue.push(end + think.think(), 0, ());
+        }
+    }
+
+    /// Nothing more is issued.
+    pub fn end_loop(&mut self) {
+        self.issues = None;
+    }
+
     /// A request is done: counted, and in closed loops the next one is due.
-    #[inline(always)]
     pub fn finish(
         &mut self,
         arrival: Time,
@@ -178,9 +325,7 @@ impl<'a, 'l> Host<'a, 'l> {
         moved: bool,
         measured: bool,
     ) {
-        if let Some((queue, think)) = &mut self.issues {
-            queue.push(answer.completion + think.think(), 0, ());
-        }
+        self.issue(answer.completion);
         if !measured {
             return;
         }
@@ -189,29 +334,27 @@ impl<'a, 'l> Host<'a, 'l> {
         o.end = o.end.max(answer.completion);
         if answer.error {
             o.n_errors += 1;
-        } else {
-            let response = answer.completion.since(arrival).0 as u64;
-            let c = &answer.components;
-            o.response.add(response);
-            o.service.add(response.saturating_sub(c.queue));
-            let shares = [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus];
-            for (sum, share) in o.component_ns.iter_mut().zip(shares) {
-                *sum += share as u128;
-            }
-            o.bytes += blocks as u128 * 512;
-            o.n_cache_hits += answer.cache_hit as u64;
-            o.n_seeks += moved as u64;
-            o.series.add_request(arrival, answer.completion);
+            return;
+        }
+        let response = answer.completion.since(arrival).0 as u64;
+        o.response.add(response);
+        o.service
+            .add(response.saturating_sub(answer.components.queue));
+        for (sum, share) in o.component_ns.iter_mut().zip(shares(answer)) {
+            *sum += share as u128;
+        }
+        o.bytes += blocks as u128 * 512;
+        o.n_cache_hits += answer.cache_hit as u64;
+        o.n_seeks += moved as u64;
+        o.series.add_request(arrival, answer.completion);
+    }
+
+    fn log_slot(&mut self, slot: usize, drive: u32, answer: &Completion) {
+        if let Some(&(id, request)) = self.names.get(slot) {
+            self.write_log(id, request, drive, answer);
         }
     }
 
-    #[inline(never)]
-    fn log_slot(&mut self, slot: usize, drive: u32, answer: &Completion) {
-        let Slot { id, request, .. } = self.slots[slot];
-        self.write_log(id, request, drive, answer);
-    }
-
-    #[inline(never)]
     pub fn write_log(&mut self, id: u64, request: Request, drive: u32, answer: &Completion) {
         let record = Record {
             id,
@@ -228,4 +371,24 @@ impl<'a, 'l> Host<'a, 'l> {
             self.failure.get_or_insert(e);
         }
     }
+}
+
+/// Counts a part for the drive that served it.
+#[inline]
+fn count_part(m: &mut MemberOutcome, c: &Completion) {
+    m.n_requests += 1;
+    if c.error {
+        m.n_errors += 1;
+    } else {
+        m.n_cache_hits += c.cache_hit as u64;
+        m.n_seeks += c.moved() as u64;
+        m.response_ns += c.completion.since(c.arrival).0 as u128;
+    }
+}
+
+/// The shares of a response time, in the order of [`Outcome::component_ns`].
+#[inline(always)]
+fn shares(c: &Completion) -> [u64; 6] {
+    let c = &c.components;
+    [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus]
 }

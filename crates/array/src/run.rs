@@ -8,9 +8,10 @@ use crate::output::{write_series, RequestLog};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::{Drive, DriveOptions, DriveSpec, SpecError};
+use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
+use headstack_engine::SpecError;
 use headstack_trace::{ClosedLoop, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
@@ -211,10 +212,7 @@ pub fn run_with<M: Member>(
 }
 
 fn at(key: &str) -> impl Fn(SpecError) -> SpecError + '_ {
-    move |mut e| {
-        e.key = format!("{key}.{}", e.key);
-        e
-    }
+    move |e| e.within(key)
 }
 
 fn one<M: Member>(
@@ -232,7 +230,9 @@ fn one<M: Member>(
     let spec = system
         .drive_spec(&experiment.base, &inputs.drive_dirs, inputs.other_drive)
         .map_err(at(&key))?;
-    let each = cost::build(&spec.cost, &Parts::of(&spec)).map_err(at(&format!("{key}.drive")))?;
+    let each = Parts::of(&spec)
+        .and_then(|parts| cost::build(&spec.cost, &parts))
+        .map_err(at(&format!("{key}.drive")))?;
     let seed = system.seed.unwrap_or(experiment.run.seed);
     let mut members = (0..system.count)
         .map(|i| make(&spec, system, seed, i))

@@ -11,6 +11,7 @@
 //! that part, so that they still add up to its response time. Statistics count requests that arrive
 //! after the warm-up.
 
+use crate::arrivals::Arrivals;
 use crate::host::Host;
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
@@ -21,27 +22,12 @@ use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// How requests come.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Arrivals {
-    /// At the times that the workload says.
-    #[default]
-    #[serde(alias = "trace", alias = "as-in-trace")]
-    Open,
-    /// A fixed number of requests in flight; the workload's times are ignored.
-    Closed {
-        /// Requests in flight.
-        outstanding: u32,
-        /// From a completion to the next request.
-        #[serde(default)]
-        think_time: Span,
-    },
-}
-
 /// What is left out of the statistics at the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "got something else, need a number of requests, or a length of time such as \"10 s\""
+)]
 pub enum WarmUp {
     /// So many requests.
     Requests(u64),
@@ -173,6 +159,8 @@ pub struct MemberOutcome {
     pub faults: Vec<Fault>,
     /// Writes that it had completed and then lost, the warm-up included.
     pub lost_writes: u64,
+    /// Physical sectors written in part, and therefore read first, the warm-up included.
+    pub read_modify_writes: u64,
     /// Bytes that a scan of the medium read beside the requests, the warm-up included.
     pub scanned_bytes: u64,
 }
@@ -219,6 +207,8 @@ struct Run<'a, 'l, M> {
     plan: Plan,
     // Sizes of devices asked for so far; 0 of others.
     device_blocks: Vec<u64>,
+    // Of the same devices where they lie as they are; no blocks where a plan is needed.
+    direct: Vec<Direct>,
     // Next instant at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
     sampled: ByMode,
@@ -226,13 +216,20 @@ struct Run<'a, 'l, M> {
     next_check: Time,
     first: Option<Time>,
     last_arrival: Time,
-    // Each device is a logical unit, block for block.
-    identity: bool,
     failure: Option<SimulateError>,
     taken: u64,
     // So many of them are in the progress.
     reported: u64,
     measuring: bool,
+}
+
+/// A device that is a logical unit, block for block.
+#[derive(Clone, Copy, Default)]
+struct Direct {
+    blocks: u64,
+    /// Its drive, and its first block there.
+    member: u32,
+    first: u64,
 }
 
 /// Requests taken from their source so many at a time: source and simulation each run in a tight
@@ -312,12 +309,12 @@ pub fn simulate<'a, 'l, M: Member>(
         host: Host::new(outcome, log),
         plan: Plan::default(),
         device_blocks: Vec::new(),
+        direct: Vec::new(),
         next_sample: Time::NEVER,
         sampled: ByMode::default(),
         next_check: Time::ZERO,
         first: None,
         last_arrival: Time::ZERO,
-        identity: organisation.is_identity(),
         failure: None,
         taken: 0,
         reported: 0,
@@ -369,14 +366,11 @@ impl<M: Member> Run<'_, '_, M> {
         for _ in 0..closed.outstanding {
             queue.push(Time::ZERO, 0, ());
         }
-        self.host.issues = Some((queue, closed));
+        self.host.close(queue, closed);
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
-            let issue = match &self.host.issues {
-                Some((queue, _)) => queue.next_time(),
-                None => Time::NEVER,
-            };
+            let issue = self.host.next_issue();
             let (drive, member) = self.earliest();
             // Completions that a drive holds ready are due now, whatever time it names.
             let drive = drive.max(now);
@@ -396,16 +390,14 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 next = 0;
             }
-            if let Some((queue, _)) = &mut self.host.issues {
-                queue.pop();
-            }
+            self.host.take_issue();
             if !self.arrive(now, &feed.batch[next]) {
                 break;
             }
             next += 1;
         }
         // What is in flight completes; nothing more is issued.
-        self.host.issues = None;
+        self.host.end_loop();
         self.drain(now)
     }
 
@@ -417,6 +409,7 @@ impl<M: Member> Run<'_, '_, M> {
     /// Takes the next batch; false when the workload, the limit or the patience is at its end.
     fn refill(&mut self, feed: &mut Feed<impl Requests>) -> Result<bool, SimulateError> {
         self.report();
+        self.host.settle();
         if self.options.progress.is_cancelled() {
             self.host.outcome.partial = true;
             return Ok(false);
@@ -436,28 +429,40 @@ impl<M: Member> Run<'_, '_, M> {
             return false;
         }
         self.last_arrival = now;
-        let device = request.device as usize;
-        let size = self.device_blocks.get(device).copied().unwrap_or(0);
-        let blocks = request.blocks as u64;
-        let inside = blocks > 0 && blocks <= size && request.lba.0 <= size - blocks;
-        if inside && self.identity && request.op != Op::Flush {
-            let slot = self.host.open(id, now, request, 1, self.measuring);
-            let part = Part {
-                member: request.device,
-                lba: request.lba.0,
-                blocks: request.blocks,
-            };
-            self.submit(now, slot, request.op, &part);
-        } else if let Err(e) = self.arrive_in_parts(now, id, *request) {
+        let blocks = u64::from(request.blocks);
+        let direct = self.direct.get(request.device as usize);
+        // No blocks wrap round to more than any device has.
+        let inside =
+            |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
+        match direct.filter(inside) {
+            Some(&Direct { member, first, .. }) if request.op != Op::Flush => {
+                let slot = self.host.open(id, now, request, 1, self.measuring);
+                let lba = first + request.lba.0;
+                self.give(now, slot, request.op, member, lba, request.blocks);
+                self.host.failure.is_none()
+            }
+            _ => self.arrive_generally(now, id, request),
+        }
+    }
+
+    /// The general case of [`Run::arrive`].
+    #[inline(never)]
+    fn arrive_generally(&mut self, now: Time, id: u64, request: &Request) -> bool {
+        if let Err(e) = self.arrive_in_parts(now, id, *request) {
             self.failure = Some(e);
         }
         self.failure.is_none() && self.host.failure.is_none()
     }
 
     /// Gives a part of a request to its drive.
-    #[inline(always)]
     fn submit(&mut self, now: Time, slot: u64, op: Op, part: &Part) {
         let (member, first) = self.logical[part.member as usize];
+        self.give(now, slot, op, member, first + part.lba, part.blocks);
+    }
+
+    /// Brings a drive up to `now` and gives it a command.
+    #[inline(always)]
+    fn give(&mut self, now: Time, slot: u64, op: Op, member: u32, lba: u64, blocks: u32) {
         let member = member as usize;
         let host = &mut self.host;
         let drive = &mut self.members[member];
@@ -471,8 +476,8 @@ impl<M: Member> Run<'_, '_, M> {
                     Op::Write => Command::Write,
                     Op::Flush => Command::Flush,
                 },
-                lba: Lba(first + part.lba),
-                blocks: part.blocks,
+                lba: Lba(lba),
+                blocks,
             },
         );
     }
@@ -505,8 +510,7 @@ impl<M: Member> Run<'_, '_, M> {
         true
     }
 
-    /// The general case of [`Run::arrive`].
-    #[inline(never)]
+    /// A request that may reach beyond its device, be a flush, or need a plan.
     fn arrive_in_parts(
         &mut self,
         now: Time,
@@ -527,9 +531,7 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 PastEnd::DropCounted => {
                     self.host.outcome.n_dropped += measured as u64;
-                    if let Some((queue, think)) = &mut self.host.issues {
-                        queue.push(now + think.think(), 0, ());
-                    }
+                    self.host.issue(now);
                     return Ok(());
                 }
                 _ => failed = true,
@@ -593,6 +595,15 @@ impl<M: Member> Run<'_, '_, M> {
         let i = device as usize;
         if i >= self.device_blocks.len() {
             self.device_blocks.resize(i + 1, 0);
+            self.direct.resize(i + 1, Direct::default());
+        }
+        if self.organisation.is_identity() {
+            let (member, first) = self.logical[i];
+            self.direct[i] = Direct {
+                blocks,
+                member,
+                first,
+            };
         }
         self.device_blocks[i] = blocks;
         Ok(blocks)
@@ -720,6 +731,7 @@ impl<M: Member> Run<'_, '_, M> {
     }
 
     fn finish(mut self) -> Result<Outcome, SimulateError> {
+        self.host.settle();
         if self.measuring {
             let end = self.host.outcome.end;
             self.sample_until(end);
@@ -731,6 +743,7 @@ impl<M: Member> Run<'_, '_, M> {
         for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
             o.faults = member.faults();
             o.lost_writes = member.lost_writes();
+            o.read_modify_writes = member.read_modify_writes();
             o.scanned_bytes = member.scanned_bytes();
         }
         Ok(self.host.outcome)

@@ -2,10 +2,10 @@
 
 #![allow(clippy::result_large_err)]
 
-use headstack_array::experiment::from_value;
 use headstack_array::{
     run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
 };
+use headstack_engine::describe::from_value;
 use headstack_trace::{Each, Op, Request, Synthetic};
 use headstack_units::{Lba, Time};
 use std::path::{Path, PathBuf};

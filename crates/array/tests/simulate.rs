@@ -1,7 +1,8 @@
 //! The loop against closed forms, with a drive of constant service time.
 
+use headstack_array::arrivals::Arrivals;
 use headstack_array::organisation::{find, Context, Organisation};
-use headstack_array::simulate::{Arrivals, Log, PastEnd, SimulateError, WarmUp};
+use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Completion, Components, DriveEnergy, DriveRequest};
 use headstack_trace::{Each, Request, TraceError};

@@ -173,8 +173,21 @@ pub struct DriveResult {
 /// The validation of a folder.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Validation {
-    /// One result for each drive, by name.
+    /// One result for each drive that could be compared, by name.
     pub drives: Vec<DriveResult>,
+    /// The others, by name.
+    pub errors: Vec<Unusable>,
+}
+
+/// A drive of a folder that could not be compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unusable {
+    /// The stem of its files.
+    pub name: String,
+    /// The file that cannot be used.
+    pub path: PathBuf,
+    /// Where in it, what was got, what is needed.
+    pub message: String,
 }
 
 impl DriveResult {

@@ -1,8 +1,8 @@
 //! Small files written for these tests: grammar, errors, every seek type, both layouts.
 
 use headstack_disksim::{parse, Error, Import, MemoryLoader, Treatment};
-use headstack_drive::layout;
 use headstack_drive::spec::{SkewUnit, Sparing};
+use headstack_drive::{layout, Drive, DriveOptions};
 use headstack_units::Span;
 use std::path::Path;
 
@@ -112,8 +112,13 @@ fn extents_and_seek_tables_come_from_their_files() {
     let spec = import(G2).unwrap().spec;
     assert_eq!(spec.geometry.layout, "extents");
     // `seqcnt` counts one less than it means.
-    assert_eq!(spec.geometry.extents, [[0, 10, 0, 0, 0], [10, 9, 1, 0, 1]]);
-    assert_eq!(spec.geometry.extent_defects, [[1, 0, 0]]);
+    assert_eq!(
+        serde_json::Value::Object(spec.geometry.layout_parameters.clone()),
+        serde_json::json!({
+            "extents": [[0, 10, 0, 0, 0], [10, 9, 1, 0, 1]],
+            "extent_defects": [[1, 0, 0]],
+        })
+    );
     assert_eq!(spec.geometry.zones[0].offset, 0.5);
     let points = serde_json::json!([[1, "1.5 ms"], [8, "4.25 ms"]]);
     assert_eq!(spec.seek["points"], points);
@@ -309,4 +314,96 @@ fn files_sourced_too_often_are_an_error() {
     loader.files.insert("f20".into(), "a b {}".into());
     let message = parse(Path::new("f0"), &loader).unwrap_err().to_string();
     assert!(message.contains("at most 1024 sourced files"), "{message}");
+}
+
+/// What DiskSim runs with is taken as well as it can be, with a warning that names the place.
+#[test]
+fn what_disksim_tolerates_loads_with_a_warning() {
+    // Whose target these slips fill.
+    const NO_DEFECTS: (&str, &str) = ("defects = [ 5, 399 ]", "defects = []");
+    for (changes, warning, capacity) in [
+        // A zone that ends one cylinder past the last: DiskSim counts its blocks. Each cylinder of
+        // the second zone holds 2 x 20.
+        (
+            &[("Last cylinder number = 19", "Last cylinder number = 20")][..],
+            "Layout Model: Zones: Last cylinder number: got 20: the last of 20 cylinders \
+             is 19: the disk gets 1 more, as DiskSim counts their blocks",
+            1225,
+        ),
+        (
+            &[("First cylinder number = 10", "First cylinder number = 12")],
+            "Layout Model: Zones: got a list of 2: cylinders 10 to 11 belong to no zone and hold no block",
+            // Two cylinders of 40 fewer, and one range of five with its 2 spares.
+            1185 - 80 + 2,
+        ),
+        (
+            &[("slips = [ 17, 3 ]", "slips = [ 17, 3, 800 ]")],
+            "Layout Model: Zones: slips: got a list of 3: 1 outside the \
+             zone's 800 places left out",
+            1185,
+        ),
+        (
+            &[("slips = [ 17, 3 ]", "slips = [ 1, 2, 9, 10, 11, 400 ]"), NO_DEFECTS],
+            "slips: got a list of 6: 1 more than the spares can take in left out",
+            1185,
+        ),
+        (
+            &[("slips = [ 17, 3 ]", "slips = [ 1, 2 ]"), ("scheme used = 8", "scheme used = 3")],
+            "",
+            // Four spares on each of 20 tracks of 40, two on each of 20 tracks of 20, 3 empty.
+            20 * 36 + 20 * 18 - 3,
+        ),
+        (
+            &[("slips = [ 17, 3 ]", "slips = [ 5 ]"), ("Number of spares = 4", "Number of spares = 0"), NO_DEFECTS],
+            "slips: got a list of 1: 1 more than the spares can take in left out",
+            1185 + 8,
+        ),
+        (
+            &[("defects = [ 5, 399 ]", "defects = [ 5, 399, 6, 4000 ]")],
+            "defects: got a list of 4: 1 outside the zone's 800 places left out",
+            1185,
+        ),
+        (
+            &[("Max queue length = 8", "Max queue length = 2000000000")],
+            "Max queue length: got 2000000000: taken as 1048576, which is as good",
+            1185,
+        ),
+        (&[("Block count = 1", "Block count = 99999")], "", 1185),
+        (&[(", Block count = 1", "")], "", 1185),
+    ] {
+        let mut text = SYSTEM.to_string();
+        for (from, to) in changes {
+            assert!(text.contains(from), "{from}");
+            text = text.replacen(from, to, 1);
+        }
+        let import = import(&text).unwrap_or_else(|e| panic!("{changes:?}: {e}"));
+        let said = import.warnings().join("\n");
+        assert!(said.contains(warning), "{changes:?}: {said}");
+        let expected = usize::from(!warning.is_empty());
+        assert_eq!(import.warnings().len(), expected, "{changes:?}: {said}");
+        let drive = Drive::new(&import.spec, &DriveOptions::default());
+        let drive = drive.unwrap_or_else(|e| panic!("{changes:?}: {e}"));
+        assert_eq!(drive.capacity_blocks(), capacity, "{changes:?}");
+    }
+    // The file as it stands has slips out of order, which changes nothing.
+    let plain = import(SYSTEM).unwrap();
+    assert_eq!(plain.spec.geometry.zones[0].slips, [17, 3]);
+    assert_eq!(plain.warnings(), Vec::<String>::new());
+}
+
+/// What would put two blocks in one place is refused where it stands.
+#[test]
+fn zones_that_overlap_are_refused() {
+    let text = error(&SYSTEM.replace("First cylinder number = 10", "First cylinder number = 9"));
+    assert!(
+        text.contains("got a zone of cylinders 9 to 19, need none of zone 0's 0 to 9: two blocks would share a place"),
+        "{text}"
+    );
+    assert!(text.starts_with("main:17:9: Zones: "), "{text}");
+}
+
+#[test]
+fn overheads_of_minutes_are_refused_where_they_stand() {
+    let text = error(&SYSTEM.replace("after write ] = 0.25", "after write ] = 6000"));
+    assert!(text.contains("got 6000, need at most 5000 ms"), "{text}");
 }

@@ -4,13 +4,13 @@
 //! units. It never changes; ten thousand drives of a design cost ten thousand small states.
 
 use crate::drive::{Drive, DriveOptions};
-use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::parallelism::{self, UnitPlan};
 use crate::power::{self, Shape, StateWatts};
 use crate::spec::{ArmShare, DriveSpec};
 use crate::unit::Unit;
 use headstack_engine::random;
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 use rand::RngCore;
 use std::sync::Arc;

@@ -2,13 +2,13 @@
 
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::design::DriveDesign;
-use crate::error::SpecError;
 use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
 use crate::phase::{ActiveByWork, Phase};
 use crate::spec::DriveSpec;
 use crate::tags::{Outside, Tags};
 use crate::unit::{Step, Unit};
+use headstack_engine::SpecError;
 use headstack_units::{Lba, Time, Turn};
 use std::sync::Arc;
 

@@ -5,12 +5,12 @@
 
 mod assembly;
 mod background;
+mod bounds;
 mod buffer;
 pub mod command;
 pub mod cost;
 pub mod design;
 pub mod drive;
-pub mod error;
 #[cfg(test)]
 mod fixtures;
 pub mod layout;
@@ -32,7 +32,6 @@ mod unit;
 pub use command::{Command, Completion, Components, DriveRequest, Fault};
 pub use design::DriveDesign;
 pub use drive::{Drive, DriveOptions};
-pub use error::SpecError;
 pub use meter::DriveEnergy;
 pub use phase::{Phase, PhaseKind, Work};
 pub use spec::DriveSpec;

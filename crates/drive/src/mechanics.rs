@@ -3,10 +3,10 @@
 //! Everything here is a function of state and time. Scheduler, service and formulas call the same
 //! [`Mechanics::position`].
 
-use crate::error::SpecError;
 use crate::layout::{self, Layout, Place};
 use crate::seek::SeekTable;
 use crate::spec::{DriveSpec, GeometrySpec};
+use headstack_engine::SpecError;
 use headstack_units::{nearest, Rotation, Time, Turn};
 use std::sync::Arc;
 
@@ -47,45 +47,6 @@ impl Positioning {
 /// cost sequential sectors a turn. 2e-6 turn, as fraction of 2^64.
 const REACHED: u64 = u64::MAX - 36_893_488_147_419;
 
-/// An arm at one moment, ready to be compared with many commands.
-pub struct Approach<'a> {
-    seek: &'a SeekTable,
-    cylinder: u32,
-    write_settle_ns: i64,
-    /// What is under the heads then, for a read, and how much further the platter has turned for a
-    /// write; with [`SLACK`].
-    under: u64,
-    further: u64,
-    per_ns: u64,
-    /// Whole nanoseconds of a turn; 0 where waits are scaled, of which nothing is promised.
-    period_ns: u64,
-}
-
-/// What the platter may have turned further at the end of a movement of at most 8 s than [`Approach`]
-/// reckons; fraction of 2^64.
-const SLACK: u64 = 1 << 33;
-
-impl Approach<'_> {
-    /// At most what [`Mechanics::position`] takes, and rarely more than 3 ns below it for another
-    /// cylinder; cheaper, because head switches are left out and the platter's angle is taken on
-    /// from that of the start. Who comes sooner never waits until later.
-    #[inline(always)]
-    pub fn at_least_ns(&self, angle: Turn, cylinder: u32, write: bool) -> u64 {
-        let distance = self.cylinder.abs_diff(cylinder);
-        let settle = only_if(write & (distance != 0), self.write_settle_ns as u64);
-        let seek = u64::from(self.seek.ns(distance)).wrapping_add(settle);
-        let seek = (seek as i64).max(0) as u64;
-        let ahead = angle
-            .0
-            .wrapping_sub(self.under)
-            .wrapping_sub(only_if(write, self.further))
-            .wrapping_sub(self.per_ns.wrapping_mul(seek));
-        // So little before a full turn may in truth be just past it.
-        let ahead = only_if(ahead <= REACHED - 2 * SLACK, ahead);
-        seek + ((ahead as u128 * self.period_ns as u128) >> 64) as u64
-    }
-}
-
 /// The value or 0, without a branch.
 #[inline(always)]
 fn only_if(condition: bool, value: u64) -> u64 {
@@ -112,7 +73,8 @@ impl Mechanics {
     /// Builds layout, seek table and spindle for a geometry, which is the drive's own or a part of it.
     ///
     /// # Errors
-    /// Whatever in the description does not fit together, by dotted key.
+    /// Whatever in the description does not fit together, by dotted key. Its numbers must be within
+    /// their bounds ([`DriveSpec::check`]).
     pub fn new(
         spec: &DriveSpec,
         geometry: &GeometrySpec,
@@ -120,40 +82,13 @@ impl Mechanics {
     ) -> Result<Mechanics, SpecError> {
         let layout = Arc::from(layout::build(geometry)?);
         let p = &spec.positioning;
-        for (key, scale) in [
-            ("seek_scale", p.seek_scale),
-            ("rotation_scale", p.rotation_scale),
-        ] {
-            if !(0.0..=4.0).contains(&scale) {
-                return Err(SpecError::new(
-                    format!("positioning.{key}"),
-                    scale,
-                    "a factor from 0 to 4",
-                ));
-            }
-        }
-        let head_switch = p.head_switch.0;
-        if !(0..=1_000_000_000).contains(&head_switch) {
-            return Err(SpecError::new(
-                "positioning.head_switch",
-                p.head_switch,
-                "0 to 1 s",
-            ));
-        }
-        if p.write_settle.0.abs() > 1_000_000_000 {
-            return Err(SpecError::new(
-                "positioning.write_settle",
-                p.write_settle,
-                "-1 to 1 s",
-            ));
-        }
         let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
         Ok(Mechanics {
             layout,
             seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant)?
                 .scaled(p.seek_scale),
             rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
-            head_switch_ns: scaled(head_switch) as u64,
+            head_switch_ns: scaled(p.head_switch.0) as u64,
             write_settle_ns: scaled(p.write_settle.0),
             rotation_scale: p.rotation_scale,
             settle_after_head_switch: p.settle_after_head_switch,
@@ -166,6 +101,11 @@ impl Mechanics {
             rotation: self.rotation.with_phase(phase),
             ..self.clone()
         }
+    }
+
+    /// Time of a head switch, nanoseconds.
+    pub fn head_switch_ns(&self) -> u64 {
+        self.head_switch_ns
     }
 
     /// Added to movements before a write, nanoseconds; may be negative.
@@ -229,25 +169,6 @@ impl Mechanics {
         self.rotation_scale != 1.0
     }
 
-    /// Gets an arm ready for many [`Approach::at_least_ns`], from the instants `start` on for reads and
-    /// for writes.
-    pub fn approach(&self, arm: &Arm, start: [u64; 2]) -> Approach<'_> {
-        let [read, write] = start.map(|at| self.rotation.angle_at(Time(at)));
-        Approach {
-            seek: &self.seek,
-            cylinder: arm.cylinder,
-            write_settle_ns: self.write_settle_ns,
-            under: read.since(arm.angle).0.wrapping_add(SLACK),
-            further: write.since(read).0,
-            per_ns: self.rotation.per_ns().0,
-            period_ns: if self.scales_rotation() {
-                0
-            } else {
-                self.rotation.period_ns() as u64
-            },
-        }
-    }
-
     /// How far the platter has to turn from `at` until `angle` is under the heads of `arm`.
     #[inline]
     fn ahead(&self, arm: &Arm, angle: Turn, at: u64) -> Turn {
@@ -270,57 +191,5 @@ impl Mechanics {
     #[inline]
     pub fn pass_ns(count: u32, sector_ns: f64) -> u64 {
         nearest(f64::from(count) * sector_ns)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixtures::{small_drive, Noise};
-
-    /// Never above what positioning takes, and close below it where the arm moves.
-    #[test]
-    fn bounds_are_bounds() {
-        for positioning in [
-            "head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"",
-            "head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"\nsettle_after_head_switch = false",
-            "head_switch = \"0.2 ms\"\nwrite_settle = \"-0.4 ms\"",
-            "head_switch = \"0.7 ms\"\nrotation_scale = 0.5",
-        ] {
-            let spec = small_drive(positioning);
-            let m = Mechanics::new(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
-            let mut noise = Noise::new();
-            let mut draw = |limit| noise.below(limit);
-            let mut close = 0;
-            for i in 0..20_000 {
-                let arm = Arm {
-                    cylinder: draw(300) as u32,
-                    head: draw(2) as u16,
-                    angle: Turn(draw(u64::MAX)),
-                };
-                let at = draw(1 << 60);
-                let start = [at, at + draw(3) * 100_000];
-                let write = draw(2) == 0;
-                let mut place = m.layout.locate(draw(m.layout.capacity())).expect("a place");
-                if i % 4 == 0 {
-                    // Just about where the head comes down, where a hair decides on a turn.
-                    let seek = m.move_ns(&arm, place.cylinder, place.head, write);
-                    let under = m.rotation.angle_at(Time(start[write as usize] + seek));
-                    let near = Turn(draw(1 << 40)).since(Turn(1 << 39));
-                    place.angle = under.since(arm.angle).plus(near);
-                }
-                let exact = m
-                    .position(&arm, &place, write, start[write as usize])
-                    .total();
-                let bound = m
-                    .approach(&arm, start)
-                    .at_least_ns(place.angle, place.cylinder, write);
-                assert!(bound <= exact, "{bound} {exact} {arm:?} {place:?} {write}");
-                close += (exact - bound <= 3) as u32;
-            }
-            // Of each thousand, 3 stay on their cylinder; of each fourth one the wait is in doubt.
-            let least = if m.scales_rotation() { 0 } else { 14_000 };
-            assert!(close >= least, "{positioning}: {close}");
-        }
     }
 }

@@ -15,8 +15,9 @@
 //! Ganged surfaces are assumed to stay aligned, which the paper calls hard to build. A transfer
 //! that runs over the end of a radial head's share is finished by the same head.
 
-use crate::error::SpecError;
+use crate::bounds::{bounded, MOST_LIFE, MOST_MEAN_LIFE, MOST_PAUSE};
 use crate::spec::{DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
+use headstack_engine::SpecError;
 use headstack_units::{Bytes, Span, Turn};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -149,9 +150,10 @@ pub struct ParallelismSpec {
     /// What idle assemblies do.
     pub parking: Parking,
     /// Addresses go from stack to stack in pieces of this size; 0: one stack after another.
+    /// At most 1 TiB.
     pub stack_unit: Bytes,
     /// Time that a command loses on a head that has failed unannounced, before the drive gives it
-    /// up and goes on without it.
+    /// up and goes on without it. 0 to 1 h.
     pub fault_recovery: Span,
     /// Heads and assemblies that fail.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -183,7 +185,7 @@ impl Default for ParallelismSpec {
 pub struct ArmSpec {
     /// Where round the platter the assembly stands.
     pub angle: Turn,
-    /// Cylinder at which it starts.
+    /// Cylinder at which it starts. A cylinder of the disk.
     pub start_cylinder: u32,
 }
 
@@ -238,10 +240,11 @@ pub enum Parking {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultSpec {
-    /// When; or give `mean_time_to_failure`.
+    /// When; or give `mean_time_to_failure`. 0 to 100 years of 365 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Span>,
     /// The time is drawn from an exponential distribution of this mean, from the drive's seed.
+    /// Above 0, at most 290 years: data sheets say 2.5 million hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_time_to_failure: Option<Span>,
     /// Disk stack, from 0.
@@ -323,6 +326,7 @@ impl ParallelismSpec {
                 "an equal number of surfaces for each",
             ));
         }
+        bounded(at("stack_unit"), self.stack_unit, Bytes(0)..=Bytes(1 << 40))?;
         if self.stack_unit.0 % 512 != 0 {
             return Err(SpecError::new(
                 at("stack_unit"),
@@ -330,25 +334,33 @@ impl ParallelismSpec {
                 "a multiple of 512 B (0: one stack after another)",
             ));
         }
-        if self.fault_recovery.0 < 0 {
+        bounded(
+            at("fault_recovery"),
+            self.fault_recovery,
+            Span::ZERO..=MOST_PAUSE,
+        )?;
+        if !self.faults.is_empty() && geometry.surfaces > 64 {
             return Err(SpecError::new(
-                at("fault_recovery"),
-                self.fault_recovery,
-                "a time of zero or more",
+                "geometry.surfaces",
+                geometry.surfaces,
+                "at most 64 where faults are described",
             ));
+        }
+        for (i, arm) in self.arms.iter().enumerate() {
+            bounded(
+                at(&format!("arms[{i}].start_cylinder")),
+                arm.start_cylinder,
+                0..=geometry.cylinders - 1,
+            )?;
         }
         for (i, f) in self.faults.iter().enumerate() {
             let key = |k: &str| format!("parallelism.faults[{i}].{k}");
             match (f.at, f.mean_time_to_failure) {
-                (Some(t), None) if t.0 >= 0 => {}
-                (None, Some(t)) if t.0 > 0 => {}
-                (Some(t), None) => return Err(SpecError::new(key("at"), t, "zero or more")),
+                (Some(t), None) => {
+                    bounded(key("at"), t, Span::ZERO..=MOST_LIFE)?;
+                }
                 (None, Some(t)) => {
-                    return Err(SpecError::new(
-                        key("mean_time_to_failure"),
-                        t,
-                        "more than zero",
-                    ))
+                    bounded(key("mean_time_to_failure"), t, Span(1)..=MOST_MEAN_LIFE)?;
                 }
                 (a, _) => {
                     let got = if a.is_some() { "both" } else { "neither" };
@@ -410,8 +422,8 @@ impl ParallelismSpec {
 
 /// The units that a drive consists of, in address order: the stacks, and in each the shares.
 pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
+    spec.check()?;
     let (dash, p) = (spec.dash, &spec.parallelism);
-    p.check(dash, &spec.geometry)?;
     let arms = p.assemblies(dash);
     let mut plans = Vec::new();
     for stack in 0..dash.stacks {
@@ -444,6 +456,9 @@ pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
 /// A geometry of `count` surfaces from `first` on, one of `shares` equal parts.
 fn surfaces_of(geometry: &GeometrySpec, first: u32, count: u32, shares: u32) -> GeometrySpec {
     let mut part = geometry.clone();
+    if shares > 1 {
+        part.derived_by = Some("parallelism.arm_share");
+    }
     part.surfaces = count;
     for zone in &mut part.zones {
         if let PerSurface::Each(list) = &zone.sectors_per_track {
@@ -465,14 +480,15 @@ fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
         Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd
     );
     let defects = |z: &crate::spec::ZoneSpec| !z.slips.is_empty() || !z.remaps.is_empty();
-    if !movable || geometry.zones.iter().any(defects) || geometry.layout == "extents" {
+    if !movable || geometry.zones.iter().any(defects) {
         return Err(SpecError::new(
             "dash",
-            format!("S{m} with slips, remaps, extents or spares on each track or cylinder"),
+            format!("S{m} with slips, remaps or spares on each track or cylinder"),
             "S1: surfaces at once are not supported for such formats",
         ));
     }
     let mut out = geometry.clone();
+    out.derived_by = Some("dash");
     out.surfaces = geometry.surfaces.div_ceil(m);
     out.skew_unit = SkewUnit::Turns;
     for zone in &mut out.zones {

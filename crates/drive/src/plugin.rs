@@ -1,7 +1,8 @@
 //! How a model is registered: one `PLUGIN` constant in its own file, one word in its folder's list.
 
-use crate::error::{did_you_mean, explain, SpecError};
 use crate::spec::Params;
+use headstack_engine::describe::from_value;
+use headstack_engine::{did_you_mean, SpecError};
 use serde::de::DeserializeOwned;
 
 /// One entry of a registry: name, one-line summary, and how to make it from parameters.
@@ -49,23 +50,15 @@ pub fn find<'a, T: ?Sized, C>(
     })
 }
 
-/// Reads a plug-in's parameter struct from its table (without the key `model`).
+/// Reads a plug-in's parameter struct from its table (without the key `model`). The table's own place
+/// is the caller's to say.
 ///
 /// # Errors
 /// Unknown, missing or ill-formed keys, by name.
 pub fn params<P: DeserializeOwned>(table: &Params) -> Result<P, SpecError> {
     let mut table = table.clone();
     table.remove("model");
-    let value = serde_json::Value::Object(table);
-    serde_path_to_error::deserialize(value).map_err(|e| {
-        let path = e.path().to_string();
-        let mut error = explain(&path, &e.into_inner().to_string());
-        if error.key == "experiment" {
-            // The table's own place is the caller's to say.
-            error.key = path;
-        }
-        error
-    })
+    from_value(serde_json::Value::Object(table))
 }
 
 /// What every folder of plug-ins is tested for.

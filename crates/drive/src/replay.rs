@@ -5,8 +5,8 @@
 
 use crate::command::{Command, DriveRequest};
 use crate::drive::{Drive, DriveOptions};
-use crate::error::SpecError;
 use crate::spec::DriveSpec;
+use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 
 /// One request of a closed replay.

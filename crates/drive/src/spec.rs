@@ -1,6 +1,7 @@
 //! The one schema of a drive: what `drives/*.toml` says and every importer produces.
 //!
-//! Quantities are text with their unit; unknown keys are errors. [`DriveSpec::sources`] says for
+//! Quantities are text with their unit; unknown keys are errors. Each number has a bound, stated at
+//! its field and checked by [`DriveSpec::check`]. [`DriveSpec::sources`] says for
 //! each value where it comes from, or that it was chosen.
 
 pub use crate::parallelism::{
@@ -77,13 +78,12 @@ fn default_power() -> Params {
 
 /// Platters, tracks, zones and the order of addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct GeometrySpec {
-    /// Spindle speed.
+    /// Spindle speed. 1 to 10^6 rpm.
     pub rotation_speed: Rpm,
-    /// Recording surfaces (heads).
+    /// Recording surfaces (heads). 1 to 1024.
     pub surfaces: u32,
-    /// Tracks per surface that the arm can reach, spare areas included.
+    /// Tracks per surface that the arm can reach, spare areas included. 1 to 5·10^7.
     pub cylinders: u32,
     /// Size of a physical sector: 512 B or 4 KiB (then addressed in 512-byte blocks all the same).
     #[serde(default = "default_sector")]
@@ -93,30 +93,44 @@ pub struct GeometrySpec {
     /// `banded`, `extents`.
     #[serde(default = "default_layout")]
     pub layout: String,
-    /// Cylinders per band of the `banded` layout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub band_cylinders: Option<u32>,
     /// Whether skews and offsets count sectors or turns.
     #[serde(default)]
     pub skew_unit: SkewUnit,
     /// Where spare places lie and how slipped sectors push later ones.
     #[serde(default)]
     pub sparing: Sparing,
-    /// Cylinders per range of [`Sparing::Range`].
+    /// Cylinders per range of [`Sparing::Range`]. 0 to 5·10^7.
     #[serde(default = "one")]
     pub sparing_range_cylinders: u32,
-    /// Zones from the first address on.
+    /// Zones from the first address on. 1 to 65535.
     pub zones: Vec<ZoneSpec>,
-    /// Runs of addresses of the `extents` layout:
-    /// `[first address, count, cylinder, head, first sector]`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub extents: Vec<[u64; 5]>,
-    /// Places that the `extents` layout leaves out: `[cylinder, head, sector]`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub extent_defects: Vec<[u64; 3]>,
     /// Largest usable number of 512-byte blocks, where the drive offers less than its zones hold.
+    /// 1 to 2^46.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_blocks: Option<u64>,
+    /// Every other key: parameters of the layout, which its file documents and checks.
+    #[serde(flatten)]
+    pub layout_parameters: Params,
+    /// The key that made this geometry from a drive's, by joining its surfaces to one (`dash`) or by
+    /// sharing them out (`parallelism.arm_share`). No file says it.
+    #[serde(skip)]
+    pub derived_by: Option<&'static str>,
+}
+
+impl GeometrySpec {
+    /// The keys that are not parameters of the layout.
+    pub const KEYS: &[&str] = &[
+        "rotation_speed",
+        "surfaces",
+        "cylinders",
+        "sector_size",
+        "layout",
+        "skew_unit",
+        "sparing",
+        "sparing_range_cylinders",
+        "zones",
+        "capacity_blocks",
+    ];
 }
 
 fn default_sector() -> Bytes {
@@ -192,13 +206,14 @@ impl Sparing {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneSpec {
-    /// First cylinder.
+    /// First cylinder. 0 to the disk's last.
     pub first_cylinder: u32,
-    /// Last cylinder, inclusive.
+    /// Last cylinder, inclusive. At most the disk's last.
     pub last_cylinder: u32,
-    /// Physical sectors per track: one number for all surfaces, or one for each.
+    /// Physical sectors per track: one number for all surfaces, or one for each. 1 to 10^7.
     pub sectors_per_track: PerSurface,
     /// Angle between the first sectors of neighbouring tracks of a cylinder, in `skew_unit`.
+    /// -10^9 to 10^9, as the two below.
     #[serde(default)]
     pub track_skew: f64,
     /// Angle between the last track of a cylinder and the first of the next, in `skew_unit`.
@@ -207,23 +222,27 @@ pub struct ZoneSpec {
     /// Angle of the zone's first sector, in `skew_unit`.
     #[serde(default)]
     pub offset: f64,
-    /// Sectors at the front of the zone that carry no address.
+    /// Sectors at the front of the zone that carry no address. Fewer than the zone has.
     #[serde(default)]
     pub empty_sectors: u32,
     /// Spare sectors (tracks for [`Sparing::Tracks`]) per zone, cylinder, track or range.
     #[serde(default)]
     pub spares: u32,
     /// Skipped places: physical indices from the zone's start (tracks for [`Sparing::Tracks`]).
+    /// Within the zone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<u64>,
-    /// Remapped places: `[from, to]`, physical indices from the zone's start.
+    /// Remapped places: `[from, to]`, physical indices from the zone's start. Within the zone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remaps: Vec<[u64; 2]>,
 }
 
 /// A count for all surfaces, or one for each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "got something else, need one count for all surfaces, or a list with one for each"
+)]
 pub enum PerSurface {
     /// The same on every surface.
     Same(u32),
@@ -249,25 +268,25 @@ impl PerSurface {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PositioningSpec {
-    /// Time to switch to another head of the same cylinder.
+    /// Time to switch to another head of the same cylinder. 0 to 1 s.
     pub head_switch: Span,
-    /// Added to every movement or head switch before a write; may be negative.
+    /// Added to every movement or head switch before a write; may be negative. -1 to 1 s.
     pub write_settle: Span,
     /// Whether `write_settle` is added to head switches within a cylinder too, as DiskSim does,
     /// or to seeks only.
     pub settle_after_head_switch: bool,
-    /// Lower bound of the movement before a write.
+    /// Lower bound of the movement before a write. 0 to 1 s.
     pub minimum_write: Span,
-    /// Lower bound of the positioning time of a read miss after a read.
+    /// Lower bound of the positioning time of a read miss after a read. 0 to 1 s.
     pub minimum_read_after_read: Span,
-    /// Lower bound of the positioning time of a read miss after a write.
+    /// Lower bound of the positioning time of a read miss after a write. 0 to 1 s.
     pub minimum_read_after_write: Span,
-    /// Added to every seek of one cylinder or more; may be negative.
+    /// Added to every seek of one cylinder or more; may be negative. -1 to 1 s.
     pub seek_constant: Span,
     /// Factor on every seek and head switch: 1/2, 1/4 and 0 make the limit study of the
-    /// intra-disk parallelism paper.
+    /// intra-disk parallelism paper. 0 to 4.
     pub seek_scale: f64,
-    /// Factor on every rotational wait, as predicted and as it happens.
+    /// Factor on every rotational wait, as predicted and as it happens. 0 to 4.
     pub rotation_scale: f64,
 }
 
@@ -293,7 +312,7 @@ impl Default for PositioningSpec {
 pub struct MediaScan {
     /// Whether there is one, and with what it reads.
     pub mode: MediaScanMode,
-    /// What it reads at once.
+    /// What it reads at once. 512 B to 1 GiB, and 2^32 blocks at most.
     pub block: Bytes,
 }
 
@@ -365,11 +384,11 @@ pub enum HitCheck {
 pub struct CacheSpec {
     /// Whether the buffer keeps data for later requests.
     pub enabled: bool,
-    /// Number of segments, each one contiguous interval of addresses.
+    /// Number of segments, each one contiguous interval of addresses. 1 to 65536 where `enabled`.
     pub segments: u32,
-    /// Physical sectors per segment.
+    /// Physical sectors per segment. 1 to 2^24 where `enabled`.
     pub segment_sectors: u32,
-    /// How many segments may hold data not yet on the medium.
+    /// How many segments may hold data not yet on the medium. 1 to 65536 with `write_back`.
     pub write_segments: u32,
     /// Segment 0 is for writes only and never serves reads.
     pub separate_write_segment: bool,
@@ -379,9 +398,9 @@ pub struct CacheSpec {
     pub read_ahead: ReadAhead,
     /// Which reads start it.
     pub read_ahead_trigger: ReadAheadTrigger,
-    /// Read-ahead ends this many sectors after the request; 0: the segment decides.
+    /// Read-ahead ends this many sectors after the request; 0: the segment decides. 0 to 2^24.
     pub read_ahead_sectors: u32,
-    /// Read-ahead cannot be interrupted before this many sectors.
+    /// Read-ahead cannot be interrupted before this many sectors. 0 to 2^24.
     pub read_ahead_minimum: u32,
     /// A whole hit on an idle segment starts read-ahead behind it.
     pub read_ahead_on_idle_hit: bool,
@@ -407,7 +426,7 @@ pub struct CacheSpec {
     pub append_writes: bool,
     /// When unwritten data go to the medium.
     pub destage: Destage,
-    /// With `destage = "idle"`: how long the drive must be idle first.
+    /// With `destage = "idle"`: how long the drive must be idle first. 0 to 24 h.
     pub destage_after: Span,
     /// With `destage = "idle"`: data older than this go out even if commands wait; 0: never.
     pub destage_age: Span,
@@ -421,6 +440,7 @@ pub struct CacheSpec {
     /// it, before it is read, changed and written.
     pub partial_wait: Span,
     /// Share of the request (or segment) that must be buffered before a read miss reconnects.
+    /// 0 to 1.
     pub read_watermark: f64,
     /// Watermarks are shares of min(request, segment) instead of the segment.
     pub watermark_of_request: bool,
@@ -475,7 +495,7 @@ impl Default for CacheSpec {
     }
 }
 
-/// A pair of values keyed by the direction of the previous request.
+/// A pair of values keyed by the direction of the previous request; each 0 to 10 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AfterPrevious {
@@ -485,7 +505,7 @@ pub struct AfterPrevious {
     pub after_write: Span,
 }
 
-/// Time that commands cost besides mechanics and link.
+/// Time that commands cost besides mechanics and link; each 0 to 10 s.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OverheadSpec {
@@ -518,7 +538,8 @@ pub struct OverheadSpec {
     pub extra_write_disconnect: Option<ExtraDisconnect>,
 }
 
-/// The second disconnection of a write that follows a write elsewhere.
+/// The second disconnection of a write that follows a write elsewhere. Times are 0 to 10 s, sectors
+/// 0 to 2^24.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExtraDisconnect {
@@ -545,12 +566,13 @@ pub struct ExtraDisconnect {
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
     /// Data rate both ways; or give the two sector times.
+    /// So fast that a sector takes 100 ms at most; up to 1 TB/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Bandwidth>,
-    /// Time of one physical sector towards the host.
+    /// Time of one physical sector towards the host. 0 to 100 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_sector_time: Option<Span>,
-    /// Time of one physical sector towards the drive.
+    /// Time of one physical sector towards the drive. 0 to 100 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_sector_time: Option<Span>,
     /// The link stays connected for the whole command: no disconnection or reselection.
@@ -561,7 +583,7 @@ pub struct LinkSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueueSpec {
-    /// Commands that the drive holds at once; the rest wait in order. 0: all.
+    /// Commands that the drive holds at once; the rest wait in order. 0: all. At most 2^20.
     pub depth: u32,
     /// Which commands count.
     pub counts: QueueCounts,
@@ -571,6 +593,7 @@ pub struct QueueSpec {
     #[serde(skip_serializing_if = "Params::is_empty")]
     pub scheduler_parameters: Params,
     /// A command older than this is taken next, whatever the scheduler prefers; 0: never.
+    /// 0 to 24 h.
     pub age_limit: Span,
 }
 

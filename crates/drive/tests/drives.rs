@@ -183,7 +183,8 @@ fn models_build_and_know_the_drive() {
         }
         power::build(&spec.power, &Shape::of(&spec))
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
-        cost::build(&spec.cost, &Parts::of(&spec)).unwrap_or_else(|e| panic!("{}: {e}", spec.name));
+        cost::build(&spec.cost, &Parts::of(&spec).expect("parts"))
+            .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
         Drive::new(&spec, &DriveOptions::default())
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
     }
@@ -312,7 +313,7 @@ fn historical_drives_of_table_1() {
             .unwrap()
             .with_arms_moving(arms);
         assert!((watts / box_watts - 1.0).abs() < 0.001, "{name}: {watts} W");
-        let cost = cost::build(&spec.cost, &Parts::of(&spec))
+        let cost = cost::build(&spec.cost, &Parts::of(&spec).expect("parts"))
             .unwrap()
             .expect("a price");
         assert!((cost.low / held - low).abs() < 0.01 && (cost.high / held - high).abs() < 0.01);

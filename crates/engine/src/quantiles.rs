@@ -18,19 +18,28 @@ pub const EXACT_LIMIT: usize = 1_000_000;
 /// Hyndman & Fan, "Sample quantiles in statistical packages", The American Statistician 50(4),
 /// 1996, definition 1.
 pub struct Quantiles {
+    /// Values of four bytes, enough for 4.29 s, as long as all are that short; then room for more.
+    short: Vec<u32>,
+    /// So many of them are values.
+    n_short: usize,
+    /// So many of them are in sum, count and maximum.
+    settled: usize,
     store: Store,
     limit: usize,
+    /// Of the values that are settled: all, save the latest short ones.
     sum: u128,
     count: u64,
     max: u64,
 }
 
 enum Store {
-    // Four bytes are enough for 4.29 s; one longer value and the list is widened.
-    Narrow(Vec<u32>),
+    Short,
     Wide(Vec<u64>),
     Histogram(Box<Histogram<u64>>),
 }
+
+/// Room for short values is made for so many at a time: only what is soon used is written to.
+const ROOM: usize = 8192;
 
 /// Statistics in seconds; not-a-number (`null` in JSON) when there were no values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -65,7 +74,10 @@ impl Quantiles {
     /// Exact up to `limit` values.
     pub fn with_limit(limit: usize) -> Quantiles {
         Quantiles {
-            store: Store::Narrow(Vec::new()),
+            short: Vec::new(),
+            n_short: 0,
+            settled: 0,
+            store: Store::Short,
             limit,
             sum: 0,
             count: 0,
@@ -76,24 +88,45 @@ impl Quantiles {
     /// Adds one time in nanoseconds.
     #[inline]
     pub fn add(&mut self, ns: u64) {
-        self.sum += ns as u128;
-        self.count += 1;
-        self.max = self.max.max(ns);
-        match &mut self.store {
-            Store::Narrow(list) if ns <= u32::MAX as u64 && list.len() < self.limit => {
-                list.push(ns as u32)
-            }
-            Store::Histogram(histogram) => histogram.saturating_record(ns),
+        match u32::try_from(ns) {
+            Ok(short) if self.has_room() => self.add_short(short),
             _ => self.add_slowly(ns),
         }
     }
 
-    #[cold]
-    fn add_slowly(&mut self, ns: u64) {
-        if let Store::Narrow(list) = &mut self.store {
-            let wide = list.iter().map(|&v| v as u64).collect();
-            self.store = Store::Wide(wide);
+    /// Whether [`Quantiles::add_short`] takes a value.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.n_short < self.short.len()
+    }
+
+    /// Adds one time in nanoseconds if there is room, at the least cost: sum and maximum are formed in
+    /// one loop over many values when they are asked for.
+    #[inline]
+    pub fn add_short(&mut self, ns: u32) {
+        if let Some(place) = self.short.get_mut(self.n_short) {
+            *place = ns;
+            self.n_short += 1;
         }
+    }
+
+    #[inline(never)]
+    fn add_slowly(&mut self, ns: u64) {
+        if matches!(self.store, Store::Short) {
+            if ns <= u64::from(u32::MAX) && self.n_short < self.limit {
+                let room = (self.n_short + ROOM).min(self.limit);
+                self.short.resize(room, 0);
+                return self.add(ns);
+            }
+            self.settle();
+            let values = self.short[..self.n_short].iter();
+            self.store = Store::Wide(values.map(|&v| u64::from(v)).collect());
+            self.short = Vec::new();
+            (self.n_short, self.settled) = (0, 0);
+        }
+        self.sum += u128::from(ns);
+        self.count += 1;
+        self.max = self.max.max(ns);
         if let Store::Wide(list) = &mut self.store {
             if list.len() < self.limit {
                 list.push(ns);
@@ -112,6 +145,24 @@ impl Quantiles {
         }
     }
 
+    /// Sum and maximum of the values that are not settled; 2^32 of them fit the sum.
+    fn unsettled(&self) -> (u64, u64) {
+        let mut both = (0, 0);
+        for &v in &self.short[self.settled..self.n_short] {
+            both = (both.0 + u64::from(v), both.1.max(u64::from(v)));
+        }
+        both
+    }
+
+    /// Brings sum, count and maximum up to date.
+    fn settle(&mut self) {
+        let (sum, max) = self.unsettled();
+        self.sum += u128::from(sum);
+        self.count += (self.n_short - self.settled) as u64;
+        self.max = self.max.max(max);
+        self.settled = self.n_short;
+    }
+
     /// `"exact"`, or `"hdr-3"` when there were more values than the limit.
     pub fn method(&self) -> &'static str {
         match self.store {
@@ -121,20 +172,25 @@ impl Quantiles {
     }
     /// Number of values.
     pub fn count(&self) -> u64 {
-        self.count
+        self.count + (self.n_short - self.settled) as u64
     }
     /// Exact sum in nanoseconds.
     pub fn sum_ns(&self) -> u128 {
-        self.sum
+        self.sum + u128::from(self.unsettled().0)
     }
     /// Exact mean in seconds; not-a-number without values.
     pub fn mean_s(&self) -> f64 {
-        mean_s(self.sum, self.count)
+        mean_s(self.sum_ns(), self.count())
     }
 
     fn sort(&mut self) {
+        self.settle();
         match &mut self.store {
-            Store::Narrow(list) => radix_sort(list),
+            Store::Short => {
+                // Room that is left would be sorted with the values.
+                self.short.truncate(self.n_short);
+                radix_sort(&mut self.short);
+            }
             Store::Wide(list) => list.sort_unstable(),
             Store::Histogram(_) => {}
         }
@@ -144,7 +200,7 @@ impl Quantiles {
     fn at_rank(&self, rank: u64) -> u64 {
         let rank = rank.clamp(1, self.count.max(1));
         match &self.store {
-            Store::Narrow(list) => list.get(rank as usize - 1).map_or(0, |&v| v as u64),
+            Store::Short => self.short.get(rank as usize - 1).map_or(0, |&v| v.into()),
             Store::Wide(list) => list.get(rank as usize - 1).copied().unwrap_or(0),
             Store::Histogram(histogram) => histogram
                 .value_at_quantile(rank as f64 / self.count as f64)
@@ -154,10 +210,10 @@ impl Quantiles {
 
     /// The quantile `q` in seconds; not-a-number without values.
     pub fn quantile_s(&mut self, q: f64) -> f64 {
+        self.sort();
         if self.count == 0 {
             return f64::NAN;
         }
-        self.sort();
         self.at_rank(rank_of(q, self.count)) as f64 * 1e-9
     }
 
@@ -187,10 +243,10 @@ impl Quantiles {
     /// The distribution as at most `n` points `[seconds, fraction of values not above]`, from the
     /// smallest value to the largest.
     pub fn cdf_points(&mut self, n: usize) -> Vec<[f64; 2]> {
+        self.sort();
         if self.count == 0 || n == 0 {
             return Vec::new();
         }
-        self.sort();
         let points = (n as u64).min(self.count);
         (1..=points)
             .map(|i| {
@@ -294,6 +350,38 @@ mod tests {
             assert!(points
                 .windows(2)
                 .all(|w| w[0][0] <= w[1][0] && w[0][1] < w[1][1]));
+        }
+    }
+
+    /// Sum, count and maximum at any time, through every way to keep values.
+    #[test]
+    fn totals_are_those_of_the_values_at_any_time() {
+        let top = u64::from(u32::MAX);
+        let mut values = noise(2 * ROOM as u64 + 3, 1 << 30);
+        values.extend([top, 5, top + 1, 7, 1 << 50]);
+        values.extend(noise(ROOM as u64, 1 << 33));
+        for limit in [0, 1, ROOM - 1, ROOM, ROOM + 1, 2 * ROOM + 6, 1 << 20] {
+            let mut q = Quantiles::with_limit(limit);
+            let (mut sum, mut max) = (0u128, 0);
+            for (i, &v) in values.iter().enumerate() {
+                q.add(v);
+                sum += u128::from(v);
+                max = max.max(v);
+                if i % 777 == 0 || i + 10 > values.len() || v >= top {
+                    assert_eq!((q.count(), q.sum_ns()), (i as u64 + 1, sum), "{limit}");
+                }
+                if i % 2_000 == 0 {
+                    // Sorts what there is; what comes later goes behind it.
+                    assert_eq!(q.summary().max, max as f64 * 1e-9, "{limit}");
+                }
+            }
+            let exact = values.len() <= limit;
+            assert_eq!(q.method(), if exact { "exact" } else { "hdr-3" });
+            if exact {
+                values.sort();
+                let middle = values[values.len().div_ceil(2) - 1];
+                assert_eq!(q.quantile_s(0.5), middle as f64 * 1e-9);
+            }
         }
     }
 

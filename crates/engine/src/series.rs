@@ -74,7 +74,12 @@ pub struct Series {
     end: Time,
     // The bucket of the last look-up and its start: most look-ups hit it and need no division.
     recent: usize,
-    recent_start: u64,
+    recent_start: Time,
+    // Its width; zero when there is none.
+    recent_width: u64,
+    // Requests that lie wholly in that bucket and are not yet counted in it, and their response times.
+    fresh: u64,
+    fresh_ns: u64,
 }
 
 impl Series {
@@ -86,7 +91,10 @@ impl Series {
             buckets: Vec::with_capacity(BUCKETS),
             end: start,
             recent: usize::MAX,
-            recent_start: u64::MAX,
+            recent_start: start,
+            recent_width: 0,
+            fresh: 0,
+            fresh_ns: 0,
         }
     }
     /// Width of a bucket in nanoseconds, now.
@@ -111,7 +119,9 @@ impl Series {
     /// The bucket that holds the instant `offset` after the start.
     #[inline]
     fn index(&mut self, offset: u64) -> usize {
-        if offset.wrapping_sub(self.recent_start) < self.width && self.recent < self.buckets.len() {
+        self.count_fresh();
+        let recent = self.recent_start.0 - self.start.0;
+        if offset.wrapping_sub(recent) < self.recent_width {
             return self.recent;
         }
         let mut index = offset / self.width;
@@ -125,8 +135,20 @@ impl Series {
             }
         }
         self.recent = index as usize;
-        self.recent_start = index * self.width;
+        self.recent_start = Time(self.start.0 + index * self.width);
+        self.recent_width = self.width;
         index as usize
+    }
+
+    /// Counts what lies in the recent bucket.
+    #[inline]
+    fn count_fresh(&mut self) {
+        if let Some(bucket) = self.buckets.get_mut(self.recent) {
+            bucket.completions += std::mem::take(&mut self.fresh);
+            let ns = u128::from(std::mem::take(&mut self.fresh_ns));
+            bucket.response_ns += ns;
+            bucket.partial_ns += ns;
+        }
     }
 
     #[cold]
@@ -146,6 +168,7 @@ impl Series {
         self.buckets.truncate(n.div_ceil(2));
         self.width *= 2;
         self.recent = usize::MAX;
+        self.recent_width = 0;
     }
 
     /// Turns the changes at bucket starts into integrals over each bucket.
@@ -160,26 +183,31 @@ impl Series {
     /// One request from `arrival` to `completion`.
     #[inline]
     pub fn add_request(&mut self, arrival: Time, completion: Time) {
-        self.end = self.end.max(completion);
-        let (from, to) = (self.offset(arrival), self.offset(completion));
-        if from <= to && from >= self.recent_start && to - self.recent_start < self.width {
-            // Nearly always both lie in the bucket of the last look-up.
-            if let Some(bucket) = self.buckets.get_mut(self.recent) {
-                bucket.partial_ns += (to - from) as u128;
-                bucket.response_ns += (to - from) as u128;
-                bucket.completions += 1;
-                return;
+        // Nearly always both lie in the bucket of the last look-up.
+        let to = completion.0.wrapping_sub(self.recent_start.0);
+        let response = completion.0.wrapping_sub(arrival.0);
+        match self.fresh_ns.checked_add(response) {
+            Some(sum) if to < self.recent_width && response <= to => {
+                self.fresh_ns = sum;
+                self.fresh += 1;
+                self.end = self.end.max(completion);
             }
+            _ => self.add_across_buckets(arrival, completion),
         }
-        self.add_across_buckets(from, to);
     }
 
     #[inline(never)]
-    fn add_across_buckets(&mut self, from: u64, to: u64) {
-        // The later one first: it may change the width.
+    fn add_across_buckets(&mut self, arrival: Time, completion: Time) {
+        self.end = self.end.max(completion);
+        let (from, to) = (self.offset(arrival), self.offset(completion));
+        // The later one first: it may change the width, and the next request ends there too.
         let last = self.index(to);
-        let first = self.index(from);
         let width = self.width;
+        let first = match (last as u64 * width).saturating_sub(from) {
+            0 => last,
+            before if before <= width => last - 1,
+            _ => (from / width) as usize,
+        };
         let response = to - from.min(to);
         if first == last {
             self.buckets[last].partial_ns += response as u128;
@@ -205,6 +233,7 @@ impl Series {
 
     /// The series, ending at the latest instant that was added.
     pub fn points(&mut self) -> Vec<SeriesPoint> {
+        self.count_fresh();
         self.settle();
         let total = self.offset(self.end);
         let mut points = Vec::with_capacity(self.buckets.len());
@@ -243,23 +272,28 @@ impl Series {
 mod tests {
     use super::*;
 
-    #[test]
-    fn queue_depth_agrees_with_brute_force_through_merges() {
-        let mut series = Series::new(Time(100), 1);
+    /// Depths and response times of each bucket, against the list of all requests.
+    fn agrees_with_brute_force(width: u64, gap: u64, longest: u64) {
+        let mut series = Series::new(Time(100), width);
         let mut list = Vec::new();
         let mut x = 7u64;
         for i in 0..3000u64 {
             x = x
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
-            let arrival = 100 + i * 5;
-            let completion = arrival + (x >> 40) % 900;
+            let arrival = 100 + i * gap;
+            let completion = arrival + (x >> 40) % longest;
             series.add_request(Time(arrival), Time(completion));
             list.push((arrival, completion));
+            if i % 100 == 99 {
+                // Energy may lie in another bucket, or lead to a merge.
+                series.add_energy(Time(arrival), ByMode::default());
+            }
         }
         let width = series.width_ns();
         let points = series.points();
-        assert!(points.len() <= BUCKETS && width > 1);
+        assert!(points.len() <= BUCKETS);
+        let mut done = 0;
         for p in &points {
             let from = (p.t_s * 1e9).round() as u64;
             let to = from + (p.width_s * 1e9).round() as u64;
@@ -273,9 +307,32 @@ mod tests {
                 "{} {want}",
                 p.queue_depth
             );
+            let here = |c: u64| (c - 100) / width == (from - 100) / width;
+            let ended: Vec<u64> = list
+                .iter()
+                .filter(|r| here(r.1))
+                .map(|r| r.1 - r.0)
+                .collect();
+            done += ended.len();
+            let rate = ended.len() as f64 / p.width_s;
+            assert!((p.throughput_iops - rate).abs() <= 1e-9 * rate);
+            if !ended.is_empty() {
+                let mean = ended.iter().sum::<u64>() as f64 / ended.len() as f64 * 1e-9;
+                assert!((p.response_time_mean_s - mean).abs() <= 1e-9 * mean);
+            }
         }
-        let done: f64 = points.iter().map(|p| p.throughput_iops * p.width_s).sum();
-        assert!((done - 3000.0).abs() < 1e-6);
+        assert_eq!(done, 3000);
+    }
+
+    #[test]
+    fn points_agree_with_brute_force_through_merges() {
+        agrees_with_brute_force(1, 5, 900);
+    }
+
+    #[test]
+    fn points_agree_with_brute_force_where_buckets_are_long() {
+        agrees_with_brute_force(1000, 5, 30);
+        agrees_with_brute_force(64, 50, 64);
     }
 
     #[test]

@@ -6,10 +6,14 @@ use headstack_disksim::validate as demerit;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
-use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec, SpecError};
+use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec};
+use headstack_engine::describe::from_value;
+use headstack_engine::SpecError;
 use headstack_trace::{read_validate, Op, ValidateRecord};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
+use std::ffi::CString;
 use std::path::Path;
 
 /// Points of a seek curve: enough for a smooth line.
@@ -18,12 +22,7 @@ const CURVE_POINTS: u32 = 1000;
 pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
     let value: Value = serde_json::from_str(spec_json)
         .map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
-    headstack_array::experiment::from_value(value).map_err(|mut e: SpecError| {
-        if e.key == "experiment" {
-            e.key = "drive".into();
-        }
-        config(e)
-    })
+    from_value(value).map_err(|e| config(e.or_at("drive")))
 }
 
 /// Checks a drive and returns it with its defaults.
@@ -31,7 +30,9 @@ pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
 pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
     Drive::new(&spec, &DriveOptions::default()).map_err(config)?;
-    cost::build(&spec.cost, &cost::Parts::of(&spec)).map_err(config)?;
+    cost::Parts::of(&spec)
+        .and_then(|parts| cost::build(&spec.cost, &parts))
+        .map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
 
@@ -119,7 +120,7 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         "seek_curve": curve,
         "average_seek_s": average,
         "power_w": power::build(&spec.power, &power::Shape::of(spec))?,
-        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec))?,
+        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?)?,
     }))
 }
 
@@ -155,8 +156,20 @@ pub fn plugins() -> PyResult<String> {
     .map_err(json)
 }
 
-fn import(path: &Path) -> PyResult<headstack_disksim::Import> {
-    headstack_disksim::import_file(path).map_err(|e| raise("ConfigError", e))
+/// Passes on what an import had to tolerate, as Python's warnings.
+fn warn(py: Python<'_>, import: &headstack_disksim::Import) -> PyResult<()> {
+    for text in import.warnings() {
+        let text = CString::new(text.replace('\0', " "))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+    }
+    Ok(())
+}
+
+/// A DiskSim file as a drive, what it had to tolerate passed on as warnings.
+pub fn import(path: &Path) -> PyResult<headstack_disksim::Import> {
+    let found = headstack_disksim::import_file(path).map_err(|e| raise("ConfigError", e))?;
+    Python::attach(|py| warn(py, &found))?;
+    Ok(found)
 }
 
 /// A DiskSim file as a drive.
@@ -215,6 +228,53 @@ pub fn replay_closed(
         .map_err(config)
 }
 
+/// Demerit of one drive of a DiskSim directory; else the file that cannot be used, and why.
+fn compare(
+    py: Python<'_>,
+    pair: &demerit::Pair,
+    compat: bool,
+) -> PyResult<Result<demerit::DriveResult, demerit::Unusable>> {
+    let unusable = |path: &Path, message: String| {
+        Ok(Err(demerit::Unusable {
+            name: pair.name.clone(),
+            path: path.to_path_buf(),
+            message,
+        }))
+    };
+    let spec = match headstack_disksim::import_file(&pair.parameters) {
+        Ok(import) => {
+            warn(py, &import)?;
+            import.spec
+        }
+        Err(e) => return unusable(&pair.parameters, e.to_string()),
+    };
+    let records = match read_validate(&pair.trace) {
+        Ok(records) => records,
+        Err(e) => return unusable(&pair.trace, e.to_string()),
+    };
+    if let Err(e) = Drive::new(&spec, &DriveOptions::default()) {
+        let message = format!("{}: {e}", pair.parameters.display());
+        return unusable(&pair.parameters, message);
+    }
+    let simulated = match py.detach(|| simulate(&spec, &records, compat)) {
+        Ok(simulated) => simulated,
+        Err(e) => return unusable(&pair.trace, format!("{}: {e}", pair.trace.display())),
+    };
+    let requests: Vec<_> = records
+        .iter()
+        .map(|r| demerit::Request {
+            write: r.op == Op::Write,
+            lba: r.lba.0,
+            blocks: r.blocks,
+        })
+        .collect();
+    let measured: Vec<f64> = records.iter().map(|r| r.measured.as_secs_f64()).collect();
+    match demerit::DriveResult::new(&pair.name, &requests, &measured, &simulated) {
+        Ok(result) => Ok(Ok(result)),
+        Err(message) => unusable(&pair.trace, message),
+    }
+}
+
 /// Demerit of every drive of a DiskSim directory.
 #[pyfunction]
 pub fn validate(py: Python<'_>, dir: &str, compat: bool) -> PyResult<String> {
@@ -223,23 +283,10 @@ pub fn validate(py: Python<'_>, dir: &str, compat: bool) -> PyResult<String> {
     let mut result = demerit::Validation::default();
     for pair in pairs {
         py.check_signals()?;
-        let spec = import(&pair.parameters)?.spec;
-        let records = read_validate(&pair.trace).map_err(trace)?;
-        let simulated = py
-            .detach(|| simulate(&spec, &records, compat))
-            .map_err(|e| raise("ConfigError", format!("{}: {e}", pair.trace.display())))?;
-        let requests: Vec<_> = records
-            .iter()
-            .map(|r| demerit::Request {
-                write: r.op == Op::Write,
-                lba: r.lba.0,
-                blocks: r.blocks,
-            })
-            .collect();
-        let measured: Vec<f64> = records.iter().map(|r| r.measured.as_secs_f64()).collect();
-        let drive = demerit::DriveResult::new(&pair.name, &requests, &measured, &simulated)
-            .map_err(|e| raise("TraceError", e))?;
-        result.drives.push(drive);
+        match compare(py, &pair, compat)? {
+            Ok(drive) => result.drives.push(drive),
+            Err(unusable) => result.errors.push(unusable),
+        }
     }
     serde_json::to_string(&result).map_err(json)
 }

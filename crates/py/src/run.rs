@@ -1,12 +1,11 @@
 //! Running experiments on threads of their own, while Python's thread watches for Ctrl-C.
 
 use crate::errors;
-use headstack_array::experiment::from_value;
 use headstack_array::{
     run as simulate, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions,
 };
-use headstack_drive::SpecError;
-use headstack_engine::Progress;
+use headstack_engine::describe::from_value;
+use headstack_engine::{Progress, SpecError};
 use headstack_trace::{open, ReadOptions, Synthetic, TraceError, Transform};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -22,10 +21,7 @@ const TICK: Duration = Duration::from_millis(100);
 // Errors end the run: their size costs nothing.
 #[allow(clippy::result_large_err)]
 fn table<T: serde::de::DeserializeOwned>(key: &str, value: Value) -> Result<T, RunError> {
-    from_value(value).map_err(|mut e: SpecError| {
-        e.key = format!("{key}.{}", e.key);
-        e.into()
-    })
+    from_value(value).map_err(|e| e.within(key).into())
 }
 
 // Errors end the run: their size costs nothing.
@@ -100,9 +96,9 @@ pub fn run(
         progress: watch.clone(),
     };
     let other_drive = |path: &str| {
-        headstack_disksim::import_file(path)
+        crate::drive::import(Path::new(path))
             .map(|import| import.spec)
-            .map_err(|e| e.to_string())
+            .map_err(|e| Python::attach(|py| e.value(py).to_string()))
     };
     let inputs = Inputs {
         drive_dirs: drive_dirs.into_iter().map(Into::into).collect(),

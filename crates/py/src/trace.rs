@@ -1,7 +1,7 @@
 //! Traces: what one holds, and writing it in another format.
 
 use crate::errors::{config, json, raise, trace};
-use headstack_array::experiment::from_value;
+use headstack_engine::describe::from_value;
 use headstack_trace::{create, formats as list, open, ReadOptions, TraceInfo, Transform};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
@@ -12,10 +12,7 @@ use std::path::Path;
 const BATCH: u64 = 1 << 16;
 
 fn word<T: DeserializeOwned>(key: &str, word: &str) -> PyResult<T> {
-    from_value(word.into()).map_err(|mut e| {
-        e.key = key.to_string();
-        config(e)
-    })
+    from_value(word.into()).map_err(|e| config(e.within(key)))
 }
 
 fn options(on_error: &str, order: &str) -> PyResult<ReadOptions> {

@@ -122,7 +122,7 @@ impl fmt::Display for Span {
         let ns = self.0;
         if ns != 0 && ns % 1_000_000_000 == 0 {
             write!(f, "{} s", ns / 1_000_000_000)
-        } else if ns.abs() >= 1_000_000 || ns == 0 {
+        } else if ns.unsigned_abs() >= 1_000_000 || ns == 0 {
             // An f64 prints the shortest text that reads back the same.
             write!(f, "{} ms", ns as f64 / 1e6)
         } else {
@@ -150,6 +150,14 @@ mod tests {
         ] {
             let text = Span(ns).to_string();
             assert_eq!(text.parse::<Span>(), Ok(Span(ns)), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_longest_times_can_be_shown() {
+        for text in ["-1e15 s", "1e15 s"] {
+            let span: Span = text.parse().expect("a length of time");
+            assert!(span.to_string().contains("9223372036854.775"), "{span}");
         }
     }
 }

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -157,13 +158,19 @@ def _second_interrupt_ends() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    """Say on standard error what was tolerated; where in our code is nobody's concern."""
+    print(f"warning: {message}", file=sys.stderr)
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
     0: done, 1: failed, 2: wrong input, 130: interrupted.
     """
     given = list(sys.argv[1:] if args is None else args)
-    with _second_interrupt_ends():
+    with _second_interrupt_ends(), warnings.catch_warnings():
+        warnings.showwarning = _show_warning
         return _main(given)
 
 

@@ -1,5 +1,6 @@
 """``headstack validate``."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,6 +54,9 @@ def command(
     simulated distribution of response times. Distributions hide errors that cancel, so it is
     also given for reads and writes, after reads and writes, sequential and not.
 
+    A drive of which a file cannot be used is reported, and the exit code is 1; the others are
+    compared all the same.
+
     \b
     Examples:
       headstack validate ~/disksim-4.0/valid
@@ -67,7 +71,7 @@ def command(
     if compat not in (None, "disksim-4.0"):
         raise ConfigError(need_one_of("--compat", str(compat), ["disksim-4.0"]))
     document = validation.validate(directory, compat=compat is not None)
-    drives = document["drives"]
+    drives, errors = document["drives"], document["errors"]
     written: list[Path] = []
     if out is not None:
         from headstack import plots
@@ -78,7 +82,7 @@ def command(
     if as_json:
         _terminal.print_json(document)
     else:
-        if classes:
+        if classes and drives:
             _terminal.print_table(
                 [("drive", True), ("operation", True), *_HEADINGS],
                 [
@@ -88,9 +92,16 @@ def command(
                 ],
             )
             print()
+        rows = [(d["name"], _numbers(d)) for d in drives]
+        rows += [(e["name"], ["unusable", "–", "–", "–"]) for e in errors]
         _terminal.print_table(
-            [("drive", True), *_HEADINGS], [[d["name"], *_numbers(d)] for d in drives]
+            [("drive", True), *_HEADINGS], [[name, *cells] for name, cells in sorted(rows)]
         )
-        mean = sum(d["demerit_s"] for d in drives) / len(drives)
-        print(f"mean demerit {mean * 1e3:.3f} ms over {len(drives)} drives")
+        if drives:
+            mean = sum(d["demerit_s"] for d in drives) / len(drives)
+            print(f"mean demerit {mean * 1e3:.3f} ms over {len(drives)} drives")
+    for error in errors:
+        print(error["message"], file=sys.stderr)
     _terminal.told(written, as_json)
+    if errors:
+        raise typer.Exit(1)

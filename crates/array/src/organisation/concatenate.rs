@@ -11,7 +11,7 @@
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
 use headstack_drive::plugin::params;
-use headstack_drive::SpecError;
+use headstack_engine::SpecError;
 use serde::Deserialize;
 
 /// The registry's entry.

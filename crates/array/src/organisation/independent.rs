@@ -10,7 +10,7 @@
 
 use super::{Context, Entry, Organisation, Plan};
 use headstack_drive::plugin::params;
-use headstack_drive::SpecError;
+use headstack_engine::SpecError;
 use serde::Deserialize;
 use std::ops::Range;
 

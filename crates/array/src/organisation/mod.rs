@@ -11,9 +11,8 @@
 //! To add one: write `crates/array/src/organisation/NAME.rs` with an `ENTRY`, add `NAME` to the
 //! list.
 
-use headstack_drive::error::did_you_mean;
 use headstack_drive::spec::Params;
-use headstack_drive::SpecError;
+use headstack_engine::{did_you_mean, SpecError};
 
 /// The part of a request that one member drive serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
 use headstack_drive::plugin::params;
-use headstack_drive::SpecError;
+use headstack_engine::SpecError;
 use headstack_units::Bytes;
 use serde::Deserialize;
 

@@ -26,7 +26,7 @@ pub(super) fn read(fields: &mut Fields, report: &mut Vec<Note>) -> Result<Contro
     let cache = cache(fields, fast_write)?;
     bus(fields, &overhead)?;
     let never_disconnect = fields.flag("Never disconnect")?;
-    let depth = fields.count("Max queue length", 0, u32::MAX, 1)?.max(1);
+    let depth = fields.count_up_to("Max queue length", 1 << 20, 1)?.max(1);
     let queue = queue(fields, depth, report)?;
     let others = "requests that wait are not looked at before their turn";
     for name in [
@@ -109,13 +109,13 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
     };
     let mut cache = CacheSpec {
         enabled: fields.count("Enable caching in buffer", 0, 2, 0)? != 0,
-        segments: fields.count("Number of buffer segments", 1, 1_000_000, 1)?,
-        segment_sectors: fields.count("Segment size (in blks)", 1, u32::MAX, 1)?,
-        write_segments: fields.count("Maximum number of write segments", 0, 1_000_000, 1)?,
+        segments: fields.count("Number of buffer segments", 1, 65_536, 1)?,
+        segment_sectors: fields.count("Segment size (in blks)", 1, 1 << 24, 1)?,
+        write_segments: fields.count_up_to("Maximum number of write segments", 65_536, 1)?,
         separate_write_segment: fields.flag("Use separate write segment")?,
         read_ahead,
-        read_ahead_sectors: fields.count("Maximum read-ahead (blks)", 0, u32::MAX, 0)?,
-        read_ahead_minimum: fields.count("Minimum read-ahead (blks)", 0, u32::MAX, 0)?,
+        read_ahead_sectors: fields.count_up_to("Maximum read-ahead (blks)", 1 << 24, 0)?,
+        read_ahead_minimum: fields.count_up_to("Minimum read-ahead (blks)", 1 << 24, 0)?,
         read_ahead_on_idle_hit: fields.flag("Read-ahead on idle hit")?,
         keep_passing_sectors: fields.flag("Read any free blocks")?,
         read_on_arrival: fields.flag("Immediate buffer read")?,

@@ -9,6 +9,9 @@ use std::collections::HashSet;
 /// The longest time a parameter may give, in milliseconds: about an hour.
 const MAX_MS: f64 = 4e6;
 
+/// The longest overhead, in milliseconds.
+const MAX_SPAN_MS: f64 = 1e4;
+
 /// One block being read.
 pub(super) struct Fields<'a> {
     pub block: &'a Block,
@@ -97,7 +100,24 @@ impl<'a> Fields<'a> {
 
     /// A time times `scale`, zero if it is not there.
     pub fn span(&mut self, name: &str, scale: f64) -> Result<Span, Error> {
-        Ok(Span::from_ms(self.ms(name, false)? * scale))
+        let ms = self.ms(name, false)? * scale;
+        match self.value(name) {
+            Some(value) if ms > MAX_SPAN_MS => {
+                let need = format!("at most {} ms", MAX_SPAN_MS / scale);
+                Err(Error::new(value.at.clone(), value.show(), need))
+            }
+            _ => Ok(Span::from_ms(ms)),
+        }
+    }
+
+    /// A count up to `high`; what is above it counts as `high`, because that makes no difference.
+    pub fn count_up_to(&mut self, name: &str, high: u32, absent: u32) -> Result<u32, Error> {
+        let n = self.count(name, 0, u32::MAX, absent)?;
+        if n > high {
+            let detail = format!("taken as {high}, which is as good");
+            self.note(name, Treatment::Tolerated, &detail);
+        }
+        Ok(n.min(high))
     }
 
     /// A count between bounds; `absent` if it is not there.

@@ -1,14 +1,20 @@
 //! `dm_layout_g1` and `dm_layout_g2`: zones, skews, spares, and the order of addresses.
 
 use super::fields::{count_of, indices_of, Fields};
-use super::Note;
+use super::{Note, Treatment};
 use crate::ast::{Block, Value};
 use crate::error::{Error, Position};
 use crate::loader::Loader;
-use headstack_drive::spec::{GeometrySpec, PerSurface, SkewUnit, Sparing, ZoneSpec};
+use headstack_drive::layout::extents::Map;
+use headstack_drive::spec::{GeometrySpec, Params, PerSurface, SkewUnit, Sparing, ZoneSpec};
 use headstack_units::{Bytes, Rpm};
+use serde_json::json;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Cylinders that a disk may have.
+pub(super) const MOST_CYLINDERS: u32 = 10_000_000;
 
 /// Surfaces and cylinders of the disk.
 pub(super) struct Shape {
@@ -29,14 +35,13 @@ pub(super) fn read(
         cylinders: shape.cylinders,
         sector_size: Bytes(512),
         layout: String::new(),
-        band_cylinders: None,
         skew_unit: SkewUnit::Sectors,
         sparing: Sparing::None,
         sparing_range_cylinders: 1,
         zones: Vec::new(),
-        extents: Vec::new(),
-        extent_defects: Vec::new(),
         capacity_blocks: None,
+        layout_parameters: Params::new(),
+        derived_by: None,
     };
     let mut fields = Fields::new(block, "Layout Model");
     let g1 = match block.kind.as_str() {
@@ -70,7 +75,13 @@ pub(super) fn read(
         let (path, text) = loader.load(name, Some(&value.at.file)).map_err(|why| {
             Error::new(value.at.clone(), format!("{name:?}: {why}"), "a layout map")
         })?;
-        map(&path, &text, &mut geometry)?;
+        let map = map(&path, &text, shape)?;
+        geometry.layout_parameters = [
+            ("extents".to_string(), json!(map.extents)),
+            ("extent_defects".to_string(), json!(map.extent_defects)),
+        ]
+        .into_iter()
+        .collect();
     }
     let common = fields.get("Skew units").map(unit).transpose()?;
     let zones = fields.need("Zones")?;
@@ -78,13 +89,16 @@ pub(super) fn read(
     let mut notes: Vec<Note> = Vec::new();
     for value in zones.list()? {
         let mut zone_notes = Vec::new();
-        let (zone, own) = zone(value, g1, shape, &mut zone_notes)?;
+        let (zone, own) = zone(value, &geometry, g1, &mut zone_notes)?;
+        refuse_overlap(value, &zone, &geometry.zones)?;
+        // DiskSim counts the blocks of such a cylinder too.
+        geometry.cylinders = geometry.cylinders.max(zone.last_cylinder + 1);
         geometry.zones.push(zone);
         units.push(own.or(common).unwrap_or(SkewUnit::Sectors));
         // One note says it for all zones, unless another zone's value fares differently.
         for note in zone_notes {
             let same = |n: &Note| n.parameter == note.parameter && n.treatment == note.treatment;
-            if !notes.iter().any(same) {
+            if note.treatment == Treatment::Tolerated || !notes.iter().any(same) {
                 notes.push(note);
             }
         }
@@ -96,6 +110,7 @@ pub(super) fn read(
             "at least one zone",
         ));
     }
+    note_gaps(&geometry.zones, zones, &mut notes);
     fields.finish(report);
     report.extend(notes);
     if units.iter().all(|u| *u == units[0]) {
@@ -131,10 +146,51 @@ fn unit(value: &Value) -> Result<SkewUnit, Error> {
     }
 }
 
+/// Two zones may not share a cylinder. DiskSim runs such a disk with two blocks in one place.
+fn refuse_overlap(value: &Value, zone: &ZoneSpec, earlier: &[ZoneSpec]) -> Result<(), Error> {
+    let shared = |z: &ZoneSpec| {
+        z.first_cylinder <= zone.last_cylinder && zone.first_cylinder <= z.last_cylinder
+    };
+    let Some(i) = earlier.iter().position(shared) else {
+        return Ok(());
+    };
+    let (first, last) = (zone.first_cylinder, zone.last_cylinder);
+    let (from, to) = (earlier[i].first_cylinder, earlier[i].last_cylinder);
+    Err(Error::new(
+        value.at.clone(),
+        format!("a zone of cylinders {first} to {last}"),
+        format!("none of zone {i}'s {from} to {to}: two blocks would share a place"),
+    ))
+}
+
+/// Cylinders between zones hold nothing.
+fn note_gaps(zones: &[ZoneSpec], value: &Value, notes: &mut Vec<Note>) {
+    let mut limits: Vec<(u32, u32)> = zones
+        .iter()
+        .map(|z| (z.first_cylinder, z.last_cylinder))
+        .collect();
+    limits.sort_unstable();
+    for pair in limits.windows(2) {
+        let (past, next) = (pair[0].1 + 1, pair[1].0);
+        if past < next {
+            notes.push(Note {
+                parameter: "Layout Model: Zones".into(),
+                value: value.show(),
+                at: value.at.to_string(),
+                treatment: Treatment::Tolerated,
+                detail: format!(
+                    "cylinders {past} to {} belong to no zone and hold no block",
+                    next - 1
+                ),
+            });
+        }
+    }
+}
+
 fn zone(
     value: &Value,
+    geometry: &GeometrySpec,
     g1: bool,
-    shape: &Shape,
     report: &mut Vec<Note>,
 ) -> Result<(ZoneSpec, Option<SkewUnit>), Error> {
     let block = value.block()?;
@@ -153,8 +209,17 @@ fn zone(
     let mut fields = Fields::new(block, "Layout Model: Zones");
     let first = fields.need("First cylinder number")?;
     let last = fields.need("Last cylinder number")?;
-    let first_cylinder = count_of(first, 0, shape.cylinders - 1)?;
-    let last_cylinder = count_of(last, first_cylinder, shape.cylinders - 1)?;
+    let first_cylinder = count_of(first, 0, MOST_CYLINDERS - 1)?;
+    let last_cylinder = count_of(last, first_cylinder, MOST_CYLINDERS - 1)?;
+    if last_cylinder >= geometry.cylinders {
+        let detail = format!(
+            "the last of {} cylinders is {}: the disk gets {} more, as DiskSim counts their blocks",
+            geometry.cylinders,
+            geometry.cylinders - 1,
+            last_cylinder + 1 - geometry.cylinders
+        );
+        fields.note("Last cylinder number", Treatment::Tolerated, &detail);
+    }
     let sectors = count_of(fields.need("Blocks per track")?, 1, 10_000_000)?;
     let mut zone = ZoneSpec {
         first_cylinder,
@@ -185,12 +250,88 @@ fn zone(
             }
             zone.remaps = flat.chunks_exact(2).map(|p| [p[0], p[1]]).collect();
         }
+        tolerate_defects(&mut fields, &mut zone, sectors, geometry);
     } else {
         zone.offset = skew(&mut fields, "Zone Skew")?;
         fields.no_effect(&["First LBN", "Last LBN"], "the extents say the same")?;
     }
     fields.finish(report);
     Ok((zone, own))
+}
+
+/// Takes out slips and remaps that cannot be, and says so. DiskSim runs with them: it never comes to
+/// places outside the zone, and loses blocks that slips push beyond the spares.
+fn tolerate_defects(
+    fields: &mut Fields,
+    zone: &mut ZoneSpec,
+    sectors: u32,
+    geometry: &GeometrySpec,
+) {
+    let tracks =
+        u64::from(zone.last_cylinder - zone.first_cylinder + 1) * u64::from(geometry.surfaces);
+    let per_track = match geometry.sparing {
+        Sparing::Tracks => 1,
+        _ => u64::from(sectors),
+    };
+    let places = tracks * per_track;
+    let mut said = Vec::new();
+    if zone.slips.windows(2).any(|w| w[0] > w[1]) {
+        fields.note("slips", Treatment::Honoured, "taken in rising order");
+    }
+    let given = zone.slips.len();
+    zone.slips.retain(|slip| *slip < places);
+    if zone.slips.len() < given {
+        let n = given - zone.slips.len();
+        said.push(format!("{n} outside the zone's {places} places left out"));
+    }
+    let per_cylinder = per_track * u64::from(geometry.surfaces);
+    // Places that share spares; where slips take addresses away there are always enough.
+    let unit = match geometry.sparing {
+        Sparing::Tracks | Sparing::ZoneEnd => Some(places),
+        Sparing::CylinderEnd | Sparing::CylinderFront => Some(per_cylinder),
+        Sparing::TrackEnd => Some(per_track),
+        Sparing::Range => Some(per_cylinder * u64::from(geometry.sparing_range_cylinders)),
+        _ => None,
+    };
+    if let Some(unit) = unit {
+        let mut sorted = zone.slips.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut kept = HashSet::new();
+        let (mut now, mut taken) = (u64::MAX, 0);
+        for slip in sorted {
+            // A range that the zone cuts short has no spares.
+            let spares = match (slip / unit + 1) * unit <= places {
+                true => zone.spares,
+                false => 0,
+            };
+            (now, taken) = if slip / unit == now {
+                (now, taken)
+            } else {
+                (slip / unit, 0)
+            };
+            if taken < spares {
+                kept.insert(slip);
+                taken += 1;
+            }
+        }
+        let given = zone.slips.len();
+        zone.slips.retain(|slip| kept.contains(slip));
+        if zone.slips.len() < given {
+            let n = given - zone.slips.len();
+            said.push(format!("{n} more than the spares can take in left out"));
+        }
+    }
+    if !said.is_empty() {
+        fields.note("slips", Treatment::Tolerated, &said.join("; "));
+    }
+    let given = zone.remaps.len();
+    zone.remaps.retain(|[from, to]| from.max(to) < &places);
+    if zone.remaps.len() < given {
+        let n = given - zone.remaps.len();
+        let detail = format!("{n} outside the zone's {places} places left out");
+        fields.note("defects", Treatment::Tolerated, &detail);
+    }
 }
 
 fn skew(fields: &mut Fields, name: &str) -> Result<f64, Error> {
@@ -203,7 +344,8 @@ fn skew(fields: &mut Fields, name: &str) -> Result<f64, Error> {
 }
 
 /// A layout map: two title lines, the disk's shape, extents, defects.
-fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error> {
+fn map(path: &Path, text: &str, shape: &Shape) -> Result<Map, Error> {
+    let mut map = Map::default();
     let file = Arc::new(path.to_path_buf());
     for (index, line) in text.lines().enumerate().skip(3) {
         if line.trim().is_empty() {
@@ -234,17 +376,17 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
                 let [Some(lbn), Some(n), Some(c), Some(h), Some(s)] = values else {
                     return fail("numbers from 0 on");
                 };
-                if c >= geometry.cylinders as u64 || h >= geometry.surfaces as u64 {
+                if c >= shape.cylinders as u64 || h >= shape.surfaces as u64 {
                     return fail("a cylinder and a head of the disk");
                 }
                 let count = n + u64::from(word == "seqcnt");
-                geometry.extents.push([lbn, count, c, h, s]);
+                map.extents.push([lbn, count, c, h, s]);
             }
             ["Defect", "at", "cyl", c, "head", h, "sect", s] => {
                 let [Some(c), Some(h), Some(s)] = [c, h, s].map(number) else {
                     return fail("numbers from 0 on");
                 };
-                geometry.extent_defects.push([c, h, s]);
+                map.extent_defects.push([c, h, s]);
             }
             _ => {
                 return fail(
@@ -253,7 +395,7 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
             }
         }
     }
-    if geometry.extents.is_empty() {
+    if map.extents.is_empty() {
         let at = Position {
             file,
             line: 4,
@@ -265,5 +407,5 @@ fn map(path: &Path, text: &str, geometry: &mut GeometrySpec) -> Result<(), Error
             "at least one line lbn L --> cyl C, …",
         ));
     }
-    Ok(())
+    Ok(map)
 }

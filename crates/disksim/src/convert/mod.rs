@@ -26,6 +26,15 @@ pub struct Import {
     pub report: Vec<Note>,
 }
 
+impl Import {
+    /// One line for each value that was tolerated: the place, what was got, and what was made of it.
+    pub fn warnings(&self) -> Vec<String> {
+        let tolerated = |n: &&Note| n.treatment == Treatment::Tolerated;
+        let line = |n: &Note| format!("{}: {}: got {}: {}", n.at, n.parameter, n.value, n.detail);
+        self.report.iter().filter(tolerated).map(line).collect()
+    }
+}
+
 /// What became of one parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
@@ -49,6 +58,8 @@ pub enum Treatment {
     Honoured,
     /// It changes no response time.
     NoTimingEffect,
+    /// It cannot be as it stands, and DiskSim runs all the same: it is taken as the detail says.
+    Tolerated,
     /// The model has nothing for it, and the value given is not the one that does nothing.
     NotModelled,
     /// It describes the system round the drive, not the drive.
@@ -151,7 +162,11 @@ impl Document {
         let mechanics = fields.need("Mechanical Model")?.block()?;
         let shape = geometry::Shape {
             surfaces: fields::count_of(fields.need("Number of data surfaces")?, 1, 1000)?,
-            cylinders: fields::count_of(fields.need("Number of cylinders")?, 1, 10_000_000)?,
+            cylinders: fields::count_of(
+                fields.need("Number of cylinders")?,
+                1,
+                geometry::MOST_CYLINDERS,
+            )?,
         };
         fields.finish(&mut report);
         let mechanics = mechanics::read(mechanics, shape.cylinders, loader, &mut report)?;

@@ -17,7 +17,7 @@
 //! One pass at a time for each assembly. The order of real firmware is not published.
 
 use super::{BackgroundJob, Site, NEVER};
-use crate::buffer::{Range, Scope};
+use crate::buffer::{Blocks, Scope};
 use crate::layout::Place;
 use crate::phase::Work;
 use crate::service::pass::{Order, Supply};
@@ -31,7 +31,7 @@ pub(crate) struct Writing {
     /// Sector after the last one.
     pub past: u64,
     /// What the unwritten data miss.
-    pub range: Option<Range>,
+    pub range: Option<Blocks>,
 }
 
 /// How soon a job that found nothing to do looks again: a millisecond.
@@ -49,7 +49,7 @@ pub(crate) struct Destage {
 
 /// What a pass takes, and how.
 struct Choice {
-    blocks: Range,
+    blocks: Blocks,
     place: Place,
     /// Head set of the assembly.
     set: usize,
@@ -81,7 +81,7 @@ impl Destage {
         site.mechanism.acting = choice.set;
         let shift = site.buffer.shift;
         let first = choice.blocks.start >> shift;
-        let most = choice.blocks.blocks().min(site.buffer.unwritten.pass_most);
+        let most = choice.blocks.count().min(site.buffer.unwritten.pass_most);
         let count = (most >> shift).min(u64::from(choice.place.run)) as u32;
         let range = site.buffer.blocks(first, count);
         let order = Order {
@@ -143,7 +143,7 @@ impl Destage {
     }
 
     /// How soon the assembly reaches data, with which head set; `None` if it does not.
-    fn reach(site: &Site, at: u64, blocks: Range) -> Option<(u64, Choice)> {
+    fn reach(site: &Site, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
         let place = site.mechanics.layout.locate(blocks.start >> site.buffer.shift)?;
         let mut best = None;
         for (set, arm) in site.mechanism.arms.iter().enumerate() {

@@ -17,7 +17,7 @@
 //! target, as their planner does, not all. The scan starts anew when everything is read.
 
 use super::{BackgroundJob, Site};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{Stretch, Work};

@@ -28,17 +28,17 @@ struct Extent {
 
 /// Blocks `start` to `past`, that one excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Range {
+pub(crate) struct Blocks {
     pub start: u64,
     pub past: u64,
 }
 
-impl Range {
-    pub fn new(start: u64, past: u64) -> Range {
-        Range { start, past }
+impl Blocks {
+    pub fn new(start: u64, past: u64) -> Blocks {
+        Blocks { start, past }
     }
 
-    pub fn blocks(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.past.saturating_sub(self.start)
     }
 }
@@ -88,9 +88,15 @@ impl DirtyExtents {
     }
 
     /// Number of extents.
-    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.extents.len()
+    }
+
+    /// From the first dirty block to the last.
+    pub fn span(&self) -> Option<Blocks> {
+        let first = self.extents.first_key_value()?;
+        let last = self.extents.last_key_value()?;
+        Some(Blocks::new(*first.0, last.1.past))
     }
 
     /// Dirty blocks.
@@ -112,8 +118,8 @@ impl DirtyExtents {
     }
 
     /// The sectors that hold any of these blocks.
-    pub fn in_sectors(&self, range: Range) -> Range {
-        Range::new(self.down(range.start), self.up(range.past))
+    pub fn in_sectors(&self, range: Blocks) -> Blocks {
+        Blocks::new(self.down(range.start), self.up(range.past))
     }
 
     /// When the older of the edges that fill no sector came; `None` if both ends are whole.
@@ -162,7 +168,7 @@ impl DirtyExtents {
     }
 
     /// Makes `range` dirty with data that came at `now`.
-    pub fn insert(&mut self, range: Range, now: u64) {
+    pub fn insert(&mut self, range: Blocks, now: u64) {
         if range.start >= range.past {
             return;
         }
@@ -198,7 +204,7 @@ impl DirtyExtents {
     }
 
     /// Takes `range` out, whatever of it is dirty; returns the number of blocks that were.
-    pub fn remove(&mut self, range: Range) -> u64 {
+    pub fn remove(&mut self, range: Blocks) -> u64 {
         let before = self.blocks;
         while let Some((start, extent)) = self.before(range.past) {
             if extent.past <= range.start || range.start >= range.past {
@@ -243,7 +249,7 @@ impl DirtyExtents {
     }
 
     /// Whether all of `range` is dirty.
-    pub fn covers(&self, range: Range) -> bool {
+    pub fn covers(&self, range: Blocks) -> bool {
         range.start >= range.past
             || self
                 .before(range.start.saturating_add(1))
@@ -251,7 +257,7 @@ impl DirtyExtents {
     }
 
     /// The lowest dirty blocks in `range`, as far as they reach in it without a gap.
-    pub fn first_in(&self, range: Range) -> Option<Range> {
+    pub fn first_in(&self, range: Blocks) -> Option<Blocks> {
         let reaches = self
             .before(range.start.saturating_add(1))
             .filter(|(_, e)| e.past > range.start);
@@ -263,7 +269,7 @@ impl DirtyExtents {
             }
         };
         let start = start.max(range.start);
-        (start < range.past).then(|| Range::new(start, extent.past.min(range.past)))
+        (start < range.past).then(|| Blocks::new(start, extent.past.min(range.past)))
     }
 
     /// Brings the edges that have waited long enough by `now` into [`Scope::Due`].
@@ -293,12 +299,12 @@ impl DirtyExtents {
 
     /// The extents in the order of C-LOOK from `from` on: at and above it, then round from the lowest.
     /// One that reaches across `from` comes first with its upper part, last with its lower part.
-    pub fn sweep(&self, from: u64, scope: Scope) -> impl Iterator<Item = Range> + '_ {
+    pub fn sweep(&self, from: u64, scope: Scope) -> impl Iterator<Item = Blocks> + '_ {
         let across = self.before(from).filter(|(s, e)| {
             e.past > from && (scope == Scope::All || self.sector == 1 || self.due.contains(s))
         });
-        let upper = across.map(|(_, e)| Range::new(from, e.past));
-        let lower = across.map(|(s, _)| Range::new(s, from));
+        let upper = across.map(|(_, e)| Blocks::new(from, e.past));
+        let lower = across.map(|(s, _)| Blocks::new(s, from));
         let across = across.map(|(s, _)| s);
         let list = (scope == Scope::Due && self.sector > 1).then_some(&self.due);
         let starts = move |above: bool| -> Box<dyn Iterator<Item = u64> + '_> {
@@ -311,7 +317,7 @@ impl DirtyExtents {
         };
         let whole = move |start: u64| {
             let past = self.extents.get(&start).map_or(start, |e| e.past);
-            Range::new(start, past)
+            Blocks::new(start, past)
         };
         let below = starts(false).filter(move |s| Some(*s) != across);
         let rest = starts(true).chain(below).map(whole);
@@ -320,7 +326,7 @@ impl DirtyExtents {
 
     /// The sectors of an extent, or of a part of it, that are to be written by `now`: edges that may
     /// still wait are left out, unless `all` must go. In blocks; `None` if nothing is left.
-    pub fn to_write(&self, part: Range, now: u64, all: bool) -> Option<Range> {
+    pub fn to_write(&self, part: Blocks, now: u64, all: bool) -> Option<Blocks> {
         let (start, extent) = self.before(part.start.saturating_add(1))?;
         let waits = |since: u64| !all && since.saturating_add(self.partial_wait) > now;
         let mut sectors = self.in_sectors(part);
@@ -341,10 +347,10 @@ impl DirtyExtents {
 
     /// How many of these whole sectors are dirty only in part; the first and the last may be, and any
     /// between two extents.
-    pub fn partial_sectors(&self, sectors: Range) -> Vec<u64> {
+    pub fn partial_sectors(&self, sectors: Blocks) -> Vec<u64> {
         let mut found: Vec<u64> = Vec::new();
         let mut at = sectors.start;
-        while let Some(dirty) = self.first_in(Range::new(at, sectors.past)) {
+        while let Some(dirty) = self.first_in(Blocks::new(at, sectors.past)) {
             for edge in [dirty.start, dirty.past] {
                 let sector = self.down(edge);
                 if sector != edge && found.last() != Some(&sector) {

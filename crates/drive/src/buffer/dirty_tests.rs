@@ -1,6 +1,6 @@
 //! Dirty extents against a plain list of blocks.
 
-use super::dirty::{DirtyExtents, Range, Scope};
+use super::dirty::{Blocks, DirtyExtents, Scope};
 use crate::fixtures::Noise;
 
 /// When each block became dirty.
@@ -10,35 +10,35 @@ struct Plain {
 
 impl Plain {
     /// Maximal runs of dirty blocks.
-    fn runs(&self) -> Vec<Range> {
-        let mut runs: Vec<Range> = Vec::new();
+    fn runs(&self) -> Vec<Blocks> {
+        let mut runs: Vec<Blocks> = Vec::new();
         for (i, _) in self.blocks.iter().enumerate().filter(|b| b.1.is_some()) {
             match runs.last_mut() {
                 Some(r) if r.past == i as u64 => r.past += 1,
-                _ => runs.push(Range::new(i as u64, i as u64 + 1)),
+                _ => runs.push(Blocks::new(i as u64, i as u64 + 1)),
             }
         }
         runs
     }
 
-    fn dirty(&self, range: Range) -> usize {
+    fn dirty(&self, range: Blocks) -> usize {
         let part = &self.blocks[range.start as usize..range.past as usize];
         part.iter().filter(|b| b.is_some()).count()
     }
 
-    fn set(&mut self, range: Range, value: Option<u64>) {
+    fn set(&mut self, range: Blocks, value: Option<u64>) {
         self.blocks[range.start as usize..range.past as usize].fill(value);
     }
 
     /// C-LOOK: upper parts and extents above, extents below, the lower part.
-    fn sweep(&self, from: u64) -> Vec<Range> {
+    fn sweep(&self, from: u64) -> Vec<Blocks> {
         let (mut above, mut below, mut last) = (Vec::new(), Vec::new(), None);
         for r in self.runs() {
             if r.start >= from {
                 above.push(r);
             } else if r.past > from {
-                above.insert(0, Range::new(from, r.past));
-                last = Some(Range::new(r.start, from));
+                above.insert(0, Blocks::new(from, r.past));
+                last = Some(Blocks::new(r.start, from));
             } else {
                 below.push(r);
             }
@@ -46,7 +46,7 @@ impl Plain {
         above.into_iter().chain(below).chain(last).collect()
     }
 
-    fn has_whole_sector(&self, r: &Range, sector: u64) -> bool {
+    fn has_whole_sector(&self, r: &Blocks, sector: u64) -> bool {
         r.start.next_multiple_of(sector) < r.past / sector * sector
     }
 }
@@ -68,7 +68,7 @@ fn extents_are_what_a_list_of_blocks_says() {
             let start = noise.below(BLOCKS);
             let most = [3, 20, 90][noise.below(3) as usize];
             let length = 1 + noise.below(most);
-            let range = Range::new(start, (start + length).min(BLOCKS));
+            let range = Blocks::new(start, (start + length).min(BLOCKS));
             if noise.below(5) < 3 {
                 dirty.insert(range, now);
                 plain.set(range, Some(now));
@@ -85,19 +85,19 @@ fn extents_are_what_a_list_of_blocks_says() {
 }
 
 fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut Noise, about: &str) {
-    let all = Range::new(0, BLOCKS);
+    let all = Blocks::new(0, BLOCKS);
     assert_eq!(dirty.blocks() as usize, plain.dirty(all), "{about}");
     assert_eq!(dirty.len(), plain.runs().len(), "{about}");
     assert_eq!(dirty.is_empty(), plain.runs().is_empty(), "{about}");
     let from = noise.below(BLOCKS + 1);
-    let got: Vec<Range> = dirty.sweep(from, Scope::All).collect();
+    let got: Vec<Blocks> = dirty.sweep(from, Scope::All).collect();
     assert_eq!(got, plain.sweep(from), "{about}, from {from}");
     let start = noise.below(BLOCKS);
-    let range = Range::new(start, (start + noise.below(30)).min(BLOCKS));
+    let range = Blocks::new(start, (start + noise.below(30)).min(BLOCKS));
     let held = plain.dirty(range) as u64;
-    assert_eq!(dirty.covers(range), held == range.blocks(), "{about}");
+    assert_eq!(dirty.covers(range), held == range.count(), "{about}");
     let first = plain.runs().into_iter().find_map(|r| {
-        let cut = Range::new(r.start.max(range.start), r.past.min(range.past));
+        let cut = Blocks::new(r.start.max(range.start), r.past.min(range.past));
         (cut.start < cut.past).then_some(cut)
     });
     assert_eq!(dirty.first_in(range), first, "{about}");
@@ -114,7 +114,7 @@ fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut Noise, about: &str) {
 
 /// What a sweep of what is due visits, and what is to be written of it.
 fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: &str) {
-    let visited: Vec<Range> = dirty.sweep(0, Scope::Due).collect();
+    let visited: Vec<Blocks> = dirty.sweep(0, Scope::Due).collect();
     assert_eq!(dirty.has(Scope::Due), !visited.is_empty(), "{about}");
     for run in plain.runs() {
         let found = visited.contains(&run);
@@ -128,12 +128,12 @@ fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: 
             assert!(found, "{about}: {run:?} has waited");
         }
         // All of it, when all must go.
-        let everything = Range::new(
+        let everything = Blocks::new(
             run.start / sector * sector,
             run.past.next_multiple_of(sector),
         );
         assert_eq!(dirty.to_write(run, now, true), Some(everything), "{about}");
-        let inner = Range::new(
+        let inner = Blocks::new(
             run.start.next_multiple_of(sector),
             run.past / sector * sector,
         );
@@ -150,7 +150,7 @@ fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: 
         let want: Vec<u64> = (everything.start..everything.past)
             .step_by(sector as usize)
             .filter(|s| {
-                let held = plain.dirty(Range::new(*s, (s + sector).min(BLOCKS))) as u64;
+                let held = plain.dirty(Blocks::new(*s, (s + sector).min(BLOCKS))) as u64;
                 held > 0 && held < sector
             })
             .collect();
@@ -166,7 +166,7 @@ fn the_edge_of_a_stream_stays_young() {
     let mut at = 3;
     for i in 0..200u64 {
         let now = i * 100;
-        dirty.insert(Range::new(at, at + 128), now);
+        dirty.insert(Blocks::new(at, at + 128), now);
         at += 128;
         dirty.promote(now);
         let run = dirty.sweep(8, Scope::Due).next().expect("whole sectors");
@@ -174,7 +174,7 @@ fn the_edge_of_a_stream_stays_young() {
         assert_eq!((part.start % 8, part.past), (0, at / 8 * 8), "{i}");
         assert!(dirty.partial_sectors(part).is_empty());
         dirty.remove(part);
-        let front = Range::new(3, 8);
+        let front = Blocks::new(3, 8);
         assert!(dirty.covers(front));
         assert_eq!(
             dirty.to_write(front, now, false).is_some(),
@@ -193,10 +193,10 @@ fn a_million_extents_are_no_burden() {
     for i in 0..1_000_000u64 {
         // Odd and apart: none merges, none has a whole sector.
         let start = noise.below(1 << 36) * 64 + 3;
-        if dirty.first_in(Range::new(start, start + 8)).is_none() {
+        if dirty.first_in(Blocks::new(start, start + 8)).is_none() {
             held += 8;
         }
-        dirty.insert(Range::new(start, start + 8), i);
+        dirty.insert(Blocks::new(start, start + 8), i);
     }
     assert_eq!(dirty.blocks(), held);
     assert!(!dirty.has(Scope::Due));
@@ -207,7 +207,7 @@ fn a_million_extents_are_no_burden() {
     // A window from anywhere is a few steps.
     let mut from = 0;
     for _ in 0..200_000 {
-        let window: Vec<Range> = dirty.sweep(from, Scope::Due).take(4).collect();
+        let window: Vec<Blocks> = dirty.sweep(from, Scope::Due).take(4).collect();
         assert_eq!(window.len(), 4);
         dirty.remove(window[2]);
         from = window[2].past;

@@ -9,7 +9,7 @@ mod dirty_tests;
 mod segments;
 mod unwritten;
 
-pub(crate) use dirty::{Range, Scope};
+pub(crate) use dirty::{Blocks, Scope};
 pub(crate) use segments::{Segment, Segments};
 pub(crate) use unwritten::Unwritten;
 
@@ -35,8 +35,8 @@ impl Buffer {
 
     /// The blocks of so many physical sectors.
     #[inline]
-    pub fn blocks(&self, sector: u64, count: u32) -> Range {
-        Range::new(
+    pub fn blocks(&self, sector: u64, count: u32) -> Blocks {
+        Blocks::new(
             sector << self.shift,
             (sector + u64::from(count)) << self.shift,
         )
@@ -56,7 +56,7 @@ impl Buffer {
                     .iter()
                     .any(|p| p.reaches(1 << place.head, place.cylinder))
                 {
-                    lost.push(Range::new(at << self.shift, past << self.shift));
+                    lost.push(Blocks::new(at << self.shift, past << self.shift));
                 }
                 at = past;
                 if at << self.shift >= sectors.past {

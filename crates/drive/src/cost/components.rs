@@ -14,7 +14,7 @@
 //! for four platters; other numbers of platters and stacks extrapolate. Use it for ratios.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
             let key = format!("usd.{name}");
             let known = prices.iter().map(|c| c.name);
             let found = prices.iter().position(|c| c.name == name).ok_or_else(|| {
-                let hint = crate::error::did_you_mean(name, known.clone());
+                let hint = headstack_engine::did_you_mean(name, known.clone());
                 let names = known.clone().collect::<Vec<_>>().join(", ");
                 SpecError::new(&key, format!("{name:?}"), format!("one of {names}{hint}"))
             })?;

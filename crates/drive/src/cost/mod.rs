@@ -7,10 +7,10 @@
 //!
 //! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
 use crate::plugin::{find, plugins};
 use crate::power::Shape;
 use crate::spec::{ArmShare, DriveSpec, Params};
+use headstack_engine::SpecError;
 use serde::Serialize;
 
 /// A range of costs in dollars.
@@ -64,13 +64,17 @@ pub struct Parts {
 
 impl Parts {
     /// The parts that a description asks for. Every assembly has heads on the surfaces it serves.
-    pub fn of(spec: &DriveSpec) -> Parts {
+    ///
+    /// # Errors
+    /// A description with a number outside its bounds.
+    pub fn of(spec: &DriveSpec) -> Result<Parts, SpecError> {
+        spec.check()?;
         let shape = Shape::of(spec);
         let heads_of_surface = match spec.parallelism.arm_share {
             ArmShare::All => spec.dash.arms,
             ArmShare::OwnShare => 1,
         } * spec.dash.heads;
-        Parts {
+        Ok(Parts {
             stacks: shape.stacks,
             platters: shape.stacks * shape.platters,
             arms: shape.arms,
@@ -79,7 +83,7 @@ impl Parts {
                 .geometry
                 .capacity_blocks
                 .map(|blocks| blocks * u64::from(shape.stacks)),
-        }
+        })
     }
 }
 
@@ -111,10 +115,7 @@ pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecEr
                 .map_or("nothing".into(), ToString::to_string);
             SpecError::new("cost.model", got, "the name of a cost model as text")
         })?;
-    let whole = |mut e: SpecError| {
-        e.key = format!("cost.{}", e.key);
-        e
-    };
+    let whole = |e: SpecError| e.within("cost");
     let model = (find(PLUGINS, "cost.model", name)?.build)(params).map_err(whole)?;
     let cost = model.cost(parts).map_err(whole)?.rounded();
     if !(cost.low >= 0.0 && cost.low <= cost.high && cost.high.is_finite()) {
@@ -127,16 +128,19 @@ pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecEr
     Ok(Some(cost))
 }
 
+/// Of a drive, a component or a megabyte.
+const MOST_USD: f64 = 1e9;
+
 /// Refuses a `[low, high]` that is no range of dollars.
 fn check_range(key: &str, range: [f64; 2]) -> Result<(), SpecError> {
-    if range[0] >= 0.0 && range[0] <= range[1] && range[1].is_finite() {
+    if range[0] >= 0.0 && range[0] <= range[1] && range[1] <= MOST_USD {
         Ok(())
     } else {
         let got = format!("[{}, {}]", range[0], range[1]);
         Err(SpecError::new(
             key,
             got,
-            "[low, high] in USD, zero or more, low end first",
+            format!("[low, high] in USD, 0 to {MOST_USD}, low end first"),
         ))
     }
 }
@@ -192,7 +196,7 @@ mod tests {
                  [geometry]\nrotation_speed = \"7200 rpm\"\nsurfaces = 8\ncylinders = 10\n\
                  zones = [{{ first_cylinder = 0, last_cylinder = 9, sectors_per_track = 9 }}]"
             );
-            let parts = Parts::of(&toml::from_str(&text).expect("a drive"));
+            let parts = Parts::of(&toml::from_str(&text).expect("a drive")).expect("parts");
             [parts.stacks, parts.platters, parts.arms, parts.heads]
         };
         assert_eq!(of("D1A1S1H1", ""), [1, 4, 1, 8]);

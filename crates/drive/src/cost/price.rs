@@ -10,7 +10,7 @@
 //! arms or platters changes nothing, and prices of different years do not compare.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use crate::error::SpecError;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use serde::Deserialize;
 

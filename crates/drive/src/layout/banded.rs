@@ -12,26 +12,35 @@
 //! differs between makers.
 
 use super::zoned::{BandOrder, ZonedLayout};
-use super::Layout;
-use crate::error::SpecError;
+use super::{parameters, Layout};
+use headstack_engine::SpecError;
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
+use serde::Deserialize;
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "banded",
     summary: "a band of cylinders on one surface, then on the next surface",
-    example: "",
-    build: |spec| match spec.band_cylinders {
-        Some(width) if width > 0 => {
-            // Wider than the disk is as wide as the disk, and keeps products within 64 bits.
-            let width = width.min(spec.cylinders.max(1));
-            Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?))
+    example: "band_cylinders = 4",
+    build: |spec| {
+        let Banded { band_cylinders } = parameters(spec)?;
+        if band_cylinders == 0 {
+            return Err(SpecError::new(
+                "geometry.band_cylinders",
+                band_cylinders,
+                "1 cylinder or more",
+            ));
         }
-        other => Err(SpecError::new(
-            "geometry.band_cylinders",
-            other.map_or("nothing".to_string(), |w| w.to_string()),
-            "the number of cylinders in a band, 1 or more",
-        )),
+        // Wider than the disk is as wide as the disk, and keeps products within 64 bits.
+        let width = band_cylinders.min(spec.cylinders.max(1));
+        Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?))
     },
 };
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Banded {
+    /// Cylinders per band; the last band of a zone may be narrower.
+    band_cylinders: u32,
+}

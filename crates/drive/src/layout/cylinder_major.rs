@@ -8,7 +8,7 @@
 //! Drives up to about 2000; later ones are serpentine or banded.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::Layout;
+use super::{no_parameters, Layout};
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 
@@ -17,5 +17,8 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "cylinder-major",
     summary: "all heads of a cylinder, then the next cylinder",
     example: "",
-    build: |spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::CylinderMajor))?)),
+    build: |spec| {
+        no_parameters(spec)?;
+        Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::CylinderMajor))?))
+    },
 };

@@ -12,18 +12,30 @@
 //! defects are only checked against it.
 
 use super::shape::{self, Skews};
-use super::{Layout, Place};
-use crate::error::SpecError;
+use super::{parameters, Layout, Place};
+use headstack_engine::SpecError;
 use crate::plugin::Plugin;
 use crate::spec::{GeometrySpec, Sparing};
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "extents",
     summary: "a list says which run of addresses lies on which track",
-    example: "",
-    build: |spec| Ok(Box::new(Extents::build(spec)?)),
+    example: "extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]\nextent_defects = [[0, 1, 0]]",
+    build: |spec| Ok(Box::new(Extents::build(spec, &parameters(spec)?)?)),
 };
+
+/// The map.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Map {
+    /// Runs of addresses, in any order: `[first address, count, cylinder, head, first sector]`.
+    pub extents: Vec<[u64; 5]>,
+    /// Places that the runs leave out, to be checked: `[cylinder, head, sector]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extent_defects: Vec<[u64; 3]>,
+}
 
 /// What the tracks of a zone have in common.
 struct Zone {
@@ -65,7 +77,14 @@ struct Extents {
 }
 
 impl Extents {
-    fn build(spec: &GeometrySpec) -> Result<Extents, SpecError> {
+    fn build(spec: &GeometrySpec, map: &Map) -> Result<Extents, SpecError> {
+        if let Some(key) = spec.derived_by {
+            return Err(SpecError::new(
+                key,
+                "a layout of extents, which name the surfaces of the drive",
+                "surfaces that are neither joined nor shared out",
+            ));
+        }
         let period_ns = shape::period_ns(spec)?;
         if spec.sparing != Sparing::None {
             return Err(SpecError::new(
@@ -98,8 +117,7 @@ impl Extents {
             };
             zones.push(built().map_err(shape::in_zone(i))?);
         }
-        shape::refuse_overlaps(&spec.zones)?;
-        let mut runs = runs(spec, &zones)?;
+        let mut runs = runs(spec, &map.extents, &zones)?;
         let held = runs.last().map_or(0, Run::past);
         let capacity = shape::capacity(spec, held)?;
         // Tracks by place: no two runs overlap, and each learns the bounds of its track.
@@ -142,7 +160,7 @@ impl Extents {
             runs,
             by_place,
         };
-        for (i, [cylinder, head, sector]) in spec.extent_defects.iter().enumerate() {
+        for (i, [cylinder, head, sector]) in map.extent_defects.iter().enumerate() {
             let key = || format!("geometry.extent_defects[{i}]");
             let (cylinder, head, _) = track(spec, &layout.zones, [*cylinder, *head], key())?;
             let at = u32::try_from(*sector)
@@ -198,19 +216,19 @@ fn track(
 }
 
 /// The extents in address order, neighbours on a track joined.
-fn runs(spec: &GeometrySpec, zones: &[Zone]) -> Result<Vec<Run>, SpecError> {
-    if spec.extents.is_empty() || spec.extents.len() > u32::MAX as usize {
+fn runs(spec: &GeometrySpec, extents: &[[u64; 5]], zones: &[Zone]) -> Result<Vec<Run>, SpecError> {
+    if extents.is_empty() || extents.len() > u32::MAX as usize {
         return Err(SpecError::new(
             "geometry.extents",
-            spec.extents.len(),
+            extents.len(),
             "1 to 4294967295 extents",
         ));
     }
-    let mut order: Vec<usize> = (0..spec.extents.len()).collect();
-    order.sort_by_key(|i| spec.extents[*i][0]);
+    let mut order: Vec<usize> = (0..extents.len()).collect();
+    order.sort_by_key(|i| extents[*i][0]);
     let mut runs: Vec<Run> = Vec::with_capacity(order.len());
     for i in order {
-        let [first, count, cylinder, head, sector] = spec.extents[i];
+        let [first, count, cylinder, head, sector] = extents[i];
         let key = || format!("geometry.extents[{i}]");
         let (cylinder, head, zone) = track(spec, zones, [cylinder, head], key())?;
         let next = runs.last().map_or(0, Run::past);

@@ -7,12 +7,19 @@
 //!   sector angles after the first.
 //! - The track bounds of an address hold it.
 //!
+//! A layout's own parameters are keys of `[geometry]`; its file reads them into a type and refuses
+//! what it does not know.
+//!
 //! To add one: write `crates/drive/src/layout/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
 use crate::plugin::{find, plugins};
 use crate::spec::GeometrySpec;
+use headstack_engine::describe::from_rest;
+use headstack_engine::SpecError;
 use headstack_units::Turn;
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde_json::Value;
 
 mod shape;
 #[cfg(test)]
@@ -57,6 +64,20 @@ pub trait Layout: Send + Sync {
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64>;
     /// First and last address on the track that holds `sector`, which must be below `capacity`.
     fn track_bounds(&self, sector: u64) -> (u64, u64);
+}
+
+/// Reads the layout's own keys of `[geometry]`.
+fn parameters<P: DeserializeOwned>(spec: &GeometrySpec) -> Result<P, SpecError> {
+    let own = Value::Object(spec.layout_parameters.clone());
+    from_rest(own, GeometrySpec::KEYS).map_err(|e| e.within("geometry"))
+}
+
+/// Refuses all keys of `[geometry]` but those that every layout has.
+fn no_parameters(spec: &GeometrySpec) -> Result<(), SpecError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct None {}
+    parameters(spec).map(|None {}| ())
 }
 
 plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, extents }

@@ -8,7 +8,7 @@
 //! Quantum Atlas 10K and its contemporaries.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::Layout;
+use super::{no_parameters, Layout};
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 
@@ -17,5 +17,8 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "serpentine",
     summary: "as cylinder-major, heads reversed in odd cylinders of each zone",
     example: "",
-    build: |spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineZone))?)),
+    build: |spec| {
+        no_parameters(spec)?;
+        Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineZone))?))
+    },
 };

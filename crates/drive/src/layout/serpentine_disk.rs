@@ -8,7 +8,7 @@
 //! No drive at hand is known to use it; DiskSim offers it.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::Layout;
+use super::{no_parameters, Layout};
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 
@@ -17,5 +17,8 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "serpentine-disk",
     summary: "as serpentine, counting cylinders from the disk's start",
     example: "",
-    build: |spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineDisk))?)),
+    build: |spec| {
+        no_parameters(spec)?;
+        Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineDisk))?))
+    },
 };

@@ -1,58 +1,33 @@
 //! What every layout checks and derives alike: surfaces, speed, formats, skews and capacity.
 
-use crate::error::SpecError;
+use crate::bounds::{bounded, MOST_BLOCKS};
 use crate::spec::{GeometrySpec, PerSurface, SkewUnit, ZoneSpec};
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 
-/// Refuses disks without surfaces, cylinders, speed or zones; returns the time of a turn in
-/// nanoseconds.
+/// Refuses disks outside the bounds, zones outside the disk and zones that overlap; returns the time
+/// of a turn in nanoseconds.
 pub(super) fn period_ns(spec: &GeometrySpec) -> Result<f64, SpecError> {
-    let surfaces = spec.surfaces;
-    if surfaces == 0 || surfaces > 1024 {
-        return Err(SpecError::new("geometry.surfaces", surfaces, "1 to 1024"));
+    spec.check()?;
+    for (i, zone) in spec.zones.iter().enumerate() {
+        cylinders(spec, zone).map_err(in_zone(i))?;
     }
-    if spec.cylinders == 0 || spec.cylinders > 50_000_000 {
-        return Err(SpecError::new(
-            "geometry.cylinders",
-            spec.cylinders,
-            "1 to 50000000",
-        ));
-    }
-    let rpm = spec.rotation_speed.0;
-    if !(1.0..=1e6).contains(&rpm) {
-        return Err(SpecError::new(
-            "geometry.rotation_speed",
-            rpm,
-            "1 to 1000000 rpm",
-        ));
-    }
-    if !matches!(spec.sector_size.0, 512 | 4096) {
-        return Err(SpecError::new(
-            "geometry.sector_size",
-            spec.sector_size,
-            "512 B or 4 KiB",
-        ));
-    }
-    if spec.zones.is_empty() || spec.zones.len() > u16::MAX as usize {
-        return Err(SpecError::new(
-            "geometry.zones",
-            spec.zones.len(),
-            "1 to 65535 zones",
-        ));
-    }
-    Ok(60e9 / rpm)
+    refuse_overlaps(&spec.zones)?;
+    Ok(60e9 / spec.rotation_speed.0)
 }
 
 /// What is wrong in a zone, named by the zone.
 pub(super) fn in_zone(index: usize) -> impl Fn(SpecError) -> SpecError {
-    move |mut e| {
-        e.key = format!("geometry.zones[{index}].{}", e.key);
-        e
-    }
+    move |e| e.within(&format!("geometry.zones[{index}]"))
 }
 
 /// Number of cylinders of a zone.
 pub(super) fn cylinders(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<u32, SpecError> {
+    bounded(
+        "first_cylinder",
+        zone.first_cylinder,
+        0..=spec.cylinders - 1,
+    )?;
     if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= spec.cylinders {
         return Err(SpecError::new(
             "last_cylinder",
@@ -81,10 +56,7 @@ pub(super) fn formats(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<Vec<u32>, 
     let formats: Vec<u32> = (0..spec.surfaces)
         .map(|h| zone.sectors_per_track.of(h))
         .collect();
-    match formats.iter().find(|n| **n == 0 || **n > 10_000_000) {
-        Some(bad) => Err(SpecError::new("sectors_per_track", bad, "1 to 10000000")),
-        None => Ok(formats),
-    }
+    Ok(formats)
 }
 
 /// Angles that a zone's tracks are turned by.
@@ -104,9 +76,7 @@ pub(super) fn skews(
     sectors_per_track: u32,
 ) -> Result<Skews, SpecError> {
     let turn = |key: &str, amount: f64| {
-        if !amount.is_finite() {
-            return Err(SpecError::new(key, amount, "a finite number"));
-        }
+        bounded(key, amount, -1e9..=1e9)?;
         Ok(match spec.skew_unit {
             // Fractions of a sector are cut, as DiskSim does.
             SkewUnit::Sectors => Turn::from_turns(amount.trunc() / f64::from(sectors_per_track)),
@@ -138,6 +108,13 @@ impl Skews {
 /// Addresses that the drive offers of the `held` that there are.
 pub(super) fn capacity(spec: &GeometrySpec, held: u64) -> Result<u64, SpecError> {
     let per_block = spec.sector_size.0 / 512;
+    if held > MOST_BLOCKS / per_block {
+        return Err(SpecError::new(
+            "geometry.zones",
+            format!("{held} sectors of {}", spec.sector_size),
+            format!("at most {MOST_BLOCKS} blocks of 512 bytes"),
+        ));
+    }
     match spec.capacity_blocks {
         None => Ok(held),
         Some(blocks) if (1..=held).contains(&(blocks / per_block)) => Ok(blocks / per_block),
@@ -153,7 +130,7 @@ pub(super) fn capacity(spec: &GeometrySpec, held: u64) -> Result<u64, SpecError>
 }
 
 /// Each cylinder belongs to one zone at most, or two addresses would share a place.
-pub(super) fn refuse_overlaps(zones: &[ZoneSpec]) -> Result<(), SpecError> {
+fn refuse_overlaps(zones: &[ZoneSpec]) -> Result<(), SpecError> {
     let mut order: Vec<usize> = (0..zones.len()).collect();
     order.sort_by_key(|i| zones[*i].first_cylinder);
     for pair in order.windows(2) {

@@ -1,8 +1,9 @@
 //! The contract of every layout, by brute force over small random geometries.
 
+use super::extents::Map;
 use super::*;
 use crate::plugin::contract;
-use crate::spec::{PerSurface, SkewUnit, Sparing, ZoneSpec};
+use crate::spec::{Params, PerSurface, SkewUnit, Sparing, ZoneSpec};
 use headstack_units::{Bytes, Rpm};
 use std::collections::BTreeMap;
 
@@ -29,14 +30,35 @@ fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
         cylinders: zones.iter().map(|z| z.last_cylinder + 1).max().unwrap_or(1),
         sector_size: Bytes(512),
         layout: layout.into(),
-        band_cylinders: Some(3),
         skew_unit: SkewUnit::Sectors,
         sparing: Sparing::None,
         sparing_range_cylinders: 1,
         zones,
-        extents: Vec::new(),
-        extent_defects: Vec::new(),
         capacity_blocks: None,
+        layout_parameters: match layout {
+            "banded" => banded(3),
+            _ => Params::new(),
+        },
+        derived_by: None,
+    }
+}
+
+fn banded(band_cylinders: u32) -> Params {
+    [("band_cylinders".to_string(), band_cylinders.into())]
+        .into_iter()
+        .collect()
+}
+
+/// Changes the map of a geometry of extents.
+fn change_map(g: &mut GeometrySpec, change: impl FnOnce(&mut Map)) {
+    let mut map = match g.layout_parameters.is_empty() {
+        true => Map::default(),
+        false => parameters(g).expect("a map"),
+    };
+    change(&mut map);
+    match serde_json::to_value(map) {
+        Ok(Value::Object(table)) => g.layout_parameters = table,
+        other => panic!("got {other:?}, need a table"),
     }
 }
 
@@ -96,7 +118,9 @@ fn random(layout: &str, sparing: Sparing, d: &mut Draw) -> GeometrySpec {
     let mut g = geometry(layout, surfaces, zones);
     g.sparing = sparing;
     g.skew_unit = [SkewUnit::Sectors, SkewUnit::Turns][d.below(2) as usize];
-    g.band_cylinders = Some(d.between(1, 5));
+    if layout == "banded" {
+        g.layout_parameters = banded(d.between(1, 5));
+    }
     g.sparing_range_cylinders = d.between(1, 3);
     if layout == "extents" {
         scatter(&mut g, d);
@@ -107,6 +131,7 @@ fn random(layout: &str, sparing: Sparing, d: &mut Draw) -> GeometrySpec {
 /// Cuts the tracks of each zone into extents in random order; some of what is left is defective.
 fn scatter(g: &mut GeometrySpec, d: &mut Draw) {
     g.sparing = Sparing::None;
+    let mut map = Map::default();
     let mut first = 0;
     for z in &mut g.zones {
         (z.empty_sectors, z.spares) = (0, 0);
@@ -121,7 +146,7 @@ fn scatter(g: &mut GeometrySpec, d: &mut Draw) {
                     let gap = d.between(0, 1);
                     s += count + gap;
                     if gap > 0 && s <= spt {
-                        g.extent_defects.push([c, h, s - 1].map(u64::from));
+                        map.extent_defects.push([c, h, s - 1].map(u64::from));
                     }
                 }
             }
@@ -130,26 +155,28 @@ fn scatter(g: &mut GeometrySpec, d: &mut Draw) {
             let [count, c, h, s] = pieces
                 .swap_remove(d.below(pieces.len() as u64) as usize)
                 .map(u64::from);
-            g.extents.push([first, count, c, h, s]);
+            map.extents.push([first, count, c, h, s]);
             first += count;
         }
     }
     // The list need not be sorted.
-    for i in (1..g.extents.len()).rev() {
-        g.extents.swap(i, d.below(i as u64 + 1) as usize);
+    for i in (1..map.extents.len()).rev() {
+        map.extents.swap(i, d.below(i as u64 + 1) as usize);
     }
+    change_map(g, |m| *m = map);
 }
 
 /// The same disk, its address order written down run by run.
 fn mapped(g: &GeometrySpec) -> Option<GeometrySpec> {
     let layout = build(g).ok()?;
-    let mut map = g.clone();
-    map.layout = "extents".into();
-    map.sparing = Sparing::None;
-    for z in &mut map.zones {
+    let mut mapped = g.clone();
+    mapped.layout = "extents".into();
+    mapped.sparing = Sparing::None;
+    for z in &mut mapped.zones {
         (z.empty_sectors, z.spares) = (0, 0);
         z.slips.clear();
     }
+    let mut map = Map::default();
     let mut a = 0;
     while let Some(p) = layout.locate(a) {
         let numbers = [p.cylinder, p.head.into(), p.sector].map(u64::from);
@@ -157,7 +184,8 @@ fn mapped(g: &GeometrySpec) -> Option<GeometrySpec> {
         map.extents.push([a, p.run.into(), c, h, s]);
         a += u64::from(p.run);
     }
-    Some(map)
+    change_map(&mut mapped, |m| *m = map);
+    Some(mapped)
 }
 
 type Spot = (u32, u32, u32);
@@ -251,6 +279,79 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
 #[test]
 fn files_and_list_agree() {
     contract::folder_matches_list_but("layout", &["shape", "zoned"], PLUGINS);
+}
+
+/// The example of each builds on a disk of two surfaces, ten cylinders and ten sectors a track; what
+/// it does not know, a parameter of another layout included, is refused by name.
+#[test]
+fn each_reads_its_own_keys_and_no_others() {
+    let disk = |name: &str, example: &str| -> GeometrySpec {
+        let text = format!(
+            "rotation_speed = \"6000 rpm\"\nsurfaces = 2\ncylinders = 10\nlayout = {name:?}\n{example}\n\
+             zones = [{{ first_cylinder = 0, last_cylinder = 9, sectors_per_track = 10 }}]"
+        );
+        toml::from_str(&text).expect("a geometry")
+    };
+    for plugin in PLUGINS {
+        let g = disk(plugin.name, plugin.example);
+        let layout = build(&g).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name));
+        check(layout.as_ref(), &g, plugin.name);
+        for (key, value, hint) in [
+            ("no_such_key", 1.into(), ""),
+            ("surfces", 1.into(), "; did you mean \"surfaces\"?"),
+        ] {
+            let mut g = g.clone();
+            g.layout_parameters.insert(key.into(), value);
+            let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
+            let start =
+                format!("geometry: got key {key:?}, need one of rotation_speed, surfaces, ");
+            assert!(
+                error.starts_with(&start) && error.ends_with(hint),
+                "{error}"
+            );
+        }
+        for other in PLUGINS
+            .iter()
+            .filter(|p| p.name != plugin.name && !p.example.is_empty())
+        {
+            let mut g = g.clone();
+            let table: Params = toml::from_str(other.example).expect("TOML");
+            g.layout_parameters.extend(table);
+            let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(
+                error.contains("geometry: got key"),
+                "{} {}: {error:?}",
+                plugin.name,
+                other.name
+            );
+        }
+    }
+}
+
+/// A field that is missing in the list of keys would have no name in errors; a name too many would
+/// be taken for a parameter.
+#[test]
+fn the_list_of_keys_is_complete() {
+    let mut g = geometry("cylinder-major", 1, vec![zone(0, 1, PerSurface::Same(3))]);
+    g.capacity_blocks = Some(3);
+    let table = serde_json::to_value(&g).unwrap();
+    let written: Vec<&str> = table
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(written, GeometrySpec::KEYS);
+}
+
+/// Extents name surfaces: a drive that joins them or shares them out is refused.
+#[test]
+fn extents_are_of_whole_drives() {
+    let mut g = geometry("extents", 2, vec![zone(0, 3, PerSurface::Same(10))]);
+    change_map(&mut g, |m| m.extents = vec![[0, 10, 0, 0, 0]]);
+    assert!(build(&g).is_ok());
+    g.derived_by = Some("dash");
+    assert_eq!(build(&g).err().map(|e| e.key), Some("dash".into()));
 }
 
 #[test]
@@ -364,57 +465,62 @@ fn contradictory_extents_are_refused_by_key() {
             ],
         );
         // Out of order on purpose: the second half of the first track is far behind.
-        g.extents = vec![[5, 8, 0, 1, 2], [0, 5, 0, 0, 0], [13, 8, 4, 0, 0]];
-        g.extent_defects = vec![[0, 1, 1], [4, 1, 0]];
+        change_map(&mut g, |m| {
+            m.extents = vec![[5, 8, 0, 1, 2], [0, 5, 0, 0, 0], [13, 8, 4, 0, 0]];
+            m.extent_defects = vec![[0, 1, 1], [4, 1, 0]];
+        });
         g
     };
     check(build(&base()).unwrap().as_ref(), &base(), "three extents");
     type Change = Box<dyn Fn(&mut GeometrySpec)>;
     let cases: Vec<(&str, Change)> = vec![
-        ("geometry.extents: got 0", Box::new(|g| g.extents.clear())),
+        (
+            "geometry.extents: got 0",
+            Box::new(|g| change_map(g, |m| m.extents.clear())),
+        ),
         (
             "geometry.extents[0]: got first address 6, need 5",
-            Box::new(|g| g.extents[0][0] = 6),
+            Box::new(|g| change_map(g, |m| m.extents[0][0] = 6)),
         ),
         (
             "geometry.extents[0]: got first address 4, need 5",
-            Box::new(|g| g.extents[0][0] = 4),
+            Box::new(|g| change_map(g, |m| m.extents[0][0] = 4)),
         ),
         (
             "geometry.extents[2]: got 8 sectors from sector 1 on",
-            Box::new(|g| g.extents[2][4] = 1),
+            Box::new(|g| change_map(g, |m| m.extents[2][4] = 1)),
         ),
         (
             "geometry.extents[2]: got 0 sectors",
-            Box::new(|g| g.extents[2][1] = 0),
+            Box::new(|g| change_map(g, |m| m.extents[2][1] = 0)),
         ),
         (
             "geometry.extents[2]: got 8 sectors from sector 18446744073709551615 on",
-            Box::new(|g| g.extents[2][4] = u64::MAX),
+            Box::new(|g| change_map(g, |m| m.extents[2][4] = u64::MAX)),
         ),
         (
             "geometry.extents[1]: got cylinder 10",
-            Box::new(|g| g.extents[1][2] = 10),
+            Box::new(|g| change_map(g, |m| m.extents[1][2] = 10)),
         ),
         (
             "geometry.extents[1]: got head 2",
-            Box::new(|g| g.extents[1][3] = 2),
+            Box::new(|g| change_map(g, |m| m.extents[1][3] = 2)),
         ),
         (
             "geometry.extents[0]: got zone 0 after zone 1",
-            Box::new(|g| g.extents[1][2] = 5),
+            Box::new(|g| change_map(g, |m| m.extents[1][2] = 5)),
         ),
         (
             "geometry.extents: got cylinder 0, head 0, sector 2 twice",
-            Box::new(|g| g.extents[0][3] = 0),
+            Box::new(|g| change_map(g, |m| m.extents[0][3] = 0)),
         ),
         (
             "geometry.extent_defects[0]: got cylinder 0, head 1, sector 2",
-            Box::new(|g| g.extent_defects[0][2] = 2),
+            Box::new(|g| change_map(g, |m| m.extent_defects[0][2] = 2)),
         ),
         (
             "geometry.extent_defects[1]: got head 2",
-            Box::new(|g| g.extent_defects[1][1] = 2),
+            Box::new(|g| change_map(g, |m| m.extent_defects[1][1] = 2)),
         ),
         (
             "geometry.sparing",
@@ -637,7 +743,6 @@ fn contradictory_geometries_are_refused_by_key() {
             "band_cylinders",
             Box::new(|g| {
                 g.layout = "banded".into();
-                g.band_cylinders = None;
             }),
         ),
     ];
@@ -650,6 +755,6 @@ fn contradictory_geometries_are_refused_by_key() {
     // A band wider than the disk is one band.
     let mut g = base();
     g.layout = "banded".into();
-    g.band_cylinders = Some(u32::MAX);
+    g.layout_parameters = banded(u32::MAX);
     check(build(&g).unwrap().as_ref(), &g, "one band");
 }

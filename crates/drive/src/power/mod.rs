@@ -8,9 +8,10 @@
 //!
 //! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
+use crate::bounds::{bounded, MOST_PAUSE, MOST_SURFACES};
 use crate::plugin::{find, plugins};
 use crate::spec::{DriveSpec, Params};
+use headstack_engine::SpecError;
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Serialize;
 
@@ -116,10 +117,8 @@ pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
             SpecError::new("power.model", value, "the name of a power model as text")
         })?,
     };
-    let model = (find(PLUGINS, "power.model", name)?.build)(params).map_err(|mut e| {
-        e.key = format!("power.{}", e.key);
-        e
-    })?;
+    let model =
+        (find(PLUGINS, "power.model", name)?.build)(params).map_err(|e| e.within("power"))?;
     let watts = model.watts(shape);
     check(&watts)?;
     Ok(watts)
@@ -145,8 +144,8 @@ fn check(watts: &StateWatts) -> Result<(), SpecError> {
             watts.idle,
         ),
     ] {
-        if !w.is_finite() || w < least - HAIR {
-            return outside(state, w, format!("a finite power of at least {least} W"));
+        if !(w >= least - HAIR && w <= MOST_WATTS) {
+            return outside(state, w, format!("{least} to {MOST_WATTS} W"));
         }
     }
     let low = &watts.low_power;
@@ -194,15 +193,13 @@ impl Spindle {
         reference: Option<Length>,
         platters: Option<u32>,
     ) -> Result<Spindle, SpecError> {
-        if !(speed.0 > 0.0 && speed.0.is_finite()) {
-            return Err(SpecError::new("rotation_speed", speed, "a positive speed"));
-        }
+        bounded("rotation_speed", speed, Rpm(1.0)..=Rpm(1e6))?;
         for (key, length) in [
             ("platter_diameter", diameter),
             ("reference_diameter", reference),
         ] {
-            if let Some(l) = length.filter(|l| !(l.0 > 0.0 && l.0.is_finite())) {
-                return Err(SpecError::new(key, l, "a positive length"));
+            if let Some(l) = length {
+                bounded(key, l, Length(1e-3)..=Length(2.0))?;
             }
         }
         let diameter_ratio = match (diameter, reference) {
@@ -213,8 +210,8 @@ impl Spindle {
                 return Err(SpecError::new("reference_diameter", "nothing", need));
             }
         };
-        if platters == Some(0) {
-            return Err(SpecError::new("platters", 0, "at least 1"));
+        if let Some(n) = platters {
+            bounded("platters", n, 1..=MOST_SURFACES)?;
         }
         Ok(Spindle {
             speed,
@@ -239,14 +236,23 @@ fn reference_speed() -> Rpm {
     Rpm(7200.0)
 }
 
-/// The watts of an optional key.
-fn or_zero(w: Option<Watts>) -> f64 {
-    w.map_or(0.0, |w| w.0)
+/// Of one state, one part or one rail, in watts.
+const MOST_WATTS: f64 = 1e5;
+
+/// The watts of an optional key, or an error naming it.
+fn power(key: &str, watts: Option<Watts>) -> Result<Option<f64>, SpecError> {
+    match watts {
+        Some(w) => bounded(key, w, Watts(0.0)..=Watts(MOST_WATTS)).map(|w| Some(w.0)),
+        None => Ok(None),
+    }
 }
 
-/// The seconds of an optional key.
-fn seconds(span: Option<Span>) -> Option<f64> {
-    span.map(|s| s.non_negative() as f64 * 1e-9)
+/// The seconds of an optional key, or an error naming it.
+fn seconds(key: impl Into<String>, span: Option<Span>) -> Result<Option<f64>, SpecError> {
+    match span {
+        Some(s) => bounded(key, s, Span::ZERO..=MOST_PAUSE).map(|s| Some(s.as_secs_f64())),
+        None => Ok(None),
+    }
 }
 
 #[cfg(test)]

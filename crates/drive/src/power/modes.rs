@@ -20,7 +20,7 @@
 //! of spindle and electronics: away from 7200 rpm it rests on `main`'s electronics.
 
 use super::{
-    or_zero, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
+    power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
 };
 use crate::plugin::{params, Plugin};
 use headstack_units::{Length, Rpm, Span, Watts};
@@ -37,22 +37,24 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
         // The profiles' spindles turn the 3.7 inch platters of Table 1.
         let profiled = || p.spindle.is_none().then_some(Length(3.7 * 0.0254));
         let reference = p.reference_diameter.or_else(profiled);
-        let or = |given: Option<Watts>, profile: f64| given.map_or(profile, |w| w.0);
+        let or = |key: &str, given: Option<Watts>, profile: f64| {
+            power(key, given).map(|w| w.unwrap_or(profile))
+        };
         Ok(Box::new(Modes {
             scale: Spindle::new(p.rotation_speed, p.platter_diameter, reference, p.platters)?,
-            spindle: or(p.spindle, spindle),
-            electronics: or(p.electronics, electronics),
-            voice_coil: or(p.voice_coil, voice_coil),
-            access: or(p.access, access),
-            per_extra_arm: or(p.per_extra_arm, per_extra_arm),
-            standby: or_zero(p.standby.or(Some(Watts(1.0)))),
+            spindle: or("spindle", p.spindle, spindle)?,
+            electronics: or("electronics", p.electronics, electronics)?,
+            voice_coil: or("voice_coil", p.voice_coil, voice_coil)?,
+            access: or("access", p.access, access)?,
+            per_extra_arm: or("per_extra_arm", p.per_extra_arm, per_extra_arm)?,
+            standby: or("standby", p.standby, 1.0)?,
             low_power: LowPower {
-                idle_a: p.idle_a.map(|w| w.0),
-                idle_b: p.idle_b.map(|w| w.0),
-                idle_c: p.idle_c.map(|w| w.0),
-                sleep: p.sleep.map(|w| w.0),
-                spin_up: p.spin_up.map(|w| w.0),
-                spin_up_s: seconds(p.spin_up_time),
+                idle_a: power("idle_a", p.idle_a)?,
+                idle_b: power("idle_b", p.idle_b)?,
+                idle_c: power("idle_c", p.idle_c)?,
+                sleep: power("sleep", p.sleep)?,
+                spin_up: power("spin_up", p.spin_up)?,
+                spin_up_s: seconds("spin_up_time", p.spin_up_time)?,
             },
         }))
     },

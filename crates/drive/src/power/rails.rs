@@ -25,9 +25,10 @@
 //! not peaks.
 
 use super::{
-    or_zero, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
+    power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
 };
-use crate::error::SpecError;
+use headstack_engine::SpecError;
+use crate::bounds::bounded;
 use crate::plugin::{params, Plugin};
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Deserialize;
@@ -43,6 +44,9 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
         Ok(Box::new(solve(&p)?))
     },
 };
+
+/// Of one rail.
+const MOST_AMPERES: f64 = 1e4;
 
 /// Amperes on the 5 V and the 12 V rail.
 type Row = [f64; 2];
@@ -174,8 +178,9 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
     let points = points.map(|(i, point)| (format!("points[{i}].current"), Some(point.current)));
     for (key, row) in named.map(|(key, row)| (key.to_string(), row)).into_iter().chain(points) {
         for a in row.into_iter().flatten() {
-            if !(a >= 0.0 && a.is_finite()) {
-                return Err(SpecError::new(key, a, "amperes, zero or more"));
+            if !(0.0..=MOST_AMPERES).contains(&a) {
+                let need = format!("amperes, 0 to {MOST_AMPERES}");
+                return Err(SpecError::new(key, a, need));
             }
         }
     }
@@ -208,10 +213,10 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
             idle_c: total(p.idle_c),
             sleep: total(p.sleep),
             spin_up: total(p.spin_up),
-            spin_up_s: seconds(p.spin_up_time),
+            spin_up_s: seconds("spin_up_time", p.spin_up_time)?,
         },
-        per_extra_arm: or_zero(p.per_extra_arm),
-        measured_arms: p.measured_arms,
+        per_extra_arm: power("per_extra_arm", p.per_extra_arm)?.unwrap_or(0.0),
+        measured_arms: bounded("measured_arms", p.measured_arms, 1..=256)?,
     })
 }
 
@@ -262,15 +267,33 @@ fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
     for (i, point) in p.points.iter().enumerate() {
         let key = |k: &str| format!("points[{i}].{k}");
         let given = [point.seek, point.rotation, point.transfer];
-        let times = [point.seek_time, point.rotation_time, point.transfer_time];
+        let times = [
+            ("seek_time", point.seek_time),
+            ("rotation_time", point.rotation_time),
+            ("transfer_time", point.transfer_time),
+        ];
+        for (k, share) in [
+            ("seek", point.seek),
+            ("rotation", point.rotation),
+            ("transfer", point.transfer),
+        ] {
+            bounded(key(k), share, 0.0..=1.0)?;
+        }
         let shares = match point.iops {
-            None if times.iter().all(Option::is_none) => given,
+            None if times.iter().all(|(_, t)| t.is_none()) => given,
             None => return Err(SpecError::new(key("iops"), "nothing", "the rate of the times")),
             Some(_) if given != [0.0; 3] => {
                 let need = "shares of time, or a rate with times per request";
                 return Err(SpecError::new(key("iops"), "both", need));
             }
-            Some(iops) => times.map(|t| iops * seconds(t).unwrap_or(0.0)),
+            Some(iops) => {
+                bounded(key("iops"), iops, 1e-9..=1e9)?;
+                let mut shares = [0.0; 3];
+                for (share, (k, t)) in shares.iter_mut().zip(times) {
+                    *share = iops * seconds(key(k), t)?.unwrap_or(0.0);
+                }
+                shares
+            }
         };
         let sum: f64 = shares.iter().sum();
         if !(shares.iter().all(|f| *f >= 0.0) && sum > 0.0 && sum <= 1.0 + 1e-9) {

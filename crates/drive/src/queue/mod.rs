@@ -1,18 +1,24 @@
-//! The commands that a drive's scheduler can choose from, as columns, so that a positional
-//! scheduler runs over plain arrays.
+//! The commands that a drive's scheduler can choose from.
+//!
+//! # Model
+//! A command keeps its number while it waits. All are linked by age. Besides, the queue keeps the
+//! orders that its scheduler asks for ([`Needs`]): by place on the medium, by cylinder, by address.
+//! A queue at rest holds no memory for them.
 
-use crate::command::DriveRequest;
+use crate::command::{Command, DriveRequest};
 use crate::layout::Place;
 
-mod index;
+mod ordered;
+mod positions;
 
-pub use index::Index;
+pub use ordered::Ordered;
+pub use positions::{Chunk, Positions, ANGLE_BITS, CHUNK};
 
-/// A queue that grows beyond so many commands keeps an index until it is a quarter as long: for less
-/// it is not worth its upkeep.
+/// A queue that grows beyond so many commands keeps its order by cylinder and by address until it is a
+/// quarter as long: for less a plain scan is cheaper than their upkeep.
 pub const LONG: usize = 64;
 
-/// No neighbour in the order of age.
+/// No neighbour in the order of age, or no vacant number.
 const NONE: u32 = u32::MAX;
 
 /// How a command came.
@@ -26,10 +32,47 @@ pub struct Arrival {
     pub after_write: bool,
 }
 
+/// Which orders of the waiting commands a scheduler asks for; by default it reads them all, in order
+/// of age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// It always takes the command that has waited longest.
+    pub only_oldest: bool,
+    /// It reads [`Queue::positions`].
+    pub positions: bool,
+    /// It reads [`Queue::by_cylinder`].
+    pub cylinders: bool,
+    /// Which commands it reads from [`Queue::by_address`].
+    pub addresses: Addresses,
+}
+
+/// Which commands are kept in order of their addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Addresses {
+    /// None.
+    #[default]
+    None,
+    /// Reads only.
+    Reads,
+    /// All.
+    All,
+}
+
+#[cfg(test)]
+impl Arrival {
+    /// At a time, into a drive that has room.
+    pub(crate) fn simple(at: u64) -> Arrival {
+        Arrival {
+            at,
+            decoding_since: at,
+            after_write: false,
+        }
+    }
+}
+
 /// A command waiting, with where its first sector lies.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
-    link: Link,
     /// The request as the host gave it.
     pub request: DriveRequest,
     /// How it came.
@@ -42,105 +85,147 @@ pub struct Waiting {
     pub place: Place,
 }
 
-/// Waiting commands in no particular order, linked by age.
-pub struct Queue {
-    items: Vec<Waiting>,
-    /// What positional schedulers read per candidate; empty for those who do not.
-    keys: Vec<Key>,
-    keyed: bool,
-    oldest: u32,
-    newest: u32,
-    index: Option<Index>,
-    indexed: bool,
+impl Waiting {
+    /// Whether it writes.
+    #[inline]
+    pub fn writes(&self) -> bool {
+        self.request.command.writes()
+    }
+
+    /// Time that its sectors take to pass, all at the rate of the first one's track, cut to whole
+    /// nanoseconds.
+    #[inline]
+    pub fn transfer_ns(&self) -> u64 {
+        (f64::from(self.count) * self.place.sector_ns) as u64
+    }
+
+    /// What orders commands by how long they have waited.
+    #[inline]
+    fn age(&self) -> (u64, u64) {
+        (self.arrival.at, self.request.id)
+    }
 }
 
-/// Neighbours in the order of age.
+/// What the queue notes of a number: neighbours in the order of age (of a vacant one: the next vacant
+/// one, in `after`), and its place among the positions.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     before: u32,
     after: u32,
+    chunk: u32,
+    at: u32,
 }
 
-impl Default for Queue {
-    fn default() -> Queue {
-        Queue {
-            items: Vec::new(),
-            keys: Vec::new(),
-            keyed: true,
-            oldest: NONE,
-            newest: NONE,
-            index: None,
-            indexed: false,
-        }
+/// The commands by their numbers; a number that no command has holds nothing of meaning.
+#[derive(Debug, Default)]
+pub struct Numbered(Vec<Waiting>);
+
+impl std::ops::Index<usize> for Numbered {
+    type Output = Waiting;
+    #[inline(always)]
+    fn index(&self, i: usize) -> &Waiting {
+        &self.0[i]
     }
 }
 
-/// What positional schedulers read per candidate.
-#[derive(Debug, Clone, Copy)]
-pub struct Key {
-    /// Angle of the first sector, fraction of 2^64.
-    pub angle: u64,
-    /// Cylinder of the first sector.
-    pub cylinder: u32,
-    /// Head of the first sector.
-    pub head: u16,
-    /// Whether it writes.
-    pub write: bool,
+/// Waiting commands under numbers that do not change, linked by age.
+pub struct Queue {
+    items: Numbered,
+    links: Vec<Link>,
+    len: usize,
+    oldest: u32,
+    newest: u32,
+    vacant: u32,
+    needs: Needs,
+    positions: Positions,
+    /// No command that waits transfers in less: a number of sectors, and the time of one.
+    least_transfer: (u32, f64),
+    /// Whether some of those that arrived together were pushed in another order than that of their
+    /// ids; told only where addresses are kept.
+    mixed_ids: bool,
+    /// Whether the orders below are kept.
+    long: bool,
+    cylinders: Ordered,
+    addresses: Ordered,
 }
 
 impl Queue {
-    /// A queue of which only the oldest command is asked for: [`Queue::keys`] gives none.
-    pub fn in_order() -> Queue {
+    /// A queue that keeps what a scheduler asks for.
+    pub fn new(needs: Needs) -> Queue {
         Queue {
-            keyed: false,
-            ..Queue::default()
+            items: Numbered::default(),
+            links: Vec::new(),
+            len: 0,
+            oldest: NONE,
+            newest: NONE,
+            vacant: NONE,
+            needs,
+            positions: Positions::default(),
+            least_transfer: (u32::MAX, f64::MAX),
+            mixed_ids: false,
+            long: false,
+            cylinders: Ordered::default(),
+            addresses: Ordered::default(),
         }
-    }
-    /// A queue that also knows which commands lie near a cylinder.
-    pub fn with_index(cylinders: u32) -> Queue {
-        Queue {
-            index: Some(Index::new(cylinders)),
-            ..Queue::default()
-        }
-    }
-    /// Positions by cylinder, if the queue was made with an index and is [`LONG`].
-    #[inline]
-    pub fn index(&self) -> Option<&Index> {
-        self.index.as_ref().filter(|_| self.indexed)
     }
     /// Number of commands.
     #[inline]
     pub fn len(&self) -> usize {
-        self.items.len()
+        self.len
     }
     /// Whether there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.len == 0
     }
-    /// The commands; a position in this slice names one until the next change.
+    /// The commands by number. A command keeps its number until it is removed.
     #[inline]
-    pub fn items(&self) -> &[Waiting] {
+    pub fn items(&self) -> &Numbered {
         &self.items
     }
-    /// The same, as schedulers read them.
-    #[inline]
-    pub fn keys(&self) -> &[Key] {
-        &self.keys
-    }
-    /// Position of the command that has waited longest. The queue must not be empty.
+    /// Number of the command that was pushed first. The queue must not be empty.
     #[inline]
     pub fn oldest(&self) -> usize {
         self.oldest as usize
     }
-    /// Positions from the oldest command to the newest.
+    /// Numbers from the oldest command to the newest.
     pub fn by_age(&self) -> impl Iterator<Item = usize> + '_ {
         let mut at = self.oldest;
         std::iter::from_fn(move || {
             let here = (at != NONE).then_some(at as usize)?;
-            at = self.items[here].link.after;
+            at = self.links[here].after;
             Some(here)
         })
+    }
+    /// Whether `a` has waited longer than `b`; commands that arrived together keep their ids' order.
+    #[inline]
+    pub fn older(&self, a: usize, b: usize) -> bool {
+        self.items[a].age() < self.items[b].age()
+    }
+    /// Whether [`Queue::by_age`] may differ from the order of [`Queue::older`] among commands that arrived
+    /// together.
+    pub(crate) fn mixed_ids(&self) -> bool {
+        self.mixed_ids
+    }
+    /// Places on the medium of all commands, in pieces of neighbouring cylinders; none unless asked
+    /// for by [`Needs::positions`].
+    #[inline]
+    pub fn positions(&self) -> &Positions {
+        &self.positions
+    }
+    /// The commands by cylinder, if asked for by [`Needs::cylinders`] and the queue is [`LONG`].
+    #[inline]
+    pub fn by_cylinder(&self) -> Option<&Ordered> {
+        (self.long && self.needs.cylinders).then_some(&self.cylinders)
+    }
+    /// The commands by first sector, if asked for by [`Needs::addresses`] and the queue is [`LONG`].
+    #[inline]
+    pub fn by_address(&self) -> Option<&Ordered> {
+        (self.long && self.needs.addresses != Addresses::None).then_some(&self.addresses)
+    }
+    /// No command that waits has a shorter [`Waiting::transfer_ns`].
+    pub fn least_transfer_ns(&self) -> u64 {
+        (f64::from(self.least_transfer.0) * self.least_transfer.1) as u64
     }
 
     /// Adds a command behind all others; `locate` fills in its place.
@@ -152,198 +237,139 @@ impl Queue {
         (sector, count): (u64, u32),
         locate: impl FnOnce(&mut Place),
     ) {
-        let i = self.items.len() as u32;
-        let before = self.newest;
-        self.items.push(Waiting {
-            link: Link {
-                before,
-                after: NONE,
-            },
+        let waiting = Waiting {
             request,
             arrival,
             sector,
             count,
             place: Place::default(),
-        });
-        let place = &mut self.items[i as usize].place;
+        };
+        let before = self.newest;
+        let link = Link {
+            before,
+            after: NONE,
+            chunk: 0,
+            at: 0,
+        };
+        let mut i = self.vacant;
+        if i == NONE {
+            i = self.links.len() as u32;
+            self.items.0.push(waiting);
+            self.links.push(link);
+        } else {
+            self.vacant = self.links[i as usize].after;
+            self.items.0[i as usize] = waiting;
+            self.links[i as usize] = link;
+        }
+        let place = &mut self.items.0[i as usize].place;
         locate(place);
-        if self.keyed {
-            let key = Key {
-                angle: place.angle.0,
-                cylinder: place.cylinder,
-                head: place.head,
-                write: request.command.writes(),
-            };
-            if self.indexed || self.keys.len() == LONG {
-                self.index_one_more(key.cylinder);
-            }
-            self.keys.push(key);
+        if self.needs.positions {
+            let write = request.command.writes();
+            let key = (place.cylinder, place.angle, write);
+            self.least_transfer.0 = self.least_transfer.0.min(count);
+            self.least_transfer.1 = self.least_transfer.1.min(place.sector_ns);
+            self.positions.insert(i, key, &mut self.links);
         }
         match before {
             NONE => self.oldest = i,
-            n => self.items[n as usize].link.after = i,
+            n => {
+                self.links[n as usize].after = i;
+                if self.needs.addresses != Addresses::None {
+                    self.mixed_ids |= self.older(i as usize, n as usize);
+                }
+            }
         }
         self.newest = i;
+        self.len += 1;
+        if self.long || self.len > LONG {
+            self.order_one_more(i);
+        }
     }
 
-    /// Drops a command. The last position moves into its place.
+    /// Drops a command; its number goes to one that comes later.
     #[inline(always)]
     pub fn remove(&mut self, i: usize) {
-        if self.indexed {
-            self.index_one_less(i);
+        if self.long {
+            self.order_one_less(i);
         }
-        if self.items.len() == 1 {
-            self.keys.clear();
-            self.items.clear();
-            (self.oldest, self.newest) = (NONE, NONE);
+        let link = self.links[i];
+        if self.needs.positions {
+            self.positions.remove(link.chunk, link.at, &mut self.links);
+        }
+        if self.len == 1 {
+            self.items.0.clear();
+            self.links.clear();
+            self.len = 0;
+            (self.oldest, self.newest, self.vacant) = (NONE, NONE, NONE);
+            self.least_transfer = (u32::MAX, f64::MAX);
+            self.mixed_ids = false;
             return;
         }
-        let link = self.items[i].link;
-        self.join(link.before, link.after);
-        if self.keyed {
-            self.keys.swap_remove(i);
+        match link.before {
+            NONE => self.oldest = link.after,
+            b => self.links[b as usize].after = link.after,
         }
-        self.items.swap_remove(i);
-        if let Some(moved) = self.items.get(i).map(|w| w.link) {
-            // The last command has moved here: its neighbours must know.
-            match moved.before {
-                NONE => self.oldest = i as u32,
-                b => self.items[b as usize].link.after = i as u32,
-            }
-            match moved.after {
-                NONE => self.newest = i as u32,
-                a => self.items[a as usize].link.before = i as u32,
-            }
+        match link.after {
+            NONE => self.newest = link.before,
+            a => self.links[a as usize].before = link.before,
+        }
+        self.links[i].after = self.vacant;
+        self.vacant = i as u32;
+        self.len -= 1;
+    }
+
+    #[inline(never)]
+    fn order_one_more(&mut self, i: u32) {
+        if !self.needs.cylinders && self.needs.addresses == Addresses::None {
+            return;
+        }
+        if self.long {
+            self.order(i as usize);
+        } else {
+            self.long = true;
+            let all: Vec<usize> = self.by_age().collect();
+            all.into_iter().for_each(|i| self.order(i));
+        }
+    }
+
+    /// Puts a command into the orders that are kept.
+    fn order(&mut self, i: usize) {
+        let w = &self.items[i];
+        if self.needs.cylinders {
+            self.cylinders
+                .insert(u64::from(w.place.cylinder), w.age(), i);
+        }
+        if self.in_address_order(w) {
+            self.addresses.insert(w.sector, w.age(), i);
+        }
+    }
+
+    fn in_address_order(&self, w: &Waiting) -> bool {
+        match self.needs.addresses {
+            Addresses::None => false,
+            Addresses::Reads => w.request.command == Command::Read,
+            Addresses::All => true,
         }
     }
 
     #[inline(never)]
-    fn index_one_more(&mut self, cylinder: u32) {
-        if let Some(index) = &mut self.index {
-            if !self.indexed {
-                self.keys.iter().for_each(|k| index.push(k.cylinder));
-                self.indexed = true;
-            }
-            index.push(cylinder);
+    fn order_one_less(&mut self, i: usize) {
+        if self.len - 1 <= LONG / 4 {
+            self.long = false;
+            self.cylinders = Ordered::default();
+            self.addresses = Ordered::default();
+            return;
         }
-    }
-
-    #[inline(never)]
-    fn index_one_less(&mut self, i: usize) {
-        if let Some(index) = &mut self.index {
-            index.swap_remove(i);
-            if self.items.len() - 1 <= LONG / 4 {
-                for last in (0..self.items.len() - 1).rev() {
-                    index.swap_remove(last);
-                }
-                self.indexed = false;
-            }
+        let w = &self.items[i];
+        if self.needs.cylinders {
+            self.cylinders
+                .remove(u64::from(w.place.cylinder), w.age(), i);
         }
-    }
-
-    /// Makes `after` follow `before`.
-    #[inline]
-    fn join(&mut self, before: u32, after: u32) {
-        match before {
-            NONE => self.oldest = after,
-            b => self.items[b as usize].link.after = after,
-        }
-        match after {
-            NONE => self.newest = before,
-            a => self.items[a as usize].link.before = before,
+        if self.in_address_order(w) {
+            self.addresses.remove(w.sector, w.age(), i);
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::command::Command;
-    use crate::fixtures::Noise;
-    use headstack_units::Lba;
-
-    fn push(queue: &mut Queue, id: u64, cylinder: u32) {
-        let request = DriveRequest {
-            id,
-            command: Command::Read,
-            lba: Lba(id),
-            blocks: 8,
-        };
-        let arrival = Arrival {
-            at: id,
-            ..Arrival::default()
-        };
-        queue.push(request, arrival, (id, 8), |place| place.cylinder = cylinder);
-    }
-
-    /// The index is there for long queues, not for short ones, and then names every command.
-    #[test]
-    fn long_queues_have_an_index() {
-        let mut queue = Queue::with_index(10_000);
-        let mut noise = Noise::new();
-        for i in 0..6_000u64 {
-            // Up to 150 and down to nothing, several times.
-            let grow = i / 300 % 2 == 0;
-            if queue.is_empty() || (noise.below(10) < 8) == grow {
-                push(&mut queue, i, noise.below(10_000) as u32);
-            } else {
-                queue.remove(noise.below(queue.len() as u64) as usize);
-            }
-            assert!(queue.len() <= LONG || queue.index().is_some());
-            assert!(queue.len() > LONG / 4 || queue.index().is_none());
-            let Some(index) = queue.index() else { continue };
-            let mut found = Vec::new();
-            let mut at = 0;
-            while let Some(bucket) = index.up(at) {
-                for &i in index.bucket(bucket) {
-                    let cylinder = queue.items()[i as usize].place.cylinder;
-                    assert_eq!(index.bucket_of(cylinder), bucket);
-                    found.push(i);
-                }
-                at = bucket + 1;
-            }
-            found.sort_unstable();
-            assert!(found.into_iter().eq(0..queue.len() as u32));
-        }
-    }
-
-    #[test]
-    fn order_of_age_survives_any_removals() {
-        // Every order of removing five commands, against a plain list.
-        fn orders(n: usize) -> Vec<Vec<usize>> {
-            if n == 0 {
-                return vec![vec![]];
-            }
-            let mut all = Vec::new();
-            for rest in orders(n - 1) {
-                for first in 0..n {
-                    let mut order = vec![first];
-                    order.extend(&rest);
-                    all.push(order);
-                }
-            }
-            all
-        }
-        for order in orders(5) {
-            let mut queue = Queue::default();
-            let mut model: Vec<u64> = (0..5).collect();
-            model.iter().for_each(|id| push(&mut queue, *id, 0));
-            for rank in order {
-                let id = model.remove(rank);
-                let at = queue
-                    .items()
-                    .iter()
-                    .position(|w| w.request.id == id)
-                    .unwrap();
-                queue.remove(at);
-                let ages: Vec<u64> = queue
-                    .by_age()
-                    .map(|i| queue.items()[i].request.id)
-                    .collect();
-                assert_eq!(ages, model);
-            }
-            push(&mut queue, 9, 0);
-            assert_eq!(queue.oldest(), 0);
-        }
-    }
-}
+mod tests;

@@ -7,10 +7,10 @@
 //! # Validity
 //! Linear ageing; weight 0 is SPTF, a large weight is FCFS.
 
-use super::{least, Choice, Scheduler, View};
-use crate::error::SpecError;
+use super::{Choice, Needs, Price, Scheduler, Search, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
+use headstack_engine::SpecError;
 use serde::Deserialize;
 
 /// The registry entry.
@@ -21,7 +21,11 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     build: |table| {
         let model: AgedSptf = params(table)?;
         if !(model.weight >= 0.0 && model.weight.is_finite()) {
-            return Err(SpecError::new("weight", model.weight, "a finite number, 0 or more"));
+            return Err(SpecError::new(
+                "weight",
+                model.weight,
+                "a finite number, 0 or more",
+            ));
         }
         Ok(Box::new(model))
     },
@@ -33,18 +37,72 @@ struct AgedSptf {
     /// Positioning time that one unit of waiting is worth.
     #[serde(default = "default_weight")]
     weight: f64,
+    #[serde(skip)]
+    search: Search,
 }
 
 fn default_weight() -> f64 {
     0.006
 }
 
+/// Positioning time less what waiting is worth.
+struct Aged<'a> {
+    queue: &'a Queue,
+    view: &'a View<'a>,
+    weight: f64,
+}
+
+impl Aged<'_> {
+    /// What the waiting of a command is worth, nanoseconds.
+    fn worth(&self, i: usize) -> f64 {
+        let age = self.view.now.saturating_sub(self.queue.items()[i].arrival.at);
+        self.weight * age as f64
+    }
+}
+
+impl Price for Aged<'_> {
+    type Cost = f64;
+
+    fn of(&self, i: usize, _arm: usize) -> Option<(f64, u8)> {
+        let (cost, arm) = self.view.cost(self.queue, i);
+        (cost < u64::MAX).then(|| (cost as f64 - self.worth(i), arm))
+    }
+
+    fn within_ns(&self, cost: f64) -> u64 {
+        // One more than the sum and its rounding, which grows with what is added.
+        let most = self.worth(self.queue.oldest());
+        let sum = cost + most + most * 1e-15 + 2.0;
+        if sum.is_finite() {
+            sum as u64
+        } else {
+            u64::MAX
+        }
+    }
+
+    fn floor_by_age(&self, i: usize, ns: u64) -> Option<f64> {
+        Some(ns as f64 - self.worth(i))
+    }
+}
+
 impl Scheduler for AgedSptf {
+    fn needs(&self) -> Needs {
+        Needs {
+            positions: true,
+            ..Needs::default()
+        }
+    }
+
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let index = least(queue, |i| {
-            let age = view.now.saturating_sub(queue.items()[i].arrival.at);
-            view.cost(queue, i).0 as f64 - self.weight * age as f64
-        });
-        Choice { index, arm: view.best_arm(queue, index) }
+        let weight = self.weight;
+        let price = Aged {
+            queue,
+            view,
+            weight,
+        };
+        let found = self.search.best(queue, view, &price);
+        found.unwrap_or(Choice {
+            index: queue.oldest(),
+            arm: 0,
+        })
     }
 }

@@ -7,7 +7,7 @@
 //! # Validity
 //! Ignores rotation; fair to all addresses.
 
-use super::{least, Choice, Scheduler, View};
+use super::{least, Addresses, Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 use serde::Deserialize;
@@ -25,9 +25,23 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
 struct CLook {}
 
 impl Scheduler for CLook {
+    fn needs(&self) -> Needs {
+        Needs {
+            addresses: Addresses::All,
+            ..Needs::default()
+        }
+    }
+
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         // Addresses behind the sweep come after all those ahead of it.
-        let index = least(queue, |i| queue.items()[i].sector.wrapping_sub(view.last_end));
-        Choice { index, arm: view.best_arm(queue, index) }
+        let ahead = |i: usize| queue.items()[i].sector.wrapping_sub(view.last_end);
+        let found = queue
+            .by_address()
+            .and_then(|o| o.first_from(view.last_end).or_else(|| o.first_from(0)));
+        let index = found.unwrap_or_else(|| least(queue, ahead));
+        Choice {
+            index,
+            arm: view.best_arm(queue, index),
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! # Validity
 //! Exact: no prediction is involved.
 
-use super::{Choice, Scheduler, View};
+use super::{Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 use serde::Deserialize;
@@ -25,9 +25,19 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
 struct Fcfs {}
 
 impl Scheduler for Fcfs {
+    fn needs(&self) -> Needs {
+        Needs {
+            only_oldest: true,
+            ..Needs::default()
+        }
+    }
+
     #[inline]
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let index = queue.oldest();
-        Choice { index, arm: view.best_arm(queue, index) }
+        Choice {
+            index,
+            arm: view.best_arm(queue, index),
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! # Validity
 //! Ignores rotation.
 
-use super::{least, Choice, Scheduler, View};
+use super::{least, Addresses, Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 use serde::Deserialize;
@@ -35,29 +35,50 @@ impl Sweep {
     }
 }
 
+impl Sweep {
+    /// The nearest command ahead of address `from`.
+    fn ahead(&self, queue: &Queue, from: u64) -> Option<usize> {
+        if let Some(order) = queue.by_address() {
+            return if self.downward {
+                order.last_before(from)
+            } else {
+                order.first_from(from)
+            };
+        }
+        let sector = |i: usize| queue.items()[i].sector;
+        let index = least(queue, |i| match (self.downward, sector(i) < from) {
+            (true, true) => from - sector(i),
+            (false, false) => sector(i) - from,
+            _ => u64::MAX,
+        });
+        ((sector(index) < from) == self.downward).then_some(index)
+    }
+}
+
 impl Scheduler for Sweep {
+    fn needs(&self) -> Needs {
+        Needs {
+            addresses: Addresses::All,
+            ..Needs::default()
+        }
+    }
+
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         // A drive that has served nothing yet stands at its first sector.
-        let from = if view.last_end >= u64::MAX - 1 { 0 } else { view.last_end };
-        for _ in 0..2 {
-            let downward = self.downward;
-            let index = least(queue, |i| {
-                let sector = queue.items()[i].sector;
-                if downward {
-                    if sector < from { from - sector } else { u64::MAX }
-                } else if sector >= from {
-                    sector - from
-                } else {
-                    u64::MAX
-                }
-            });
-            let ahead = queue.items()[index].sector >= from;
-            if ahead != downward {
-                return Choice { index, arm: view.best_arm(queue, index) };
-            }
-            self.downward = !downward;
+        let from = if view.last_end >= u64::MAX - 1 {
+            0
+        } else {
+            view.last_end
+        };
+        let mut found = self.ahead(queue, from);
+        if found.is_none() {
+            self.downward = !self.downward;
+            found = self.ahead(queue, from);
         }
-        let index = queue.oldest();
-        Choice { index, arm: view.best_arm(queue, index) }
+        let index = found.unwrap_or(queue.oldest());
+        Choice {
+            index,
+            arm: view.best_arm(queue, index),
+        }
     }
 }

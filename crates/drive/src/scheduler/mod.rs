@@ -9,16 +9,24 @@
 //!
 //! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
-use crate::mechanics::{Approach, Arm, Mechanics};
+use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, Path};
 use crate::plugin::{find, plugins};
-use crate::queue::{Key, Queue};
+use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
-use headstack_units::Turn;
+use headstack_engine::SpecError;
+use std::ops::Range;
 
+mod bounds;
+#[cfg(test)]
+mod choice_tests;
+mod search;
 #[cfg(test)]
 mod tests;
+
+pub use crate::queue::{Addresses, Needs};
+use bounds::{Approach, Floor};
+use search::{Price, Search};
 
 /// What a scheduler may look at besides the queue.
 pub struct View<'a> {
@@ -43,23 +51,32 @@ pub struct View<'a> {
     pub acting_delay: [u64; 2],
     /// The sector after the last one served.
     pub last_end: u64,
-    /// Whether a command would be served from the buffer or by the read-ahead in progress, by
-    /// position; called rarely.
-    pub hit: &'a dyn Fn(usize) -> bool,
+    /// What the buffer holds; asked rarely.
+    pub buffer: &'a dyn Buffer,
+}
+
+/// The drive's buffer as schedulers see it.
+pub trait Buffer {
+    /// Whether a command would be served from the buffer or by the read-ahead in progress.
+    fn serves(&self, waiting: &Waiting) -> bool;
+
+    /// Tells ranges of sectors, in no particular order and maybe more than once, such that every
+    /// command that is served begins in one of them. Not all that begin there need be served.
+    fn ranges(&self, each: &mut dyn FnMut(Range<u64>));
 }
 
 impl View<'_> {
-    /// Positioning time of the queue's `i`-th command with the arm that would serve it, and that
-    /// arm; `u64::MAX` where no free arm reaches it.
+    /// Positioning time of a waiting command with the arm that would serve it, and that arm;
+    /// `u64::MAX` where no free arm reaches it.
     #[inline]
     pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
-        let key = &queue.keys()[i];
+        let item = &queue.items()[i];
         if self.paths.is_some() {
-            return self.cost_of_free(key);
+            return self.cost_of_free(item);
         }
         let mut best = (u64::MAX, 0);
         for a in 0..self.arms.len() {
-            let total = self.cost_with(a, key);
+            let total = self.cost_with(a, item);
             if total < best.0 {
                 best = (total, a as u8);
             }
@@ -77,50 +94,55 @@ impl View<'_> {
         }
     }
 
-    /// Lower bounds of [`View::cost_with`] one arm.
-    fn bounds(&self, arm: usize) -> Bounds<'_> {
-        let delay = self.delay(arm);
-        let start = [self.start[0] + delay[0], self.start[1] + delay[1]];
-        Bounds {
-            delay,
-            approach: self.mechanics.approach(&self.arms[arm], start),
-        }
+    /// Lower bounds of what positioning with one arm takes.
+    #[inline]
+    fn approach<'f>(&self, floor: &'f Floor, arm: usize) -> Approach<'f> {
+        floor.approach(self.mechanics, &self.arms[arm], self.start, self.delay(arm))
     }
 
     /// Positioning time of a command with one arm.
     #[inline]
-    fn cost_with(&self, arm: usize, key: &Key) -> u64 {
+    fn cost_with(&self, arm: usize, item: &Waiting) -> u64 {
         let heads = &self.arms[arm];
-        let (moved, angle, there) = self.reach(heads, self.delay(arm), key);
-        moved + self.mechanics.wait_ns(heads, angle, there)
+        let (moved, there) = self.reach(heads, self.delay(arm), item);
+        moved + self.mechanics.wait_ns(heads, item.place.angle, there)
     }
 
-    /// Time until an arm is at a command, the angle of its first sector, and the time of arrival.
+    /// Time until an arm is on a command's track, and when that is.
     #[inline]
-    fn reach(&self, arm: &Arm, delay: [u64; 2], key: &Key) -> (u64, Turn, u64) {
-        let write = key.write as usize;
+    fn reach(&self, arm: &Arm, delay: [u64; 2], item: &Waiting) -> (u64, u64) {
+        #[cfg(test)]
+        count(1);
+        let (place, write) = (&item.place, item.writes());
         let seek = self
             .mechanics
-            .move_ns(arm, key.cylinder, key.head, key.write);
-        let moved = delay[write] + seek;
-        (moved, Turn(key.angle), self.start[write] + moved)
+            .move_ns(arm, place.cylinder, place.head, write);
+        let moved = delay[write as usize] + seek;
+        (moved, self.start[write as usize] + moved)
     }
 
-    /// Whether a free arm reaches a place.
+    /// Whether an arm is free.
     #[inline]
-    pub fn reaches(&self, arm: usize, key: &Key) -> bool {
-        let Some(paths) = self.paths else { return true };
-        self.usable >> arm & 1 == 1 && paths[arm].reaches(1 << (key.head & 63), key.cylinder)
+    fn is_usable(&self, arm: usize) -> bool {
+        self.paths.is_none() || self.usable >> arm & 1 == 1
     }
 
-    fn cost_of_free(&self, key: &Key) -> (u64, u8) {
+    /// Whether a free arm reaches a command.
+    #[inline]
+    fn reaches(&self, arm: usize, item: &Waiting) -> bool {
+        let Some(paths) = self.paths else { return true };
+        let place = &item.place;
+        self.is_usable(arm) && paths[arm].reaches(1 << (place.head & 63), place.cylinder)
+    }
+
+    fn cost_of_free(&self, item: &Waiting) -> (u64, u8) {
         let mut best = (u64::MAX, u64::MAX, 0);
         for (a, arm) in self.arms.iter().enumerate() {
-            if !self.reaches(a, key) {
+            if !self.reaches(a, item) {
                 continue;
             }
-            let (seek, angle, there) = self.reach(arm, self.delay(a), key);
-            let wait = self.mechanics.wait_ns(arm, angle, there);
+            let (seek, there) = self.reach(arm, self.delay(a), item);
+            let wait = self.mechanics.wait_ns(arm, item.place.angle, there);
             let rank = match self.arm_choice {
                 ArmChoice::Positioning => seek + wait,
                 ArmChoice::Rotation => wait,
@@ -144,26 +166,10 @@ impl View<'_> {
     }
 }
 
-/// What positioning with one arm takes at least.
-struct Bounds<'a> {
-    delay: [u64; 2],
-    approach: Approach<'a>,
-}
-
-impl Bounds<'_> {
-    #[inline(always)]
-    fn of(&self, key: &Key) -> u64 {
-        let least = self
-            .approach
-            .at_least_ns(Turn(key.angle), key.cylinder, key.write);
-        self.delay[key.write as usize] + least
-    }
-}
-
 /// The command that is taken, and the arm that serves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
-    /// Position in the queue.
+    /// Number in the queue.
     pub index: usize,
     /// Arm assembly.
     pub arm: u8,
@@ -171,6 +177,11 @@ pub struct Choice {
 
 /// Chooses the next command.
 pub trait Scheduler: Send {
+    /// The orders that the queue is to keep for it. By default none: it reads all commands.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
     /// Names one of the waiting commands.
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice;
 
@@ -193,32 +204,57 @@ plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, age
 /// Unknown names and parameters, by dotted key.
 pub fn build(spec: &QueueSpec) -> Result<Box<dyn Scheduler>, SpecError> {
     let plugin = find(PLUGINS, "queue.scheduler", &spec.scheduler)?;
-    (plugin.build)(&spec.scheduler_parameters).map_err(|mut e| {
-        e.key = format!("queue.scheduler_parameters.{}", e.key);
-        e
-    })
-}
-
-/// Whether a queue description's scheduler searches by cylinder, so that its queue needs an index.
-pub(crate) fn positional(spec: &QueueSpec) -> bool {
-    spec.scheduler == sptf::PLUGIN.name
+    (plugin.build)(&spec.scheduler_parameters).map_err(|e| e.within("queue.scheduler_parameters"))
 }
 
 /// The command with the smallest key; among equals the one that has waited longest.
 fn least<K: PartialOrd + Copy>(queue: &Queue, key: impl Fn(usize) -> K) -> usize {
-    let mut best = 0;
-    let mut best_key = key(0);
-    for i in 1..queue.len() {
+    let mut best = queue.oldest();
+    let mut best_key = key(best);
+    for i in queue.by_age().skip(1) {
+        #[cfg(test)]
+        count(1);
         let k = key(i);
-        if k < best_key || (k == best_key && older(queue, i, best)) {
+        if k < best_key || (k == best_key && queue.older(i, best)) {
             (best, best_key) = (i, k);
         }
     }
     best
 }
 
-/// Whether `a` has waited longer than `b`; commands that arrived together keep their ids' order.
-fn older(queue: &Queue, a: usize, b: usize) -> bool {
-    let (a, b) = (&queue.items()[a], &queue.items()[b]);
-    (a.arrival.at, a.request.id) < (b.arrival.at, b.request.id)
+/// The commands nearest to a cylinder: the oldest of those on the nearest occupied cylinder at or
+/// above it, and of those on the nearest one below it.
+fn nearest(cylinders: &Ordered, cylinder: u32) -> [Option<usize>; 2] {
+    let here = u64::from(cylinder);
+    [cylinders.first_from(here), cylinders.last_before(here)]
+}
+
+/// Among some commands the one with the smallest key, the oldest among equals.
+fn least_of<K: PartialOrd + Copy>(
+    queue: &Queue,
+    some: impl Iterator<Item = usize>,
+    key: impl Fn(usize) -> K,
+) -> Option<usize> {
+    let mut best: Option<(usize, K)> = None;
+    for i in some {
+        #[cfg(test)]
+        count(1);
+        let k = key(i);
+        if best.is_none_or(|b| k < b.1 || (k == b.1 && queue.older(i, b.0))) {
+            best = Some((i, k));
+        }
+    }
+    best.map(|b| b.0)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Commands that schedulers of this thread have looked at.
+    static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Adds to [`LOOKS`].
+#[cfg(test)]
+fn count(looks: u64) {
+    LOOKS.with(|l| l.set(l.get() + looks));
 }

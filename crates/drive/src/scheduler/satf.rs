@@ -8,7 +8,7 @@
 //! # Validity
 //! Transfer counts the sectors of the first track run and the rest at the same rate.
 
-use super::{least, Choice, Scheduler, View};
+use super::{Addresses, Choice, Needs, Price, Scheduler, Search, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 use serde::Deserialize;
@@ -27,22 +27,102 @@ struct Satf {
     /// Commands that the buffer can serve cost nothing.
     #[serde(default = "yes")]
     cache_aware: bool,
+    #[serde(skip)]
+    search: Search,
 }
 
 fn yes() -> bool {
     true
 }
 
-impl Scheduler for Satf {
-    fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let index = least(queue, |i| {
-            if self.cache_aware && (view.hit)(i) {
-                return 0;
+/// Positioning and transfer.
+struct Access<'a>(&'a Queue, &'a View<'a>);
+
+impl Price for Access<'_> {
+    type Cost = u64;
+
+    fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {
+        let Access(queue, view) = self;
+        let (cost, arm) = view.cost(queue, i);
+        (cost < u64::MAX).then(|| (cost + queue.items()[i].transfer_ns(), arm))
+    }
+
+    fn within_ns(&self, cost: u64) -> u64 {
+        cost - self.0.least_transfer_ns()
+    }
+}
+
+/// The oldest command that the buffer serves. From the oldest on, and through what begins where the
+/// buffer has something: the first of the two that ends decides, so that neither many such commands
+/// nor few take long to find.
+fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
+    let serves = |i: usize| {
+        #[cfg(test)]
+        super::count(1);
+        view.buffer.serves(&queue.items()[i])
+    };
+    // Of those that arrived together the one with the least id.
+    let first_of_equals = |i: usize, later: &mut dyn Iterator<Item = usize>| {
+        let mut best = i;
+        if queue.mixed_ids() {
+            let arrival = |i: usize| queue.items()[i].arrival.at;
+            for j in later.take_while(|j| arrival(*j) == arrival(i)) {
+                if queue.older(j, best) && serves(j) {
+                    best = j;
+                }
             }
-            let item = &queue.items()[i];
-            let transfer = (item.count as f64 * item.place.sector_ns) as u64;
-            1 + view.cost(queue, i).0 + transfer
-        });
-        Choice { index, arm: view.best_arm(queue, index) }
+        }
+        best
+    };
+    let mut ages = queue.by_age();
+    let Some(order) = queue.by_address() else {
+        let first = ages.find(|i| serves(*i))?;
+        return Some(first_of_equals(first, &mut ages));
+    };
+    let mut ranges = Vec::new();
+    view.buffer.ranges(&mut |range| ranges.push(range));
+    let mut inside = ranges.into_iter().flat_map(|range| order.within(range));
+    let mut found: Option<usize> = None;
+    loop {
+        let i = ages.next()?;
+        if serves(i) {
+            return Some(first_of_equals(i, &mut ages));
+        }
+        let Some(i) = inside.next() else {
+            return found;
+        };
+        if found.is_none_or(|f| queue.older(i, f)) && serves(i) {
+            found = Some(i);
+        }
+    }
+}
+
+impl Scheduler for Satf {
+    fn needs(&self) -> Needs {
+        Needs {
+            positions: true,
+            addresses: if self.cache_aware {
+                Addresses::Reads
+            } else {
+                Addresses::None
+            },
+            ..Needs::default()
+        }
+    }
+
+    fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
+        if self.cache_aware {
+            if let Some(index) = oldest_served(queue, view) {
+                return Choice {
+                    index,
+                    arm: view.best_arm(queue, index),
+                };
+            }
+        }
+        let found = self.search.best(queue, view, &Access(queue, view));
+        found.unwrap_or(Choice {
+            index: queue.oldest(),
+            arm: 0,
+        })
     }
 }

@@ -12,7 +12,7 @@
 //! those of layouts whose addresses rise with the cylinders.
 
 use super::look::Sweep;
-use super::{Choice, Scheduler, View};
+use super::{Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 
@@ -21,7 +21,12 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "scan",
     summary: "SCAN: sweeps in address order, turns at the edge of the stroke",
     example: "",
-    build: |table| Ok(Box::new(Scan { sweep: params(table)?, edge: None })),
+    build: |table| {
+        Ok(Box::new(Scan {
+            sweep: params(table)?,
+            edge: None,
+        }))
+    },
 };
 
 struct Scan {
@@ -31,10 +36,18 @@ struct Scan {
 }
 
 impl Scheduler for Scan {
+    fn needs(&self) -> Needs {
+        self.sweep.needs()
+    }
+
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let before = self.sweep.downward();
         let choice = self.sweep.pick(queue, view);
-        let edge = if before { 0 } else { view.mechanics.seek.cylinders() - 1 };
+        let edge = if before {
+            0
+        } else {
+            view.mechanics.seek.cylinders() - 1
+        };
         self.edge = (self.sweep.downward() != before).then_some(edge);
         choice
     }

@@ -7,7 +7,7 @@
 //! # Validity
 //! Ignores rotation; starves the edges under load.
 
-use super::{least, Choice, Scheduler, View};
+use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
 use serde::Deserialize;
@@ -25,11 +25,28 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
 struct Sstf {}
 
 impl Scheduler for Sstf {
+    fn needs(&self) -> Needs {
+        Needs {
+            cylinders: true,
+            ..Needs::default()
+        }
+    }
+
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let index = least(queue, |i| {
-            let cylinder = queue.keys()[i].cylinder;
-            view.arms.iter().map(|a| a.cylinder.abs_diff(cylinder)).min().unwrap_or(0)
+        let distance = |i: usize| {
+            let cylinder = queue.items()[i].place.cylinder;
+            let arms = view.arms.iter();
+            arms.map(|a| a.cylinder.abs_diff(cylinder)).min()
+        };
+        let found = queue.by_cylinder().and_then(|order| {
+            let arms = view.arms.iter();
+            let near = arms.flat_map(|a| nearest(order, a.cylinder)).flatten();
+            least_of(queue, near, distance)
         });
-        Choice { index, arm: view.best_arm(queue, index) }
+        let index = found.unwrap_or_else(|| least(queue, distance));
+        Choice {
+            index,
+            arm: view.best_arm(queue, index),
+        }
     }
 }

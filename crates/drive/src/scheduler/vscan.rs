@@ -7,10 +7,10 @@
 //! # Validity
 //! R = 0 is SSTF, R = 1 is SCAN. DiskSim 4.0 sets R but never applies it.
 
-use super::{least, Choice, Scheduler, View};
-use crate::error::SpecError;
+use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};
 use crate::queue::Queue;
+use headstack_engine::SpecError;
 use serde::Deserialize;
 
 /// The registry entry.
@@ -42,19 +42,34 @@ fn default_r() -> f64 {
 }
 
 impl Scheduler for VScan {
+    fn needs(&self) -> Needs {
+        Needs {
+            cylinders: true,
+            ..Needs::default()
+        }
+    }
+
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let penalty = self.r * view.mechanics.seek.cylinders() as f64;
         let downward = self.downward;
         let here = view.arms[0].cylinder;
-        let index = least(queue, |i| {
-            let cylinder = queue.keys()[i].cylinder;
+        let cylinder = |i: usize| queue.items()[i].place.cylinder;
+        let price = |i: usize| {
+            let cylinder = cylinder(i);
             let back = cylinder != here && (cylinder < here) != downward;
             cylinder.abs_diff(here) as f64 + if back { penalty } else { 0.0 }
+        };
+        let found = queue.by_cylinder().and_then(|order| {
+            let near = nearest(order, here).into_iter().flatten();
+            least_of(queue, near, price)
         });
-        let cylinder = queue.keys()[index].cylinder;
-        if cylinder != here {
-            self.downward = cylinder < here;
+        let index = found.unwrap_or_else(|| least(queue, price));
+        if cylinder(index) != here {
+            self.downward = cylinder(index) < here;
         }
-        Choice { index, arm: view.best_arm(queue, index) }
+        Choice {
+            index,
+            arm: view.best_arm(queue, index),
+        }
     }
 }

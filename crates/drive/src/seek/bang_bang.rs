@@ -11,8 +11,9 @@
 //! Acceleration and braking are equal, constant and reached at once; settling is the same for all
 //! distances. Without a settling time short seeks are far too quick.
 
-use super::{positive, with_unit, SeekModel};
-use crate::error::SpecError;
+use super::{positive, with_unit, SeekModel, MOST_SEEK};
+use crate::bounds::bounded;
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::{Deserialize, Deserializer};
@@ -29,19 +30,17 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     build: |table| {
         let p: BangBang = params(table)?;
         let pitch_m = match (p.track_pitch, p.tracks_per_inch) {
-            (Some(pitch), None) => positive("track_pitch", pitch)?,
-            (None, Some(density)) => INCH_M / positive("tracks_per_inch", density)?,
+            (Some(pitch), None) => positive("track_pitch", pitch, 1.0)?,
+            (None, Some(density)) => INCH_M / positive("tracks_per_inch", density, 1e9)?,
             (both, _) => {
                 let got = if both.is_some() { "both" } else { "neither" };
                 return Err(SpecError::new("track_pitch", got, "track_pitch or tracks_per_inch"));
             }
         };
-        if p.settle.0 < 0 {
-            return Err(SpecError::new("settle", p.settle, "zero or more"));
-        }
+        bounded("settle", p.settle, Span::ZERO..=MOST_SEEK)?;
         Ok(Box::new(Arm {
-            acceleration: positive("acceleration", p.acceleration)?,
-            velocity_limit: positive("velocity_limit", p.velocity_limit)?,
+            acceleration: positive("acceleration", p.acceleration, 1e6)?,
+            velocity_limit: positive("velocity_limit", p.velocity_limit, 1e4)?,
             pitch_m,
             settle_s: p.settle.as_secs_f64(),
         }))

@@ -7,8 +7,7 @@
 //! # Validity
 //! For bounds and tests only: no drive behaves so.
 
-use super::SeekModel;
-use crate::error::SpecError;
+use super::{seek_time, SeekModel};
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
@@ -20,9 +19,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     example: r#"time = "5 ms""#,
     build: |table| {
         let model: Constant = params(table)?;
-        if model.time.0 <= 0 {
-            return Err(SpecError::new("time", model.time, "a positive time"));
-        }
+        seek_time("time", model.time)?;
         Ok(Box::new(model))
     },
 };

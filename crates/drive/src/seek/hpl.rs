@@ -11,8 +11,9 @@
 //! A fit to read seeks of one drive. Whether the limit itself is short differs between
 //! implementations; here it is long, as in DiskSim 4.0. The pieces need not meet.
 
-use super::{milliseconds, SeekModel};
-use crate::error::SpecError;
+use super::{coefficient, milliseconds, seek_time, SeekModel};
+use crate::bounds::{bounded, MOST_CYLINDERS};
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
@@ -25,11 +26,12 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
               long_base = \"7.75 ms\"\nlong_slope = \"0.0059 ms\"",
     build: |table| {
         let model: Hpl = params(table)?;
-        if let Some(i) = model.first.iter().position(|t| t.0 <= 0) {
-            return Err(SpecError::new(format!("first[{i}]"), model.first[i], "a positive time"));
+        bounded("short_limit", model.short_limit, 0..=MOST_CYLINDERS)?;
+        for (i, time) in model.first.iter().enumerate() {
+            seek_time(format!("first[{i}]"), *time)?;
         }
-        if let Some(single) = model.single.filter(|t| t.0 <= 0) {
-            return Err(SpecError::new("single", single, "a positive time"));
+        if let Some(single) = model.single {
+            seek_time("single", single)?;
         }
         for (key, value) in [
             ("short_base", model.short_base),
@@ -37,9 +39,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
             ("long_base", model.long_base),
             ("long_slope", model.long_slope),
         ] {
-            if value < 0.0 {
-                return Err(SpecError::new(key, format!("{value} ms"), "zero or more"));
-            }
+            coefficient(key, value)?;
         }
         for (key, d) in [("short_base", 1), ("long_base", model.short_limit.max(1))] {
             if model.seek(d).0 <= 0 {

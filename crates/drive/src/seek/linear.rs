@@ -10,8 +10,9 @@
 //! The paper quotes a mean deviation of about 9 % from real drives. Short seeks come out too
 //! short: the square root that acceleration causes is missing.
 
-use super::SeekModel;
-use crate::error::SpecError;
+use super::{seek_time, SeekModel};
+use crate::bounds::{bounded, MOST_CYLINDERS};
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
@@ -23,9 +24,8 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     example: "single = \"1.086 ms\"\nfull = \"12.742 ms\"\ncylinders = 11474",
     build: |table| {
         let model: Linear = params(table)?;
-        if model.single.0 <= 0 {
-            return Err(SpecError::new("single", model.single, "a positive time"));
-        }
+        seek_time("single", model.single)?;
+        seek_time("full", model.full)?;
         if model.full < model.single {
             return Err(SpecError::new(
                 "full",
@@ -33,9 +33,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
                 format!("at least the single-cylinder time {}", model.single),
             ));
         }
-        if model.cylinders < 3 {
-            return Err(SpecError::new("cylinders", model.cylinders, "at least 3"));
-        }
+        bounded("cylinders", model.cylinders, 3..=MOST_CYLINDERS)?;
         Ok(Box::new(model))
     },
 };

@@ -10,9 +10,10 @@
 //!
 //! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::error::SpecError;
+use crate::bounds::bounded;
 use crate::plugin::{find, plugins};
 use crate::spec::Params;
+use headstack_engine::SpecError;
 use headstack_units::{parse_with_units, Span};
 use serde::{Deserialize, Deserializer};
 use std::sync::Arc;
@@ -43,10 +44,7 @@ impl SeekTable {
             .and_then(|m| m.as_str())
             .ok_or_else(|| SpecError::new("seek.model", "nothing", "the name of a seek model"))?;
         let plugin = find(PLUGINS, "seek.model", name)?;
-        let model = (plugin.build)(params).map_err(|mut e| {
-            e.key = format!("seek.{}", e.key);
-            e
-        })?;
+        let model = (plugin.build)(params).map_err(|e| e.within("seek"))?;
         let mut ns = Vec::with_capacity(cylinders.max(1) as usize);
         ns.push(0);
         for distance in 1..cylinders.max(1) {
@@ -113,12 +111,34 @@ fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Er
     )
 }
 
-/// `value`, or an error naming `key` if it is not a positive finite number.
-fn positive(key: &str, value: f64) -> Result<f64, SpecError> {
-    if value > 0.0 && value.is_finite() {
+/// Longest seek; what times are kept in holds a little more.
+const MOST_SEEK: Span = Span(4_000_000_000);
+
+/// `time`, or an error naming `key` if it is not that of a seek.
+fn seek_time(key: impl Into<String>, time: Span) -> Result<Span, SpecError> {
+    bounded(key, time, Span(1)..=MOST_SEEK)
+}
+
+/// A coefficient in milliseconds, or an error naming `key`.
+fn coefficient(key: &str, ms: f64) -> Result<f64, SpecError> {
+    let most = MOST_SEEK.as_ms();
+    if (0.0..=most).contains(&ms) {
+        return Ok(ms);
+    }
+    Err(SpecError::new(
+        key,
+        format!("{ms} ms"),
+        format!("0 to {most} ms"),
+    ))
+}
+
+/// `value`, or an error naming `key` if it is not positive or more than `most`.
+fn positive(key: &str, value: f64, most: f64) -> Result<f64, SpecError> {
+    if value > 0.0 && value <= most {
         Ok(value)
     } else {
-        Err(SpecError::new(key, value, "a positive number"))
+        let need = format!("more than 0, at most {most}");
+        Err(SpecError::new(key, value, need))
     }
 }
 

@@ -13,8 +13,8 @@
 //! then brakes: no speed limit, so long seeks of large drives come out too short. It is for
 //! comparing densities; the paper prints no constants.
 
-use super::{milliseconds, positive, SeekModel};
-use crate::error::SpecError;
+use super::{coefficient, milliseconds, positive, SeekModel};
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
@@ -26,11 +26,11 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     example: "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000",
     build: |table| {
         let model: Ng = params(table)?;
-        positive("tracks_per_inch", model.tracks_per_inch)?;
+        positive("tracks_per_inch", model.tracks_per_inch, 1e9)?;
+        // The constant part may be negative: settling comes on top of it.
+        coefficient("a", model.a.abs())?;
         for (key, value) in [("b", model.b), ("c", model.c)] {
-            if value < 0.0 {
-                return Err(SpecError::new(key, format!("{value} ms"), "zero or more"));
-            }
+            coefficient(key, value)?;
         }
         if model.seek(1).0 <= 0 {
             return Err(SpecError::new(

@@ -10,8 +10,8 @@
 //! As good as the measurement, outliers included: tables may decrease and are used as they stand.
 //! Times must stay positive over the cylinders of the drive that uses the table.
 
-use super::SeekModel;
-use crate::error::SpecError;
+use super::{SeekModel, MOST_SEEK};
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
@@ -28,11 +28,11 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
             if distance == 0 && time == Span::ZERO && i == 0 {
                 continue; // Says nothing: every model has it.
             }
-            if distance == 0 || time.0 <= 0 {
+            if distance == 0 || time.0 <= 0 || time > MOST_SEEK {
                 return Err(SpecError::new(
                     format!("points[{i}]"),
                     format!("[{distance}, \"{time}\"]"),
-                    "a distance of 1 or more and a positive time",
+                    format!("a distance of 1 or more and a time above 0, at most {MOST_SEEK}"),
                 ));
             }
             if let Some(&(last, _)) = points.last().filter(|p| p.0 >= distance) {

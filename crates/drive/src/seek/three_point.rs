@@ -12,8 +12,9 @@
 //! up to terms of order `1/sqrt(N)`, for `N` of a few hundred and more. Three values fix only one
 //! compromise between short and long seeks: expect errors of a millisecond on real drives.
 
-use super::SeekModel;
-use crate::error::SpecError;
+use super::{seek_time, SeekModel};
+use crate::bounds::{bounded, MOST_CYLINDERS};
+use headstack_engine::SpecError;
 use crate::plugin::{params, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
@@ -25,8 +26,12 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     example: "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536",
     build: |table| {
         let model: ThreePoint = params(table)?;
-        if model.single.0 <= 0 {
-            return Err(SpecError::new("single", model.single, "a positive time"));
+        for (key, time) in [
+            ("single", model.single),
+            ("average", model.average),
+            ("full", model.full),
+        ] {
+            seek_time(key, time)?;
         }
         if model.average < model.single || model.average > model.full {
             return Err(SpecError::new(
@@ -35,9 +40,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
                 format!("a time from single ({}) to full ({})", model.single, model.full),
             ));
         }
-        if model.cylinders < 2 {
-            return Err(SpecError::new("cylinders", model.cylinders, "at least 2"));
-        }
+        bounded("cylinders", model.cylinders, 2..=MOST_CYLINDERS)?;
         Ok(Box::new(model))
     },
 };

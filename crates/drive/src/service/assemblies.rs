@@ -4,11 +4,11 @@ use super::channels::Channels;
 use super::Core;
 use crate::assembly::{Assembly, Coupling, Mechanism};
 use crate::background::BackgroundJob;
-use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::Arm;
 use crate::parallelism::{Parking, Path, UnitPlan};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 
 /// The head sets of a unit, assembly by assembly, and where they start.

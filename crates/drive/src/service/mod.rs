@@ -26,15 +26,15 @@ mod write;
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
 use crate::background::{BackgroundJob, Jobs, Site, NEVER};
-use crate::buffer::{Buffer, Range, Segments, Unwritten};
+use crate::buffer::{Blocks, Buffer, Segments, Unwritten};
 use crate::command::{Completion, Components};
-use crate::error::SpecError;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{Path, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use channels::Channels;
+use headstack_engine::SpecError;
 use headstack_units::{Bytes, Time};
 use pass::Scratch;
 use timing::Timing;
@@ -50,7 +50,7 @@ pub(crate) struct Task<'a> {
     pub sector: u64,
     pub count: u32,
     /// The blocks that the host asked for.
-    pub blocks: Range,
+    pub blocks: Blocks,
     /// How many of its sectors are written in part, and therefore read first: the first, the last.
     pub partial: u32,
     /// Where the first sector lies, where the queue knows it already.
@@ -212,27 +212,38 @@ impl Core {
     }
 
     /// When an assembly may begin to move for a command that is taken at `now`, and how much later the
-    /// acting one may: it first finishes what it does in the background, and where one assembly moves
-    /// at a time the others wait for that too. The background must have been brought up to `now`.
+    /// acting one may, as schedulers reckon: data on their way to the medium come first. What stopping
+    /// read-ahead takes counts where assemblies work together only; DiskSim's schedulers do not
+    /// foresee it either. The background must have been brought up to `now`.
     pub fn earliest_moves(&self, now: u64) -> (u64, u64) {
-        let jobs = self.jobs();
-        let r = &jobs.read_ahead;
-        let free = match (jobs.destage.writing, r.run) {
-            (Some(w), _) => w.end,
-            (None, Some(run)) if self.reading_ahead() => {
+        let writing = self.writing_until();
+        if self.at_once == 1 {
+            return (now.max(writing), 0);
+        }
+        let r = &self.jobs().read_ahead;
+        let stopped = match r.run {
+            Some(run) if self.reading_ahead() => {
                 ReadAhead::run_stops(&run, self.cache.stop_read_ahead_in_sector, now)
             }
-            _ => now,
+            _ => 0,
         };
-        if self.at_once == 1 {
-            (now.max(free), 0)
-        } else {
-            (now, free.saturating_sub(now))
-        }
+        (now, writing.max(stopped).saturating_sub(now))
+    }
+
+    /// Whether a write goes on with the data that are on their way to the medium.
+    pub fn continues_writing(&self, sector: u64) -> bool {
+        let writing = self.jobs().destage.writing;
+        self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
+    }
+
+    /// When the data that the acting assembly writes are on the medium; 0 if there are none.
+    #[inline]
+    pub fn writing_until(&self) -> u64 {
+        self.jobs().destage.writing.map_or(0, |w| w.end)
     }
 
     /// Whether a read would be served from the buffer alone at `now`.
-    pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Range) -> bool {
+    pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Blocks) -> bool {
         let segments = &self.buffer.segments;
         segments
             .find(sector)

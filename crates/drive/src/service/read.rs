@@ -3,7 +3,7 @@
 use super::pass::{Order, Pass};
 use super::{Core, Task};
 use crate::background::read_ahead::{ReadAhead, Run};
-use crate::buffer::{Range, Segment};
+use crate::buffer::{Blocks, Segment};
 use crate::command::{Completion, Components};
 use crate::mechanics::Mechanics;
 use crate::phase::Work;
@@ -91,7 +91,7 @@ impl Core {
         at: u64,
         after_write: bool,
         (sector, count): (u64, u32),
-        blocks: Range,
+        blocks: Blocks,
     ) -> Option<Completion> {
         let past = sector + u64::from(count);
         match self.buffer.segments.holds_at(at, sector, past) {

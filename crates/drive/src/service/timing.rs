@@ -1,7 +1,7 @@
 //! What a drive's electronics and its link take, in nanoseconds, made ready for every command.
 
-use crate::error::SpecError;
 use crate::spec::{AfterPrevious, DriveSpec, ExtraDisconnect};
+use headstack_engine::SpecError;
 use headstack_units::Span;
 
 /// Overheads by direction of the previous command, in nanoseconds.

@@ -5,7 +5,7 @@ use super::read::{in_buffer, mechanical};
 use super::{Core, Task};
 use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
-use crate::buffer::{Range, Scope};
+use crate::buffer::{Blocks, Scope};
 use crate::command::Completion;
 use crate::phase::Work;
 use headstack_units::nearest;
@@ -186,7 +186,7 @@ impl Core {
     }
 
     /// Whether a piece of a write finds room in the buffer at `at`.
-    pub fn has_room(&mut self, at: u64, piece: Range) -> bool {
+    pub fn has_room(&mut self, at: u64, piece: Blocks) -> bool {
         self.run_background(at);
         self.buffer.unwritten.has_room(piece)
     }
@@ -201,7 +201,7 @@ impl Core {
 
     /// Takes a piece of a write into the buffer, whose link time begins at `bus`; returns when it is
     /// there. Nothing else is on its way over the link.
-    pub fn take_in(&mut self, at: u64, bus: u64, piece: Range) -> u64 {
+    pub fn take_in(&mut self, at: u64, bus: u64, piece: Blocks) -> u64 {
         let shift = self.buffer.shift;
         let (start, end) = (piece.start >> shift, (piece.past - 1 >> shift) + 1);
         (self.previous_write, self.previous_end) = (true, end);
@@ -212,7 +212,7 @@ impl Core {
         }
         self.stop_others(at, None, start, end);
         self.buffer.segments.invalidate(start, end, None);
-        let link = piece.blocks() as f64 * self.timing.link_write_ns;
+        let link = piece.count() as f64 * self.timing.link_write_ns;
         let arrived = bus + nearest(link / (1u64 << shift) as f64);
         self.buffer.unwritten.bring(at, piece, arrived);
         arrived
@@ -274,7 +274,7 @@ impl Core {
     }
 
     /// Whether some head set reaches each track of these blocks.
-    pub fn reached(&self, blocks: Range) -> bool {
+    pub fn reached(&self, blocks: Blocks) -> bool {
         let shift = self.buffer.shift;
         let mut at = blocks.start >> shift;
         while at << shift < blocks.past {

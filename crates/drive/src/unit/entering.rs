@@ -14,7 +14,7 @@
 
 use super::{blocks_of, Step, Unit};
 use crate::background::NEVER;
-use crate::buffer::Range;
+use crate::buffer::Blocks;
 use crate::command::{Command, Completion, Components, DriveRequest};
 use crate::queue::Arrival;
 use headstack_units::Time;
@@ -26,7 +26,7 @@ struct Write {
     request: DriveRequest,
     arrival: Arrival,
     /// What is not there yet.
-    rest: Range,
+    rest: Blocks,
     /// Time on the link, and processing that delayed it.
     bus: u64,
     overhead: u64,
@@ -65,8 +65,8 @@ impl Entering {
     fn exceed(&self, room: u64) -> bool {
         let mut left = room;
         self.writes.iter().any(|w| {
-            let more = w.rest.blocks() > left;
-            left = left.saturating_sub(w.rest.blocks());
+            let more = w.rest.count() > left;
+            left = left.saturating_sub(w.rest.count());
             more
         })
     }

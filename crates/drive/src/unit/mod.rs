@@ -8,20 +8,21 @@
 //! goes to what is left. What nothing reaches any more ends as an error unless the buffer has it.
 
 use crate::background::media_scan::Scan;
-use crate::buffer::Range;
+use crate::buffer::Blocks;
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
-use crate::error::SpecError;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::queue::{Arrival, Queue, Waiting};
-use crate::scheduler::{self, Choice, Scheduler, View};
+use crate::scheduler::{self, Buffer, Choice, Scheduler, View};
 use crate::service::{Core, Task};
 use crate::spec::{DriveSpec, HitCheck};
 use entering::Entering;
 use faults::Faults;
+use headstack_engine::SpecError;
 use headstack_units::Time;
+use std::ops::Range;
 
 mod entering;
 mod faults;
@@ -79,15 +80,9 @@ impl Unit {
             n => n.min(assemblies),
         };
         let mut core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
-        let fcfs = spec.queue.scheduler == "fcfs";
-        let in_order = fcfs && core.paths.len() == 1;
-        let queue = if scheduler::positional(&spec.queue) {
-            Queue::with_index(core.mechanics.seek.cylinders())
-        } else if in_order {
-            Queue::in_order()
-        } else {
-            Queue::default()
-        };
+        let scheduler = scheduler::build(&spec.queue)?;
+        let needs = scheduler.needs();
+        let in_order = needs.only_oldest && core.paths.len() == 1;
         let scan = Scan::new(spec, &core.mechanics)?;
         let (scans, scan_has_own_arm) = (scan.is_some(), scan.as_ref().is_some_and(Scan::own_arm));
         if let Some(last) = core.assemblies.last_mut() {
@@ -95,9 +90,9 @@ impl Unit {
         }
         let planned = faults::planned(spec, plan, options.seed);
         Ok(Unit {
-            queue,
-            scheduler: scheduler::build(&spec.queue)?,
-            fcfs,
+            queue: Queue::new(needs),
+            scheduler,
+            fcfs: needs.only_oldest,
             in_order,
             age_limit: match spec.queue.age_limit.non_negative() {
                 0 => u64::MAX,
@@ -140,10 +135,10 @@ impl Unit {
 
     /// Assemblies that can be at work at once: in service, following, or scanning the medium.
     pub fn at_work_at_once(&self) -> usize {
-        if self.core.follows_one() {
+        if self.core.follows_one() || self.limit > 1 {
             return self.core.assemblies.len();
         }
-        self.limit + self.scan_has_own_arm as usize
+        1 + self.scan_has_own_arm as usize
     }
 
     /// Time in each active state up to `until`, of each assembly.
@@ -282,12 +277,28 @@ impl Unit {
         self.next_start(self.queue.oldest())
     }
 
+    /// When the next command is taken. While buffered data are on their way to the medium a drive that
+    /// may choose waits for that, and then chooses among all that have come; a write that is alone,
+    /// or goes on with those data, is taken at once, because the buffer can take its data in.
     #[inline]
     fn next_start(&self, oldest: usize) -> u64 {
-        self.queue.items()[oldest]
-            .arrival
-            .decoding_since
-            .max(self.free)
+        let first = &self.queue.items()[oldest];
+        let start = first.arrival.decoding_since.max(self.free);
+        if self.in_order || self.limit > 1 {
+            return start;
+        }
+        let writing = self.core.writing_until();
+        if writing <= start || self.is_taken_at_once(first) {
+            return start;
+        }
+        writing
+    }
+
+    /// Whether the buffer takes a write in while older data are still on their way to the medium.
+    fn is_taken_at_once(&self, oldest: &Waiting) -> bool {
+        let alone = self.queue.len() == 1;
+        oldest.request.command == Command::Write
+            && (self.fcfs || alone || self.core.continues_writing(oldest.sector))
     }
 
     /// Takes one command into service, if one can start before `until`; returns whether it did
@@ -577,7 +588,7 @@ impl Unit {
         let given = self.fcfs || (single && !self.scheduler.picks_lone());
         if given && self.core.paths.len() == 1 {
             return Choice {
-                index: if single { 0 } else { oldest },
+                index: oldest,
                 arm: 0,
             };
         }
@@ -585,8 +596,9 @@ impl Unit {
         // A flush is a barrier: what came before it is served first, then it. A command past its
         // age limit goes next, with whichever arm is there first.
         let barrier = first.request.command == Command::Flush;
+        let taken_at_once = self.limit == 1 && start < self.core.writing_until();
         let overdue = start.saturating_sub(first.arrival.at) > self.age_limit;
-        if barrier {
+        if barrier || taken_at_once {
             return Choice {
                 index: oldest,
                 arm: self.core.acting_set() as u8,
@@ -595,11 +607,6 @@ impl Unit {
         self.core.run_background(start);
         let core = &self.core;
         let queue = &self.queue;
-        let hit = |i: usize| {
-            let w: &Waiting = &queue.items()[i];
-            is_held(core, w, start)
-                || (w.request.command == Command::Read && core.would_join(start, w.sector))
-        };
         let (moves, acting_delay) = core.earliest_moves(start);
         let arms = match &core.assemblies[..] {
             [one] => &one.mechanism.arms,
@@ -621,7 +628,7 @@ impl Unit {
             acting: core.acting_set(),
             acting_delay: [acting_delay; 2],
             last_end: core.previous_end.min(u64::MAX - 1),
-            hit: &hit,
+            buffer: &Held { core, now: start },
         };
         if overdue {
             return Choice {
@@ -652,6 +659,36 @@ impl Unit {
     }
 }
 
+/// What the buffer holds at a moment.
+struct Held<'a> {
+    core: &'a Core,
+    now: u64,
+}
+
+impl Buffer for Held<'_> {
+    fn serves(&self, waiting: &Waiting) -> bool {
+        is_held(self.core, waiting, self.now)
+            || (waiting.request.command == Command::Read
+                && self.core.would_join(self.now, waiting.sector))
+    }
+
+    fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {
+        let core = self.core;
+        let buffer = &core.buffer;
+        let segments = buffer.segments.list.iter();
+        segments.for_each(|s| each(s.start..s.end));
+        let sector = |block: u64| block >> buffer.shift;
+        buffer
+            .unwritten
+            .stretches(&mut |b| each(sector(b.start)..sector(b.past - 1) + 1));
+        // Read-ahead is also joined by what begins where it goes on.
+        let ahead = &core.assemblies[core.acting].jobs.read_ahead;
+        if let Some(s) = buffer.segments.list.get(ahead.segment) {
+            each(s.start..ahead.next.saturating_add(1));
+        }
+    }
+}
+
 /// Whether a command is a read that the buffer alone would serve at `now`.
 fn is_held(core: &Core, item: &Waiting, now: u64) -> bool {
     item.request.command == Command::Read
@@ -665,8 +702,8 @@ fn is_held(core: &Core, item: &Waiting, now: u64) -> bool {
 
 /// The blocks that a request names.
 #[inline]
-fn blocks_of(request: &DriveRequest) -> Range {
-    Range::new(request.lba.0, request.lba.0 + u64::from(request.blocks))
+fn blocks_of(request: &DriveRequest) -> Blocks {
+    Blocks::new(request.lba.0, request.lba.0 + u64::from(request.blocks))
 }
 
 /// What came of a step.

@@ -24,7 +24,12 @@ impl Quantity for Span {
 
 /// One value, or a table that names a distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, bound = "Q: Quantity")]
+#[serde(
+    untagged,
+    bound = "Q: Quantity",
+    expecting = "got something else, need one value with its unit, such as \"4 KiB\" or \"2 ms\", \
+                 or a table with its distribution"
+)]
 pub enum Distribution<Q> {
     /// Always this.
     Value(Q),

@@ -13,6 +13,7 @@
 //! One generator: devices are chosen evenly, sequential and local requests stay on theirs.
 //! Random numbers are our own: results agree with DiskSim's statistically.
 
+mod columns;
 mod distribution;
 
 pub use distribution::{Distribution, Quantity, Table};
@@ -441,7 +442,11 @@ impl Iterator for Generated {
 
 impl Requests for Generated {
     fn fill(&mut self, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
-        batch.extend(self.0.by_ref().take(most));
+        if self.0.is_independent() {
+            self.0.fill_columns(batch, most);
+        } else {
+            batch.extend(self.0.by_ref().take(most));
+        }
         Ok(())
     }
 }

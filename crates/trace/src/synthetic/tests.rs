@@ -41,6 +41,53 @@ fn the_design_page_example_has_the_shares_it_asks_for() {
     assert_ne!(all, s.generator(8).unwrap().collect::<Vec<_>>());
 }
 
+/// Many at once are the same as one at a time, whatever is drawn and however they are taken.
+#[test]
+fn batches_are_what_single_requests_are() {
+    let mut lists = 0;
+    for arrivals in [
+        "rate = '90/s'",
+        "arrivals = 'constant'\nrate = '90/s'",
+        "arrivals = 'uniform'\nrate = '0.01/s'",
+        "arrivals = 'closed'\noutstanding = 3",
+        "interarrival = { distribution = 'normal', mean = '2 ms', deviation = '3 ms' }",
+        "rate = '90/s'\nphases = [ { duration = '2 s' }, { duration = '1 s', reads = 0.9 } ]",
+    ] {
+        for sizes in [
+            "size = '4 KiB'",
+            "size = '10 KB'\nreads = 0.0",
+            "size = { distribution = 'exponential', mean = '9 KiB' }\nreads = 1.0",
+        ] {
+            for places in [
+                "",
+                "devices = 5",
+                "zipf = 0.8",
+                "sequential = 0.3",
+                "local = 0.4",
+            ] {
+                let toml = format!("n_requests = 3_000\n{arrivals}\n{sizes}\n{places}");
+                let toml = match arrivals.find("phases") {
+                    Some(_) => toml,
+                    None => format!("{toml}\nfootprint = '100 MB'"),
+                };
+                let single: Vec<Request> = read(&toml).generator(11).unwrap().collect();
+                let mut source = read(&toml).source(11).unwrap();
+                let mut many = Vec::new();
+                for piece in [1, 0, 255, 256, 2, 700] {
+                    source.fill(&mut many, piece).unwrap();
+                }
+                assert_eq!(many.len(), 1214, "{toml}");
+                // One at a time goes on where a batch ended.
+                many.extend(source.by_ref().take(10).map(Result::unwrap));
+                source.fill(&mut many, 5_000).unwrap();
+                assert_eq!(many, single, "{toml}");
+                lists += 1;
+            }
+        }
+    }
+    assert_eq!(lists, 90);
+}
+
 #[test]
 fn exponential_sizes_follow_disksims_rule() {
     // Sectors = trunc(Exp(8)), rounded up to 8, zero redrawn. With q = exp(-1/8) per sector:

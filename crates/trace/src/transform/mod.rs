@@ -16,7 +16,10 @@ use std::collections::BTreeMap;
 
 /// The address spaces of devices, one after the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "got something else, need a list of sizes, or \"measured\""
+)]
 pub enum Concatenate {
     /// The sizes of devices 0, 1, 2, ...
     Sizes(Vec<Bytes>),

@@ -10,8 +10,8 @@ pub(super) use order::{BandOrder, HeadOrder, StackOrder};
 
 use super::shape::{self, Skews};
 use super::{Layout, Place};
-use crate::error::SpecError;
 use crate::spec::{GeometrySpec, Sparing, ZoneSpec};
+use headstack_engine::SpecError;
 use headstack_units::Divisor;
 use order::TrackOrder;
 
@@ -313,7 +313,6 @@ impl<O: TrackOrder> ZonedLayout<O> {
             first_address += zone.addresses;
             zones.push(zone);
         }
-        shape::refuse_overlaps(&spec.zones)?;
         let capacity = shape::capacity(spec, first_address)?;
         let mut bucket_shift = 0;
         while (first_address >> bucket_shift) >= 4096 {
@@ -428,6 +427,10 @@ fn build_zone(
         Sparing::ZoneEnd => spares,
         Sparing::ZoneEndSlipToDiskEnd => spares + n_slips,
     } + zone.empty_sectors as u64;
+    if u64::from(zone.empty_sectors) >= places {
+        let need = format!("fewer than the zone's {places} places");
+        return Err(SpecError::new("empty_sectors", zone.empty_sectors, need));
+    }
     if lost >= places {
         return Err(SpecError::new(
             "spares",

@@ -1,0 +1,41 @@
+//! Commands in order of a number (a cylinder, an address) and, where it is equal, of age.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// When a command arrived, and its id.
+type Age = (u64, u64);
+
+/// Numbers of commands in order of a key and then of age.
+#[derive(Debug, Default)]
+pub struct Ordered(BTreeSet<(u64, Age, u32)>);
+
+impl Ordered {
+    pub(super) fn insert(&mut self, key: u64, age: Age, i: usize) {
+        self.0.insert((key, age, i as u32));
+    }
+
+    pub(super) fn remove(&mut self, key: u64, age: Age, i: usize) {
+        self.0.remove(&(key, age, i as u32));
+    }
+
+    /// Of the smallest key that is `from` or more, the oldest command.
+    pub fn first_from(&self, from: u64) -> Option<usize> {
+        let found = self.0.range((from, (0, 0), 0)..).next();
+        found.map(|f| f.2 as usize)
+    }
+
+    /// Of the largest key below `before`, the oldest command.
+    pub fn last_before(&self, before: u64) -> Option<usize> {
+        let (key, ..) = self.0.range(..(before, (0, 0), 0)).next_back()?;
+        self.first_from(*key)
+    }
+
+    /// Commands whose keys lie in a range, in order.
+    pub fn within(&self, keys: Range<u64>) -> impl Iterator<Item = usize> + '_ {
+        let past = keys.end.max(keys.start);
+        self.0
+            .range((keys.start, (0, 0), 0)..(past, (0, 0), 0))
+            .map(|f| f.2 as usize)
+    }
+}

@@ -1,0 +1,240 @@
+//! Where waiting commands lie, as small columns that a positional scheduler runs over.
+//!
+//! # Model
+//! Pieces ([`Chunk`]) of at most 64 commands. Within a piece there is no order; the pieces are in
+//! order of cylinder and angle, like the leaves of a B+ tree whose inner level is one sorted list.
+//! A short queue is one piece. The neighbourhood of an arm is one or two of them.
+
+use super::Link;
+use headstack_units::Turn;
+
+/// Most commands in a piece.
+pub const CHUNK: usize = 64;
+
+/// Angles are kept in units of 2^-20 turn, rounded down.
+pub const ANGLE_BITS: u32 = 20;
+
+/// A piece of the queue with at most so many commands is joined with a neighbour.
+const FEW: usize = CHUNK / 4;
+
+/// Commands of neighbouring cylinders, one column for each property. Beyond `len` the columns hold
+/// nothing of meaning.
+#[derive(Debug, Clone)]
+pub struct Chunk {
+    /// Number of commands.
+    pub len: usize,
+    /// Cylinder of the first sector.
+    pub cylinder: [u32; CHUNK],
+    /// Angle of the first sector, units of 2^-20 turn.
+    pub angle: [u32; CHUNK],
+    /// All bits set for a write, none otherwise.
+    pub write: [u32; CHUNK],
+    /// The command's number in the queue.
+    pub number: [u32; CHUNK],
+}
+
+impl Chunk {
+    const EMPTY: Chunk = Chunk {
+        len: 0,
+        cylinder: [0; CHUNK],
+        angle: [0; CHUNK],
+        write: [0; CHUNK],
+        number: [0; CHUNK],
+    };
+
+    /// Adds what stands in row `from` of another piece.
+    fn take(&mut self, other: &Chunk, from: usize) {
+        let at = self.len;
+        self.cylinder[at] = other.cylinder[from];
+        self.angle[at] = other.angle[from];
+        self.write[at] = other.write[from];
+        self.number[at] = other.number[from];
+        self.len += 1;
+    }
+
+    fn key(&self, row: usize) -> u64 {
+        key(self.cylinder[row], self.angle[row])
+    }
+}
+
+/// What pieces are ordered by.
+fn key(cylinder: u32, angle: u32) -> u64 {
+    u64::from(cylinder) << ANGLE_BITS | u64::from(angle)
+}
+
+/// All pieces.
+#[derive(Debug, Default)]
+pub struct Positions {
+    chunks: Vec<Chunk>,
+    /// Pieces that are not in use.
+    vacant: Vec<u32>,
+    /// In order: a lower bound of a piece's keys, which is an upper bound of those of the piece before
+    /// it; and its number.
+    order: Vec<(u64, u32)>,
+}
+
+impl Positions {
+    /// Number of pieces.
+    #[inline]
+    pub fn pieces(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The `rank`-th piece in order.
+    #[inline]
+    pub fn piece(&self, rank: usize) -> &Chunk {
+        &self.chunks[self.order[rank].1 as usize]
+    }
+
+    /// Cylinder and angle of which the `rank`-th piece holds none below; beyond the last piece, the
+    /// largest.
+    #[inline]
+    pub fn least(&self, rank: usize) -> (u32, u32) {
+        let key = self.order.get(rank).map_or(u64::MAX >> 12, |o| o.0);
+        let angle = key as u32 & ((1 << ANGLE_BITS) - 1);
+        ((key >> ANGLE_BITS) as u32, angle)
+    }
+
+    /// Bytes that are allocated.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.chunks.capacity() * std::mem::size_of::<Chunk>()
+            + self.vacant.capacity() * 4
+            + self.order.capacity() * 16
+    }
+
+    /// The piece in which a command on this cylinder at this angle belongs.
+    #[inline]
+    pub fn rank_of(&self, cylinder: u32, angle: u32) -> usize {
+        let key = key(cylinder, angle);
+        self.order.partition_point(|o| o.0 <= key).max(1) - 1
+    }
+
+    #[inline(always)]
+    pub(super) fn insert(
+        &mut self,
+        i: u32,
+        (cylinder, angle, write): (u32, Turn, bool),
+        links: &mut [Link],
+    ) {
+        let angle = (angle.0 >> (64 - ANGLE_BITS)) as u32;
+        let mut rank = 0;
+        if self.order.len() != 1 {
+            rank = self.rank_for_one_more(cylinder, angle);
+        }
+        let mut number = self.order[rank].1;
+        if self.chunks[number as usize].len == CHUNK {
+            self.split(rank, links);
+            rank = self.rank_of(cylinder, angle);
+            number = self.order[rank].1;
+        }
+        let chunk = &mut self.chunks[number as usize];
+        let at = chunk.len % CHUNK;
+        chunk.cylinder[at] = cylinder;
+        chunk.angle[at] = angle;
+        chunk.write[at] = (write as u32).wrapping_neg();
+        chunk.number[at] = i;
+        chunk.len += 1;
+        let link = &mut links[i as usize];
+        (link.chunk, link.at) = (number, at as u32);
+    }
+
+    #[inline(never)]
+    fn rank_for_one_more(&mut self, cylinder: u32, angle: u32) -> usize {
+        if self.order.is_empty() {
+            let number = self.vacant_chunk();
+            self.order.push((0, number));
+            return 0;
+        }
+        self.rank_of(cylinder, angle)
+    }
+
+    fn vacant_chunk(&mut self) -> u32 {
+        self.vacant.pop().unwrap_or_else(|| {
+            self.chunks.push(Chunk::EMPTY);
+            self.chunks.len() as u32 - 1
+        })
+    }
+
+    /// Takes out the row `at` of piece `number`; the piece's last row moves there.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, number: u32, at: u32, links: &mut [Link]) {
+        let chunk = &mut self.chunks[number as usize];
+        let last = (chunk.len - 1) % CHUNK;
+        let at = at as usize % CHUNK;
+        let (cylinder, angle) = (chunk.cylinder[at], chunk.angle[at]);
+        let moved = chunk.number[last];
+        chunk.cylinder[at] = chunk.cylinder[last];
+        chunk.angle[at] = chunk.angle[last];
+        chunk.write[at] = chunk.write[last];
+        chunk.number[at] = moved;
+        chunk.len = last;
+        links[moved as usize].at = at as u32;
+        if self.order.len() > 1 && last <= FEW && last % 4 == 0 {
+            self.join(number, key(cylinder, angle), links);
+        }
+    }
+
+    /// Halves a full piece.
+    #[inline(never)]
+    fn split(&mut self, rank: usize, links: &mut [Link]) {
+        let number = self.order[rank].1;
+        let new = self.vacant_chunk();
+        let full = self.chunks[number as usize].clone();
+        let mut rows: Vec<(u64, usize)> = (0..full.len).map(|r| (full.key(r), r)).collect();
+        rows.sort_unstable();
+        let (low, high) = rows.split_at(full.len / 2);
+        for (to, rows) in [(number, low), (new, high)] {
+            let chunk = &mut self.chunks[to as usize];
+            chunk.len = 0;
+            for (_, row) in rows {
+                let link = &mut links[full.number[*row] as usize];
+                (link.chunk, link.at) = (to, chunk.len as u32);
+                chunk.take(&full, *row);
+            }
+        }
+        self.order.insert(rank + 1, (high[0].0, new));
+    }
+
+    /// Joins a piece that has become small, and held this key until now, with a neighbour if both
+    /// together leave room.
+    #[inline(never)]
+    fn join(&mut self, number: u32, key: u64, links: &mut [Link]) {
+        let mut rank = self.order.partition_point(|o| o.0 <= key).max(1) - 1;
+        // Pieces may begin with equal keys.
+        while self.order[rank].1 != number {
+            rank -= 1;
+        }
+        for low in [rank.wrapping_sub(1), rank] {
+            if low >= self.order.len() - 1 {
+                continue;
+            }
+            let (to, from) = (self.order[low].1, self.order[low + 1].1);
+            let rest = &self.chunks[from as usize];
+            if self.chunks[to as usize].len + rest.len > CHUNK * 5 / 8 {
+                continue;
+            }
+            let rest = rest.clone();
+            let chunk = &mut self.chunks[to as usize];
+            for row in 0..rest.len {
+                let link = &mut links[rest.number[row] as usize];
+                (link.chunk, link.at) = (to, chunk.len as u32);
+                chunk.take(&rest, row);
+            }
+            self.chunks[from as usize].len = 0;
+            self.vacant.push(from);
+            self.order.remove(low + 1);
+            break;
+        }
+        if self.order.len() == 1 {
+            // What was long is short again: the memory goes.
+            let only = self.chunks[self.order[0].1 as usize].clone();
+            for number in &only.number[..only.len] {
+                links[*number as usize].chunk = 0;
+            }
+            self.chunks = vec![only];
+            self.vacant = Vec::new();
+            self.order = vec![(0, 0)];
+        }
+    }
+}

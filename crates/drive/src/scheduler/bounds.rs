@@ -1,0 +1,301 @@
+//! Lower bounds of positioning times, a piece of the queue at a time.
+//!
+//! # Model
+//! Times in units of 2^-20 turn, so that an angle is a time and waiting needs no multiplication. A
+//! movement is bounded by the shortest one of similar distance; from that time on the sector comes
+//! under the head no later than it does for the true movement. So a bound is nearly always exact to
+//! a few units, and falls short by a turn only if the sector passes within the difference.
+
+use crate::mechanics::{Arm, Mechanics};
+use crate::queue::{Chunk, ANGLE_BITS, CHUNK};
+use headstack_units::Time;
+
+/// Bounds of the commands of a piece, in its order; beyond its length nothing of meaning or
+/// [`NEVER`].
+pub(super) type Scores = [u32; CHUNK];
+
+/// More than any bound.
+pub(super) const NEVER: u32 = u32::MAX >> 1 >> CHUNK.trailing_zeros();
+
+/// Units of a turn.
+const TURN: u32 = 1 << ANGLE_BITS;
+
+/// Commands that are compared at a time.
+const ROWS: usize = 8;
+
+/// Entries of [`Floor::moves`] for each direction.
+const DISTANCES: usize = 4096;
+
+/// Distances that have entries of their own: short seeks differ most from one to the next.
+const NEAR: u32 = 2048;
+
+/// Moves are kept in units of 2^-11 turn.
+const MOVE_SHIFT: u32 = ANGLE_BITS - 11;
+
+/// Longest movement and longest delay that bounds tell apart, in turns.
+const LONGEST_MOVE: u32 = 24;
+const LONGEST_DELAY: u32 = 4;
+
+/// What is added to angles: sectors that count as reached a hair after they have passed must not
+/// seem to be a turn away, 2e-6 turn and what rounding takes.
+const EARLY: u32 = 6;
+
+/// A bound exceeds the true time by less than this: [`EARLY`] and rounding.
+pub(super) const EXCESS: u32 = 9;
+
+/// What bounds need of a drive's mechanics; made once.
+pub(super) struct Floor {
+    /// By [`Floor::entry`] of the distance, for reads and then for writes: the least time that a
+    /// movement takes.
+    moves: Box<[u16; 2 * DISTANCES]>,
+    /// In the same order, in the same units: how much longer the longest one may take.
+    spread: Box<[u16; 2 * DISTANCES]>,
+    /// Beyond `NEAR` one entry stands for `1 << shift` distances.
+    shift: u32,
+    /// The entry before those, were there no others.
+    far: u32,
+    units_per_ns: f64,
+    /// The farthest movement, in cylinders, that takes no longer than so many slots of
+    /// `1 << SLOT_SHIFT` ns and a part of the next one.
+    reach: Vec<u32>,
+}
+
+/// A slot of [`Floor::reach`] is 33 us.
+const SLOT_SHIFT: u32 = 15;
+
+impl Floor {
+    pub fn new(mechanics: &Mechanics) -> Floor {
+        let cylinders = mechanics.seek.cylinders();
+        let far = |shift: u32| NEAR - (NEAR >> shift);
+        let fits = |shift: &u32| ((cylinders >> *shift) + far(*shift)) < DISTANCES as u32;
+        let shift = (0..31).find(fits).unwrap_or(31);
+        let far = far(shift);
+        let units_per_ns = f64::from(TURN) / mechanics.rotation.period_ns();
+        let longest = LONGEST_MOVE << (ANGLE_BITS - MOVE_SHIFT);
+        let coarse = |ns: i64| (ns.max(0) as f64 * units_per_ns) as u32 >> MOVE_SHIFT;
+        let mut moves = Box::new([longest as u16; 2 * DISTANCES]);
+        let mut most = Box::new([0; 2 * DISTANCES]);
+        let mut reach: Vec<u32> = Vec::new();
+        let settle = mechanics.write_settle_ns();
+        for distance in 0..cylinders {
+            let read = i64::from(mechanics.seek.ns(distance));
+            // A write on the arm's own cylinder may go without settling.
+            let write = read + if distance == 0 { settle.min(0) } else { settle };
+            let at = distance.min((distance >> shift) + far) as usize;
+            // The longest: heads are switched too, and a write settles.
+            let switched = read.max(mechanics.head_switch_ns() as i64);
+            let longer = [switched, switched + settle.max(0)];
+            for (i, ns) in [read, write].into_iter().enumerate() {
+                let at = at + i * DISTANCES;
+                moves[at] = moves[at].min(coarse(ns).min(longest) as u16);
+                most[at] = coarse(longer[i]).max(most[at]);
+            }
+            let slot = (read.min(write).max(0) >> SLOT_SHIFT) as usize;
+            if slot >= reach.len() {
+                reach.resize(slot + 1, 0);
+            }
+            reach[slot] = distance.max(reach[slot]);
+        }
+        // What fits a slot fits all later ones. Times need not grow with distance.
+        for slot in 1..reach.len() {
+            reach[slot] = reach[slot].max(reach[slot - 1]);
+        }
+        let mut spread = Box::new([0; 2 * DISTANCES]);
+        for at in 0..2 * DISTANCES {
+            let more = (most[at] + 1).saturating_sub(u32::from(moves[at]));
+            spread[at] = more.min(u32::from(u16::MAX)) as u16;
+        }
+        Floor {
+            moves,
+            spread,
+            shift,
+            far,
+            units_per_ns,
+            reach,
+        }
+    }
+
+    /// Where a distance stands in the tables: for itself if it is below `NEAR`.
+    #[inline(always)]
+    fn entry(&self, distance: u32) -> u32 {
+        let far = (distance >> (self.shift & 31)) + self.far;
+        (distance as i32).min(far as i32) as u32
+    }
+
+    /// No command farther away than this is reached in `ns` or less.
+    #[inline]
+    pub fn reach(&self, ns: u64) -> u32 {
+        let slot = (ns >> SLOT_SHIFT).min(self.reach.len() as u64 - 1);
+        self.reach[slot as usize]
+    }
+
+    /// No command this far away or farther is reached in less, in nanoseconds.
+    pub fn least_ns(&self, distance: u32) -> u64 {
+        let slot = self.reach.partition_point(|r| *r < distance);
+        (slot as u64) << SLOT_SHIFT
+    }
+
+    /// No command with a larger score takes `ns` or less.
+    #[inline]
+    pub fn limit(&self, ns: u64) -> u32 {
+        // A time of 2^63 ns or more becomes the largest float below, a score that nothing exceeds.
+        let units = (ns >> 1) as i64 as f64 * (2.0 * self.units_per_ns);
+        (units as i64).min(i64::from(NEVER - 1 - EXCESS)) as u32 + EXCESS
+    }
+
+    /// An arm that may move for a read and for a write `delay` after `start`, from when times count.
+    #[inline]
+    pub fn approach(
+        &self,
+        mechanics: &Mechanics,
+        arm: &Arm,
+        start: [u64; 2],
+        delay: [u64; 2],
+    ) -> Approach<'_> {
+        let mut ahead = [0; 2];
+        let mut later = [0; 2];
+        let read = mechanics.rotation.angle_at(Time(start[0]));
+        let write = match start[1] == start[0] {
+            true => read,
+            false => mechanics.rotation.angle_at(Time(start[1])),
+        };
+        for (i, under) in [read, write].into_iter().enumerate() {
+            let under = (under.since(arm.angle).0 >> (64 - ANGLE_BITS)) as u32;
+            if delay[i] > 0 {
+                let units = (delay[i] >> 1) as i64 as f64 * (2.0 * self.units_per_ns);
+                later[i] = (units as i64).min(i64::from(LONGEST_DELAY * TURN)) as u32;
+            }
+            ahead[i] = EARLY.wrapping_sub(under).wrapping_sub(later[i]);
+        }
+        Approach {
+            floor: self,
+            cylinder: arm.cylinder,
+            ahead,
+            later,
+            // Scaled waits may be as short as nothing.
+            turn: if mechanics.scales_rotation() {
+                0
+            } else {
+                TURN - 1
+            },
+        }
+    }
+}
+
+/// An arm at one moment, ready to be compared with many commands.
+pub(super) struct Approach<'a> {
+    floor: &'a Floor,
+    cylinder: u32,
+    /// For a read and for a write: what to add to an angle to get how far it is ahead of the heads
+    /// when the arm may move; and when that is.
+    ahead: [u32; 2],
+    later: [u32; 2],
+    turn: u32,
+}
+
+/// How many scores of a piece of `len` commands do not exceed a limit.
+#[inline(always)]
+pub(super) fn scores_up_to(scores: &Scores, len: usize, limit: u32) -> i32 {
+    let mut count = [0i32; ROWS];
+    for scores in scores.chunks_exact(ROWS).take(len.div_ceil(ROWS)) {
+        for l in 0..ROWS {
+            count[l] += i32::from(scores[l] as i32 <= limit as i32);
+        }
+    }
+    count.iter().sum()
+}
+
+impl Approach<'_> {
+    /// Bounds of all commands of a piece; returns the least one, times [`CHUNK`], plus its row. The
+    /// piece must not be empty.
+    #[inline]
+    pub fn score(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
+        if self.later == [0, 0] {
+            self.score_rows::<false>(chunk, scores)
+        } else {
+            self.score_rows::<true>(chunk, scores)
+        }
+    }
+
+    /// Some rows at a time, so that all but the look-ups of movements become vector instructions. In a
+    /// function of its own, because inside others the compiler does not see that.
+    #[inline(never)]
+    fn score_rows<const LATER: bool>(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
+        // For writes, on top of what holds for reads.
+        let more_ahead = self.ahead[1].wrapping_sub(self.ahead[0]);
+        let more_later = self.later[1].wrapping_sub(self.later[0]);
+        let past = chunk.len as i32;
+        let mut least = [i32::MAX; ROWS];
+        let mut row: [i32; ROWS] = std::array::from_fn(|l| l as i32);
+        let rows = chunk.cylinder.chunks_exact(ROWS);
+        let rows = rows.zip(chunk.angle.chunks_exact(ROWS));
+        let rows = rows.zip(chunk.write.chunks_exact(ROWS));
+        let rows = rows.zip(scores.chunks_exact_mut(ROWS));
+        for (((cylinder, angle), write), scores) in rows.take(chunk.len.div_ceil(ROWS)) {
+            let (mut at, mut moved) = ([0u32; ROWS], [0u32; ROWS]);
+            for l in 0..ROWS {
+                let distance = (cylinder[l] as i32).wrapping_sub(self.cylinder as i32);
+                let distance = distance.wrapping_abs() as u32;
+                at[l] = self.floor.entry(distance) + (write[l] & DISTANCES as u32);
+            }
+            for l in 0..ROWS {
+                moved[l] = u32::from(self.floor.moves[at[l] as usize % (2 * DISTANCES)]);
+            }
+            for l in 0..ROWS {
+                let moved = moved[l] << MOVE_SHIFT;
+                let ahead = angle[l].wrapping_add(self.ahead[0]);
+                let ahead = ahead.wrapping_add(write[l] & more_ahead);
+                let mut score = (ahead.wrapping_sub(moved) & self.turn).wrapping_add(moved);
+                if LATER {
+                    let later = (write[l] & more_later).wrapping_add(self.later[0]);
+                    score = score.wrapping_add(later);
+                }
+                let score = if row[l] < past { score } else { NEVER };
+                scores[l] = score;
+                let packed = (score * CHUNK as u32) as i32 | row[l];
+                least[l] = least[l].min(packed);
+                row[l] += ROWS as i32;
+            }
+        }
+        let mut fold = ROWS / 2;
+        while fold > 0 {
+            for l in 0..fold {
+                least[l] = least[l].min(least[l + fold]);
+            }
+            fold /= 2;
+        }
+        least[0] as u32
+    }
+
+    /// Whether the command in a row takes no longer than its score: it does if the sector passes so
+    /// late that the longest movement of similar distance still is in time.
+    #[inline]
+    pub fn is_sure(&self, chunk: &Chunk, row: usize, score: u32) -> bool {
+        let distance = self.cylinder.abs_diff(chunk.cylinder[row]);
+        let write = chunk.write[row];
+        let at = (self.floor.entry(distance) + (write & DISTANCES as u32)) as usize;
+        let at = at % (2 * DISTANCES);
+        let moved = u32::from(self.floor.moves[at]) << MOVE_SHIFT;
+        let spread = u32::from(self.floor.spread[at]) << MOVE_SHIFT;
+        let later = self.later[(write & 1) as usize];
+        let wait = score - moved - later;
+        // A delay that was cut may be longer.
+        wait >= spread + EXCESS && later < LONGEST_DELAY * TURN
+    }
+
+    /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.
+    pub fn score_of_range(&self, cylinder: u32, (first, last): (u32, u32)) -> u32 {
+        let at = self.floor.entry(self.cylinder.abs_diff(cylinder)) as usize % DISTANCES;
+        let score = |write: usize| {
+            let moved = u32::from(self.floor.moves[at + write * DISTANCES]) << MOVE_SHIFT;
+            let ahead = first.wrapping_add(self.ahead[write]).wrapping_sub(moved) & self.turn;
+            let wait = if ahead + (last - first) > self.turn {
+                0
+            } else {
+                ahead
+            };
+            wait + moved + self.later[write]
+        };
+        score(0).min(score(1))
+    }
+}

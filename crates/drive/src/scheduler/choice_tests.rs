@@ -1,0 +1,416 @@
+//! The schedulers' choices against plain scans over [`Mechanics::position`], for queues of all
+//! lengths, and how the work of a choice grows.
+
+use super::*;
+use crate::command::{Command, DriveRequest};
+use crate::fixtures::Noise;
+use crate::queue::Arrival;
+use crate::spec::{DriveSpec, Params};
+use headstack_units::{Lba, Turn};
+
+/// A drive whose measured seek times decrease somewhere.
+fn mechanics(positioning: &str) -> Mechanics {
+    let text = r#"
+        name = "medium"
+        [geometry]
+        rotation_speed = "7200 rpm"
+        surfaces = 3
+        cylinders = 9000
+        zones = [
+            { first_cylinder = 0, last_cylinder = 3999, sectors_per_track = 211, track_skew = 20.0, cylinder_skew = 30.0 },
+            { first_cylinder = 4000, last_cylinder = 8999, sectors_per_track = 160, track_skew = 15.0, cylinder_skew = 25.0 },
+        ]
+        [seek]
+        model = "table"
+        points = [[1, "1 ms"], [3, "0.6 ms"], [40, "1.5 ms"], [300, "1.3 ms"], [8999, "14 ms"]]
+        [positioning]
+    "#;
+    let spec: DriveSpec = toml::from_str(&format!("{text}{positioning}")).expect("a drive");
+    Mechanics::new(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics")
+}
+
+/// Reads that lie wholly in one of these ranges of sectors, or begin at the last one's end.
+struct Ranges(Vec<Range<u64>>);
+
+impl Buffer for Ranges {
+    fn serves(&self, w: &Waiting) -> bool {
+        let past = w.sector + u64::from(w.count);
+        w.request.command == Command::Read
+            && (self.0.iter().any(|r| r.start <= w.sector && past <= r.end)
+                || self.0.last().is_some_and(|r| r.end == w.sector))
+    }
+    fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {
+        self.0.iter().for_each(|r| each(r.start..r.end + 1));
+    }
+}
+
+fn waiting(noise: &mut Noise, capacity: u64) -> (DriveRequest, (u64, u32)) {
+    let kind = noise.below(8);
+    // Most anywhere, some where many others are: on one cylinder or at one of a few addresses.
+    let sector = match kind {
+        0 => 60_000 + noise.below(400),
+        1 => noise.below(4) * 10_000,
+        _ => noise.below(capacity - 64),
+    };
+    let count = [8, 8, 8, 1, 64][noise.below(5) as usize];
+    let command = match noise.below(3) {
+        0 => Command::Write,
+        _ => Command::Read,
+    };
+    let request = DriveRequest {
+        id: 0,
+        command,
+        lba: Lba(sector),
+        blocks: count,
+    };
+    (request, (sector, count))
+}
+
+fn scheduler(name: &str, parameters: &str) -> Box<dyn Scheduler> {
+    let plugin = find(PLUGINS, "scheduler", name).expect("a scheduler");
+    let parameters: Params = toml::from_str(parameters).expect("parameters");
+    (plugin.build)(&parameters).expect("a scheduler")
+}
+
+/// The least pair (price, age) by a plain scan.
+fn scan(queue: &Queue, price: impl Fn(&Waiting) -> f64) -> usize {
+    let age = |i: usize| (queue.items()[i].arrival.at, queue.items()[i].request.id);
+    let mut best: Option<(f64, (u64, u64), usize)> = None;
+    for i in queue.by_age() {
+        let key = (price(&queue.items()[i]), age(i), i);
+        if best.is_none_or(|b| (key.0, key.1) < (b.0, b.1)) {
+            best = Some(key);
+        }
+    }
+    best.expect("a command").2
+}
+
+/// Positioning time of the arm that serves, by the rule of `arm_choice`.
+fn positioning(view: &View, w: &Waiting) -> f64 {
+    let write = w.writes();
+    let mut best = (u64::MAX, u64::MAX);
+    for (a, arm) in view.arms.iter().enumerate() {
+        if let Some(paths) = view.paths {
+            let place = &w.place;
+            if view.usable >> a & 1 == 0 || !paths[a].reaches(1 << place.head, place.cylinder) {
+                continue;
+            }
+        }
+        let delay = match a == view.acting {
+            true => view.acting_delay[write as usize],
+            false => 0,
+        };
+        let at = view.start[write as usize] + delay;
+        let p = view.mechanics.position(arm, &w.place, write, at);
+        let (seek, total) = (delay + p.seek, delay + p.total());
+        let rank = match view.arm_choice {
+            ArmChoice::Positioning => total,
+            ArmChoice::Rotation => total - seek,
+            ArmChoice::Seek => seek,
+        };
+        best = best.min((rank, total));
+    }
+    best.1 as f64
+}
+
+/// What a plain scan chooses, with the direction of a sweep.
+fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
+    let here = view.arms[0].cylinder as f64;
+    let end = view.last_end as f64;
+    let transfer = |w: &Waiting| (f64::from(w.count) * w.place.sector_ns).floor();
+    match name {
+        // Of what arrived together, what was pushed first.
+        "fcfs" => queue.by_age().next().expect("a command"),
+        "sptf" => scan(queue, |w| positioning(view, w)),
+        "satf" => scan(queue, |w| match view.buffer.serves(w) {
+            true => -1.0,
+            false => positioning(view, w) + transfer(w),
+        }),
+        "aged-sptf" => scan(queue, |w| {
+            positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64
+        }),
+        "sstf" => scan(queue, |w| {
+            let far = |a: &Arm| a.cylinder.abs_diff(w.place.cylinder);
+            f64::from(view.arms.iter().map(far).min().expect("an arm"))
+        }),
+        "vscan" => {
+            let found = scan(queue, |w| {
+                let d = f64::from(w.place.cylinder) - here;
+                let back = d != 0.0 && (d > 0.0) != *up;
+                d.abs() + if back { 0.2 * 9000.0 } else { 0.0 }
+            });
+            let d = f64::from(queue.items()[found].place.cylinder) - here;
+            *up = if d == 0.0 { *up } else { d > 0.0 };
+            found
+        }
+        "c-look" => scan(queue, |w| {
+            let ahead = w.sector as f64 - end;
+            ahead + if ahead < 0.0 { 1e12 } else { 0.0 }
+        }),
+        "look" | "scan" => {
+            let ahead = |w: &Waiting, up: bool| (w.sector as f64 >= end) == up;
+            if !queue.by_age().any(|i| ahead(&queue.items()[i], *up)) {
+                *up = !*up;
+            }
+            let far = |w: &Waiting| (w.sector as f64 - end).abs();
+            scan(queue, |w| far(w) + if ahead(w, *up) { 0.0 } else { 1e12 })
+        }
+        other => panic!("got scheduler {other}, need one that this test knows"),
+    }
+}
+
+/// One scheduler over a queue that grows to `longest` and shrinks again, with random views.
+fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool, seed: u64) {
+    let mut noise = Noise::new();
+    for _ in 0..seed {
+        noise.below(2);
+    }
+    let mut plugin = scheduler(name, "");
+    let mut queue = Queue::new(plugin.needs());
+    let paths: Vec<Path> = (0..arms as u32)
+        .map(|a| Path {
+            assembly: a,
+            surfaces: if a == 0 { 7 } else { 1 << (a % 3) | 1 },
+            cylinders: (0, if a == 1 { 5000 } else { 9000 }),
+            offset: 0,
+        })
+        .collect();
+    let mut up = true;
+    let (mut now, mut id, mut grow) = (1 << 40, 0, true);
+    let mut hits = 0;
+    for step in 0..longest * 4 {
+        grow = if queue.len() < 2 {
+            true
+        } else {
+            grow && queue.len() < longest
+        };
+        for _ in 0..if grow { 1 + noise.below(4) } else { 0 } {
+            let (mut request, sectors) = waiting(&mut noise, m.layout.capacity());
+            // Ids that fall and arrivals at once: ties are by arrival, then by id.
+            id += 1;
+            request.id = id ^ 1;
+            queue.push(request, Arrival::simple(now), sectors, |p| {
+                assert!(m.layout.locate_into(sectors.0, p));
+            });
+            now += noise.below(3) * noise.below(1 << 22);
+        }
+        if queue.is_empty() {
+            continue;
+        }
+        let heads: Vec<Arm> = (0..arms)
+            .map(|_| Arm {
+                cylinder: noise.below(9000) as u32,
+                head: noise.below(3) as u16,
+                angle: Turn(noise.below(u64::MAX)),
+            })
+            .collect();
+        // Ranges of the buffer, most of them where a command waits.
+        let held = |noise: &mut Noise| {
+            let rank = noise.below(queue.len() as u64) as usize;
+            let waits = queue.by_age().nth(rank).expect("a command");
+            let start = match noise.below(4) {
+                0 => noise.below(m.layout.capacity()),
+                _ => queue.items()[waits].sector,
+            };
+            start..start + noise.below(200)
+        };
+        let buffer = Ranges((0..noise.below(3)).map(|_| held(&mut noise)).collect());
+        let choice = [
+            ArmChoice::Positioning,
+            ArmChoice::Positioning,
+            ArmChoice::Rotation,
+            ArmChoice::Seek,
+        ][noise.below(4) as usize];
+        let read = now + noise.below(1 << 20);
+        let view = View {
+            mechanics: m,
+            arms: &heads,
+            paths: limited.then_some(&paths[..]),
+            usable: 1 + 2 * noise.below(1 << (arms - 1)),
+            arm_choice: if limited {
+                choice
+            } else {
+                ArmChoice::Positioning
+            },
+            now,
+            start: [read, read + noise.below(2) * 300_000],
+            acting: noise.below(arms as u64) as usize,
+            acting_delay: [
+                noise.below(2) * noise.below(60_000_000),
+                noise.below(2) * 90_000,
+            ],
+            last_end: noise.below(m.layout.capacity()),
+            buffer: &buffer,
+        };
+        let want = brute(name, &queue, &view, &mut up);
+        let got = plugin.pick(&queue, &view);
+        plugin.via();
+        let waiting = queue.items()[want];
+        assert_eq!(
+            got.index,
+            want,
+            "{name}, {arms} arms, limited {limited}, seed {seed}, step {step}, {} waiting, {:?} for {:?}",
+            queue.len(),
+            queue.items()[got.index],
+            waiting,
+        );
+        assert_eq!(got.arm, view.best_arm(&queue, want), "{name} step {step}");
+        hits += buffer.serves(&waiting) as u32;
+        queue.remove(want);
+    }
+    assert!(name != "satf" || hits > 0, "no choice was in the buffer");
+}
+
+const POSITIONING: [&str; 5] = [
+    "head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"",
+    "head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"\nsettle_after_head_switch = false",
+    "head_switch = \"0.2 ms\"\nwrite_settle = \"-0.4 ms\"",
+    "head_switch = \"0.7 ms\"\nrotation_scale = 0.5",
+    "head_switch = \"0.7 ms\"\nseek_scale = 0.0",
+];
+
+#[test]
+fn choices_equal_plain_scans() {
+    for (seed, positioning) in POSITIONING.into_iter().enumerate() {
+        let m = mechanics(positioning);
+        for plugin in PLUGINS {
+            for (arms, longest) in [(1, 30), (1, 500), (3, 30), (3, 200)] {
+                println!("{} {positioning} {arms} {longest} seed {seed}", plugin.name);
+                follow(plugin.name, &m, arms, longest, false, seed as u64);
+                if arms > 1 {
+                    follow(plugin.name, &m, arms, longest, true, seed as u64);
+                }
+            }
+        }
+    }
+}
+
+/// Bounds are never above what positioning takes by more than their excess, sure ones never below,
+/// and most are sure.
+#[test]
+fn bounds_are_bounds() {
+    for positioning in POSITIONING {
+        let m = mechanics(positioning);
+        let floor = Floor::new(&m);
+        let mut noise = Noise::new();
+        println!("{positioning}, seed of Noise::new");
+        let (mut sure, n) = (0, 40_000);
+        for i in 0..n {
+            let arm = Arm {
+                cylinder: noise.below(9000) as u32,
+                head: noise.below(3) as u16,
+                angle: Turn(noise.below(u64::MAX)),
+            };
+            let at = noise.below(1 << 60);
+            let start = [at, at + noise.below(3) * 100_000];
+            let delay = [noise.below(2) * noise.below(1 << 26), noise.below(1 << 18)];
+            let write = noise.below(2) == 0;
+            let w = write as usize;
+            let mut place = m
+                .layout
+                .locate(noise.below(m.layout.capacity()))
+                .expect("a place");
+            if i % 4 == 0 {
+                // Just about where the head comes down, where a hair decides on a turn.
+                let seek = m.move_ns(&arm, place.cylinder, place.head, write);
+                let there = headstack_units::Time(start[w] + delay[w] + seek);
+                let near = Turn(noise.below(1 << 48)).since(Turn(1 << 47));
+                place.angle = m.rotation.angle_at(there).since(arm.angle).plus(near);
+            }
+            let p = m.position(&arm, &place, write, start[w] + delay[w]);
+            let exact = delay[w] + p.total();
+            let mut queue = Queue::new(scheduler("sptf", "").needs());
+            let request = DriveRequest {
+                id: 0,
+                command: if write { Command::Write } else { Command::Read },
+                lba: Lba(0),
+                blocks: 1,
+            };
+            queue.push(request, Arrival::simple(0), (0, 1), |p| *p = place);
+            let chunk = queue.positions().piece(0);
+            let approach = floor.approach(&m, &arm, start, delay);
+            let least = approach.score(chunk, &mut [0; crate::queue::CHUNK]);
+            let score = least / crate::queue::CHUNK as u32;
+            assert!(
+                score <= floor.limit(exact),
+                "{score} {exact} {arm:?} {place:?} {write}"
+            );
+            let (cylinder, angle) = (chunk.cylinder[0], chunk.angle[0]);
+            let wide = (angle.saturating_sub(noise.below(1000) as u32), angle);
+            assert!(approach.score_of_range(cylinder, wide) <= score);
+            if approach.is_sure(chunk, 0, score) {
+                sure += 1;
+                let units = exact as f64 / m.rotation.period_ns() * f64::from(1 << 20);
+                assert!(
+                    units <= f64::from(score),
+                    "{score} {units} {arm:?} {place:?} {write}"
+                );
+            }
+        }
+        assert!(m.scales_rotation() || sure > n / 2, "{positioning}: {sure}");
+    }
+}
+
+/// Commands looked at for each choice, with `n` waiting.
+fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
+    let mut noise = Noise::new();
+    let mut plugin = scheduler(name, "");
+    let mut queue = Queue::new(plugin.needs());
+    let one_more = |queue: &mut Queue, noise: &mut Noise, id: u64| {
+        let sector = noise.below(m.layout.capacity() / 8 - 8) * 8;
+        let request = DriveRequest {
+            id,
+            command: Command::Read,
+            lba: Lba(sector),
+            blocks: 8,
+        };
+        queue.push(request, Arrival::simple(id * 100_000), (sector, 8), |p| {
+            assert!(m.layout.locate_into(sector, p));
+        });
+    };
+    (0..n).for_each(|id| one_more(&mut queue, &mut noise, id));
+    let before = LOOKS.with(|l| l.get());
+    let (mut arm, mut last_end) = (Arm::default(), 0);
+    let choices = 300;
+    for id in n..n + choices {
+        let now = id * 100_000;
+        let held = noise.below(m.layout.capacity() - 400);
+        let buffer = Ranges(std::iter::once(held..held + 400).collect());
+        let view = View {
+            mechanics: m,
+            arms: &[arm],
+            paths: None,
+            usable: 1,
+            arm_choice: ArmChoice::Positioning,
+            now,
+            start: [now, now],
+            acting: 0,
+            acting_delay: [0, 0],
+            last_end,
+            buffer: &buffer,
+        };
+        let chosen = plugin.pick(&queue, &view).index;
+        let w = &queue.items()[chosen];
+        (arm.cylinder, arm.head) = (w.place.cylinder, w.place.head);
+        last_end = w.sector + 8;
+        queue.remove(chosen);
+        one_more(&mut queue, &mut noise, id);
+    }
+    (LOOKS.with(|l| l.get()) - before) as f64 / choices as f64
+}
+
+/// With 64 times as many commands waiting no scheduler looks at more than 10 times as many; where age
+/// has a price, at a small share of them.
+#[test]
+fn the_work_of_a_choice_grows_less_than_the_queue() {
+    let m = mechanics("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
+    for plugin in PLUGINS {
+        let (few, many) = (looks(plugin.name, &m, 500), looks(plugin.name, &m, 32_000));
+        println!("{}: {few} of 500, {many} of 32000", plugin.name);
+        let most = match plugin.name {
+            "aged-sptf" => 32_000.0 / 5.0,
+            _ => 10.0 * few.max(8.0),
+        };
+        assert!(many <= most, "{}: {few} {many}", plugin.name);
+    }
+}
