@@ -128,6 +128,11 @@ impl Drive {
         self.units.iter().map(Unit::lost_writes).sum()
     }
 
+    /// Physical sectors that were written in part, and therefore read first.
+    pub fn read_modify_writes(&self) -> u64 {
+        self.units.iter().map(Unit::read_modify_writes).sum()
+    }
+
     /// Bytes that the scan of the medium has read beside the host's commands.
     pub fn scanned_bytes(&self) -> u64 {
         self.units.iter().map(Unit::scanned_bytes).sum()

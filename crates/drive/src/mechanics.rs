@@ -157,6 +157,20 @@ impl Mechanics {
         }
     }
 
+    /// How late the head is for a sector for which it does not wait. Where commands follow each other,
+    /// times rounded to nanoseconds add up; what begins late by more than a few ends on time, or else
+    /// one of them would lose a turn some day.
+    #[inline]
+    pub fn late_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
+        let under = self.rotation.angle_at(Time(at));
+        let late = under.since(angle.plus(arm.angle));
+        if late.0 < (u64::MAX - REACHED) / 4 || late.0 > u64::MAX - REACHED {
+            0
+        } else {
+            self.rotation.time_for(late)
+        }
+    }
+
     /// Turns the platter on by the part of a wait for `angle` that scaling leaves out, for a limit
     /// study: the sector is under the head after the scaled wait, and what follows it passes as usual.
     /// Phases are kept with the arms.

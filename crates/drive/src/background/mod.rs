@@ -33,6 +33,8 @@ pub(crate) struct Site<'a> {
     pub paths: &'a [Path],
     /// Some head set does not reach everything.
     pub restricted: bool,
+    /// Since when a command waits for the mechanism: no job begins then.
+    pub wanted_since: u64,
     pub mechanism: &'a mut Mechanism,
     pub buffer: &'a mut Buffer,
     pub scratch: &'a mut Scratch,
