@@ -36,7 +36,7 @@ const MOST_SECTORS: u32 = 1 << 24;
 /// Extents among which destaging chooses.
 const MOST_WINDOW: u32 = 1024;
 const MOST_SEGMENTS: u32 = 65_536;
-const MOST_COMMANDS: u32 = 1 << 20;
+pub(crate) const MOST_COMMANDS: u32 = 1 << 20;
 /// Cylinders of a disk.
 pub(crate) const MOST_CYLINDERS: u32 = 50_000_000;
 /// Recording surfaces of a stack.

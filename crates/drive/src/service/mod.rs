@@ -14,7 +14,7 @@
 //! assemblies that work together are limited by data channels, not by the link, read-ahead yields
 //! its channel, and data that another assembly is still reading count as absent.
 
-mod assemblies;
+pub(crate) mod assemblies;
 pub(crate) mod channels;
 pub(crate) mod pass;
 mod read;
@@ -354,16 +354,14 @@ impl Core {
                 .any(|a| a.jobs.destage.writing.is_some())
     }
 
-    /// Time in each active state up to `until`, of each assembly.
-    pub fn active_until(&mut self, until: u64) -> Vec<ActiveByWork> {
+    /// Adds the time in each active state up to `until`, all assemblies together.
+    pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
         self.run_background(until);
         self.scan_on(until);
-        let active = |a: &Assembly| {
-            let mut sum = a.mechanism.timeline.active_until(until);
-            a.jobs.add_active(until, &mut sum);
-            sum
-        };
-        self.assemblies.iter().map(active).collect()
+        for a in &self.assemblies {
+            a.mechanism.timeline.add_active(until, sum);
+            a.jobs.add_active(until, sum);
+        }
     }
 
     /// From now on phases are kept for [`Core::tell`].

@@ -182,7 +182,9 @@ impl Core {
         let (start, end) = (task.sector, task.past());
         let i = self.buffer.segments.for_written(start, end, appended)?;
         self.stop_others(task.start, Some(i), start, end);
-        self.buffer.segments.place_written(start, end, appended)
+        let goes_on = appended.is_some();
+        self.buffer.segments.write_into(i, start, end, goes_on);
+        Some(i)
     }
 
     /// Whether a piece of a write finds room in the buffer at `at`.

@@ -26,6 +26,7 @@ use std::ops::Range;
 
 mod entering;
 mod faults;
+mod settings;
 
 /// One queue, its assemblies, and a clock.
 pub(crate) struct Unit {
@@ -38,6 +39,8 @@ pub(crate) struct Unit {
     age_limit: u64,
     per_request: u64,
     check_arrivals: bool,
+    /// Until then nothing is read from the buffer: the drive recovers.
+    closed_until: u64,
     /// Blocks of 512 bytes per physical sector, as a shift.
     shift: u32,
     capacity_blocks: u64,
@@ -103,6 +106,7 @@ impl Unit {
             shift,
             capacity_blocks,
             free: 0,
+            closed_until: 0,
             last_was_write: false,
             plain: limit == 1
                 && !scans
@@ -141,9 +145,9 @@ impl Unit {
         1 + self.scan_has_own_arm as usize
     }
 
-    /// Time in each active state up to `until`, of each assembly.
-    pub fn active_until(&mut self, until: u64) -> Vec<ActiveByWork> {
-        self.core.active_until(until)
+    /// Adds the time in each active state up to `until`, all assemblies together.
+    pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
+        self.core.add_active(until, sum);
     }
 
     /// From now on phases are kept for [`Unit::tell`].
@@ -195,7 +199,8 @@ impl Unit {
         if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
             return Some(Completion::refused(request, now));
         }
-        if self.check_arrivals && request.command == Command::Read {
+        let open = self.check_arrivals && now.0 >= self.closed_until;
+        if open && request.command == Command::Read {
             self.core.run_background(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
