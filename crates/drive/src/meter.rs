@@ -12,6 +12,7 @@
 use crate::phase::{ActiveByWork, ActiveTime, Work};
 use crate::power::conditions::{ConditionEnergy, ConditionTime, Conditions};
 use crate::power::StateWatts;
+use serde::Serialize;
 
 /// Time in each state and the energy of it, from the last reset to a time.
 ///
@@ -89,7 +90,7 @@ impl DriveEnergy {
 }
 
 /// The part of the active states that is background work; the rest is the commands' own.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct BackgroundEnergy {
     /// Reading on behind commands.
     pub read_ahead: WorkEnergy,
@@ -102,7 +103,7 @@ pub struct BackgroundEnergy {
 }
 
 /// Seconds and joules of one kind of work, in all active states together.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct WorkEnergy {
     /// Seconds, averaged over assemblies as in [`DriveEnergy`].
     pub time_s: f64,

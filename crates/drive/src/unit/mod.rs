@@ -597,6 +597,7 @@ impl Unit {
                 arm: 0,
             };
         }
+        self.queue.place_lone();
         let first = &self.queue.items()[oldest];
         // A flush is a barrier: what came before it is served first, then it. A command past its
         // age limit goes next, with whichever arm is there first.
