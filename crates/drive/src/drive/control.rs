@@ -360,7 +360,7 @@ impl Drive {
             .change(then, active, low, (design.watts, design.conditions));
         for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
             unit.change_speed(mechanics, speed, (ready, then));
-            unit.not_before(Time(then));
+            unit.recovers_until(Time(then));
         }
         if let Some(control) = &mut self.control {
             control.low_power.set_design(design.conditions);
