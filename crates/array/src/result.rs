@@ -190,6 +190,8 @@ pub struct DriveResult {
     pub faults: Vec<FaultResult>,
     /// Writes completed in the buffer whose place nothing reached any more.
     pub n_lost_writes: u64,
+    /// Physical sectors that were written in part: read in one turn, written in the next.
+    pub n_read_modify_writes: u64,
     /// Bytes that a scan of the medium read beside the requests.
     pub scanned_bytes: u64,
 }
@@ -299,6 +301,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             })
             .collect(),
         n_lost_writes: m.lost_writes,
+        n_read_modify_writes: m.read_modify_writes,
         scanned_bytes: m.scanned_bytes,
     }
 }

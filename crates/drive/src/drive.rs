@@ -128,6 +128,11 @@ impl Drive {
         self.units.iter().map(Unit::lost_writes).sum()
     }
 
+    /// Physical sectors that were written in part, and therefore read first.
+    pub fn read_modify_writes(&self) -> u64 {
+        self.units.iter().map(Unit::read_modify_writes).sum()
+    }
+
     /// Bytes that the scan of the medium has read beside the host's commands.
     pub fn scanned_bytes(&self) -> u64 {
         self.units.iter().map(Unit::scanned_bytes).sum()
@@ -370,11 +375,7 @@ impl Drive {
     fn active_until(&mut self, until: u64) -> ActiveByWork {
         let mut sum = ActiveByWork::default();
         for unit in &mut self.units {
-            for assembly in unit.active_until(until) {
-                for (sum, active) in sum.iter_mut().zip(&assembly) {
-                    sum.add(active);
-                }
-            }
+            unit.add_active(until, &mut sum);
         }
         sum
     }

@@ -211,6 +211,9 @@ impl Meter {
         let mut by_work = [WorkEnergy::default(); Work::ALL.len()];
         for ((now, before), work) in active.iter().zip(&epoch.active).zip(&mut by_work) {
             let time = now.since(before);
+            if time == ActiveTime::default() {
+                continue;
+            }
             sum.add(&time);
             for (s, j) in self.states(w, &time) {
                 work.time_s += s;

@@ -252,7 +252,12 @@ impl Core {
         if !self.reading_ahead() {
             return 0;
         }
-        self.end_read_ahead_of(self.acting, at)
+        let acting = self.acting;
+        let (mut site, jobs) = self.site(acting);
+        let free = jobs.read_ahead.give_way(&mut site, at);
+        site.mechanism.free = site.mechanism.free.max(free);
+        self.couple(acting);
+        free
     }
 
     #[inline]
