@@ -289,7 +289,7 @@ impl Unit {
     fn next_start(&self, oldest: usize) -> u64 {
         let first = &self.queue.items()[oldest];
         let start = first.arrival.decoding_since.max(self.free);
-        if self.in_order || self.limit > 1 {
+        if self.in_order || self.core.at_once > 1 {
             return start;
         }
         let writing = self.core.writing_until();

@@ -43,12 +43,16 @@ impl Unit {
         self.scans
     }
 
-    /// The drive is not ready before `ready`: nothing starts, and nothing is read from the buffer.
+    /// The drive is not ready before `ready`: nothing starts, nothing is read from the buffer, and nothing
+    /// goes from there to the medium.
     pub fn recovers_until(&mut self, ready: Time) {
         self.not_before(ready);
         self.closed_until = self.closed_until.max(ready.0);
         if let Some(entering) = &mut self.entering {
             entering.not_before(ready.0);
+        }
+        for assembly in &mut self.core.assemblies {
+            assembly.mechanism.free = assembly.mechanism.free.max(ready.0);
         }
     }
 
