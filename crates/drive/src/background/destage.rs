@@ -201,6 +201,10 @@ impl BackgroundJob for Destage {
         }
     }
 
+    fn ends(&self) -> u64 {
+        self.writing.map_or(NEVER, |w| w.end)
+    }
+
     fn give_way(&mut self, site: &mut Site, at: u64) -> u64 {
         self.finish(site).map_or(at, |w| w.end)
     }
