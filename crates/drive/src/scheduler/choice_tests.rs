@@ -204,6 +204,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
                 angle: Turn(noise.below(u64::MAX)),
             })
             .collect();
+        queue.place_lone();
         // Ranges of the buffer, most of them where a command waits.
         let held = |noise: &mut Noise| {
             let rank = noise.below(queue.len() as u64) as usize;
@@ -327,6 +328,7 @@ fn bounds_are_bounds() {
                 blocks: 1,
             };
             queue.push(request, Arrival::simple(0), (0, 1), |p| *p = place);
+            queue.place_lone();
             let chunk = queue.positions().piece(0);
             let approach = floor.approach(&m, &arm, start, delay);
             let least = approach.score(chunk, &mut [0; crate::queue::CHUNK]);
