@@ -232,6 +232,12 @@ impl Core {
         self.jobs().destage.writing.map_or(0, |w| w.end)
     }
 
+    /// Whether written data wait in the buffer and the acting assembly could take them.
+    #[inline]
+    pub fn destage_may_begin(&self) -> bool {
+        !self.buffer.dirty.is_empty() && self.jobs().destage.writing.is_none()
+    }
+
     /// Whether a read would be served from the buffer alone at `now`.
     pub fn would_hit(&self, now: u64, sector: u64, past: u64) -> bool {
         let segments = &self.buffer.segments;

@@ -137,6 +137,7 @@ impl Unit {
 
     /// Time in each active state up to `until`, of each assembly.
     pub fn active_until(&mut self, until: u64) -> Vec<ActiveByWork> {
+        self.bring_to(until);
         self.core.active_until(until)
     }
 
@@ -185,7 +186,7 @@ impl Unit {
             return Some(Completion::refused(request, now));
         }
         if self.check_arrivals && request.command == Command::Read {
-            self.core.run_background(now.0);
+            self.bring_to(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
             let mut done = self.core.read_at_arrival(now.0, after_write, sectors)?;
@@ -282,6 +283,13 @@ impl Unit {
         if start >= until.0 {
             return Step::Nothing;
         }
+        if self.core.destage_may_begin() {
+            // Data may have set out since anybody asked; then the command waits for them.
+            self.bring_to(start);
+            if self.next_start(oldest) > start {
+                return Step::Again;
+            }
+        }
         if !self.plain {
             let mut done = Completion::default();
             let step = self.step_general(start, oldest, &mut done);
@@ -337,11 +345,7 @@ impl Unit {
     /// A step where assemblies may be busy, limited or broken.
     #[inline(never)]
     fn step_general(&mut self, start: u64, oldest: usize, done: &mut Completion) -> Step {
-        while let Some(fault) = self.faults.next(start) {
-            if self.faults.happen(fault, &self.core.paths) {
-                self.deconfigure(fault.assembly, fault.at);
-            }
-        }
+        self.meet_faults(start);
         if self.faults.degraded {
             // What no assembly will ever serve must not wait for the scheduler to come to it.
             let mut waiting = self.queue.by_age();
@@ -387,6 +391,7 @@ impl Unit {
             // The command meets the failure: the drive tries for a while, then gives the part up.
             self.free = start + self.recovery;
             self.arm_free[assembly as usize] = self.free;
+            self.core.run_background(start);
             self.deconfigure(assembly, start + self.recovery);
             return Step::Again;
         }
@@ -517,6 +522,22 @@ impl Unit {
             .map(|i| self.arm_free[paths[i].assembly as usize])
             .min()
             .map_or(Reach::Never, Reach::Later)
+    }
+
+    /// Brings the background up to `now`, faults included.
+    fn bring_to(&mut self, now: u64) {
+        self.meet_faults(now);
+        self.core.run_background(now);
+    }
+
+    /// The faults that happen by `now`, each after what the background did before it.
+    fn meet_faults(&mut self, now: u64) {
+        while let Some(fault) = self.faults.next(now) {
+            self.core.run_background(fault.at);
+            if self.faults.happen(fault, &self.core.paths) {
+                self.deconfigure(fault.assembly, fault.at);
+            }
+        }
     }
 
     /// Deconfigures all that has failed on an assembly; buffered writes that nothing reaches any more
