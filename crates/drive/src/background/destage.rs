@@ -38,7 +38,11 @@ impl Destage {
         let writing = self.writing.take()?;
         let keep = site.cache.read_hits_on_written && !site.buffer.segments.separate_write;
         if let (Some(i), false) = (writing.segment, keep) {
-            site.buffer.segments.list[i].clear();
+            // Another assembly's command may have taken the segment meanwhile.
+            let segment = &mut site.buffer.segments.list[i];
+            if segment.end == writing.past {
+                segment.clear();
+            }
         }
         Some(writing)
     }
@@ -149,6 +153,10 @@ impl BackgroundJob for Destage {
             Some(_) => self.finish(site).map(|w| w.end),
             None => Some(0),
         }
+    }
+
+    fn next_change(&self) -> u64 {
+        self.writing.map_or(NEVER, |w| w.end)
     }
 
     fn give_way(&mut self, site: &mut Site, at: u64) -> u64 {

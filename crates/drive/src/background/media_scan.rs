@@ -341,7 +341,8 @@ impl Scan {
                     .min();
                 let (mut first, mut end) = (there, there);
                 if let Some((at, block)) = next {
-                    let missed = self.one_channel && at < busy.1 && busy.0 < at + length;
+                    let transfers = self.one_channel && busy.0 < busy.1;
+                    let missed = transfers && at < busy.1 && busy.0 < at + length;
                     (first, end) = match (at >= until, missed) {
                         (true, _) => (until.max(there), until.max(there)),
                         (false, true) => (at + length, at + length),
@@ -389,6 +390,10 @@ impl BackgroundJob for MediaScan {
             scan.read_on(site, until, (0, 0));
         }
         None
+    }
+
+    fn next_change(&self) -> u64 {
+        super::NEVER
     }
 
     fn give_way(&mut self, _site: &mut Site, at: u64) -> u64 {

@@ -111,6 +111,8 @@ pub(crate) trait BackgroundJob {
     fn begin(&mut self, _site: &mut Site, _at: u64) {}
     /// Does what happens before `until`; the time at which it ended, if it did.
     fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64>;
+    /// When what it has under way moves on by itself: it ends, or its next movement begins.
+    fn next_change(&self) -> u64;
     /// Ends early, because a command wants the mechanism at `at`; returns when it can have it.
     fn give_way(&mut self, site: &mut Site, at: u64) -> u64;
     /// Adds the time that it has under way outside the timeline, up to `until`.
@@ -141,6 +143,15 @@ macro_rules! jobs {
                     return self.$name.go_on(site, until);
                 })+
                 Some(0)
+            }
+
+            /// When the assembly does something new: the one under way moves on, or the first that is due
+            /// begins.
+            pub fn next_change(&self, site: &Site) -> u64 {
+                $(if self.$name.is_under_way() {
+                    return self.$name.next_change();
+                })+
+                [$(self.$name.due(site)),+].into_iter().min().unwrap_or(NEVER)
             }
 
             /// Begins the one that is due first, if that is before `until`.

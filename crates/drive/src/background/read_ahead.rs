@@ -255,6 +255,10 @@ impl BackgroundJob for ReadAhead {
         Some(self.time)
     }
 
+    fn next_change(&self) -> u64 {
+        self.run.map_or(self.time, |run| run.at(run.count))
+    }
+
     /// The mechanism is not asked for earlier than the clock, up to which everything was read.
     fn give_way(&mut self, site: &mut Site, mut at: u64) -> u64 {
         self.active = false;

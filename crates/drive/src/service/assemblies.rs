@@ -224,20 +224,45 @@ impl Core {
         }
     }
 
-    /// Lets assemblies that are not the acting one write buffered data that it does not reach.
-    pub(super) fn destage_with_others(&mut self, until: u64) {
-        let acting = self.acting;
-        for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
-            if self.jobs().any_under_way() {
+    /// Brings the background up to `until` movement by movement, in order of time: assemblies share what
+    /// is to be written, and may follow each other.
+    #[inline(never)]
+    pub(super) fn run_in_order(&mut self, until: u64) {
+        loop {
+            let all = 0..self.assemblies.len();
+            let changes = all.map(|a| {
+                let (site, jobs) = self.site(a);
+                (jobs.next_change(&site), a)
+            });
+            let Some((at, a)) = changes.min().filter(|next| next.0 < until) else {
                 return;
-            }
-            let (site, jobs) = self.site(a);
-            if jobs.destage.due(&site) < until {
-                self.take_over(self.number_of(a, 0), until);
-                let (mut site, jobs) = self.site(a);
-                jobs.run(&mut site, until);
-                self.couple(a);
-            }
+            };
+            let (mut site, jobs) = self.site(a);
+            jobs.run(&mut site, at + 1);
+            self.couple(a);
+        }
+    }
+
+    /// Lets assemblies that are not the acting one write buffered data that it does not reach, the one
+    /// that is due first before the others.
+    pub(super) fn destage_with_others(&mut self, until: u64) {
+        while !self.jobs().any_under_way() && !self.buffer.dirty.is_empty() {
+            let acting = self.acting;
+            let free = self.assemblies[acting].mechanism.free;
+            let others = (0..self.assemblies.len()).filter(|a| *a != acting);
+            let dues = others.map(|a| {
+                // One works at a time: what the last one has done counts for all.
+                let (site, jobs) = self.site(a);
+                site.mechanism.free = site.mechanism.free.max(free);
+                (jobs.destage.due(&site), a)
+            });
+            let Some((due, a)) = dues.min().filter(|first| first.0 < until) else {
+                return;
+            };
+            self.take_over(self.number_of(a, 0), due);
+            let (mut site, jobs) = self.site(a);
+            jobs.run(&mut site, until);
+            self.couple(a);
         }
     }
 
@@ -290,7 +315,7 @@ impl Core {
     }
 
     /// Has the scan of an assembly of its own read up to `until`.
-    pub(super) fn scan_on(&mut self, until: u64) {
+    pub fn scan_on(&mut self, until: u64) {
         let last = self.assemblies.len() - 1;
         if self.assemblies[last].jobs.media_scan.is_under_way() {
             let (mut site, jobs) = self.site(last);

@@ -177,6 +177,9 @@ impl Core {
     #[inline]
     pub fn run_background(&mut self, until: u64) {
         self.clock = self.clock.max(until);
+        if self.at_once > 1 && (self.coupled || !self.buffer.dirty.is_empty()) {
+            self.run_in_order(until);
+        }
         if self.assemblies[self.acting].jobs.any_under_way() || !self.buffer.dirty.is_empty() {
             self.run_assembly(self.acting, until);
         }
@@ -232,10 +235,10 @@ impl Core {
         self.jobs().destage.writing.map_or(0, |w| w.end)
     }
 
-    /// Whether written data wait in the buffer and the acting assembly could take them.
+    /// Whether written data wait in the buffer, so that an assembly may have begun to write them.
     #[inline]
     pub fn destage_may_begin(&self) -> bool {
-        !self.buffer.dirty.is_empty() && self.jobs().destage.writing.is_none()
+        !self.buffer.dirty.is_empty()
     }
 
     /// Whether a read would be served from the buffer alone at `now`.

@@ -397,6 +397,10 @@ impl Unit {
         }
         self.core.take_over(path, start);
         let before = *self.core.arm();
+        if self.scan_has_own_arm {
+            // What begins to pass before the command is taken cannot know of its transfer.
+            self.core.scan_on(start);
+        }
         *done = self.serve(start, choice.index);
         if self.scans {
             self.scan_beside(&item, &before, done);
