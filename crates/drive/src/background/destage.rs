@@ -55,6 +55,7 @@ impl Destage {
         };
         site.mechanism.acting = set;
         let d = site.buffer.dirty.remove(index);
+        site.buffer.newest_sent = site.buffer.newest_sent.max(d.ready);
         let begin = at.max(site.mechanism.free).max(d.ready);
         let order = Order {
             write: true,
@@ -138,7 +139,9 @@ impl BackgroundJob for Destage {
             return free;
         }
         // The drive is idle since the last command ended on the mechanism or in the buffer.
+        // What another assembly has taken since counts too: nothing begins in the past.
         let latest = site.buffer.dirty.iter().map(|d| d.ready).max().unwrap_or(0);
+        let latest = latest.max(site.buffer.newest_sent);
         let idle = site.mechanism.free.max(latest);
         free.max(idle + site.cache.destage_after.non_negative())
     }

@@ -32,6 +32,8 @@ impl Dirty {
 pub(crate) struct Buffer {
     pub segments: Segments,
     pub dirty: Vec<Dirty>,
+    /// When the newest of the written data that have left for the medium had come.
+    pub newest_sent: u64,
     /// Writes that completed in the buffer and whose place nothing reaches any more.
     pub lost_writes: u64,
 }

@@ -428,6 +428,8 @@ impl Unit {
     fn give_up(&mut self, index: usize, start: u64) -> Completion {
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;
+        // Time does not go back for the next one.
+        self.free = self.free.max(start);
         let mut c = Completion::refused(&waiting.request, Time(start));
         c.arrival = Time(arrival);
         c.components.queue = start - arrival;
