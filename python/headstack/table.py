@@ -111,7 +111,7 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
     """Return one line for each system whose numbers must not be compared as they are.
 
     Systems with failed requests, traces with records left out or moved, then parts of drives that
-    were taken out of use.
+    were taken out of use, and writes that cost a turn because they do not cover whole sectors.
     """
     failed = [
         f"{s['name']}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
@@ -126,7 +126,25 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
         for drive in s.get("drives") or ()
         for fault in drive.get("faults") or ()
     ]
-    return failed + _records(document) + faults
+    return failed + _records(document) + faults + _partial_sectors(document)
+
+
+#: More sectors written in part, per request, are worth a line.
+PARTIAL_SECTORS_RATIO = 0.03
+
+
+def _partial_sectors(document: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for s in document["systems"]:
+        drives = s.get("drives") or ()
+        sectors = sum(d.get("n_read_modify_writes", 0) for d in drives)
+        requests = sum(d.get("n_requests", 0) for d in drives)
+        if sectors > PARTIAL_SECTORS_RATIO * requests:
+            lines.append(
+                f"{s['name']}: {sectors:,} sectors of 4 KiB were written in part and cost a turn "
+                "each: the writes are not aligned to them, see docs/guide/drives.md"
+            )
+    return lines
 
 
 def _records(document: Mapping[str, Any]) -> list[str]:

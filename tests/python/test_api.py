@@ -141,6 +141,20 @@ def test_records_left_out_are_said(tmp_path):
     ]
 
 
+def test_writes_of_parts_of_sectors_are_said(tmp_path):
+    def lines(first: int) -> list[str]:
+        trace = tmp_path / f"from-{first}.spc"
+        records = [f"0,{first + i * 7919 * 800},4096,W,{i * 0.02:.2f}\n" for i in range(200)]
+        trace.write_text("".join(records))
+        workload = {"trace": str(trace), "format": "spc"}
+        result = headstack.run(workload=workload, systems=[{"drive": "exos-x18"}])
+        return table.warnings(result.document)
+
+    assert lines(0) == []
+    (line,) = lines(63)
+    assert "sectors of 4 KiB were written in part" in line
+
+
 def test_parts_out_of_use_are_said():
     result = headstack.run(
         workload={"synthetic": {"n_requests": 2_000, "size": "4 KiB", "rate": "50 /s"}},

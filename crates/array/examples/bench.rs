@@ -6,7 +6,7 @@
 
 use headstack_array::organisation::{find, Context};
 use headstack_array::Options;
-use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, DriveSpec};
+use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
 use rustix::time::{clock_gettime, ClockId, Timespec};
@@ -77,8 +77,13 @@ fn raid(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
     };
     let spec = read_spec(path)?;
     let drives: usize = drives.parse().map_err(|e| format!("{drives:?}: {e}"))?;
+    let design = DriveDesign::new(&spec).map_err(|e| e.to_string())?;
     let members = (0..drives)
-        .map(|_| Drive::new(&spec, &DriveOptions::default()).map_err(|e| e.to_string()))
+        .map(|_| {
+            design
+                .drive(&DriveOptions::default())
+                .map_err(|e| e.to_string())
+        })
         .collect::<Result<Vec<Drive>, String>>()?;
     let workload = format!(
         "n_requests = {n}\nreads = 0.6\nsequential = 0.2\nsize = \"4 KiB\"\n\

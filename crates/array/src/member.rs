@@ -26,6 +26,10 @@ pub trait Member {
     fn lost_writes(&self) -> u64 {
         0
     }
+    /// Physical sectors that it has written in part, and therefore read first.
+    fn read_modify_writes(&self) -> u64 {
+        0
+    }
     /// Bytes that a scan of the medium has read beside the requests.
     fn scanned_bytes(&self) -> u64 {
         0
@@ -57,6 +61,9 @@ impl Member for Drive {
     }
     fn lost_writes(&self) -> u64 {
         Drive::lost_writes(self)
+    }
+    fn read_modify_writes(&self) -> u64 {
+        Drive::read_modify_writes(self)
     }
     fn scanned_bytes(&self) -> u64 {
         Drive::scanned_bytes(self)

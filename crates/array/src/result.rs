@@ -6,6 +6,7 @@
 use crate::experiment::EnergyPrice;
 use crate::simulate::{MemberOutcome, Outcome};
 use headstack_drive::cost::CostRange;
+use headstack_drive::power::conditions::ConditionEnergy;
 use headstack_drive::DriveEnergy;
 use headstack_engine::quantiles::mean_s;
 use headstack_engine::Summary;
@@ -132,7 +133,7 @@ pub struct ComponentMeans {
 pub struct PowerByMode {
     /// Total.
     pub mean: f64,
-    /// Spinning only.
+    /// Neither at work nor in standby; low-power idle conditions included.
     pub idle: f64,
     /// Seeking.
     pub seek: f64,
@@ -140,14 +141,14 @@ pub struct PowerByMode {
     pub rotation: f64,
     /// Transferring.
     pub transfer: f64,
-    /// Spun down.
+    /// In standby, spinning down and up included.
     pub standby: f64,
 }
 
 /// Seconds in each mode.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeByMode {
-    /// Spinning only.
+    /// Neither at work nor in standby; low-power idle conditions included.
     pub idle: f64,
     /// Seeking.
     pub seek: f64,
@@ -155,7 +156,7 @@ pub struct TimeByMode {
     pub rotation: f64,
     /// Transferring.
     pub transfer: f64,
-    /// Spun down.
+    /// In standby, spinning down and up included.
     pub standby: f64,
 }
 
@@ -182,10 +183,15 @@ pub struct DriveResult {
     pub power_w: PowerByMode,
     /// Time by mode; averaged over the commands that the drive can have in service.
     pub time_s: TimeByMode,
+    /// What of idle and standby was spent in low-power conditions; absent if nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_conditions: Option<ConditionEnergy>,
     /// Heads and assemblies taken out of use.
     pub faults: Vec<FaultResult>,
     /// Writes completed in the buffer whose place nothing reached any more.
     pub n_lost_writes: u64,
+    /// Physical sectors that were written in part: read in one turn, written in the next.
+    pub n_read_modify_writes: u64,
     /// Bytes that a scan of the medium read beside the requests.
     pub scanned_bytes: u64,
 }
@@ -281,6 +287,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             transfer: e.transfer_s,
             standby: e.standby_s,
         },
+        power_conditions: (e.conditions != ConditionEnergy::default()).then_some(e.conditions),
         faults: m
             .faults
             .iter()
@@ -294,6 +301,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             })
             .collect(),
         n_lost_writes: m.lost_writes,
+        n_read_modify_writes: m.read_modify_writes,
         scanned_bytes: m.scanned_bytes,
     }
 }
@@ -317,11 +325,7 @@ pub fn summarise(
         .collect();
     let mut total = DriveEnergy::default();
     for m in &outcome.members {
-        total.idle_j += m.energy.idle_j;
-        total.seek_j += m.energy.seek_j;
-        total.rotation_j += m.energy.rotation_j;
-        total.transfer_j += m.energy.transfer_j;
-        total.standby_j += m.energy.standby_j;
+        total.add(&m.energy);
     }
     let points = outcome.series.points();
     let mut series = SeriesColumns::default();

@@ -8,7 +8,7 @@ use crate::output::{write_series, RequestLog};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::{Drive, DriveOptions, DriveSpec};
+use headstack_drive::{DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
 use headstack_engine::SpecError;
@@ -16,7 +16,7 @@ use headstack_trace::{ClosedLoop, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use thiserror::Error;
 
 /// Where experiments find drives and workloads.
@@ -128,24 +128,30 @@ pub fn run(
     inputs: &Inputs,
     options: &RunOptions,
 ) -> Result<RunResult, RunError> {
-    run_with(experiment, inputs, options, &|spec, system, seed, index| {
-        let synchronized_spindles = system.spindles == Spindles::Synchronized;
-        let phase = if synchronized_spindles { 0 } else { index };
-        let options = DriveOptions {
-            seed: nth(seed, index),
-            start_phase: Turn(nth(seed, phase)),
-            synchronized_spindles,
-            ..DriveOptions::default()
-        };
-        Drive::new(spec, &options)
-    })
+    run_with(
+        experiment,
+        inputs,
+        options,
+        &|design, system, seed, index| {
+            let synchronized_spindles = system.spindles == Spindles::Synchronized;
+            let phase = if synchronized_spindles { 0 } else { index };
+            let options = DriveOptions {
+                seed: nth(seed, index),
+                start_phase: Turn(nth(seed, phase)),
+                synchronized_spindles,
+                ..DriveOptions::default()
+            };
+            design.drive(&options)
+        },
+    )
 }
 
-/// Makes a drive of a system from its description, the system's seed and its number there.
-pub type Make<M> = dyn Fn(&DriveSpec, &System, u64, u32) -> Result<M, SpecError> + Sync;
+/// Makes a drive of a system from the design that its drives share, the system's seed and its number
+/// there.
+pub type Make<M> = dyn Fn(&Arc<DriveDesign>, &System, u64, u32) -> Result<M, SpecError> + Sync;
 
 /// Runs an experiment with any kind of drive; `make` makes drive number `index` of a system from
-/// its description and seed.
+/// the system's design and seed.
 ///
 /// # Errors
 /// The first error in the order of the experiment.
@@ -234,8 +240,9 @@ fn one<M: Member>(
         .and_then(|parts| cost::build(&spec.cost, &parts))
         .map_err(at(&format!("{key}.drive")))?;
     let seed = system.seed.unwrap_or(experiment.run.seed);
+    let design = DriveDesign::new(&spec).map_err(at(&format!("{key}.drive")))?;
     let mut members = (0..system.count)
-        .map(|i| make(&spec, system, seed, i))
+        .map(|i| make(&design, system, seed, i))
         .collect::<Result<Vec<M>, SpecError>>()
         .map_err(at(&format!("{key}.drive")))?;
     let (entry, params) = system.organisation().map_err(at(&key))?;

@@ -159,6 +159,8 @@ pub struct MemberOutcome {
     pub faults: Vec<Fault>,
     /// Writes that it had completed and then lost, the warm-up included.
     pub lost_writes: u64,
+    /// Physical sectors written in part, and therefore read first, the warm-up included.
+    pub read_modify_writes: u64,
     /// Bytes that a scan of the medium read beside the requests, the warm-up included.
     pub scanned_bytes: u64,
 }
@@ -741,6 +743,7 @@ impl<M: Member> Run<'_, '_, M> {
         for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
             o.faults = member.faults();
             o.lost_writes = member.lost_writes();
+            o.read_modify_writes = member.read_modify_writes();
             o.scanned_bytes = member.scanned_bytes();
         }
         Ok(self.host.outcome)

@@ -379,3 +379,62 @@ fn cancelled_runs_say_that_they_are_partial() {
     // No numbers were made up for what was not measured.
     assert!(result.to_json().unwrap().contains("\"p99\":null"));
 }
+
+/// Sixty requests, about one each half minute: with a standby timer of ten seconds the drive stands
+/// most of the time, and requests wait for it. Without timers nothing of that is in the document.
+#[test]
+fn a_drive_that_goes_to_sleep() {
+    let text = r#"
+[workload]
+synthetic = { n = 60, gap_us = 30000000, devices = 1 }
+[[system]]
+name = "awake"
+drive = "exos-x18"
+[[system]]
+name = "sleeps"
+drive = "exos-x18"
+set = { "power.conditions.standby.timer" = "10 s" }
+[[system]]
+name = "as the maker advises"
+drive = "exos-x18"
+set = { "power.conditions.timers" = "nominal" }
+"#;
+    let result = go(text, &RunOptions::default()).unwrap();
+    let json = result.to_json().unwrap();
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let [awake, sleeps, nominal] = [0, 1, 2].map(|i| &document["systems"][i]);
+    let number = |v: &serde_json::Value| v.as_f64().unwrap();
+    assert_eq!(number(&awake["power_w"]["standby"]), 0.0);
+    assert!(awake["drives"][0].get("power_conditions").is_none());
+    for system in [awake, sleeps, nominal] {
+        let watts = &system["power_w"];
+        let modes = ["idle", "seek", "rotation", "transfer", "standby"];
+        let sum: f64 = modes.iter().map(|m| number(&watts[m])).sum();
+        assert!((sum - number(&watts["mean"])).abs() < 1e-9, "{watts}");
+        let times = &system["drives"][0]["time_s"];
+        let sum: f64 = modes.iter().map(|m| number(&times[m])).sum();
+        assert!(
+            (sum - number(&system["duration_s"])).abs() < 1e-6,
+            "{times}"
+        );
+    }
+    // Spinning up takes 11 s, and as long as 23 s more are lost if it has just begun to stop.
+    assert!(number(&awake["response_time_s"]["max"]) < 1.0);
+    let longest = number(&sleeps["response_time_s"]["max"]);
+    assert!((11.0..34.1).contains(&longest), "{longest} s");
+    let conditions = &sleeps["drives"][0]["power_conditions"];
+    let [down, up, stand] =
+        ["spin_down", "spin_up", "standby"].map(|c| number(&conditions[c]["time_s"]));
+    // 29 W while it spins up, 1 W while it stands.
+    assert!((number(&conditions["spin_up"]["energy_j"]) - 29.0 * up).abs() < 1e-6);
+    assert!((number(&conditions["standby"]["energy_j"]) - stand).abs() < 1e-6);
+    let standby = number(&sleeps["drives"][0]["time_s"]["standby"]);
+    assert!((down + up + stand - standby).abs() < 1e-6 && stand > 0.0);
+    // The shipped timers of idle_a and idle_b: no more than 10 ms later, and less power.
+    assert!(number(&nominal["response_time_s"]["max"]) < 1.02);
+    assert!(number(&nominal["power_w"]["mean"]) < number(&awake["power_w"]["mean"]));
+    assert!(number(&nominal["drives"][0]["power_conditions"]["idle_a"]["time_s"]) > 0.0);
+    let wrong = text.replace("\"10 s\"", "\"-10 s\"");
+    let error = go(&wrong, &RunOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("power.conditions.standby.timer"), "{error}");
+}

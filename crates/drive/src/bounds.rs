@@ -33,8 +33,10 @@ pub(crate) const MOST_LIFE: Span = Span(100 * 365 * 24 * 3600 * NS_PER_S);
 pub(crate) const MOST_MEAN_LIFE: Span = Span(290 * 365 * 24 * 3600 * NS_PER_S);
 /// Sectors of a segment, a read-ahead or a threshold.
 const MOST_SECTORS: u32 = 1 << 24;
+/// Extents among which destaging chooses.
+const MOST_WINDOW: u32 = 1024;
 const MOST_SEGMENTS: u32 = 65_536;
-const MOST_COMMANDS: u32 = 1 << 20;
+pub(crate) const MOST_COMMANDS: u32 = 1 << 20;
 /// Cylinders of a disk.
 pub(crate) const MOST_CYLINDERS: u32 = 50_000_000;
 /// Recording surfaces of a stack.
@@ -250,6 +252,10 @@ impl CacheSpec {
             append_writes: _,
             destage: _,
             destage_after,
+            destage_age,
+            dirty_limit: _,
+            destage_window,
+            partial_wait,
             read_watermark,
             watermark_of_request: _,
         } = self;
@@ -275,6 +281,9 @@ impl CacheSpec {
         bounded("read_ahead_sectors", *read_ahead_sectors, 0..=MOST_SECTORS)?;
         bounded("read_ahead_minimum", *read_ahead_minimum, 0..=MOST_SECTORS)?;
         bounded("destage_after", *destage_after, Span::ZERO..=MOST_WAIT)?;
+        bounded("destage_age", *destage_age, Span::ZERO..=MOST_WAIT)?;
+        bounded("partial_wait", *partial_wait, Span::ZERO..=MOST_WAIT)?;
+        bounded("destage_window", *destage_window, 1..=MOST_WINDOW)?;
         bounded("read_watermark", *read_watermark, 0.0..=1.0)?;
         Ok(())
     }

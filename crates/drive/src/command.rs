@@ -9,8 +9,18 @@ pub enum Command {
     Read,
     /// Write blocks.
     Write,
+    /// Write blocks, to the medium before completion (forced unit access).
+    WriteThrough,
     /// Put everything written before on the medium.
     Flush,
+}
+
+impl Command {
+    /// Whether it writes blocks.
+    #[inline]
+    pub fn writes(self) -> bool {
+        matches!(self, Command::Write | Command::WriteThrough)
+    }
 }
 
 /// One command to a drive. Blocks are 512 bytes whatever the physical sector.

@@ -6,14 +6,15 @@
 use crate::drive::{Drive, DriveOptions};
 use crate::mechanics::Mechanics;
 use crate::parallelism::{self, UnitPlan};
+use crate::power::conditions::Conditions;
 use crate::power::{self, Shape, StateWatts};
-use crate::spec::{ArmShare, DriveSpec};
+use crate::spec::{ArmShare, DriveSpec, Params};
 use crate::unit::Unit;
 use headstack_engine::random;
 use headstack_engine::SpecError;
-use headstack_units::Turn;
+use headstack_units::{Rpm, Turn};
 use rand::RngCore;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A drive's description, checked and made ready to build drives from.
 pub struct DriveDesign {
@@ -21,8 +22,14 @@ pub struct DriveDesign {
     pub(crate) addresses: Addresses,
     pub(crate) own_queues: bool,
     pub(crate) watts: StateWatts,
+    pub(crate) conditions: Conditions,
+    /// The same drive at other speeds, as long as one turns so.
+    speeds: Speeds,
     units: Vec<(UnitPlan, Mechanics)>,
 }
+
+/// Designs that differ in the speed of their spindles only, by the bits of the speed.
+type Speeds = Arc<Mutex<Vec<(u64, Weak<DriveDesign>)>>>;
 
 /// How addresses fall on the units.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +73,48 @@ impl DriveDesign {
     /// # Errors
     /// Whatever in the description does not fit together, by dotted key.
     pub fn new(spec: &DriveSpec) -> Result<Arc<DriveDesign>, SpecError> {
+        DriveDesign::of_power(spec, power::build, Speeds::default())
+    }
+
+    /// The same drive with its spindles at another speed: angles, seeks and addresses stay, turns take
+    /// another time, and the spindle draws what its power model says. Low-power conditions draw at most
+    /// what the drive then draws when idle.
+    ///
+    /// # Errors
+    /// A speed that no drive has, by its key.
+    pub fn at_speed(self: &Arc<Self>, speed: Rpm) -> Result<Arc<DriveDesign>, SpecError> {
+        if speed == self.spec.geometry.rotation_speed {
+            return Ok(self.clone());
+        }
+        let lock = || self.speeds.lock().unwrap_or_else(PoisonError::into_inner);
+        let bits = speed.0.to_bits();
+        let known = lock()
+            .iter()
+            .find(|(b, _)| *b == bits)
+            .and_then(|(_, d)| d.upgrade());
+        if let Some(design) = known {
+            return Ok(design);
+        }
+        let mut spec = self.spec.clone();
+        spec.geometry.rotation_speed = speed;
+        let design = DriveDesign::of_power(&spec, power::build_bounded, self.speeds.clone())?;
+        let mut speeds = lock();
+        speeds.retain(|(_, d)| d.strong_count() > 0);
+        for d in [self, &design] {
+            speeds.push((
+                d.spec.geometry.rotation_speed.0.to_bits(),
+                Arc::downgrade(d),
+            ));
+        }
+        drop(speeds);
+        Ok(design)
+    }
+
+    fn of_power(
+        spec: &DriveSpec,
+        power: fn(&Params, &Shape) -> Result<StateWatts, SpecError>,
+        speeds: Speeds,
+    ) -> Result<Arc<DriveDesign>, SpecError> {
         let mut units: Vec<(UnitPlan, Mechanics)> = Vec::new();
         for plan in parallelism::units(spec)? {
             let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
@@ -87,6 +136,7 @@ impl DriveDesign {
             0 => stack_blocks,
             n => n.min(stack_blocks),
         };
+        let watts = power(&spec.power, &Shape::of(spec))?;
         let design = DriveDesign {
             addresses: Addresses {
                 unit,
@@ -95,7 +145,9 @@ impl DriveDesign {
                 stripe,
             },
             own_queues: spec.parallelism.logical_units,
-            watts: power::build(&spec.power, &Shape::of(spec))?,
+            conditions: Conditions::new(&spec.power, &watts)?,
+            watts,
+            speeds,
             units,
             spec: spec.clone(),
         };
@@ -125,6 +177,16 @@ impl DriveDesign {
             units.push(unit);
         }
         Ok(Drive::of_units(self.clone(), units))
+    }
+
+    /// The plans of its units, and their moving parts.
+    pub(crate) fn units(&self) -> &[(UnitPlan, Mechanics)] {
+        &self.units
+    }
+
+    /// The power conditions that a drive can be in.
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
     }
 
     /// The description that it was made from.

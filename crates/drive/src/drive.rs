@@ -8,9 +8,14 @@ use crate::phase::{ActiveByWork, Phase};
 use crate::spec::DriveSpec;
 use crate::tags::{Outside, Tags};
 use crate::unit::{Step, Unit};
+use control::Control;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time, Turn};
 use std::sync::Arc;
+
+mod control;
+
+pub use control::{Part, Setting};
 
 /// What a run may ask of a drive besides its description.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,6 +42,9 @@ pub struct Drive {
     free_joins: Vec<usize>,
     done: Vec<Completion>,
     meter: Meter,
+    /// Of a drive whose power condition may change, or that was asked to change.
+    control: Option<Box<Control>>,
+    listening: bool,
 }
 
 /// A command in parts.
@@ -65,7 +73,9 @@ impl Drive {
         let at_once = units.iter().map(Unit::at_work_at_once).sum();
         Drive {
             tags: (0..queues).map(|_| Tags::new(&design.spec.queue)).collect(),
-            meter: Meter::new(design.watts, at_once),
+            meter: Meter::new(design.watts, design.conditions, at_once),
+            control: Control::of(&design.conditions),
+            listening: false,
             design,
             units,
             joins: Vec::new(),
@@ -97,7 +107,8 @@ impl Drive {
     /// Commands or parts of them that wait, those in service not counted.
     pub fn queue_len(&self) -> usize {
         let inside: usize = self.units.iter().map(Unit::queue_len).sum();
-        inside + self.tags.iter().map(Tags::outside).sum::<usize>()
+        let held = self.control.as_ref().map_or(0, |c| c.held());
+        inside + self.tags.iter().map(Tags::outside).sum::<usize>() + held
     }
 
     /// What the drive has taken out of use so far, in order of time.
@@ -117,6 +128,11 @@ impl Drive {
         self.units.iter().map(Unit::lost_writes).sum()
     }
 
+    /// Physical sectors that were written in part, and therefore read first.
+    pub fn read_modify_writes(&self) -> u64 {
+        self.units.iter().map(Unit::read_modify_writes).sum()
+    }
+
     /// Bytes that the scan of the medium has read beside the host's commands.
     pub fn scanned_bytes(&self) -> u64 {
         self.units.iter().map(Unit::scanned_bytes).sum()
@@ -127,6 +143,14 @@ impl Drive {
     /// A request that is empty or reaches past the end completes at once as an error.
     #[inline(always)]
     pub fn submit(&mut self, now: Time, request: DriveRequest) {
+        if self.control.is_some() && !self.receive(now, request) {
+            return;
+        }
+        self.submit_now(now, request);
+    }
+
+    #[inline(always)]
+    fn submit_now(&mut self, now: Time, request: DriveRequest) {
         if self.units.len() > 1 {
             return self.submit_parts(now, request);
         }
@@ -136,6 +160,9 @@ impl Drive {
     #[inline(always)]
     fn place(&mut self, now: Time, unit: usize, request: DriveRequest) {
         if let Some(c) = self.units[unit].accept(now, &request) {
+            if let Some(control) = &mut self.control {
+                control.completes(c.completion);
+            }
             let whole = match self.units.len() {
                 1 => Some(c),
                 _ => self.part_done(&c),
@@ -286,6 +313,9 @@ impl Drive {
             self.done.iter().for_each(&mut *sink);
             self.done.clear();
         }
+        if self.control.is_some() {
+            return self.advance_controlled(until, sink);
+        }
         if self.units.len() > 1 || !self.tags[0].unlimited() {
             return self.advance_in_order(until, sink);
         }
@@ -345,11 +375,7 @@ impl Drive {
     fn active_until(&mut self, until: u64) -> ActiveByWork {
         let mut sum = ActiveByWork::default();
         for unit in &mut self.units {
-            for assembly in unit.active_until(until) {
-                for (sum, active) in sum.iter_mut().zip(&assembly) {
-                    sum.add(active);
-                }
-            }
+            unit.add_active(until, &mut sum);
         }
         sum
     }
@@ -359,13 +385,15 @@ impl Drive {
     /// for the part that has passed.
     pub fn energy(&mut self, until: Time) -> DriveEnergy {
         let active = self.active_until(until.0);
-        self.meter.read(until.0, &active)
+        let low = self.low_power_until(until.0);
+        self.meter.read(until.0, &active, &low)
     }
 
     /// Starts counting time and energy anew at `now`, as at the end of a warm-up.
     pub fn reset_statistics(&mut self, now: Time) {
         let active = self.active_until(now.0);
-        self.meter.reset(now.0, active);
+        let low = self.low_power_until(now.0);
+        self.meter.reset(now.0, active, low);
     }
 
     /// Whether written data are still on their way to the medium.
@@ -376,6 +404,10 @@ impl Drive {
     /// From now on the drive remembers its phases until [`Drive::tell_phases`] is called.
     pub fn listen(&mut self) {
         self.units.iter_mut().for_each(Unit::listen);
+        self.listening = true;
+        if let Some(control) = &mut self.control {
+            control.low_power.listen();
+        }
     }
 
     /// Tells the phases that were decided since the last call, assembly by assembly in order of time.

@@ -30,6 +30,11 @@ impl Noise {
         Noise(88_172_645_463_325_252)
     }
 
+    /// Another stream for each seed.
+    pub fn seeded(seed: u64) -> Noise {
+        Noise(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
     /// A number below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;

@@ -14,6 +14,7 @@ pub mod drive;
 #[cfg(test)]
 mod fixtures;
 pub mod layout;
+mod low_power;
 pub mod mechanics;
 pub mod meter;
 pub mod parallelism;
@@ -31,7 +32,7 @@ mod unit;
 
 pub use command::{Command, Completion, Components, DriveRequest, Fault};
 pub use design::DriveDesign;
-pub use drive::{Drive, DriveOptions};
+pub use drive::{Drive, DriveOptions, Part, Setting};
 pub use meter::DriveEnergy;
 pub use phase::{Phase, PhaseKind, Work};
 pub use spec::DriveSpec;

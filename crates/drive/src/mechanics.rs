@@ -8,7 +8,8 @@ use crate::seek::SeekTable;
 use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_engine::SpecError;
 use headstack_units::{nearest, Rotation, Time, Turn};
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 /// One set of heads that an arm assembly carries, one head for each surface: where it stands now.
 /// Most assemblies have one set; the sets of one assembly move together.
@@ -67,6 +68,8 @@ pub struct Mechanics {
     write_settle_ns: i64,
     settle_after_head_switch: bool,
     rotation_scale: f64,
+    /// See [`Mechanics::derived`].
+    derived: Arc<OnceLock<Box<dyn Any + Send + Sync>>>,
 }
 
 impl Mechanics {
@@ -92,13 +95,29 @@ impl Mechanics {
             write_settle_ns: scaled(p.write_settle.0),
             rotation_scale: p.rotation_scale,
             settle_after_head_switch: p.settle_after_head_switch,
+            derived: Arc::default(),
         })
+    }
+
+    /// Tables that somebody derives from all but the phase, made once for all clones. Only one type of
+    /// table is kept; another one would be made anew each time, so there must not be one.
+    pub(crate) fn derived<T: Any + Send + Sync>(&self, make: impl FnOnce(&Mechanics) -> T) -> &T {
+        let kept = self.derived.get_or_init(|| Box::new(make(self)));
+        match kept.downcast_ref() {
+            Some(tables) => tables,
+            None => unreachable!("one type of table"),
+        }
     }
 
     /// The same parts, with `phase` under the heads at time zero.
     pub fn with_phase(&self, phase: Turn) -> Mechanics {
+        self.with_rotation(self.rotation.with_phase(phase))
+    }
+
+    /// The same with a spindle of its own.
+    pub fn with_rotation(&self, rotation: Rotation) -> Mechanics {
         Mechanics {
-            rotation: self.rotation.with_phase(phase),
+            rotation,
             ..self.clone()
         }
     }
@@ -135,6 +154,20 @@ impl Mechanics {
             wait
         } else {
             (wait as f64 * self.rotation_scale).round() as u64
+        }
+    }
+
+    /// How late the head is for a sector for which it does not wait. Where commands follow each other,
+    /// times rounded to nanoseconds add up; what begins late by more than a few ends on time, or else
+    /// one of them would lose a turn some day.
+    #[inline]
+    pub fn late_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
+        let under = self.rotation.angle_at(Time(at));
+        let late = under.since(angle.plus(arm.angle));
+        if late.0 < (u64::MAX - REACHED) / 4 || late.0 > u64::MAX - REACHED {
+            0
+        } else {
+            self.rotation.time_for(late)
         }
     }
 

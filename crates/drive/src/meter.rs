@@ -4,11 +4,13 @@
 //! A drive draws its idle power all the time. While an assembly seeks, waits or transfers, what that
 //! state adds to idle is drawn as well; assemblies that work at once add up. Energy up to a time is
 //! the sum over the parts of phases that lie before it, so an interval is charged with what was drawn
-//! in it, whatever was decided before it and ends after it.
+//! in it, whatever was decided before it and ends after it. In a low-power condition the drive draws that
+//! condition's power instead.
 //! # Validity
 //! Mean power of a state; no current peaks.
 
 use crate::phase::{ActiveByWork, ActiveTime, Work};
+use crate::power::conditions::{ConditionEnergy, ConditionTime, Conditions};
 use crate::power::StateWatts;
 
 /// Time in each state and the energy of it, from the last reset to a time.
@@ -19,7 +21,7 @@ use crate::power::StateWatts;
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DriveEnergy {
-    /// Seconds spinning without positioning or transferring.
+    /// Seconds without positioning or transferring, and not in standby; `idle_a` to `idle_c` included.
     pub idle_s: f64,
     /// Seconds seeking (switches and settling included), background work included.
     pub seek_s: f64,
@@ -27,7 +29,7 @@ pub struct DriveEnergy {
     pub rotation_s: f64,
     /// Seconds transferring.
     pub transfer_s: f64,
-    /// Seconds spun down.
+    /// Seconds in standby, on the way into it and out of it.
     pub standby_s: f64,
     /// Joules in each of these states, same order.
     pub idle_j: f64,
@@ -41,12 +43,43 @@ pub struct DriveEnergy {
     pub standby_j: f64,
     /// What of the active states was work that no command waited for.
     pub background: BackgroundEnergy,
+    /// What of idle and standby was spent in which power condition.
+    pub conditions: ConditionEnergy,
 }
 
 impl DriveEnergy {
     /// Joules in all states.
     pub fn total_j(&self) -> f64 {
         self.idle_j + self.seek_j + self.rotation_j + self.transfer_j + self.standby_j
+    }
+
+    /// Adds what was drawn in another time, state by state.
+    pub fn add(&mut self, other: &DriveEnergy) {
+        for (sum, more) in [
+            (&mut self.idle_s, other.idle_s),
+            (&mut self.seek_s, other.seek_s),
+            (&mut self.rotation_s, other.rotation_s),
+            (&mut self.transfer_s, other.transfer_s),
+            (&mut self.standby_s, other.standby_s),
+            (&mut self.idle_j, other.idle_j),
+            (&mut self.seek_j, other.seek_j),
+            (&mut self.rotation_j, other.rotation_j),
+            (&mut self.transfer_j, other.transfer_j),
+            (&mut self.standby_j, other.standby_j),
+        ] {
+            *sum += more;
+        }
+        let (mine, theirs) = (&mut self.background, &other.background);
+        for (sum, more) in [
+            (&mut mine.read_ahead, theirs.read_ahead),
+            (&mut mine.destage, theirs.destage),
+            (&mut mine.media_scan, theirs.media_scan),
+            (&mut mine.follow, theirs.follow),
+        ] {
+            sum.time_s += more.time_s;
+            sum.energy_j += more.energy_j;
+        }
+        self.conditions.add(&other.conditions);
     }
 
     /// Seconds in all states: the time that has passed.
@@ -80,71 +113,146 @@ pub struct WorkEnergy {
 /// Adds times up into energy.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    watts: StateWatts,
     /// Assemblies that can be at work at once.
     at_once: usize,
-    counted_from: u64,
-    counted: ActiveByWork,
+    /// Times over which nothing but state decides power, in order; the first begins with the last reset.
+    epochs: Vec<Epoch>,
+}
+
+/// A time from which on each state draws what `watts` says.
+#[derive(Debug)]
+struct Epoch {
+    from: u64,
+    /// What had been done before.
+    active: ActiveByWork,
+    low: ConditionTime,
+    watts: StateWatts,
+    conditions: Conditions,
 }
 
 impl Meter {
-    pub fn new(watts: StateWatts, at_once: usize) -> Meter {
+    pub fn new(watts: StateWatts, conditions: Conditions, at_once: usize) -> Meter {
         Meter {
-            watts,
             at_once: at_once.max(1),
-            counted_from: 0,
-            counted: ActiveByWork::default(),
+            epochs: vec![Epoch {
+                from: 0,
+                active: ActiveByWork::default(),
+                low: ConditionTime::default(),
+                watts,
+                conditions,
+            }],
         }
     }
 
-    /// Counts anew from `now`, until when the assemblies have been active so.
-    pub fn reset(&mut self, now: u64, active: ActiveByWork) {
-        self.counted_from = now;
-        self.counted = active;
+    /// Counts anew from `now`, until when the assemblies have been active so and the drive has been in
+    /// low-power conditions so.
+    pub fn reset(&mut self, now: u64, active: ActiveByWork, low: ConditionTime) {
+        let over = self
+            .epochs
+            .iter()
+            .skip(1)
+            .take_while(|e| e.from <= now)
+            .count();
+        self.epochs.drain(..over);
+        if let Some(first) = self.epochs.first_mut() {
+            *first = Epoch {
+                from: now,
+                active,
+                low,
+                ..*first
+            };
+        }
     }
 
-    /// Energy since the last reset up to `until`, until when the assemblies have been active so.
-    pub fn read(&self, until: u64, active: &ActiveByWork) -> DriveEnergy {
+    /// From `at` on states draw something else. The drive is idle before it since the times given.
+    pub fn change(
+        &mut self,
+        at: u64,
+        active: ActiveByWork,
+        low: ConditionTime,
+        (watts, conditions): (StateWatts, Conditions),
+    ) {
+        self.epochs.push(Epoch {
+            from: at,
+            active,
+            low,
+            watts,
+            conditions,
+        });
+    }
+
+    /// Energy since the last reset up to `until`, until when the assemblies have been active so and the
+    /// drive has been in low-power conditions so.
+    pub fn read(&self, until: u64, active: &ActiveByWork, low: &ConditionTime) -> DriveEnergy {
+        let mut sum = DriveEnergy::default();
+        for (i, epoch) in self.epochs.iter().enumerate() {
+            match self.epochs.get(i + 1).filter(|next| next.from <= until) {
+                Some(next) => self.add(&mut sum, epoch, next.from, &next.active, &next.low),
+                None => {
+                    self.add(&mut sum, epoch, until, active, low);
+                    break;
+                }
+            }
+        }
+        sum
+    }
+
+    /// Adds what was drawn from the beginning of an epoch to `until`.
+    fn add(
+        &self,
+        total: &mut DriveEnergy,
+        epoch: &Epoch,
+        until: u64,
+        active: &ActiveByWork,
+        low: &ConditionTime,
+    ) {
+        let w = &epoch.watts;
         let mut sum = ActiveTime::default();
         let mut by_work = [WorkEnergy::default(); Work::ALL.len()];
-        for ((now, before), work) in active.iter().zip(&self.counted).zip(&mut by_work) {
+        for ((now, before), work) in active.iter().zip(&epoch.active).zip(&mut by_work) {
             let time = now.since(before);
+            if time == ActiveTime::default() {
+                continue;
+            }
             sum.add(&time);
-            for (s, j) in self.states(&time) {
+            for (s, j) in self.states(w, &time) {
                 work.time_s += s;
                 work.energy_j += j;
             }
         }
         let [(seek_s, seek_j), (rotation_s, rotation_j), (transfer_s, transfer_j)] =
-            self.states(&sum);
+            self.states(w, &sum);
+        let low = low.since(&epoch.low);
+        let conditions = low.energy(&epoch.conditions);
+        let (low_idle, standby) = (conditions.low_idle(), conditions.all_standby());
         // In whole nanoseconds, so that what is left is exact.
-        let elapsed = i128::from(until.saturating_sub(self.counted_from));
+        let elapsed = i128::from(until.saturating_sub(epoch.from)) - i128::from(low.total_ns());
         let busy = i128::from(sum.seek + sum.rotation + sum.transfer);
-        let idle_ns = elapsed * self.at_once as i128 - busy;
-        let idle_s = idle_ns as f64 * 1e-9 / self.at_once as f64;
-        DriveEnergy {
-            idle_s,
+        let ready_ns = elapsed * self.at_once as i128 - busy;
+        let ready_s = ready_ns as f64 * 1e-9 / self.at_once as f64;
+        total.add(&DriveEnergy {
+            idle_s: ready_s + low_idle.time_s,
             seek_s,
             rotation_s,
             transfer_s,
-            standby_s: 0.0,
-            idle_j: idle_s * self.watts.idle,
+            standby_s: standby.time_s,
+            idle_j: ready_s * w.idle + low_idle.energy_j,
             seek_j,
             rotation_j,
             transfer_j,
-            standby_j: 0.0,
+            standby_j: standby.energy_j,
             background: BackgroundEnergy {
                 read_ahead: by_work[Work::ReadAhead as usize],
                 destage: by_work[Work::Destage as usize],
                 media_scan: by_work[Work::MediaScan as usize],
                 follow: by_work[Work::Follow as usize],
             },
-        }
+            conditions,
+        });
     }
 
     /// Seconds and joules of seek, rotation and transfer.
-    fn states(&self, time: &ActiveTime) -> [(f64, f64); 3] {
-        let w = &self.watts;
+    fn states(&self, w: &StateWatts, time: &ActiveTime) -> [(f64, f64); 3] {
         // What the state adds to idle is paid for each assembly.
         let state = |ns: u64, watts: f64| {
             let assembly_s = ns as f64 * 1e-9;

@@ -180,8 +180,10 @@ impl Stretch {
 pub(crate) struct Timeline {
     /// Time of everything that ended before the clock.
     settled: ActiveByWork,
-    /// Stretches that may reach beyond the clock, in order of time; the latest one apart.
+    /// Stretches that may reach beyond the clock, in order of time; the latest two apart, because
+    /// there are hardly ever more.
     pending: Vec<Stretch>,
+    last_but_one: Stretch,
     latest: Stretch,
     /// What a listener has not been told yet, where there is one.
     untold: Option<Vec<Stretch>>,
@@ -192,6 +194,7 @@ impl Default for Timeline {
         Timeline {
             settled: ActiveByWork::default(),
             pending: Vec::new(),
+            last_but_one: Stretch::NONE,
             latest: Stretch::NONE,
             untold: None,
         }
@@ -219,27 +222,28 @@ impl Timeline {
             "{:?} then {stretch:?}",
             self.latest
         );
-        if self.pending.is_empty() && self.latest.end <= now {
-            self.settled[self.latest.work as usize].add(&self.latest.whole());
-            self.latest = stretch;
+        if self.pending.is_empty() && self.last_but_one.end <= now {
+            self.settled[self.last_but_one.work as usize].add(&self.last_but_one.whole());
         } else {
-            self.add_pending(now, stretch);
+            self.keep_pending(now);
         }
+        self.last_but_one = self.latest;
+        self.latest = stretch;
         if self.untold.is_some() {
             self.remember(stretch);
         }
     }
 
+    /// The last but one stretch, or others before it, may reach beyond the clock.
     #[inline(never)]
-    fn add_pending(&mut self, now: u64, stretch: Stretch) {
-        if self.latest.end <= now || self.pending.len() % MANY == MANY - 1 {
+    fn keep_pending(&mut self, now: u64) {
+        self.pending.push(self.last_but_one);
+        if self.last_but_one.end <= now || self.pending.len() % MANY == 0 {
             let over = self.pending.partition_point(|s| s.end <= now);
             for s in self.pending.drain(..over) {
                 self.settled[s.work as usize].add(&s.whole());
             }
         }
-        self.pending
-            .push(std::mem::replace(&mut self.latest, stretch));
     }
 
     #[cold]
@@ -254,13 +258,8 @@ impl Timeline {
         if let Some(untold) = &mut self.untold {
             untold.pop();
         }
-        self.latest = self.pending.pop().unwrap_or(Stretch {
-            end: self.latest.start,
-            start: self.latest.start,
-            there: self.latest.start,
-            first: self.latest.start,
-            ..Stretch::NONE
-        });
+        self.latest = self.last_but_one;
+        self.last_but_one = self.pending.pop().unwrap_or(Stretch::NONE);
         for part in parts {
             self.add(now, *part);
         }
@@ -271,13 +270,18 @@ impl Timeline {
         &self.latest
     }
 
-    /// Time in each active state up to `until`.
-    pub fn active_until(&self, until: u64) -> ActiveByWork {
-        let mut sum = self.settled;
-        for s in self.pending.iter().chain([&self.latest]) {
+    /// Adds the time in each active state up to `until`.
+    pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
+        for (sum, settled) in sum.iter_mut().zip(&self.settled) {
+            sum.add(settled);
+        }
+        for s in self
+            .pending
+            .iter()
+            .chain([&self.last_but_one, &self.latest])
+        {
             sum[s.work as usize].add(&s.part(until));
         }
-        sum
     }
 
     /// From now on what is done is kept for [`Timeline::tell`].

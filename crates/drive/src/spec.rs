@@ -428,6 +428,17 @@ pub struct CacheSpec {
     pub destage: Destage,
     /// With `destage = "idle"`: how long the drive must be idle first. 0 to 24 h.
     pub destage_after: Span,
+    /// With `destage = "idle"`: data older than this go out even if commands wait; 0: never.
+    pub destage_age: Span,
+    /// With `destage = "idle"`: the unwritten data that the buffer holds at most. If nothing is said,
+    /// `write_segments` segments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dirty_limit: Option<Bytes>,
+    /// With `destage = "idle"`: among so many extents ahead the one that is reached first goes next.
+    pub destage_window: u32,
+    /// With `destage = "idle"`: a sector of which only a part was written waits so long for the rest of
+    /// it, before it is read, changed and written.
+    pub partial_wait: Span,
     /// Share of the request (or segment) that must be buffered before a read miss reconnects.
     /// 0 to 1.
     pub read_watermark: f64,
@@ -443,8 +454,8 @@ pub enum Destage {
     /// waits for it unless it continues it.
     #[default]
     Immediate,
-    /// Data wait in up to `write_segments` segments; they go out, nearest first, when no command
-    /// has used the mechanism for `destage_after`, or when the segments are full.
+    /// Data wait, up to `dirty_limit`; they go out in the order of addresses when no command has used
+    /// the mechanism for `destage_after`, or when the limit is reached.
     Idle,
 }
 
@@ -474,6 +485,10 @@ impl Default for CacheSpec {
             append_writes: false,
             destage: Destage::Immediate,
             destage_after: Span::ZERO,
+            destage_age: Span(30_000_000_000),
+            dirty_limit: None,
+            destage_window: 16,
+            partial_wait: Span(1_000_000_000),
             read_watermark: 0.0,
             watermark_of_request: true,
         }

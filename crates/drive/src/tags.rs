@@ -31,13 +31,18 @@ pub(crate) struct Tags {
     outside: VecDeque<Outside>,
 }
 
+/// The most that may hold a tag: 0 means all.
+fn limit(depth: u32) -> usize {
+    match depth {
+        0 => usize::MAX,
+        n => n as usize,
+    }
+}
+
 impl Tags {
     pub fn new(spec: &QueueSpec) -> Tags {
         Tags {
-            depth: match spec.depth {
-                0 => usize::MAX,
-                n => n as usize,
-            },
+            depth: limit(spec.depth),
             counts: spec.counts,
             waiting: 0,
             frees: Vec::new(),
@@ -93,6 +98,31 @@ impl Tags {
     #[inline]
     pub fn take(&mut self) {
         self.waiting += 1;
+    }
+
+    /// A command has left the queue without being served.
+    pub fn give_back(&mut self) {
+        self.waiting = self.waiting.saturating_sub(1);
+    }
+
+    /// Takes the first of a name out of those that wait for a tag; it and its time of arrival.
+    pub fn take_outside(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
+        let at = self.outside.iter().position(|o| o.request.id == id)?;
+        self.outside.remove(at).map(|o| (o.request, o.arrival))
+    }
+
+    /// Sets the number of tags; commands that have one keep it.
+    pub fn set_depth(&mut self, depth: u32) {
+        self.depth = limit(depth);
+    }
+
+    /// Says what holds tags, where nobody has counted so far.
+    pub fn count(&mut self, waiting: usize, ends: Vec<u64>) {
+        self.waiting = waiting;
+        self.frees = match self.counts {
+            QueueCounts::Tags => ends,
+            QueueCounts::Waiting => Vec::new(),
+        };
     }
 
     /// A command's service has begun and ends at `end`.

@@ -95,6 +95,13 @@ impl Rotation {
         self.phase = phase;
         self
     }
+    /// The same platter from `at` on at another speed: at `at` both show the same angle, and the new
+    /// one is as exact as any. It says nothing about earlier times.
+    pub fn changed_to(&self, speed: Rpm, at: Time) -> Rotation {
+        let next = Rotation::new(speed);
+        let phase = self.angle_at(at).since(next.angle_at(at));
+        next.with_phase(phase)
+    }
     /// The length of one turn in nanoseconds; not a whole number in general.
     #[inline]
     pub fn period_ns(&self) -> f64 {
@@ -134,6 +141,31 @@ mod tests {
         assert!(!(1e-6..=1.0 - 1e-6).contains(&angle), "{angle}");
         let quarter = Time(century + (r.period_ns() / 4.0).round() as u64);
         assert!((r.angle_at(quarter).as_turns() - 0.25).abs() < 1e-6);
+    }
+
+    /// 7200 to 5400 rpm after 1 s and a quarter turn; every 100 ms at 5400 rpm are 9 turns. Then a
+    /// hundred changes back and forth, a whole number of turns apart, lose nothing.
+    #[test]
+    fn a_change_of_speed_keeps_the_angle() {
+        let quarter = Turn::from_turns(0.25);
+        let fast = Rotation::new(Rpm(7200.0)).with_phase(quarter);
+        let at = Time(1_000_000_000);
+        let slow = fast.changed_to(Rpm(5400.0), at);
+        assert_eq!(slow.angle_at(at), fast.angle_at(at));
+        let near = |r: &Rotation, t: u64, turns: f64| {
+            let off = r.angle_at(Time(t)).since(Turn::from_turns(turns)).0 as i64;
+            assert!(off.abs() < 1 << 31, "{off} of 2^64 at {t}");
+        };
+        near(&slow, 1_000_000_000, 0.25);
+        near(&slow, 1_700_000_000, 0.25);
+        near(&slow, 1_002_777_778, 0.5 + 0.000_000_02);
+        let (mut r, mut t) = (slow, 1_700_000_000);
+        for i in 0..100 {
+            let speed = if i % 2 == 0 { 7200.0 } else { 5400.0 };
+            r = r.changed_to(Rpm(speed), Time(t));
+            t += 1_000_000_000;
+            near(&r, t, 0.25);
+        }
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Site<'a> {
     pub paths: &'a [Path],
     /// Some head set does not reach everything.
     pub restricted: bool,
+    /// Since when a command waits for the mechanism: no job begins then.
+    pub wanted_since: u64,
     pub mechanism: &'a mut Mechanism,
     pub buffer: &'a mut Buffer,
     pub scratch: &'a mut Scratch,
@@ -104,6 +106,7 @@ pub(crate) trait BackgroundJob {
     /// Whether the mechanism is at work for it, or about to be.
     fn is_under_way(&self) -> bool;
     /// When it would begin on the idle mechanism if nothing else came; [`NEVER`]: it has nothing to do.
+    #[inline]
     fn due(&self, _site: &Site) -> u64 {
         NEVER
     }
@@ -137,12 +140,20 @@ macro_rules! jobs {
                 $(self.$name.is_under_way())||+
             }
 
-            /// Brings the one that is under way up to `until`; `None` while it goes on.
-            fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
-                $(if self.$name.is_under_way() {
-                    return self.$name.go_on(site, until);
-                })+
-                Some(0)
+            /// Brings the assembly's background up to `until`.
+            pub fn run(&mut self, site: &mut Site, until: u64) {
+                loop {
+                    $(if self.$name.is_under_way() {
+                        match self.$name.go_on(site, until) {
+                            None => return,
+                            Some(end) => site.mechanism.free = site.mechanism.free.max(end),
+                        }
+                        continue;
+                    })+
+                    if !self.begin_next(site, until) {
+                        return;
+                    }
+                }
             }
 
             /// When the assembly does something new: the one under way moves on, or the first that is due
@@ -155,14 +166,14 @@ macro_rules! jobs {
             }
 
             /// Begins the one that is due first, if that is before `until`.
+            #[inline]
             fn begin_next(&mut self, site: &mut Site, until: u64) -> bool {
-                let dues = [$(self.$name.due(site)),+];
-                let first = dues.iter().copied().min().unwrap_or(NEVER);
+                let mut first = NEVER;
+                $(first = first.min(self.$name.due(site));)+
                 if first >= until {
                     return false;
                 }
-                let mut dues = dues.into_iter();
-                $(if dues.next() == Some(first) {
+                $(if self.$name.due(site) == first {
                     self.$name.begin(site, first);
                     return true;
                 })+
@@ -180,21 +191,6 @@ macro_rules! jobs {
 jobs! { read_ahead: ReadAhead, destage: Destage, media_scan: MediaScan }
 
 impl Jobs {
-    /// Brings the assembly's background up to `until`.
-    #[inline(never)]
-    pub fn run(&mut self, site: &mut Site, until: u64) {
-        loop {
-            if self.any_under_way() {
-                match self.go_on(site, until) {
-                    None => return,
-                    Some(end) => site.mechanism.free = site.mechanism.free.max(end),
-                }
-            } else if !self.begin_next(site, until) {
-                return;
-            }
-        }
-    }
-
     /// Stops read-ahead, if there is any, for other work at `at`; returns when the mechanism is free.
     #[inline]
     pub fn stop_read_ahead(&mut self, site: &mut Site, at: u64) -> u64 {

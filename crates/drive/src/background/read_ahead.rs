@@ -28,6 +28,8 @@ pub(crate) struct Run {
     pub done: u32,
     pub distance: u32,
     pub sector_ns: f64,
+    /// See [`Mechanics::late_ns`].
+    pub late: u64,
 }
 
 impl Run {
@@ -41,13 +43,14 @@ impl Run {
             done: 0,
             distance: 0,
             sector_ns,
+            late: 0,
         }
     }
 
     /// When so many sectors have passed.
     #[inline]
     fn at(&self, sectors: u32) -> u64 {
-        self.first + Mechanics::pass_ns(sectors, self.sector_ns)
+        self.first + Mechanics::pass_ns(sectors, self.sector_ns).saturating_sub(self.late)
     }
 
     /// What the assembly does for it, until `end`.
@@ -138,7 +141,12 @@ impl ReadAhead {
         let there = begun + m.move_ns(arm, place.cylinder, place.head, false);
         arm.cylinder = place.cylinder;
         arm.head = place.head;
-        let first = there + m.wait_ns(arm, place.angle, there);
+        let wait = m.wait_ns(arm, place.angle, there);
+        let first = there + wait;
+        let late = match wait {
+            0 => m.late_ns(arm, place.angle, there),
+            _ => 0,
+        };
         m.skip_rest(arm, place.angle, there);
         mechanism.carry(site.paths, m.seek.cylinders(), &before, begun);
         Run {
@@ -149,6 +157,7 @@ impl ReadAhead {
             done: 0,
             distance: before.cylinder.abs_diff(place.cylinder),
             sector_ns: place.sector_ns,
+            late,
         }
     }
 

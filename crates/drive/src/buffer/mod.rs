@@ -3,56 +3,71 @@
 use crate::mechanics::Mechanics;
 use crate::parallelism::Path;
 
+pub(crate) mod dirty;
+#[cfg(test)]
+mod dirty_tests;
 mod segments;
+mod unwritten;
 
+pub(crate) use dirty::{Blocks, Scope};
 pub(crate) use segments::{Segment, Segments};
-
-/// Written data waiting for the mechanism, in physical sectors.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Dirty {
-    pub start: u64,
-    pub end: u64,
-    /// When they were in the buffer.
-    pub ready: u64,
-    /// Some sectors were written in part.
-    pub partial: bool,
-}
-
-impl Dirty {
-    pub fn overlaps(&self, start: u64, end: u64) -> bool {
-        self.start < end && start < self.end
-    }
-    pub fn holds(&self, start: u64, end: u64) -> bool {
-        self.start <= start && end <= self.end
-    }
-}
+pub(crate) use unwritten::Unwritten;
 
 /// All that the buffer holds.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pub segments: Segments,
-    pub dirty: Vec<Dirty>,
-    /// When the newest of the written data that have left for the medium had come.
-    pub newest_sent: u64,
-    /// Writes that completed in the buffer and whose place nothing reaches any more.
+    pub unwritten: Unwritten,
+    /// Blocks per physical sector, as a shift.
+    pub shift: u32,
+    /// Tracks of data that completed in the buffer and whose place nothing reaches any more.
     pub lost_writes: u64,
+    /// Physical sectors that were written in part, and therefore read first.
+    pub read_modify_writes: u64,
 }
 
 impl Buffer {
     /// Neither data that a read could find nor data that are to be written.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.segments.list.is_empty() && self.dirty.is_empty()
+        self.segments.list.is_empty() && self.unwritten.is_empty()
+    }
+
+    /// The blocks of so many physical sectors.
+    #[inline]
+    pub fn blocks(&self, sector: u64, count: u32) -> Blocks {
+        Blocks::new(
+            sector << self.shift,
+            (sector + u64::from(count)) << self.shift,
+        )
     }
 
     /// Drops the unwritten data that no head set reaches any more.
     pub fn drop_unreachable(&mut self, mechanics: &Mechanics, paths: &[Path]) {
-        let before = self.dirty.len();
-        self.dirty.retain(|d| {
-            let place = mechanics.layout.locate(d.start);
-            let reached = |p: &Path| place.is_some_and(|at| p.reaches(1 << at.head, at.cylinder));
-            paths.iter().any(reached)
-        });
-        self.lost_writes += (before - self.dirty.len()) as u64;
+        // What is still on the link is lost with the rest.
+        self.unwritten.settle(u64::MAX);
+        let mut lost = Vec::new();
+        for extent in self.unwritten.dirty.sweep(0, Scope::All) {
+            let sectors = self.unwritten.dirty.in_sectors(extent);
+            let mut at = sectors.start >> self.shift;
+            while let Some(place) = mechanics.layout.locate(at) {
+                let past = at + u64::from(place.run);
+                if !paths
+                    .iter()
+                    .any(|p| p.reaches(1 << place.head, place.cylinder))
+                {
+                    lost.push(Blocks::new(at << self.shift, past << self.shift));
+                }
+                at = past;
+                if at << self.shift >= sectors.past {
+                    break;
+                }
+            }
+        }
+        for range in lost {
+            if self.unwritten.dirty.remove(range) > 0 {
+                self.lost_writes += 1;
+            }
+        }
     }
 }

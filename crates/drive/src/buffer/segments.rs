@@ -140,25 +140,26 @@ impl Segments {
         overlapping.or_else(|| self.victim())
     }
 
-    /// Puts written sectors into a segment and drops what they overwrite elsewhere; returns which.
-    pub fn place_written(
-        &mut self,
-        start: u64,
-        end: u64,
-        appended: Option<usize>,
-    ) -> Option<usize> {
-        let i = self.for_written(start, end, appended)?;
+    /// Puts written sectors into segment `i`, where they may go on with what it holds, and drops what
+    /// they overwrite elsewhere.
+    pub fn write_into(&mut self, i: usize, start: u64, end: u64, goes_on: bool) {
         self.invalidate(start, end, Some(i));
         self.touch(i);
         let size = self.size;
         let s = &mut self.list[i];
-        if appended.is_none() || s.end != start {
+        if !goes_on || s.end != start {
             s.start = start;
         }
         s.end = end;
         s.visible_at = 0;
         s.whole_track = Segment::NEVER;
         s.bound(size);
+    }
+
+    /// The same with the segment that [`Segments::for_written`] names; returns which.
+    pub fn place_written(&mut self, start: u64, end: u64) -> Option<usize> {
+        let i = self.for_written(start, end, None)?;
+        self.write_into(i, start, end, false);
         Some(i)
     }
 }

@@ -6,7 +6,11 @@
 //! - Figures depend on the drive's description and [`Shape`] only, so energy is the sum of time in a
 //!   state times its power.
 //!
+//! A drive's way down to less power when it is idle, and back, is the business of [`conditions`].
+//!
 //! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+
+pub mod conditions;
 
 use crate::bounds::{bounded, MOST_PAUSE, MOST_SURFACES};
 use crate::plugin::{find, plugins};
@@ -111,17 +115,43 @@ plugins! { dyn PowerModel: modes, rails }
 /// # Errors
 /// Parameters that do not fit the model, and figures that break the contract above.
 pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
+    let watts = of_model(params, shape)?;
+    check(&watts)?;
+    Ok(watts)
+}
+
+/// The same for a shape other than that of the description: steps of low power, which are given for the
+/// latter, draw at most what the step before draws.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_bounded(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
+    let mut watts = of_model(params, shape)?;
+    let mut most = watts.idle;
+    let low = &mut watts.low_power;
+    let steps = [&mut low.idle_a, &mut low.idle_b, &mut low.idle_c];
+    let steps = steps.into_iter().filter_map(Option::as_mut);
+    for step in steps.chain([&mut watts.standby]).chain(low.sleep.as_mut()) {
+        *step = step.min(most);
+        most = *step;
+    }
+    low.spin_up = low.spin_up.map(|w| w.max(watts.idle));
+    check(&watts)?;
+    Ok(watts)
+}
+
+fn of_model(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
     let name = match params.get("model") {
         None => "modes",
         Some(value) => value.as_str().ok_or_else(|| {
             SpecError::new("power.model", value, "the name of a power model as text")
         })?,
     };
-    let model =
-        (find(PLUGINS, "power.model", name)?.build)(params).map_err(|e| e.within("power"))?;
-    let watts = model.watts(shape);
-    check(&watts)?;
-    Ok(watts)
+    // The conditions' table is read by [`conditions::Conditions::new`], whatever the model.
+    let mut own = params.clone();
+    own.remove("conditions");
+    let model = (find(PLUGINS, "power.model", name)?.build)(&own).map_err(|e| e.within("power"))?;
+    Ok(model.watts(shape))
 }
 
 /// The contract's bounds.

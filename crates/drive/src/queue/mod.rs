@@ -89,7 +89,7 @@ impl Waiting {
     /// Whether it writes.
     #[inline]
     pub fn writes(&self) -> bool {
-        self.request.command == Command::Write
+        self.request.command.writes()
     }
 
     /// Time that its sectors take to pass, all at the rate of the first one's track, cut to whole
@@ -264,7 +264,7 @@ impl Queue {
         let place = &mut self.items.0[i as usize].place;
         locate(place);
         if self.needs.positions {
-            let write = request.command == Command::Write;
+            let write = request.command.writes();
             let key = (place.cylinder, place.angle, write);
             self.least_transfer.0 = self.least_transfer.0.min(count);
             self.least_transfer.1 = self.least_transfer.1.min(place.sector_ns);

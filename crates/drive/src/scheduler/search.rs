@@ -28,10 +28,9 @@ pub(super) trait Price {
     }
 }
 
-/// What is kept from choice to choice: made at the first one.
+/// What is kept from choice to choice.
 #[derive(Default)]
 pub(super) struct Search {
-    floor: Option<Floor>,
     scores: Vec<Scores>,
     /// Of each arm, the least score and its row.
     least: Vec<u32>,
@@ -95,7 +94,7 @@ impl Search {
     /// The command of the least price, the oldest among equals; nothing if no free arm reaches any.
     #[inline]
     pub fn best<P: Price>(&mut self, queue: &Queue, view: &View, price: &P) -> Option<Choice> {
-        self.floor.get_or_insert_with(|| Floor::new(view.mechanics));
+        let floor = view.mechanics.derived(Floor::new);
         let arms = view.arms.len();
         if self.scores.len() != arms {
             self.scores = vec![[0; CHUNK]; arms];
@@ -103,7 +102,7 @@ impl Search {
         }
         let is_short = queue.positions().pieces() == 1;
         if is_short {
-            let (lowest, arm, sure) = self.score(queue, view);
+            let (lowest, arm, sure) = self.score(queue, view, floor);
             let limit = lowest / CHUNK as u32 + EXCESS;
             if P::IS_POSITIONING && sure && view.paths.is_none() {
                 let chunk = queue.positions().piece(0);
@@ -119,7 +118,6 @@ impl Search {
                 }
             }
         }
-        let floor = self.floor.as_ref()?;
         let mut best = Best {
             queue,
             price,
@@ -142,9 +140,8 @@ impl Search {
 
     /// Scores of a short queue with each arm; the least one of all, its arm, and whether it is sure.
     #[inline(always)]
-    fn score(&mut self, queue: &Queue, view: &View) -> (u32, usize, bool) {
+    fn score(&mut self, queue: &Queue, view: &View, floor: &Floor) -> (u32, usize, bool) {
         let chunk = queue.positions().piece(0);
-        let floor = self.floor.get_or_insert_with(|| Floor::new(view.mechanics));
         let mut best = (u32::MAX, 0, false);
         for arm in 0..view.arms.len() {
             self.least[arm] = u32::MAX;

@@ -56,7 +56,11 @@ pub(super) fn head_sets(
 }
 
 /// Refuses what is not supported together, for so many head sets.
-fn check_combination(spec: &DriveSpec, plan: &UnitPlan, head_sets: usize) -> Result<(), SpecError> {
+pub(crate) fn check_combination(
+    spec: &DriveSpec,
+    plan: &UnitPlan,
+    head_sets: usize,
+) -> Result<(), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
     if head_sets > 64 {
         return Err(SpecError::new(
@@ -246,7 +250,7 @@ impl Core {
     /// Lets assemblies that are not the acting one write buffered data that it does not reach, the one
     /// that is due first before the others.
     pub(super) fn destage_with_others(&mut self, until: u64) {
-        while !self.jobs().any_under_way() && !self.buffer.dirty.is_empty() {
+        while !self.jobs().any_under_way() && self.buffer.unwritten.waits() {
             let acting = self.acting;
             let free = self.assemblies[acting].mechanism.free;
             let others = (0..self.assemblies.len()).filter(|a| *a != acting);
@@ -273,7 +277,12 @@ impl Core {
         if !self.reading_ahead() {
             return 0;
         }
-        self.end_read_ahead_of(self.acting, at)
+        let acting = self.acting;
+        let (mut site, jobs) = self.site(acting);
+        let free = jobs.read_ahead.give_way(&mut site, at);
+        site.mechanism.free = site.mechanism.free.max(free);
+        self.couple(acting);
+        free
     }
 
     #[inline]

@@ -14,7 +14,7 @@
 //! assemblies that work together are limited by data channels, not by the link, read-ahead yields
 //! its channel, and data that another assembly is still reading count as absent.
 
-mod assemblies;
+pub(crate) mod assemblies;
 pub(crate) mod channels;
 pub(crate) mod pass;
 mod read;
@@ -25,8 +25,8 @@ mod write;
 
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
-use crate::background::{BackgroundJob, Jobs, Site};
-use crate::buffer::{Buffer, Segments};
+use crate::background::{BackgroundJob, Jobs, Site, NEVER};
+use crate::buffer::{Blocks, Buffer, Segments, Unwritten};
 use crate::command::{Completion, Components};
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
@@ -35,7 +35,7 @@ use crate::phase::{ActiveByWork, Phase};
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use channels::Channels;
 use headstack_engine::SpecError;
-use headstack_units::Time;
+use headstack_units::{Bytes, Time};
 use pass::Scratch;
 use timing::Timing;
 
@@ -49,8 +49,10 @@ pub(crate) struct Task<'a> {
     pub after_write: bool,
     pub sector: u64,
     pub count: u32,
-    /// Some sectors are written in part: they are read first.
-    pub partial: bool,
+    /// The blocks that the host asked for.
+    pub blocks: Blocks,
+    /// How many of its sectors are written in part, and therefore read first: the first, the last.
+    pub partial: u32,
     /// Where the first sector lies, where the queue knows it already.
     pub place: Option<&'a Place>,
     /// Cylinder that the arm goes to first.
@@ -95,6 +97,8 @@ pub(crate) struct Core {
     pub compat: bool,
     pub previous_write: bool,
     pub previous_end: u64,
+    /// Since when a command waits for the mechanism.
+    pub wanted_since: u64,
     /// Nothing is asked about earlier times any more.
     clock: u64,
     timing: Timing,
@@ -110,7 +114,9 @@ impl Core {
         at_once: usize,
         compat: bool,
     ) -> Result<Core, SpecError> {
-        check_cache(&spec.cache)?;
+        let sector = spec.geometry.sector_size.0;
+        check_cache(&spec.cache, sector)?;
+        let shift = (sector / 512).trailing_zeros();
         let (paths, arms) = assemblies::head_sets(spec, plan)?;
         let follows = Core::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
@@ -133,11 +139,14 @@ impl Core {
                     c.segment_sectors as u64,
                     c.enabled && c.separate_write_segment,
                 ),
+                unwritten: Unwritten::new(c, shift),
+                shift,
                 ..Buffer::default()
             },
             compat,
             previous_write: false,
             previous_end: u64::MAX,
+            wanted_since: NEVER,
             clock: 0,
             timing: Timing::new(spec)?,
             cache: c.clone(),
@@ -155,6 +164,7 @@ impl Core {
             cache: &self.cache,
             paths: &self.paths[a * self.sets..(a + 1) * self.sets],
             restricted: self.restricted,
+            wanted_since: self.wanted_since,
             mechanism: &mut assembly.mechanism,
             buffer: &mut self.buffer,
             scratch: &mut self.scratch,
@@ -177,10 +187,10 @@ impl Core {
     #[inline]
     pub fn run_background(&mut self, until: u64) {
         self.clock = self.clock.max(until);
-        if self.at_once > 1 && (self.coupled || !self.buffer.dirty.is_empty()) {
+        if self.at_once > 1 && (self.coupled || self.buffer.unwritten.waits()) {
             self.run_in_order(until);
         }
-        if self.assemblies[self.acting].jobs.any_under_way() || !self.buffer.dirty.is_empty() {
+        if self.assemblies[self.acting].jobs.any_under_way() || self.buffer.unwritten.waits() {
             self.run_assembly(self.acting, until);
         }
         if self.at_once > 1 {
@@ -193,14 +203,14 @@ impl Core {
         let (mut site, jobs) = self.site(a);
         jobs.run(&mut site, until);
         self.couple(a);
-        if self.restricted && self.at_once == 1 && !self.buffer.dirty.is_empty() {
+        if self.restricted && self.at_once == 1 && self.buffer.unwritten.waits() {
             self.destage_with_others(until);
         }
     }
 
     /// Writes that complete in the buffer and wait there for the mechanism, instead of starting
     /// on the medium while their data still arrive.
-    fn deferred_writes(&self) -> bool {
+    pub fn deferred_writes(&self) -> bool {
         self.cache.write_back && self.cache.destage == Destage::Idle
     }
 
@@ -235,19 +245,13 @@ impl Core {
         self.jobs().destage.writing.map_or(0, |w| w.end)
     }
 
-    /// Whether written data wait in the buffer, so that an assembly may have begun to write them.
-    #[inline]
-    pub fn destage_may_begin(&self) -> bool {
-        !self.buffer.dirty.is_empty()
-    }
-
     /// Whether a read would be served from the buffer alone at `now`.
-    pub fn would_hit(&self, now: u64, sector: u64, past: u64) -> bool {
+    pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Blocks) -> bool {
         let segments = &self.buffer.segments;
         segments
             .find(sector)
             .is_some_and(|i| segments.list[i].end >= past && self.visible(i, now))
-            || self.buffer.dirty.iter().any(|d| d.holds(sector, past))
+            || self.buffer.unwritten.covers(blocks, now)
     }
 
     /// Whether a read would go on with what is being read ahead, without a movement of its own.
@@ -293,12 +297,16 @@ impl Core {
 
     /// Makes sure that everything written is on the medium.
     pub fn flush(&mut self, at: u64) -> Completion {
+        // What is on the link was accepted before.
+        let there = self.buffer.unwritten.incoming_until();
+        let (came, at) = (at, at.max(there.unwrap_or(0)));
         self.run_background(at);
+        self.buffer.unwritten.settle(at);
         let acting = self.acting;
         let mut end = self.flush_assembly(acting, at, at);
         let one = self.at_once == 1;
         for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
-            if one && self.buffer.dirty.is_empty() {
+            if one && self.buffer.unwritten.dirty.is_empty() {
                 break;
             }
             if one {
@@ -312,11 +320,11 @@ impl Core {
         Completion {
             completion: Time(end),
             components: Components {
-                queue: end - at,
+                queue: end - came,
                 ..Components::default()
             },
-            cache_hit: end == at,
-            mechanical: end > at,
+            cache_hit: end == came,
+            mechanical: end > came,
             ..Completion::default()
         }
     }
@@ -325,7 +333,7 @@ impl Core {
     /// that is done.
     fn flush_assembly(&mut self, a: usize, at: u64, mut end: u64) -> u64 {
         let stopped = self.end_read_ahead_of(a, at);
-        if !self.buffer.dirty.is_empty() {
+        if !self.buffer.unwritten.dirty.is_empty() {
             end = end.max(stopped);
         }
         loop {
@@ -333,7 +341,7 @@ impl Core {
             if let Some(w) = jobs.destage.finish(&mut site) {
                 end = end.max(w.end);
             }
-            if site.buffer.dirty.is_empty() || !jobs.destage.send(&mut site, end, |_| true) {
+            if site.buffer.unwritten.dirty.is_empty() || !jobs.destage.send(&mut site, end, true) {
                 return end;
             }
             self.couple(a);
@@ -342,23 +350,21 @@ impl Core {
 
     /// Whether work remains that no command waits for.
     pub fn destage_pending(&self) -> bool {
-        !self.buffer.dirty.is_empty()
+        self.buffer.unwritten.waits()
             || self
                 .assemblies
                 .iter()
                 .any(|a| a.jobs.destage.writing.is_some())
     }
 
-    /// Time in each active state up to `until`, of each assembly.
-    pub fn active_until(&mut self, until: u64) -> Vec<ActiveByWork> {
+    /// Adds the time in each active state up to `until`, all assemblies together.
+    pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
         self.run_background(until);
         self.scan_on(until);
-        let active = |a: &Assembly| {
-            let mut sum = a.mechanism.timeline.active_until(until);
-            a.jobs.add_active(until, &mut sum);
-            sum
-        };
-        self.assemblies.iter().map(active).collect()
+        for a in &self.assemblies {
+            a.mechanism.timeline.add_active(until, sum);
+            a.jobs.add_active(until, sum);
+        }
     }
 
     /// From now on phases are kept for [`Core::tell`].
@@ -378,7 +384,7 @@ impl Core {
 }
 
 /// The buffer's numbers fit together.
-fn check_cache(c: &CacheSpec) -> Result<(), SpecError> {
+fn check_cache(c: &CacheSpec, sector: u64) -> Result<(), SpecError> {
     if c.enabled && !(1..=65_536).contains(&c.segments) {
         return Err(SpecError::new("cache.segments", c.segments, "1 to 65536"));
     }
@@ -404,6 +410,21 @@ fn check_cache(c: &CacheSpec) -> Result<(), SpecError> {
             "cache.write_segments",
             0,
             "1 or more with write_back",
+        ));
+    }
+    let buffer = u64::from(c.segments) * u64::from(c.segment_sectors) * sector;
+    if let Some(limit) = c.dirty_limit.filter(|l| l.0 < sector || l.0 > buffer) {
+        return Err(SpecError::new(
+            "cache.dirty_limit",
+            limit,
+            format!("a sector to the whole buffer, {}", Bytes(buffer)),
+        ));
+    }
+    if !(1..=1024).contains(&c.destage_window) {
+        return Err(SpecError::new(
+            "cache.destage_window",
+            c.destage_window,
+            "1 to 1024 extents",
         ));
     }
     Ok(())

@@ -171,6 +171,16 @@ pub(crate) fn run(
     }
 }
 
+/// See [`Mechanics::late_ns`]: at most a sector, where the head did not wait.
+#[inline(always)]
+fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: u64) -> u64 {
+    if wait > 0 {
+        return 0;
+    }
+    let late = m.late_ns(arm, place.angle, there);
+    late.min(place.sector_ns as u64)
+}
+
 /// A pass over one run; gives exactly what [`run_pieces`] would.
 #[inline(always)]
 fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass {
@@ -182,8 +192,9 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass
     arm.head = place.head;
     let there = order.start + seek;
     let mut wait = m.wait_ns(arm, place.angle, there);
+    let transfer =
+        Mechanics::pass_ns(order.count, place.sector_ns) - late(m, arm, place, wait, there);
     m.skip_rest(arm, place.angle, there);
-    let transfer = Mechanics::pass_ns(order.count, place.sector_ns);
     let (mut ready, mut link_bound, mut last_arrival) = (0, 0, 0);
     if let Some(supply) = &order.supply {
         let period = m.rotation.period_ns();
@@ -265,6 +276,7 @@ fn run_pieces(
         arm.head = place.head;
         let there = p.end + seek;
         let mut wait = m.wait_ns(arm, place.angle, there);
+        let late = late(m, arm, &place, wait, there);
         m.skip_rest(arm, place.angle, there);
         let period = m.rotation.period_ns();
         if let Some(supply) = order.supply {
@@ -291,7 +303,7 @@ fn run_pieces(
                 }
             }
         }
-        let whole = Mechanics::pass_ns(count, place.sector_ns);
+        let whole = Mechanics::pass_ns(count, place.sector_ns) - late;
         if let Some(channels) = &mut channels {
             wait = channels.reserve(there + wait, whole, period) - there;
         }

@@ -3,7 +3,7 @@
 use super::pass::{Order, Pass};
 use super::{Core, Task};
 use crate::background::read_ahead::{ReadAhead, Run};
-use crate::buffer::Segment;
+use crate::buffer::{Blocks, Segment};
 use crate::command::{Completion, Components};
 use crate::mechanics::Mechanics;
 use crate::phase::Work;
@@ -31,53 +31,10 @@ impl Core {
                 high + 1 + more
             }
             Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit => {
-                let n = match self.cache.read_ahead_sectors {
-                    0 => self.buffer.segments.size,
-                    n => n as u64,
-                };
-                past + n
+                past + self.read_ahead_sectors()
             }
         };
-        // What waits in the write buffer is newer than what lies on the medium.
-        let dirty = self
-            .buffer
-            .dirty
-            .iter()
-            .map(|d| d.start)
-            .filter(|s| *s >= past);
-        limit.min(capacity).min(dirty.min().unwrap_or(u64::MAX))
-    }
-
-    /// End of the unwritten data nearest before `sector`: what is on the medium between them counts.
-    fn clean_from(&self, sector: u64) -> u64 {
-        let ends = self
-            .buffer
-            .dirty
-            .iter()
-            .map(|d| d.end)
-            .filter(|e| *e <= sector);
-        ends.max().unwrap_or(0)
-    }
-
-    /// Sends unwritten data that a read needs in part to the medium; the last of them is then on
-    /// its way.
-    fn destage_overlapping(&mut self, task: &Task) {
-        let (start, past) = (task.sector, task.past());
-        let mut free = task.start;
-        while self.buffer.dirty.iter().any(|d| d.overlaps(start, past)) {
-            self.stop_read_ahead(free);
-            if let Some(end) = self.finish_destage() {
-                free = free.max(end);
-            }
-            let (mut site, jobs) = self.site(self.acting);
-            let sent = jobs
-                .destage
-                .send(&mut site, free, |d| d.overlaps(start, past));
-            self.couple(self.acting);
-            if !sent {
-                return;
-            }
-        }
+        limit.min(capacity)
     }
 
     /// Reads on from `time`, where the arm has just read what `follows` goes on with, if anything.
@@ -136,16 +93,46 @@ impl Core {
         at: u64,
         after_write: bool,
         (sector, count): (u64, u32),
+        blocks: Blocks,
     ) -> Option<Completion> {
-        let i = self
-            .buffer
-            .segments
-            .holds_at(at, sector, sector + count as u64)?;
-        self.buffer.segments.touch(i);
+        let past = sector + u64::from(count);
+        match self.buffer.segments.holds_at(at, sector, past) {
+            Some(i) => {
+                self.buffer.segments.touch(i);
+                self.read_on_behind(i, past);
+            }
+            None if self.buffer.unwritten.covers(blocks, at) => {}
+            None => return None,
+        }
         let t = &self.timing;
         let bus = at + t.read_hit.of(after_write) + t.preparation;
         let link_all = Mechanics::pass_ns(count, t.link_read_ns);
         Some(in_buffer(at, 0, bus, bus + link_all, t.read_completion))
+    }
+
+    /// A hit on arrival at the data being read ahead: a drive that knows what it is reading reads on behind
+    /// it as behind any other.
+    fn read_on_behind(&mut self, segment: usize, past: u64) {
+        if !self.cache.almost_hits
+            || !self.reading_ahead()
+            || self.jobs().read_ahead.segment != segment
+        {
+            return;
+        }
+        if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.cache.read_ahead {
+            let limit = past + self.read_ahead_sectors();
+            let limit = limit.min(self.mechanics.layout.capacity());
+            let r = &mut self.assemblies[self.acting].jobs.read_ahead;
+            r.limit = r.limit.max(limit);
+        }
+    }
+
+    /// How far the drive reads on behind a command.
+    fn read_ahead_sectors(&self) -> u64 {
+        match self.cache.read_ahead_sectors {
+            0 => self.buffer.segments.size,
+            n => u64::from(n),
+        }
     }
 
     /// Neither data that a read could find nor work that it would have to wait for.
@@ -180,16 +167,22 @@ impl Core {
         let link_all = Mechanics::pass_ns(task.count, link_ns);
         let past = task.past();
 
-        // Data still in the write buffer.
-        if self.buffer.dirty.iter().any(|d| d.holds(task.sector, past)) {
+        // Data still in the write buffer. Where it has only a part, all is read from the medium, and
+        // what is newer in the buffer takes the place of what was read.
+        if self.buffer.unwritten.covers(task.blocks, a) {
             let bus = hit + preparation;
             return in_buffer(a, 0, bus, bus + link_all, tail);
         }
 
         // A write on its way to the medium is finished first; the search comes after it, because
-        // what was written may then be read. So is a waiting one that holds a part of the data.
-        self.destage_overlapping(task);
-        let blocked = self.finish_destage();
+        // what was written may then be read. Where writes wait in the buffer only the mechanism is
+        // waited for.
+        let deferred = self.deferred_writes();
+        let mut blocked = if deferred {
+            None
+        } else {
+            self.finish_destage()
+        };
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
         if self.cache.keep_whole_track {
             self.complete_tracks(a + waited);
@@ -204,6 +197,9 @@ impl Core {
         });
 
         let Some(segment) = found.filter(|i| self.visible(*i, a)) else {
+            if deferred {
+                blocked = self.finish_destage();
+            }
             return self.read_miss(task, blocked, sequential);
         };
         self.buffer.segments.touch(segment);
@@ -242,6 +238,9 @@ impl Core {
             mech = pass.end - pass.transfer;
             done = done.max(bound);
         } else {
+            if deferred {
+                blocked = self.finish_destage();
+            }
             mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
             let order = Order {
                 via: task.via,
@@ -320,14 +319,12 @@ impl Core {
                     }
                     _ => self.mechanics.layout.track_bounds(start).0,
                 };
-                let low = low.max(self.clean_from(start));
                 start = start.saturating_sub(passed as u64).max(low);
             }
             let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
             if self.cache.keep_whole_track && !self.compat {
                 whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
-                let (low, _) = self.mechanics.layout.track_bounds(task.sector);
-                track_start = low.max(self.clean_from(task.sector));
+                (track_start, _) = self.mechanics.layout.track_bounds(task.sector);
             }
             let s = &mut self.buffer.segments.list[segment];
             s.visible_at = completion;
@@ -378,6 +375,7 @@ impl Core {
     pub(super) fn pass(&mut self, order: &Order, work: Work) -> Pass {
         let (mut site, _) = self.site(self.acting);
         let pass = site.pass(order, work);
+        self.buffer.unwritten.command_end = pass.end;
         self.couple(self.acting);
         pass
     }

@@ -108,56 +108,51 @@ fn idle_time_empties_the_buffer_without_a_flush() {
     assert!(!host.0.destage_pending());
 }
 
-/// What the write buffer holds of a read goes to the medium first: the read ends when it would have
-/// ended after a flush, and what it does not need stays in the buffer.
+/// What the write buffer holds only in part is read from the medium, as if nothing waited; newer data
+/// from the buffer take the place of what was read, and stay there.
 #[test]
-fn reads_wait_for_the_unwritten_part_of_their_data() {
-    for kept in [true, false] {
-        for (writes, sector, count) in [
-            (&[20_000][..], 20_004, 8),
-            (&[20_000], 19_996, 8),
-            (&[20_000], 19_990, 40),
-            // Two of them, and the gap between.
-            (&[20_000, 20_020], 20_006, 16),
-        ] {
-            let mut spec = deferred();
-            spec.cache.write_segments = 3;
-            spec.cache.read_hits_on_written = kept;
-            let (mut flushed, mut direct) = (Host::new(&spec), Host::new(&spec));
-            for (i, lba) in writes.iter().enumerate() {
-                for host in [&mut flushed, &mut direct] {
-                    host.ask(i as u64 * 200_000, Write, *lba, 8);
-                }
-            }
-            let at = 5_000_000;
-            let ready = flushed.ask(at, Flush, 0, 0).completion.0;
-            let want = flushed.ask(ready, Read, sector, count);
-            direct.ask(600_000, Write, 50_000, 8);
-            let got = direct.ask(at, Read, sector, count);
-            assert_eq!(
-                got.completion, want.completion,
-                "{writes:?} {sector} {kept}"
-            );
-            assert!(got.mechanical && !got.cache_hit);
-            assert_eq!(got.components.queue, ready - at);
-            assert!(direct.0.destage_pending(), "the write far away need not go");
+fn reads_mix_buffer_and_medium() {
+    for (writes, sector, count) in [
+        (&[20_000][..], 20_004, 8),
+        (&[20_000], 19_996, 8),
+        (&[20_000], 19_990, 40),
+        // Two of them, and the gap between.
+        (&[20_000, 20_020], 20_006, 16),
+    ] {
+        let spec = deferred();
+        let (mut clean, mut dirty) = (Host::new(&spec), Host::new(&spec));
+        for (i, lba) in writes.iter().enumerate() {
+            dirty.ask(i as u64 * 200_000, Write, *lba, 8);
         }
+        let at = 5_000_000;
+        let want = clean.ask(at, Read, sector, count);
+        let got = dirty.ask(at, Read, sector, count);
+        assert_eq!(got.completion, want.completion, "{writes:?} {sector}");
+        assert!(got.mechanical && !got.cache_hit);
+        assert!(dirty.0.destage_pending());
+        // Now all of it is in the buffer.
+        assert!(dirty.ask(at + 30_000_000, Read, sector, count).cache_hit);
     }
 }
 
-/// Read-ahead ends where newer data wait: what it finds there would be old.
+/// Written data are read from the buffer while they wait, while they are written, and, if the drive keeps
+/// them, later.
 #[test]
-fn read_ahead_stops_before_unwritten_data() {
-    let mut spec = deferred();
-    spec.cache.read_hits_on_written = false;
-    spec.cache.read_ahead = crate::spec::ReadAhead::Limit;
-    let mut host = Host::new(&spec);
-    host.ask(0, Write, 20_030, 8);
-    host.ask(1_000_000, Read, 20_000, 8);
-    // A turn is enough to read on to the limit, and less than the idle time.
-    assert!(host.ask(25_000_000, Read, 20_008, 22).cache_hit);
-    host.ask(30_000_000, Flush, 0, 0);
-    assert!(!host.ask(100_000_000, Read, 20_030, 8).cache_hit);
+fn written_data_are_hits_all_the_time() {
+    for kept in [true, false] {
+        let mut spec = deferred();
+        spec.cache.read_hits_on_written = kept;
+        let mut host = Host::new(&spec);
+        host.ask(0, Write, 20_000, 60);
+        // The pass begins at 50.6 ms and takes 8 ms at least.
+        for at in [2_000_000, 49_000_000, 53_000_000] {
+            let r = host.ask(at, Read, 20_010, 30);
+            assert!(r.cache_hit, "{at}");
+            assert_eq!(r.completion.0 - r.arrival.0, 300_000);
+        }
+        let r = host.ask(100_000_000, Read, 20_010, 30);
+        assert_eq!(r.cache_hit, kept);
+    }
 }
 
 #[test]
@@ -176,23 +171,131 @@ fn settling_after_a_head_switch_is_the_drives_choice() {
     }
 }
 
+/// The buffer takes bytes, however many writes they come in; a write that finds no room waits for the
+/// pass that makes it.
 #[test]
-fn full_write_segments_make_writes_wait() {
-    let mut host = Host::new(&deferred());
-    for (i, lba) in [10_000, 30_000].into_iter().enumerate() {
-        let w = host.ask(i as u64 * 200_000, Write, lba, 8);
+fn a_full_buffer_makes_writes_wait() {
+    let mut spec = deferred();
+    spec.cache.dirty_limit = Some(Bytes(16 * 512));
+    let mut host = Host::new(&spec);
+    for (i, lba) in [10_000, 30_000, 31_000, 32_000].into_iter().enumerate() {
+        let w = host.ask(i as u64 * 200_000, Write, lba, 4);
         assert_eq!(w.components.queue, 0);
     }
-    let w = host.ask(1_000_000, Write, 50_000, 8);
-    // One of the two must reach the medium first: a seek and eight sectors at least.
-    let least = 2_000_000 + 8 * SECTOR;
+    // Inside data that wait, no further room is needed.
+    let w = host.ask(900_000, Write, 30_001, 2);
+    assert_eq!(w.components.queue, 0);
+    let w = host.ask(1_000_000, Write, 50_000, 4);
+    // One of the four must reach the medium first: a seek and four sectors at least.
+    let least = 2_000_000 + 4 * SECTOR;
     assert!(
         w.components.queue >= least && w.components.queue <= least + REV,
         "{w:?}"
     );
-    // Inside data that wait, no further segment is needed.
-    let w = host.ask(40_000_000, Write, 50_002, 2);
-    assert_eq!(w.components.queue, 0);
+    assert!(w.cache_hit && !w.mechanical);
+    // Only as much as was needed: three still wait, and the new one.
+    host.0.energy(Time(40_000_000));
+    assert!(host.ask(45_000_000, Read, 50_000, 4).cache_hit);
+    assert!(host.0.destage_pending());
+}
+
+/// A write longer than the buffer flows through it: it takes as long as the medium takes, and no
+/// longer with a large buffer than the part that is left in it saves.
+#[test]
+fn a_write_longer_than_the_buffer_goes_at_the_rate_of_the_medium() {
+    let mut spec = deferred();
+    spec.geometry.zones[0].track_skew = 11.0;
+    spec.link.rate = Some(Bandwidth(512e6));
+    for limit in [8u64, 64, 256] {
+        spec.cache.dirty_limit = Some(Bytes(limit * 512));
+        let mut host = Host::new(&spec);
+        let w = host.ask(0, Write, 0, 5000);
+        // 50 tracks; a skew of 11 after each, of 20 after each second one.
+        let medium = (50 * 100 + 25 * 11 + 25 * 20) * SECTOR;
+        let took = w.completion.0 - w.arrival.0;
+        let (least, most) = (medium - (limit + 20) * SECTOR, medium + 2 * REV);
+        assert!(
+            (least..=most).contains(&took),
+            "{limit}: {took}, {least} {most}"
+        );
+        let c = &w.components;
+        assert_eq!(c.queue + c.overhead + c.bus, took);
+    }
+}
+
+/// Writes enter the buffer while the mechanism serves a read, one after another on the link.
+#[test]
+fn writes_do_not_wait_for_the_mechanism() {
+    let mut spec = deferred();
+    spec.cache.dirty_limit = Some(Bytes(64 * 512));
+    let mut host = Host::new(&spec);
+    let request = |id, command, lba, blocks| DriveRequest {
+        id,
+        command,
+        lba: Lba(lba),
+        blocks,
+    };
+    host.0.submit(Time(0), request(0, Read, 40_000, 8));
+    for i in 1..4 {
+        host.0.submit(Time(0), request(i, Write, 1000 * i, 8));
+    }
+    let mut done = Vec::new();
+    host.0
+        .advance(Time::NEVER, &mut |c| done.push((c.id, c.completion.0)));
+    done.sort_unstable();
+    // Eight sectors of 10 us each, the read much later.
+    let written: Vec<u64> = done[1..].iter().map(|d| d.1).collect();
+    assert_eq!(written, [80_000, 160_000, 240_000]);
+    assert!(done[0].1 > 2_000_000, "{done:?}");
+}
+
+/// A write that must be on the medium is when it completes, whatever waits; a flush covers what came
+/// before it.
+#[test]
+fn written_through_is_on_the_medium() {
+    let mut host = Host::new(&deferred());
+    host.ask(0, Write, 20_000, 8);
+    let w = host.ask(1_000_000, Command::WriteThrough, 20_000, 8);
+    assert!(w.mechanical && !w.cache_hit);
+    assert!(w.completion.0 - w.arrival.0 >= 2_000_000 + 8 * SECTOR);
+    // It took the place of the older data: nothing is left to do.
+    assert!(!host.0.destage_pending());
+    let f = host.ask(w.completion.0 + 1, Flush, 0, 0);
+    assert_eq!(f.completion, f.arrival);
+}
+
+/// Writes that cover their sectors together cost no turn; an edge that stays open costs one, after
+/// it has waited, and is counted.
+#[test]
+fn open_edges_are_read_first_and_counted() {
+    let mut spec = deferred();
+    spec.geometry.sector_size = Bytes(4096);
+    spec.cache.destage_after = Span::ZERO;
+    let mut host = Host::new(&spec);
+    // Blocks 8003 to 8195 in eight pieces, odd ends inside.
+    for i in 0..8u64 {
+        host.ask(i * 1000, Write, 8003 + i * 24, 24);
+    }
+    host.0.energy(Time(900_000_000));
+    assert_eq!(host.0.read_modify_writes(), 0);
+    assert!(host.0.destage_pending(), "two edges wait");
+    host.0.energy(Time(1_100_000_000));
+    assert!(!host.0.destage_pending());
+    assert_eq!(host.0.read_modify_writes(), 2);
+    // Written in part and then filled: nothing to read.
+    host.ask(2_000_000_000, Write, 16_004, 4);
+    host.ask(2_100_000_000, Write, 16_000, 4);
+    host.0.energy(Time(5_000_000_000));
+    assert!(!host.0.destage_pending());
+    assert_eq!(host.0.read_modify_writes(), 2);
+    // Written through: both ends, at once, on one track.
+    let at = 6_000_000_000;
+    let w = host.ask(at, Command::WriteThrough, 8004, 8);
+    assert_eq!(host.0.read_modify_writes(), 4);
+    let mut aligned = Host::new(&spec);
+    let a = aligned.ask(at, Command::WriteThrough, 8000, 16);
+    let (w, a) = (w.completion.0 - at, a.completion.0 - at);
+    assert_eq!(w, a + REV);
 }
 
 /// Extents of 16 sectors far apart, one segment each: hits are those of a list of the four last

@@ -1,14 +1,14 @@
 //! Writes: through to the medium, or completing in the buffer with the medium written behind.
 
-use super::pass::{Order, Supply};
+use super::pass::{Order, Pass, Supply};
 use super::read::{in_buffer, mechanical};
 use super::{Core, Task};
 use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
-use crate::buffer::Dirty;
+use crate::buffer::{Blocks, Scope};
 use crate::command::Completion;
-use crate::mechanics::Mechanics;
 use crate::phase::Work;
+use headstack_units::nearest;
 
 /// When a write may use link and mechanism.
 #[derive(Debug, Clone, Copy)]
@@ -27,28 +27,31 @@ struct Admission {
 }
 
 impl Core {
-    pub fn write(&mut self, task: &Task) -> Completion {
+    /// A write that does not wait in the buffer: the drive has no room for such, or the host demands it
+    /// (`through`).
+    pub fn write(&mut self, task: &Task, through: bool) -> Completion {
         self.run_background(task.start);
         let previous_write = std::mem::replace(&mut self.previous_write, true);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
-        if self.deferred_writes() {
-            self.write_deferred(task)
-        } else {
-            let elsewhere = previous_write && task.sector != previous_end;
-            self.write_now(task, elsewhere)
+        // It takes the place of what waits in the buffer.
+        if self.buffer.unwritten.waits() {
+            self.buffer.unwritten.settle(task.start);
+            self.buffer.unwritten.dirty.remove(task.blocks);
         }
+        let elsewhere = previous_write && task.sector != previous_end;
+        self.write_now(task, elsewhere, through || !self.cache.write_back)
     }
 
     /// The medium is written while (or right after) the data arrive. `elsewhere`: the previous command
     /// was a write to another place.
-    fn write_now(&mut self, task: &Task, elsewhere: bool) -> Completion {
+    fn write_now(&mut self, task: &Task, elsewhere: bool, through: bool) -> Completion {
         let a = task.start;
         self.stop_others(a, None, task.sector, task.past());
         let admission = self.admit_write(task, elsewhere);
-        let work = if self.cache.write_back {
-            Work::Destage
-        } else {
+        let work = if through {
             Work::Request
+        } else {
+            Work::Destage
         };
         let mech = admission.mech + self.settling_minimum(task);
         let order = Order {
@@ -62,16 +65,15 @@ impl Core {
         };
         let mut pass = self.pass(&order, work);
         let arrived = pass.last_arrival;
-        if task.partial {
-            self.site(self.acting).0.write_in_next_turn(&mut pass, work);
-        }
+        self.read_modify_write(task, &mut pass, work);
         let segment = self.place_written(task, admission.appended);
         let tail = self.timing.write_completion;
-        if self.cache.write_back {
+        if !through {
             self.assemblies[self.acting].jobs.destage.writing = Some(Writing {
                 segment,
                 end: pass.end,
                 past: task.past(),
+                range: None,
             });
             return in_buffer(a, admission.waited, admission.bus, arrived, tail);
         }
@@ -81,6 +83,22 @@ impl Core {
         let taken = pass.end.max(arrived + admission.last_disconnect);
         let completion = taken + admission.last_reselect + tail;
         mechanical(a, mech, admission.waited, &pass, completion)
+    }
+
+    /// Sectors that are written in part were read in the pass and are written a turn later; those on
+    /// one track share the turn.
+    fn read_modify_write(&mut self, task: &Task, pass: &mut Pass, work: Work) {
+        if task.partial == 0 {
+            return;
+        }
+        self.buffer.read_modify_writes += u64::from(task.partial);
+        let one_track = task.place.is_some_and(|p| task.count <= p.run);
+        let turns = if one_track { 1 } else { task.partial };
+        let mut site = self.site(self.acting).0;
+        for _ in 0..turns {
+            site.write_in_next_turn(pass, work);
+        }
+        self.buffer.unwritten.command_end = pass.end;
     }
 
     /// When link and arm may start, after data that are still on their way to the medium.
@@ -164,71 +182,120 @@ impl Core {
         let (start, end) = (task.sector, task.past());
         let i = self.buffer.segments.for_written(start, end, appended)?;
         self.stop_others(task.start, Some(i), start, end);
-        self.buffer.segments.place_written(start, end, appended)
+        let goes_on = appended.is_some();
+        self.buffer.segments.write_into(i, start, end, goes_on);
+        Some(i)
     }
 
-    /// The data wait in the buffer until the mechanism takes them.
-    fn write_deferred(&mut self, task: &Task) -> Completion {
-        let a = task.start;
+    /// Whether a piece of a write finds room in the buffer at `at`.
+    pub fn has_room(&mut self, at: u64, piece: Blocks) -> bool {
+        self.run_background(at);
+        self.buffer.unwritten.has_room(piece)
+    }
+
+    /// When the link may bring the data of a buffered write that is taken at `at`, and what its
+    /// completion takes.
+    pub fn admit_to_buffer(&self, at: u64, decoding_since: u64, after_write: bool) -> (u64, u64) {
         let t = &self.timing;
-        let ready = task.decoded(t.write.of(task.after_write));
-        let (preparation, tail) = (t.preparation, t.write_completion);
-        let link_all = Mechanics::pass_ns(task.count, t.link_write_ns);
-        let (start, end) = (task.sector, task.past());
+        let decoded = decoding_since + t.write.of(after_write);
+        (at.max(decoded) + t.preparation, t.write_completion)
+    }
+
+    /// Takes a piece of a write into the buffer, whose link time begins at `bus`; returns when it is
+    /// there. Nothing else is on its way over the link.
+    pub fn take_in(&mut self, at: u64, bus: u64, piece: Blocks) -> u64 {
+        let shift = self.buffer.shift;
+        let (start, end) = (piece.start >> shift, (piece.past - 1 >> shift) + 1);
+        (self.previous_write, self.previous_end) = (true, end);
         // Read-ahead into what is overwritten must not resurrect old data.
         let r = &self.jobs().read_ahead;
         if r.is_under_way() && r.touches(&self.buffer.segments.list[r.segment], start, end) {
-            self.stop_read_ahead(a);
-        }
-        self.stop_others(a, None, start, end);
-        self.buffer.segments.invalidate(start, end, None);
-        let joined = self.buffer.dirty.iter().position(|d| {
-            (d.start <= start && end <= d.end)
-                || (self.cache.append_writes
-                    && d.end == start
-                    && end - d.start <= self.buffer.segments.size.max(1))
-        });
-        let free = match joined {
-            Some(_) => a,
-            None => self.make_room(a),
-        };
-        let bus = ready.max(free) + preparation;
-        let arrived = bus + link_all;
-        match joined {
-            Some(i) => {
-                let d = &mut self.buffer.dirty[i];
-                d.end = d.end.max(end);
-                d.partial |= task.partial;
-            }
-            None => self.buffer.dirty.push(Dirty {
-                start,
-                end,
-                ready: arrived,
-                partial: task.partial,
-            }),
-        }
-        in_buffer(a, free - a, bus, arrived, tail)
-    }
-
-    /// Makes room for one more entry of unwritten data, from `at` on; returns when there is. A segment
-    /// stays taken until its data are on the medium.
-    fn make_room(&mut self, at: u64) -> u64 {
-        let most = self.cache.write_segments as usize;
-        let mut free = at;
-        if self.buffer.dirty.len() >= most {
             self.stop_read_ahead(at);
         }
-        while self.buffer.dirty.len() + self.jobs().destage.writing.is_some() as usize >= most {
-            if let Some(end) = self.finish_destage() {
-                free = free.max(end);
-                continue;
+        self.stop_others(at, None, start, end);
+        self.buffer.segments.invalidate(start, end, None);
+        let link = piece.count() as f64 * self.timing.link_write_ns;
+        let arrived = bus + nearest(link / (1u64 << shift) as f64);
+        self.buffer.unwritten.bring(at, piece, arrived);
+        arrived
+    }
+
+    /// Has every free assembly begin a pass at `at`, to make room; returns when the first of all passes
+    /// ends. `None`: nothing waits, or nothing reaches what waits.
+    pub fn force_destage(&mut self, at: u64) -> Option<u64> {
+        self.run_background(at);
+        let all = {
+            let dirty = &mut self.buffer.unwritten.dirty;
+            dirty.promote(at);
+            !dirty.has(Scope::Due)
+        };
+        if self.at_once > 1 {
+            for a in 0..self.assemblies.len() {
+                if self.assemblies[a].mechanism.free <= at {
+                    self.force_assembly(a, at, all);
+                }
             }
-            let (mut site, jobs) = self.site(self.acting);
-            if !jobs.destage.send(&mut site, free, |_| true) {
-                break;
+        } else if self.passes_end().is_none() {
+            let acting = self.acting;
+            let mut sent = self.force_assembly(acting, at, all);
+            for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
+                if sent {
+                    break;
+                }
+                self.take_over(self.number_of(a, 0), at);
+                sent = self.force_assembly(a, at, all);
             }
-            self.couple(self.acting);
         }
-        free
+        self.passes_end()
+    }
+
+    /// When the first of the passes under way ends.
+    pub fn passes_end(&self) -> Option<u64> {
+        let passes = self
+            .assemblies
+            .iter()
+            .filter_map(|a| a.jobs.destage.writing);
+        passes.map(|w| w.end).min()
+    }
+
+    /// When the next assembly that is at work at `now` comes to rest.
+    pub fn next_at_rest(&self, now: u64) -> Option<u64> {
+        let ends = self.assemblies.iter().map(|a| a.mechanism.free);
+        ends.filter(|t| *t > now).min()
+    }
+
+    fn force_assembly(&mut self, a: usize, at: u64, all: bool) -> bool {
+        if self.assemblies[a].jobs.destage.writing.is_some() {
+            return false;
+        }
+        let free = self.end_read_ahead_of(a, at).max(at);
+        let (mut site, jobs) = self.site(a);
+        let sent = jobs.destage.send(&mut site, free, all);
+        self.couple(a);
+        sent
+    }
+
+    /// Whether some head set reaches each track of these blocks.
+    pub fn reached(&self, blocks: Blocks) -> bool {
+        let shift = self.buffer.shift;
+        let mut at = blocks.start >> shift;
+        while at << shift < blocks.past {
+            let Some(place) = self.mechanics.layout.locate(at) else {
+                return false;
+            };
+            let mut paths = self.paths.iter();
+            if !paths.any(|p| p.reaches(1 << place.head, place.cylinder)) {
+                return false;
+            }
+            at += u64::from(place.run);
+        }
+        true
+    }
+
+    /// Whether buffered data are older at `now` than they should become.
+    pub fn overdue(&self, now: u64) -> bool {
+        let age = self.cache.destage_age.non_negative();
+        let oldest = self.buffer.unwritten.dirty.oldest();
+        age > 0 && oldest.is_some_and(|t| t.saturating_add(age) <= now)
     }
 }

@@ -8,6 +8,7 @@
 //! goes to what is left. What nothing reaches any more ends as an error unless the buffer has it.
 
 use crate::background::media_scan::Scan;
+use crate::buffer::Blocks;
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
 use crate::mechanics::{Arm, Mechanics};
@@ -17,12 +18,15 @@ use crate::queue::{Arrival, Queue, Waiting};
 use crate::scheduler::{self, Buffer, Choice, Scheduler, View};
 use crate::service::{Core, Task};
 use crate::spec::{DriveSpec, HitCheck};
+use entering::Entering;
 use faults::Faults;
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use std::ops::Range;
 
+mod entering;
 mod faults;
+mod settings;
 
 /// One queue, its assemblies, and a clock.
 pub(crate) struct Unit {
@@ -35,6 +39,8 @@ pub(crate) struct Unit {
     age_limit: u64,
     per_request: u64,
     check_arrivals: bool,
+    /// Until then nothing is read from the buffer: the drive recovers.
+    closed_until: u64,
     /// Blocks of 512 bytes per physical sector, as a shift.
     shift: u32,
     capacity_blocks: u64,
@@ -50,6 +56,8 @@ pub(crate) struct Unit {
     arm_free: Vec<u64>,
     recovery: u64,
     faults: Faults,
+    /// Writes on their way into the buffer, where they wait there for the mechanism.
+    entering: Option<Box<Entering>>,
     /// There is a scan of the medium; and it has an assembly of its own.
     scans: bool,
     scan_has_own_arm: bool,
@@ -98,6 +106,7 @@ impl Unit {
             shift,
             capacity_blocks,
             free: 0,
+            closed_until: 0,
             last_was_write: false,
             plain: limit == 1
                 && !scans
@@ -109,6 +118,7 @@ impl Unit {
             arm_free: vec![0; assemblies],
             recovery: spec.parallelism.fault_recovery.non_negative(),
             faults: Faults::new(planned, core.paths.len()),
+            entering: core.deferred_writes().then(Box::default),
             scans,
             scan_has_own_arm,
             standing: Vec::new(),
@@ -124,7 +134,7 @@ impl Unit {
     /// Commands that wait, those in service not counted.
     #[inline]
     pub fn queue_len(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.entering.as_ref().map_or(0, |e| e.len())
     }
 
     /// Assemblies that can be at work at once: in service, following, or scanning the medium.
@@ -135,10 +145,10 @@ impl Unit {
         1 + self.scan_has_own_arm as usize
     }
 
-    /// Time in each active state up to `until`, of each assembly.
-    pub fn active_until(&mut self, until: u64) -> Vec<ActiveByWork> {
+    /// Adds the time in each active state up to `until`, all assemblies together.
+    pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
         self.bring_to(until);
-        self.core.active_until(until)
+        self.core.add_active(until, sum);
     }
 
     /// From now on phases are kept for [`Unit::tell`].
@@ -161,7 +171,12 @@ impl Unit {
     }
 
     pub fn destage_pending(&self) -> bool {
-        self.core.destage_pending()
+        self.core.destage_pending() || self.entering.as_ref().is_some_and(|e| e.len() > 0)
+    }
+
+    /// Physical sectors that were written in part, and therefore read first.
+    pub fn read_modify_writes(&self) -> u64 {
+        self.core.buffer.read_modify_writes
     }
 
     /// What was deconfigured so far.
@@ -185,11 +200,15 @@ impl Unit {
         if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
             return Some(Completion::refused(request, now));
         }
-        if self.check_arrivals && request.command == Command::Read {
+        let open = self.check_arrivals && now.0 >= self.closed_until;
+        if open && request.command == Command::Read {
             self.bring_to(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
-            let mut done = self.core.read_at_arrival(now.0, after_write, sectors)?;
+            let blocks = blocks_of(request);
+            let mut done = self
+                .core
+                .read_at_arrival(now.0, after_write, sectors, blocks)?;
             self.last_was_write = false;
             self.sign(&mut done, request, now.0, now.0);
             return Some(done);
@@ -223,7 +242,11 @@ impl Unit {
             after_write: self.last_was_write,
         };
         if !flush {
-            self.last_was_write = request.command == Command::Write;
+            self.last_was_write = request.command.writes();
+        }
+        if let (Some(entering), Command::Write) = (&mut self.entering, request.command) {
+            entering.push(request, arrival);
+            return;
         }
         self.queue.push(request, arrival, sectors, |place| {
             if !flush {
@@ -231,6 +254,9 @@ impl Unit {
                 layout.locate_into(sectors.0, place);
             }
         });
+        if self.entering.is_some() {
+            self.note_waiting();
+        }
     }
 
     /// Nothing starts before `now`, up to which all units have been brought.
@@ -241,10 +267,20 @@ impl Unit {
     /// The earliest time at which [`Unit::step`] would do something.
     #[inline]
     pub fn next_event(&self) -> Time {
-        if self.queue.is_empty() {
-            return Time::NEVER;
+        let command = self.next_command();
+        match &self.entering {
+            None => Time(command),
+            Some(entering) => Time(command.min(entering.next())),
         }
-        Time(self.next_start(self.queue.oldest()))
+    }
+
+    /// When the next command can be taken into service.
+    #[inline]
+    fn next_command(&self) -> u64 {
+        if self.queue.is_empty() {
+            return Time::NEVER.0;
+        }
+        self.next_start(self.queue.oldest())
     }
 
     /// When the next command is taken. While buffered data are on their way to the medium a drive that
@@ -275,6 +311,19 @@ impl Unit {
     /// anything. A completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
+        if self.entering.is_some() {
+            let mut done = Completion::default();
+            let step = self.step_with_buffer(until, &mut done);
+            if let Step::Done = step {
+                sink(&done);
+            }
+            return step;
+        }
+        self.step_command(until, sink)
+    }
+
+    #[inline(always)]
+    fn step_command(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
         if self.queue.is_empty() {
             return Step::Nothing;
         }
@@ -282,13 +331,6 @@ impl Unit {
         let start = self.next_start(oldest);
         if start >= until.0 {
             return Step::Nothing;
-        }
-        if self.core.destage_may_begin() {
-            // Data may have set out since anybody asked; then the command waits for them.
-            self.bring_to(start);
-            if self.next_start(oldest) > start {
-                return Step::Again;
-            }
         }
         if !self.plain {
             let mut done = Completion::default();
@@ -326,20 +368,30 @@ impl Unit {
             } else {
                 self.scheduler.via()
             },
-            partial: self.shift > 0
-                && waiting.request.command == Command::Write
-                && (waiting.request.lba.0 | waiting.request.blocks as u64)
-                    & ((1 << self.shift) - 1)
-                    != 0,
+            blocks: blocks_of(&waiting.request),
+            partial: self.partial_sectors(waiting),
         };
         let mut done = match waiting.request.command {
             Command::Read => self.core.read(&task),
-            Command::Write => self.core.write(&task),
+            Command::Write => self.core.write(&task, false),
+            Command::WriteThrough => self.core.write(&task, true),
             Command::Flush => self.core.flush(start),
         };
         self.sign(&mut done, &waiting.request, waiting.arrival.at, start);
         self.queue.remove(index);
         done
+    }
+
+    /// How many sectors a waiting command writes in part: its first, its last.
+    #[inline]
+    fn partial_sectors(&self, waiting: &Waiting) -> u32 {
+        if self.shift == 0 || !waiting.request.command.writes() {
+            return 0;
+        }
+        let inside = (1u64 << self.shift) - 1;
+        let blocks = blocks_of(&waiting.request);
+        let edges = (blocks.start & inside != 0) as u32 + (blocks.past & inside != 0) as u32;
+        edges.min(waiting.count)
     }
 
     /// A step where assemblies may be busy, limited or broken.
@@ -441,7 +493,7 @@ impl Unit {
     /// stood at `before`, or the time of the arm of its own.
     fn scan_beside(&mut self, item: &Waiting, before: &Arm, outcome: &Completion) {
         let c = &outcome.components;
-        let write = item.request.command == Command::Write;
+        let write = item.request.command.writes();
         let begin = outcome.arrival.0 + c.queue + c.overhead;
         if self.scan_has_own_arm {
             let end = begin + c.seek + c.rotation + c.transfer;
@@ -512,7 +564,7 @@ impl Unit {
         if usable >> chosen & 1 == 1 && reaches(chosen) {
             return Reach::With(chosen);
         }
-        let write = item.request.command == Command::Write;
+        let write = item.request.command.writes();
         let best = (0..paths.len())
             .filter(|i| usable >> i & 1 == 1 && reaches(*i))
             .min_by_key(|i| {
@@ -650,7 +702,10 @@ impl Buffer for Held<'_> {
         let buffer = &core.buffer;
         let segments = buffer.segments.list.iter();
         segments.for_each(|s| each(s.start..s.end));
-        buffer.dirty.iter().for_each(|d| each(d.start..d.end));
+        let sector = |block: u64| block >> buffer.shift;
+        buffer
+            .unwritten
+            .stretches(&mut |b| each(sector(b.start)..sector(b.past - 1) + 1));
         // Read-ahead is also joined by what begins where it goes on.
         let ahead = &core.assemblies[core.acting].jobs.read_ahead;
         if let Some(s) = buffer.segments.list.get(ahead.segment) {
@@ -662,7 +717,18 @@ impl Buffer for Held<'_> {
 /// Whether a command is a read that the buffer alone would serve at `now`.
 fn is_held(core: &Core, item: &Waiting, now: u64) -> bool {
     item.request.command == Command::Read
-        && core.would_hit(now, item.sector, item.sector + item.count as u64)
+        && core.would_hit(
+            now,
+            item.sector,
+            item.sector + item.count as u64,
+            blocks_of(&item.request),
+        )
+}
+
+/// The blocks that a request names.
+#[inline]
+fn blocks_of(request: &DriveRequest) -> Blocks {
+    Blocks::new(request.lba.0, request.lba.0 + u64::from(request.blocks))
 }
 
 /// What came of a step.

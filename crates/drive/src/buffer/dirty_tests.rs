@@ -1,0 +1,216 @@
+//! Dirty extents against a plain list of blocks.
+
+use super::dirty::{Blocks, DirtyExtents, Scope};
+use crate::fixtures::Noise;
+
+/// When each block became dirty.
+struct Plain {
+    blocks: Vec<Option<u64>>,
+}
+
+impl Plain {
+    /// Maximal runs of dirty blocks.
+    fn runs(&self) -> Vec<Blocks> {
+        let mut runs: Vec<Blocks> = Vec::new();
+        for (i, _) in self.blocks.iter().enumerate().filter(|b| b.1.is_some()) {
+            match runs.last_mut() {
+                Some(r) if r.past == i as u64 => r.past += 1,
+                _ => runs.push(Blocks::new(i as u64, i as u64 + 1)),
+            }
+        }
+        runs
+    }
+
+    fn dirty(&self, range: Blocks) -> usize {
+        let part = &self.blocks[range.start as usize..range.past as usize];
+        part.iter().filter(|b| b.is_some()).count()
+    }
+
+    fn set(&mut self, range: Blocks, value: Option<u64>) {
+        self.blocks[range.start as usize..range.past as usize].fill(value);
+    }
+
+    /// C-LOOK: upper parts and extents above, extents below, the lower part.
+    fn sweep(&self, from: u64) -> Vec<Blocks> {
+        let (mut above, mut below, mut last) = (Vec::new(), Vec::new(), None);
+        for r in self.runs() {
+            if r.start >= from {
+                above.push(r);
+            } else if r.past > from {
+                above.insert(0, Blocks::new(from, r.past));
+                last = Some(Blocks::new(r.start, from));
+            } else {
+                below.push(r);
+            }
+        }
+        above.into_iter().chain(below).chain(last).collect()
+    }
+
+    fn has_whole_sector(&self, r: &Blocks, sector: u64) -> bool {
+        r.start.next_multiple_of(sector) < r.past / sector * sector
+    }
+}
+
+const BLOCKS: u64 = 400;
+
+#[test]
+fn extents_are_what_a_list_of_blocks_says() {
+    for (seed, sector) in (1..=24u64).zip([1, 8].into_iter().cycle()) {
+        let mut noise = Noise::seeded(seed);
+        let mut dirty = DirtyExtents::new(sector, 1000);
+        let mut plain = Plain {
+            blocks: vec![None; BLOCKS as usize],
+        };
+        let mut now = 0;
+        for step in 0..1500 {
+            let about = format!("seed {seed}, sector {sector}, step {step}");
+            now += noise.below(40);
+            let start = noise.below(BLOCKS);
+            let most = [3, 20, 90][noise.below(3) as usize];
+            let length = 1 + noise.below(most);
+            let range = Blocks::new(start, (start + length).min(BLOCKS));
+            if noise.below(5) < 3 {
+                dirty.insert(range, now);
+                plain.set(range, Some(now));
+            } else {
+                let want = plain.dirty(range) as u64;
+                assert_eq!(dirty.remove(range), want, "{about}");
+                plain.set(range, None);
+            }
+            check(&dirty, &plain, &mut noise, &about);
+            dirty.promote(now);
+            check_due(&dirty, &plain, sector, now, &about);
+        }
+    }
+}
+
+fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut Noise, about: &str) {
+    let all = Blocks::new(0, BLOCKS);
+    assert_eq!(dirty.blocks() as usize, plain.dirty(all), "{about}");
+    assert_eq!(dirty.len(), plain.runs().len(), "{about}");
+    assert_eq!(dirty.is_empty(), plain.runs().is_empty(), "{about}");
+    let from = noise.below(BLOCKS + 1);
+    let got: Vec<Blocks> = dirty.sweep(from, Scope::All).collect();
+    assert_eq!(got, plain.sweep(from), "{about}, from {from}");
+    let start = noise.below(BLOCKS);
+    let range = Blocks::new(start, (start + noise.below(30)).min(BLOCKS));
+    let held = plain.dirty(range) as u64;
+    assert_eq!(dirty.covers(range), held == range.count(), "{about}");
+    let first = plain.runs().into_iter().find_map(|r| {
+        let cut = Blocks::new(r.start.max(range.start), r.past.min(range.past));
+        (cut.start < cut.past).then_some(cut)
+    });
+    assert_eq!(dirty.first_in(range), first, "{about}");
+    // No run is thought younger than both of its ends.
+    if let Some(oldest) = dirty.oldest() {
+        let of = |b: u64| plain.blocks[b as usize];
+        let ends = plain
+            .runs()
+            .into_iter()
+            .map(|r| of(r.start).max(of(r.past - 1)));
+        assert!(Some(oldest) <= ends.min().flatten(), "{about}");
+    }
+}
+
+/// What a sweep of what is due visits, and what is to be written of it.
+fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: &str) {
+    let visited: Vec<Blocks> = dirty.sweep(0, Scope::Due).collect();
+    assert_eq!(dirty.has(Scope::Due), !visited.is_empty(), "{about}");
+    for run in plain.runs() {
+        let found = visited.contains(&run);
+        let whole = plain.has_whole_sector(&run, sector);
+        let age = |block: u64| now - plain.blocks[block as usize].expect("dirty");
+        let head = run.start % sector != 0;
+        let tail = run.past % sector != 0;
+        if whole {
+            assert!(found, "{about}: {run:?}");
+        } else if (head && age(run.start) >= 1000) || (tail && age(run.past - 1) >= 1000) {
+            assert!(found, "{about}: {run:?} has waited");
+        }
+        // All of it, when all must go.
+        let everything = Blocks::new(
+            run.start / sector * sector,
+            run.past.next_multiple_of(sector),
+        );
+        assert_eq!(dirty.to_write(run, now, true), Some(everything), "{about}");
+        let inner = Blocks::new(
+            run.start.next_multiple_of(sector),
+            run.past / sector * sector,
+        );
+        let part = dirty.to_write(run, now, false);
+        if whole {
+            let part = part.expect("the whole sectors at least");
+            assert!(part.start <= inner.start && inner.past <= part.past);
+            assert!(everything.start <= part.start && part.past <= everything.past);
+            if tail && age(run.past - 1) >= 1000 {
+                assert_eq!(part.past, everything.past, "{about}");
+            }
+        }
+        // Partial sectors, block by block.
+        let want: Vec<u64> = (everything.start..everything.past)
+            .step_by(sector as usize)
+            .filter(|s| {
+                let held = plain.dirty(Blocks::new(*s, (s + sector).min(BLOCKS))) as u64;
+                held > 0 && held < sector
+            })
+            .collect();
+        assert_eq!(dirty.partial_sectors(everything), want, "{about}");
+    }
+}
+
+/// A stream that starts at an odd block leaves its front edge, and one at its end that is as young as
+/// the last write.
+#[test]
+fn the_edge_of_a_stream_stays_young() {
+    let mut dirty = DirtyExtents::new(8, 1000);
+    let mut at = 3;
+    for i in 0..200u64 {
+        let now = i * 100;
+        dirty.insert(Blocks::new(at, at + 128), now);
+        at += 128;
+        dirty.promote(now);
+        let run = dirty.sweep(8, Scope::Due).next().expect("whole sectors");
+        let part = dirty.to_write(run, now, false).expect("whole sectors");
+        assert_eq!((part.start % 8, part.past), (0, at / 8 * 8), "{i}");
+        assert!(dirty.partial_sectors(part).is_empty());
+        dirty.remove(part);
+        let front = Blocks::new(3, 8);
+        assert!(dirty.covers(front));
+        assert_eq!(
+            dirty.to_write(front, now, false).is_some(),
+            now >= 1000,
+            "{i}"
+        );
+    }
+    assert_eq!(dirty.blocks(), 5 + at % 8);
+}
+
+#[test]
+fn a_million_extents_are_no_burden() {
+    let mut noise = Noise::seeded(5);
+    let mut dirty = DirtyExtents::new(8, 1_000_000);
+    let mut held = 0u64;
+    for i in 0..1_000_000u64 {
+        // Odd and apart: none merges, none has a whole sector.
+        let start = noise.below(1 << 36) * 64 + 3;
+        if dirty.first_in(Blocks::new(start, start + 8)).is_none() {
+            held += 8;
+        }
+        dirty.insert(Blocks::new(start, start + 8), i);
+    }
+    assert_eq!(dirty.blocks(), held);
+    assert!(!dirty.has(Scope::Due));
+    assert_eq!(dirty.next_promotion(), Some(1_000_000));
+    dirty.promote(1_499_999);
+    let half = dirty.sweep(0, Scope::Due).count();
+    assert!((499_000..=500_000).contains(&half), "{half}");
+    // A window from anywhere is a few steps.
+    let mut from = 0;
+    for _ in 0..200_000 {
+        let window: Vec<Blocks> = dirty.sweep(from, Scope::Due).take(4).collect();
+        assert_eq!(window.len(), 4);
+        dirty.remove(window[2]);
+        from = window[2].past;
+    }
+    assert_eq!(dirty.blocks(), held - 200_000 * 8);
+}

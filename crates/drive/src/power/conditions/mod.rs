@@ -1,0 +1,339 @@
+//! Power conditions: what a drive goes down to when nothing is asked of it, and the way back.
+//!
+//! # Model
+//! - Conditions have the names of the T10 and T13 standards, from shallow to deep: `idle_a` (part of
+//!   the electronics off), `idle_b` (heads unloaded as well), `idle_c` (turning slower as well),
+//!   `standby` (spun down).
+//! - Each may have a timer. All timers run side by side from the moment at which the drive became
+//!   idle: the last command is complete and nothing is left to do in the background. A timer that
+//!   expires takes the drive down, never up; of several that have expired the deepest counts.
+//! - Entering takes `enter_time`, the way back `recovery_time`; both draw a constant power.
+//! - A command ends the condition: it waits until the drive has recovered. While `idle_b` or
+//!   `standby` is entered, that is finished first (heads on their way to the ramp arrive there, a
+//!   spindle that brakes comes to rest). Entering `idle_a` or `idle_c` is broken off: the way back
+//!   then takes the share of the recovery that the way down has covered, but no less than the
+//!   recovery from the condition before.
+//! - A host may ask for a condition. That is a command as well: timers run anew from the moment at
+//!   which it is reached. A shallower condition is reached by recovering first.
+//! # Source
+//! Timers: the Extended Power Conditions feature as product manuals of drives describe it (for
+//! example Western Digital Ultrastar DC HC310, section 9.19.2): timers run concurrently from the
+//! completion of a command, expiry only lowers the condition, the condition with the least power
+//! wins. What a command does to a condition that is being entered is our choice.
+//! # Validity
+//! Mean power of a transition, not its course. Where the file gives no power: entering draws what
+//! the condition before draws, leaving what the drive draws when idle, and spinning up `spin_up`,
+//! which is the peak and thus an upper bound.
+
+mod rest;
+#[cfg(test)]
+mod tests;
+mod time;
+
+pub use rest::{ConditionPhase, Rest};
+pub use time::{ConditionEnergy, ConditionShare, ConditionTime};
+
+use super::StateWatts;
+use crate::bounds::{bounded, MOST_PAUSE};
+use crate::plugin;
+use crate::spec::Params;
+use headstack_engine::SpecError;
+use headstack_units::{Span, Watts};
+use serde::{Deserialize, Serialize};
+
+/// A power condition; deeper ones are greater.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// Ready for a command.
+    #[default]
+    Active,
+    /// Part of the electronics is off.
+    IdleA,
+    /// The heads are unloaded as well.
+    IdleB,
+    /// The platters turn slower as well.
+    IdleC,
+    /// The platters stand still.
+    Standby,
+}
+
+impl Condition {
+    /// Every low-power condition, from shallow to deep.
+    pub const LOW: [Condition; 4] = [
+        Condition::IdleA,
+        Condition::IdleB,
+        Condition::IdleC,
+        Condition::Standby,
+    ];
+
+    /// The name in drive files and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Condition::Active => "active",
+            Condition::IdleA => "idle_a",
+            Condition::IdleB => "idle_b",
+            Condition::IdleC => "idle_c",
+            Condition::Standby => "standby",
+        }
+    }
+
+    /// Whether a command ends the way into it at once.
+    fn is_broken_off(self) -> bool {
+        matches!(self, Condition::IdleA | Condition::IdleC)
+    }
+}
+
+/// What a drive does about its condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Passage {
+    /// It is in the condition.
+    Holding,
+    /// It is on the way into it.
+    Entering,
+    /// It recovers from it.
+    Leaving,
+}
+
+/// The power conditions that a drive has: part of its design.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Conditions {
+    idle_watts: f64,
+    /// In the order of [`Condition::LOW`].
+    steps: [Option<Step>; 4],
+}
+
+/// One condition. Times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Step {
+    watts: f64,
+    timer: Option<u64>,
+    enter: u64,
+    enter_watts: Option<f64>,
+    recovery: u64,
+    recovery_watts: f64,
+}
+
+/// The longest timer that the standards can express: 32 bits of 100 ms.
+const LONGEST_TIMER: Span = Span((u32::MAX as i64) * 100_000_000);
+
+/// `power.conditions` as the file has it.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Tables {
+    /// Which timers run.
+    timers: Timers,
+    idle_a: Option<Table>,
+    idle_b: Option<Table>,
+    idle_c: Option<Table>,
+    standby: Option<Table>,
+}
+
+/// Which timers run.
+#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Timers {
+    /// Those that are given as `timer`.
+    #[default]
+    Given,
+    /// These, and the `nominal_timer` of each other condition.
+    Nominal,
+}
+
+/// One condition's table.
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(deny_unknown_fields, default)]
+struct Table {
+    /// Time without work after which the condition is entered; absent: never by itself.
+    timer: Option<Span>,
+    /// The same as the maker sets it at most; runs with `timers = "nominal"` only.
+    nominal_timer: Option<Span>,
+    /// How long entering takes; absent: no time.
+    enter_time: Option<Span>,
+    /// Mean power meanwhile; absent: that of the condition before.
+    enter_power: Option<Watts>,
+    /// From the command to the first service.
+    recovery_time: Option<Span>,
+    /// Mean power meanwhile; absent: that of idle, or `spin_up` out of standby.
+    recovery_power: Option<Watts>,
+}
+
+impl Conditions {
+    /// The conditions that a drive's `power` table describes: those whose power and recovery it
+    /// gives. `watts` is what that table's model makes of it.
+    ///
+    /// # Errors
+    /// Values out of bounds, and tables of conditions whose power is not known, by dotted key.
+    pub fn new(power: &Params, watts: &StateWatts) -> Result<Conditions, SpecError> {
+        let tables: Tables = match power.get("conditions") {
+            None => Tables::default(),
+            Some(serde_json::Value::Object(table)) => plugin::params(table).map_err(|mut e| {
+                e.key = format!("power.conditions.{}", e.key);
+                e
+            })?,
+            Some(other) => {
+                let need = "a table of conditions";
+                return Err(SpecError::new("power.conditions", other, need));
+            }
+        };
+        let low = &watts.low_power;
+        let given = [
+            (tables.idle_a, low.idle_a),
+            (tables.idle_b, low.idle_b),
+            (tables.idle_c, low.idle_c),
+            (tables.standby, Some(watts.standby)),
+        ];
+        let mut steps = [None; 4];
+        for ((step, condition), (table, power)) in steps.iter_mut().zip(Condition::LOW).zip(given) {
+            *step = Step::new(condition, table, power, watts, tables.timers)?;
+        }
+        Ok(Conditions {
+            idle_watts: watts.idle,
+            steps,
+        })
+    }
+
+    /// Whether the drive can be in a condition.
+    pub fn has(&self, condition: Condition) -> bool {
+        condition == Condition::Active || self.step(condition).is_some()
+    }
+
+    /// Whether any timer runs.
+    pub fn has_timer(&self) -> bool {
+        self.steps.iter().flatten().any(|s| s.timer.is_some())
+    }
+
+    fn step(&self, condition: Condition) -> Option<&Step> {
+        let at = Condition::LOW.iter().position(|c| *c == condition)?;
+        self.steps[at].as_ref()
+    }
+
+    /// Power while a condition lasts, in watts.
+    pub fn watts(&self, condition: Condition) -> f64 {
+        self.step(condition).map_or(self.idle_watts, |s| s.watts)
+    }
+
+    /// Power on the way into, in, or out of a condition; `before` is where a way in began.
+    pub fn passage_watts(&self, of: Condition, passage: Passage, before: Condition) -> f64 {
+        let Some(step) = self.step(of) else {
+            return self.idle_watts;
+        };
+        match passage {
+            Passage::Holding => step.watts,
+            Passage::Entering => step.enter_watts.unwrap_or_else(|| self.watts(before)),
+            Passage::Leaving => step.recovery_watts,
+        }
+    }
+
+    /// Nanoseconds from a command to its service.
+    pub fn recovery(&self, condition: Condition) -> u64 {
+        self.step(condition).map_or(0, |s| s.recovery)
+    }
+
+    /// The next condition below `now_in`, and when it is entered, for timers that run from `from`
+    /// and a drive that is free to change from `now` on.
+    fn next(&self, now_in: Condition, from: u64, now: u64) -> Option<(u64, Condition)> {
+        let mut next: Option<(u64, Condition)> = None;
+        for condition in Condition::LOW {
+            if condition <= now_in {
+                continue;
+            }
+            let Some(timer) = self.step(condition).and_then(|s| s.timer) else {
+                continue;
+            };
+            // Of several that are due together the deepest counts; it comes last.
+            let due = from.saturating_add(timer).max(now);
+            if next.is_none_or(|(at, _)| due <= at) {
+                next = Some((due, condition));
+            }
+        }
+        next
+    }
+}
+
+impl Step {
+    fn new(
+        condition: Condition,
+        table: Option<Table>,
+        power: Option<f64>,
+        watts: &StateWatts,
+        timers: Timers,
+    ) -> Result<Option<Step>, SpecError> {
+        let key = |name: &str| format!("power.conditions.{}.{name}", condition.name());
+        let Some(power) = power else {
+            return match table {
+                None => Ok(None),
+                Some(_) => Err(SpecError::new(
+                    format!("power.{}", condition.name()),
+                    "nothing",
+                    "the power of a condition that has a table",
+                )),
+            };
+        };
+        let t = table.unwrap_or_default();
+        let standby = condition == Condition::Standby;
+        let low = &watts.low_power;
+        let spin_up = |s: f64| Span::from_secs_f64(s);
+        let recovery = t
+            .recovery_time
+            .or(low.spin_up_s.filter(|_| standby).map(spin_up));
+        let from_spin_up = if standby {
+            low.spin_up
+        } else {
+            Some(watts.idle)
+        };
+        let recovery_watts = t.recovery_power.map(|w| w.0).or(from_spin_up);
+        let (Some(recovery), Some(recovery_watts)) = (recovery, recovery_watts) else {
+            if table.is_none() {
+                return Ok(None);
+            }
+            let (name, need) = match recovery {
+                None => ("recovery_time", "how long the way back takes"),
+                Some(_) => (
+                    "recovery_power",
+                    "the power of spinning up, or power.spin_up",
+                ),
+            };
+            return Err(SpecError::new(key(name), "nothing", need));
+        };
+        for (name, least, watts) in [
+            ("enter_power", 0.0, t.enter_power),
+            ("recovery_power", power, t.recovery_power),
+        ] {
+            if let Some(w) = watts.filter(|w| w.0 < least) {
+                let need = format!("at least the {least} W of the condition");
+                return Err(SpecError::new(key(name), w, need));
+            }
+        }
+        let timer = nanoseconds(key("timer"), t.timer, Span(1), LONGEST_TIMER)?;
+        let nominal = nanoseconds(
+            key("nominal_timer"),
+            t.nominal_timer,
+            Span(1),
+            LONGEST_TIMER,
+        )?;
+        let time = |name, span| nanoseconds(key(name), span, Span::ZERO, MOST_PAUSE);
+        Ok(Some(Step {
+            watts: power,
+            timer: timer.or(nominal.filter(|_| timers == Timers::Nominal)),
+            enter: time("enter_time", t.enter_time)?.unwrap_or(0),
+            enter_watts: t.enter_power.map(|w| w.0),
+            recovery: time("recovery_time", Some(recovery))?.unwrap_or(0),
+            recovery_watts,
+        }))
+    }
+}
+
+/// A length of time from `least` to `most`, in nanoseconds.
+fn nanoseconds(
+    key: String,
+    span: Option<Span>,
+    least: Span,
+    most: Span,
+) -> Result<Option<u64>, SpecError> {
+    let checked = span.map(|s| bounded(key, s, least..=most)).transpose()?;
+    Ok(checked.map(Span::non_negative))
+}

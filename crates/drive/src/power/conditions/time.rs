@@ -1,0 +1,149 @@
+//! Time and energy in low-power conditions.
+
+use super::{Condition, ConditionPhase, Conditions, Passage};
+use serde::Serialize;
+
+/// Nanoseconds in each low-power condition, on the way into it and out of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ConditionTime {
+    /// In the order of [`Condition::LOW`]; what it is in is told by [`column`].
+    ns: [[u64; COLUMNS]; Condition::LOW.len()],
+}
+
+/// Holding, leaving, and entering from each of five conditions.
+const COLUMNS: usize = 7;
+
+/// Where a passage is counted: ways in draw what the condition before draws, so each has its own.
+fn column(passage: Passage, before: Condition) -> usize {
+    match passage {
+        Passage::Holding => 0,
+        Passage::Leaving => 1,
+        Passage::Entering => 2 + before as usize,
+    }
+}
+
+impl ConditionTime {
+    /// Counts the part of a phase that lies before `until`; being ready is not counted.
+    pub fn add(&mut self, phase: &ConditionPhase, until: u64) {
+        if let Some(row) = Condition::LOW.iter().position(|c| *c == phase.condition) {
+            let ns = phase.to.min(until).saturating_sub(phase.from);
+            self.ns[row][column(phase.passage, phase.before)] += ns;
+        }
+    }
+
+    /// What has come since `earlier`, which this was once.
+    pub fn since(&self, earlier: &ConditionTime) -> ConditionTime {
+        let mut difference = *self;
+        let cells = difference.ns.iter_mut().flatten();
+        cells
+            .zip(earlier.ns.iter().flatten())
+            .for_each(|(a, b)| *a -= b);
+        difference
+    }
+
+    /// Nanoseconds that were spent neither ready nor at work.
+    pub fn total_ns(&self) -> u64 {
+        self.ns.iter().flatten().sum()
+    }
+
+    /// The same in seconds, and what was drawn.
+    pub fn energy(&self, design: &Conditions) -> ConditionEnergy {
+        let share = |of: Condition, passages: &[Passage]| {
+            let mut share = ConditionShare::default();
+            for passage in passages {
+                for before in [Condition::Active].into_iter().chain(Condition::LOW) {
+                    if *passage != Passage::Entering && before != of {
+                        continue;
+                    }
+                    let s = self.ns[of as usize - 1][column(*passage, before)] as f64 * 1e-9;
+                    share.time_s += s;
+                    share.energy_j += s * design.passage_watts(of, *passage, before);
+                }
+            }
+            share
+        };
+        let all = [Passage::Holding, Passage::Entering, Passage::Leaving];
+        ConditionEnergy {
+            idle_a: share(Condition::IdleA, &all),
+            idle_b: share(Condition::IdleB, &all),
+            idle_c: share(Condition::IdleC, &all),
+            standby: share(Condition::Standby, &[Passage::Holding]),
+            spin_down: share(Condition::Standby, &[Passage::Entering]),
+            spin_up: share(Condition::Standby, &[Passage::Leaving]),
+        }
+    }
+}
+
+/// A length of time and what was drawn in it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct ConditionShare {
+    /// Seconds.
+    pub time_s: f64,
+    /// Joules.
+    pub energy_j: f64,
+}
+
+impl ConditionShare {
+    fn plus(self, other: ConditionShare) -> ConditionShare {
+        ConditionShare {
+            time_s: self.time_s + other.time_s,
+            energy_j: self.energy_j + other.energy_j,
+        }
+    }
+}
+
+/// Time and energy by low-power condition; ways in and out belong to theirs, except those of
+/// standby, which stand by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct ConditionEnergy {
+    /// Part of the electronics off.
+    pub idle_a: ConditionShare,
+    /// Heads unloaded.
+    pub idle_b: ConditionShare,
+    /// Turning slower.
+    pub idle_c: ConditionShare,
+    /// Standing still.
+    pub standby: ConditionShare,
+    /// Coming to rest.
+    pub spin_down: ConditionShare,
+    /// Spinning up.
+    pub spin_up: ConditionShare,
+}
+
+impl ConditionEnergy {
+    /// All three idle conditions together.
+    pub fn low_idle(&self) -> ConditionShare {
+        self.idle_a.plus(self.idle_b).plus(self.idle_c)
+    }
+
+    /// Standby with the ways into it and out of it.
+    pub fn all_standby(&self) -> ConditionShare {
+        self.standby.plus(self.spin_down).plus(self.spin_up)
+    }
+
+    /// Adds the time and energy of another time, condition by condition.
+    pub fn add(&mut self, other: &ConditionEnergy) {
+        for (sum, more) in [
+            (&mut self.idle_a, other.idle_a),
+            (&mut self.idle_b, other.idle_b),
+            (&mut self.idle_c, other.idle_c),
+            (&mut self.standby, other.standby),
+            (&mut self.spin_down, other.spin_down),
+            (&mut self.spin_up, other.spin_up),
+        ] {
+            *sum = sum.plus(more);
+        }
+    }
+
+    /// Each share with its name.
+    pub fn named(&self) -> [(&'static str, ConditionShare); 6] {
+        [
+            ("idle_a", self.idle_a),
+            ("idle_b", self.idle_b),
+            ("idle_c", self.idle_c),
+            ("standby", self.standby),
+            ("spin_down", self.spin_down),
+            ("spin_up", self.spin_up),
+        ]
+    }
+}

@@ -1,0 +1,137 @@
+//! What of a unit may change while it runs.
+
+use super::{faults, Unit};
+use crate::command::DriveRequest;
+use crate::mechanics::Mechanics;
+use crate::parallelism::UnitPlan;
+use crate::queue::Queue;
+use crate::scheduler;
+use crate::service::assemblies;
+use crate::spec::{DriveSpec, QueueSpec};
+use headstack_engine::SpecError;
+use headstack_units::{Rpm, Time};
+
+impl Unit {
+    /// Since when it has had nothing to do, seen at `now`; `None` while it has.
+    pub fn idle_since(&mut self, now: u64) -> Option<u64> {
+        if !self.queue.is_empty() {
+            return None;
+        }
+        self.core.run_background(now);
+        let under_way = self.core.assemblies.iter().any(|a| a.jobs.any_under_way());
+        if under_way || self.core.destage_pending() {
+            return None;
+        }
+        Some(self.busy_end())
+    }
+
+    /// When everything that is decided has ended.
+    pub fn busy_end(&self) -> u64 {
+        let arms = self.arm_free.iter().copied();
+        let mechanisms = self.core.assemblies.iter().map(|a| &a.mechanism);
+        let ends = mechanisms.map(|m| m.free.max(m.timeline.end()));
+        arms.chain(ends).fold(self.free, u64::max)
+    }
+
+    /// Whether an arm of its own reads the medium all the time.
+    pub fn always_scans(&self) -> bool {
+        self.scan_has_own_arm
+    }
+
+    /// Whether there is a scan of the medium.
+    pub fn scans(&self) -> bool {
+        self.scans
+    }
+
+    /// The drive is not ready before `ready`: nothing starts, and nothing is read from the buffer.
+    pub fn recovers_until(&mut self, ready: Time) {
+        self.not_before(ready);
+        self.closed_until = self.closed_until.max(ready.0);
+    }
+
+    /// Ends of what is in service at `now`.
+    pub fn service_ends(&self, now: u64) -> Vec<u64> {
+        let ends = match self.plain {
+            true => vec![self.free],
+            false => self.arm_free.clone(),
+        };
+        ends.into_iter().filter(|end| *end > now).collect()
+    }
+
+    /// Another order of commands; those that wait keep their age.
+    pub fn set_scheduler(&mut self, spec: &QueueSpec) -> Result<(), SpecError> {
+        self.scheduler = scheduler::build(spec)?;
+        let needs = self.scheduler.needs();
+        self.fcfs = needs.only_oldest;
+        self.in_order = needs.only_oldest && self.core.paths.len() == 1;
+        let mut queue = Queue::new(needs);
+        for i in self.queue.by_age() {
+            let w = &self.queue.items()[i];
+            queue.push(w.request, w.arrival, (w.sector, w.count), |place| {
+                *place = w.place;
+            });
+        }
+        self.queue = queue;
+        Ok(())
+    }
+
+    /// Whether the number of commands in service at once may be `limit`.
+    pub fn check_arms_in_motion(&self, limit: u32) -> Result<(), SpecError> {
+        let most = self.core.at_once;
+        if (1..=most).contains(&(limit as usize)) {
+            return Ok(());
+        }
+        let need = format!("1 to {most}, which the drive was built for");
+        Err(SpecError::new("setting.arms_in_motion", limit, need))
+    }
+
+    /// From `now` on no command starts while `limit` are in service.
+    pub fn set_arms_in_motion(&mut self, now: Time, limit: u32) {
+        if limit as usize != self.limit {
+            self.limit = limit as usize;
+            self.free = self.next_free().max(now.0).max(self.closed_until);
+        }
+    }
+
+    /// Whether the unit can go on with the faults of a description.
+    pub fn check_faults(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
+        assemblies::check_combination(spec, plan, self.core.paths.len())
+    }
+
+    /// A part of the drive fails at `now`, if it is a part of this unit.
+    pub fn fail(&mut self, now: Time, spec: &DriveSpec, plan: &UnitPlan) {
+        for fault in faults::planned(spec, plan, 0) {
+            self.be_general();
+            if self.faults.happen(fault, &self.core.paths) {
+                self.deconfigure(fault.assembly, now.0);
+            }
+        }
+    }
+
+    /// The unit is no longer one conventional arm that does one command after another.
+    fn be_general(&mut self) {
+        if self.plain {
+            self.plain = false;
+            self.arm_free.fill(self.free);
+        }
+    }
+
+    /// Takes the oldest waiting command of a name out of the queue; it and its time of arrival.
+    pub fn take_waiting(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
+        let items = self.queue.items();
+        let index = self.queue.by_age().find(|i| items[*i].request.id == id)?;
+        let found = (items[index].request, Time(items[index].arrival.at));
+        self.queue.remove(index);
+        Some(found)
+    }
+
+    /// The spindle goes from the speed that it has to `speed`, evenly during `change`; the unit has
+    /// nothing to do. `mechanics` are those of the new speed.
+    pub fn change_speed(&mut self, mechanics: &Mechanics, speed: Rpm, change: (u64, u64)) {
+        let old = &self.core.mechanics.rotation;
+        let mean = Rpm((60e9 / old.period_ns() + speed.0) / 2.0);
+        let on_the_way = old.changed_to(mean, Time(change.0));
+        let rotation = on_the_way.changed_to(speed, Time(change.1));
+        self.core.mechanics = mechanics.with_rotation(rotation);
+    }
+}

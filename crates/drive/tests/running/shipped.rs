@@ -1,0 +1,196 @@
+//! Every shipped drive with all timers on.
+
+use super::{near, request, MS, S};
+use headstack_drive::power::{self, Shape};
+use headstack_drive::spec::{DriveSpec, Params};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions};
+use headstack_engine::random;
+use headstack_units::Time;
+use rand::Rng;
+use std::path::Path;
+
+/// Every file in `drives/`, with short timers for every condition.
+fn drives() -> Vec<DriveSpec> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives"));
+    let files = std::fs::read_dir(folder).expect("drives/ exists");
+    let paths = files.map(|f| f.expect("a readable folder").path());
+    let mut drives: Vec<DriveSpec> = paths
+        .filter(|p| p.extension().is_some_and(|e| e == "toml"))
+        .map(|p| toml::from_str(&std::fs::read_to_string(&p).expect("text")).expect("a drive"))
+        .map(sleepy)
+        .collect();
+    drives.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(drives.len() > 10);
+    drives
+}
+
+fn sleepy(mut spec: DriveSpec) -> DriveSpec {
+    let watts = power::build(&spec.power, &Shape::of(&spec)).expect("power");
+    let rails = spec.power.get("model").is_some_and(|m| m == "rails");
+    for (key, share) in [("idle_a", 0.95), ("idle_b", 0.8), ("idle_c", 0.6)] {
+        let w = watts.standby + share * (watts.idle - watts.standby);
+        let value = match rails {
+            true => serde_json::json!([w / 5.0, 0.0]),
+            false => serde_json::json!(format!("{w} W")),
+        };
+        spec.power.insert(key.into(), value);
+    }
+    let conditions: Params = toml::from_str(&format!(
+        r#"
+        idle_a = {{ timer = "100 ms", recovery_time = "1 ms" }}
+        idle_b = {{ timer = "300 ms", enter_time = "80 ms", recovery_time = "90 ms" }}
+        idle_c = {{ timer = "600 ms", enter_time = "200 ms", recovery_time = "150 ms" }}
+        standby = {{ timer = "1 s", enter_time = "400 ms", recovery_time = "500 ms", recovery_power = "{} W" }}
+        "#,
+        3.0 * watts.idle
+    ))
+    .expect("conditions");
+    spec.power.insert("conditions".into(), conditions.into());
+    spec
+}
+
+/// Seconds and joules of each state, background and condition.
+fn parts(e: &DriveEnergy) -> Vec<f64> {
+    let mut all = vec![
+        e.idle_s,
+        e.seek_s,
+        e.rotation_s,
+        e.transfer_s,
+        e.standby_s,
+        e.idle_j,
+        e.seek_j,
+        e.rotation_j,
+        e.transfer_j,
+        e.standby_j,
+    ];
+    all.extend(
+        e.conditions
+            .named()
+            .iter()
+            .flat_map(|(_, c)| [c.time_s, c.energy_j]),
+    );
+    all
+}
+
+/// A run over 40 s with pauses of up to 3 s, sampled at `samples`: completions, the energy at the end, and
+/// the phases of assemblies and conditions.
+struct Run {
+    done: Vec<Completion>,
+    energy: DriveEnergy,
+    assemblies: Vec<(u64, u64)>,
+    conditions: Vec<(u64, u64)>,
+}
+
+fn run(spec: &DriveSpec, seed: u64, sampled: bool) -> Run {
+    let options = DriveOptions {
+        seed,
+        ..DriveOptions::default()
+    };
+    let mut drive = Drive::new(spec, &options).expect(&spec.name);
+    drive.listen();
+    let random = &mut random::stream(seed, "running");
+    let sampling = &mut random::stream(seed, "samples");
+    let (mut now, mut sample, mut id) = (0, 0, 0);
+    let mut before = DriveEnergy::default();
+    let mut done = Vec::new();
+    while now < 40 * S {
+        now += match random.random_range(0..10) {
+            0..6 => random.random_range(0..20) * MS,
+            6..9 => random.random_range(0..700) * MS,
+            _ => random.random_range(0..3000) * MS,
+        };
+        while sampled && sample < now {
+            let last = sample;
+            sample = (sample + sampling.random_range(1..400) * MS).min(now);
+            drive.advance(Time(sample), &mut |c| done.push(*c));
+            let e = drive.energy(Time(sample));
+            near(
+                e.total_s() - before.total_s(),
+                (sample - last) as f64 * 1e-9,
+                &format!("{}, seed {seed}: {last} to {sample}", spec.name),
+            );
+            for (a, b) in parts(&e).into_iter().zip(parts(&before)) {
+                assert!(
+                    a >= b - 1e-9,
+                    "{}, seed {seed}: {e:?} after {before:?}",
+                    spec.name
+                );
+            }
+            before = e;
+        }
+        drive.advance(Time(now), &mut |c| done.push(*c));
+        let command = match random.random_range(0..20) {
+            0 => Command::Flush,
+            1..8 => Command::Write,
+            _ => Command::Read,
+        };
+        let blocks = 8 * random.random_range(1..40);
+        let lba = random.random_range(0..drive.capacity_blocks() - blocks) / 8 * 8;
+        drive.submit(Time(now), request(id, command, lba, blocks as u32));
+        id += 1;
+    }
+    drive.advance(Time::NEVER, &mut |c| done.push(*c));
+    done.sort_by_key(|c| c.id);
+    assert!(
+        done.iter().map(|c| c.id).eq(0..id),
+        "{}, seed {seed}",
+        spec.name
+    );
+    let end = done.iter().map(|c| c.completion.0).max().unwrap_or(0) + 5 * S;
+    let energy = drive.energy(Time(end));
+    near(energy.total_s(), end as f64 * 1e-9, &spec.name);
+    let (mut assemblies, mut conditions) = (Vec::new(), Vec::new());
+    drive.tell_phases(&mut |p| assemblies.push((p.from.0, p.to.0)));
+    drive.tell_conditions(&mut |p| conditions.push((p.from, p.to)));
+    Run {
+        done,
+        energy,
+        assemblies,
+        conditions,
+    }
+}
+
+/// Shares add up, state times add up in every interval, nothing is negative, energy does not depend on how
+/// often it is asked for, no assembly works in a low-power condition, and each drive gets everywhere.
+#[test]
+fn every_shipped_drive_goes_down_and_comes_back() {
+    for (spec, seed) in drives().iter().zip(1..) {
+        let one = run(spec, seed, true);
+        let other = run(spec, seed, false);
+        assert_eq!(one.done, other.done, "{}, seed {seed}", spec.name);
+        for c in &one.done {
+            let k = &c.components;
+            let sum = k.queue + k.overhead + k.seek + k.rotation + k.transfer + k.bus;
+            assert_eq!(
+                sum,
+                c.completion.0 - c.arrival.0,
+                "{}, seed {seed}: {c:?}",
+                spec.name
+            );
+        }
+        for (a, b) in parts(&one.energy).into_iter().zip(parts(&other.energy)) {
+            near(
+                a,
+                b,
+                &format!("{}, seed {seed}: asked often, asked once", spec.name),
+            );
+        }
+        for (name, share) in one.energy.conditions.named() {
+            assert!(
+                share.time_s > 0.0,
+                "{}, seed {seed}: never {name}",
+                spec.name
+            );
+        }
+        for (i, c) in one.conditions.iter().enumerate() {
+            let late = one.conditions.get(i + 1).is_some_and(|next| next.0 < c.1);
+            assert!(c.0 < c.1 && !late, "{}, seed {seed}: {c:?}", spec.name);
+            let busy = one.assemblies.iter().find(|a| a.0 < c.1 && c.0 < a.1);
+            assert_eq!(
+                busy, None,
+                "{}, seed {seed}: at work during {c:?}",
+                spec.name
+            );
+        }
+    }
+}

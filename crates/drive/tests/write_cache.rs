@@ -1,0 +1,226 @@
+//! Random writes with the cache on against the sweep model of docs/models/write-cache.md.
+
+use headstack_drive::seek::SeekTable;
+use headstack_drive::spec::DriveSpec;
+use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_units::{Bytes, Lba, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+fn load(name: &str) -> DriveSpec {
+    let path = format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    toml::from_str(&text).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// Marsaglia's xorshift.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+    fn exponential(&mut self, mean: f64) -> f64 {
+        let uniform = ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        -uniform.ln() * mean
+    }
+}
+
+/// The sweep model: seconds for a pass where `extents` wait, all over the drive.
+struct Model {
+    seek: SeekTable,
+    cylinders: f64,
+    turn: f64,
+    settle: f64,
+    transfer: f64,
+    window: usize,
+}
+
+impl Model {
+    fn new(spec: &DriveSpec) -> Model {
+        let g = &spec.geometry;
+        let turn = 60.0 / g.rotation_speed.0;
+        let sectors: f64 = g
+            .zones
+            .iter()
+            .map(|z| {
+                let cylinders = z.last_cylinder - z.first_cylinder + 1;
+                f64::from(cylinders) * f64::from(z.sectors_per_track.of(0))
+            })
+            .sum();
+        let mean = sectors / f64::from(g.cylinders);
+        Model {
+            seek: SeekTable::build(&spec.seek, g.cylinders, spec.positioning.seek_constant)
+                .expect("a seek table"),
+            cylinders: f64::from(g.cylinders),
+            turn,
+            settle: spec.positioning.write_settle.0 as f64 * 1e-9,
+            transfer: turn / mean * (4096.0 / g.sector_size.0 as f64),
+            window: spec.cache.destage_window as usize,
+        }
+    }
+
+    fn seek_s(&self, distance: f64) -> f64 {
+        let most = self.cylinders - 1.0;
+        let cylinders = distance.clamp(1.0, most) as u32;
+        f64::from(self.seek.ns(cylinders)) * 1e-9 + self.settle
+    }
+
+    /// Mean of the least of (seek + uniform wait) over the window, and the mean place in the window of
+    /// the one that is least, where neighbours lie `gap` cylinders apart.
+    fn least(&self, gap: f64) -> (f64, f64) {
+        let seeks: Vec<f64> = (1..=self.window)
+            .map(|j| self.seek_s(j as f64 * gap))
+            .collect();
+        let end = seeks[0] + self.turn;
+        let steps = 2000;
+        let dt = end / f64::from(steps);
+        let (mut mean, mut place) = (0.0, 0.0);
+        for i in 0..steps {
+            let t = (f64::from(i) + 0.5) * dt;
+            let above: Vec<f64> = seeks
+                .iter()
+                .map(|s| 1.0 - ((t - s) / self.turn).clamp(0.0, 1.0))
+                .collect();
+            let all: f64 = above.iter().product();
+            mean += all * dt;
+            for (j, s) in seeks.iter().enumerate() {
+                if t > *s && t < s + self.turn && above[j] > 0.0 {
+                    place += (j + 1) as f64 * all / above[j] * dt / self.turn;
+                }
+            }
+        }
+        (mean, place)
+    }
+
+    fn pass_s(&self, extents: f64) -> f64 {
+        // A sweep takes one in `place` of what it passes; what it leaves lies behind it.
+        let mut taken = 2.0 / (self.window as f64 + 1.0);
+        let mut mean = 0.0;
+        for _ in 0..20 {
+            let gap = self.cylinders * (1.0 - taken / 2.0) / extents;
+            let place;
+            (mean, place) = self.least(gap);
+            taken = 1.0 / place;
+        }
+        // Once in a sweep the arm goes back over all cylinders.
+        let back = self.seek_s(self.cylinders) + self.turn / 2.0;
+        mean + self.transfer + back / (extents * taken)
+    }
+}
+
+/// Writes of 4 KiB at random places: per second, and the mean response in seconds, after `skip` of
+/// `count`. Either `outstanding` at once, or so many per second.
+fn random_writes(spec: &DriveSpec, load: Load, skip: u64, count: u64) -> (f64, f64) {
+    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let places = drive.capacity_blocks() / 8;
+    let mut noise = Noise(88_172_645_463_325_252);
+    let mut arrivals: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
+    let mut next_open = 0.0;
+    match load {
+        Load::Outstanding(n) => arrivals.extend((0..n).map(|_| Reverse(0))),
+        Load::PerSecond(_) => arrivals.push(Reverse(0)),
+    }
+    let (mut id, mut done, mut first, mut last, mut sum) = (0, 0, 0, 0, 0.0);
+    while done < count {
+        let event = drive.next_event();
+        match arrivals.peek().copied() {
+            Some(Reverse(now)) if now <= event.0 => {
+                arrivals.pop();
+                let request = DriveRequest {
+                    id,
+                    command: Command::Write,
+                    lba: Lba(noise.next() % places * 8),
+                    blocks: 8,
+                };
+                drive.submit(Time(now), request);
+                id += 1;
+                if let Load::PerSecond(rate) = load {
+                    next_open += noise.exponential(1e9 / rate);
+                    arrivals.push(Reverse(next_open as u64));
+                }
+            }
+            _ => drive.advance(Time(event.0 + 1), &mut |c| {
+                assert!(!c.error && c.cache_hit);
+                done += 1;
+                if done == skip {
+                    first = c.completion.0;
+                }
+                if done > skip {
+                    sum += (c.completion.0 - c.arrival.0) as f64 * 1e-9;
+                }
+                last = last.max(c.completion.0);
+                if let Load::Outstanding(_) = load {
+                    arrivals.push(Reverse(c.completion.0));
+                }
+            }),
+        }
+    }
+    let n = (count - skip) as f64;
+    (n / ((last - first) as f64 * 1e-9), sum / n)
+}
+
+#[derive(Clone, Copy)]
+enum Load {
+    Outstanding(u64),
+    PerSecond(f64),
+}
+
+fn with(name: &str, extents: u64, window: u32) -> DriveSpec {
+    let mut spec = load(name);
+    spec.cache.dirty_limit = Some(Bytes(extents * 4096));
+    spec.cache.destage_window = window;
+    spec
+}
+
+/// A full buffer goes at the rate of the model: the number of extents and the window decide. The model
+/// takes neighbours to lie at equal distances and cylinders to hold equally much, and leaves out head
+/// switches on a cylinder: 8 % covers that.
+#[test]
+fn a_full_buffer_goes_at_the_rate_of_the_sweep() {
+    for name in ["exos-x18", "constellation-es3-4tb"] {
+        for window in [1, 4, 16] {
+            for extents in [256, 1024, 4096, 16_384] {
+                let spec = with(name, extents, window);
+                let model = 1.0 / Model::new(&spec).pass_s(extents as f64);
+                let skip = 5 * extents;
+                let count = skip + 6 * extents.max(1000);
+                let (rate, response) = random_writes(&spec, Load::Outstanding(32), skip, count);
+                println!(
+                    "{name} window {window} extents {extents}: {rate:.0}/s, model {model:.0}/s ({:+.1} %), {:.1} ms",
+                    (rate / model - 1.0) * 100.0,
+                    response * 1e3
+                );
+                assert!((rate / model - 1.0).abs() < 0.08);
+                // Little's law: 32 writes are always there.
+                assert!((response * rate / 32.0 - 1.0).abs() < 0.02);
+            }
+        }
+    }
+}
+
+/// Below the rate of a full buffer nothing waits: a write takes its link time, and what queues there.
+/// Above it the buffer fills, and the rate is that of a full one.
+#[test]
+fn the_rate_of_a_full_buffer_divides_loads() {
+    let spec = with("exos-x18", 2048, 16);
+    let model = 1.0 / Model::new(&spec).pass_s(2048.0);
+    let link = 4096.0 / spec.link.rate.expect("a rate").0;
+    let (rate, response) = random_writes(&spec, Load::PerSecond(0.85 * model), 4000, 30_000);
+    println!(
+        "below: {rate:.0}/s of {model:.0}/s, {:.2} us",
+        response * 1e6
+    );
+    assert!((rate / (0.85 * model) - 1.0).abs() < 0.02);
+    // Mean wait in an M/D/1 queue on the link.
+    let utilisation = rate * link;
+    let want = link * (1.0 + utilisation / (2.0 * (1.0 - utilisation)));
+    assert!((response / want - 1.0).abs() < 0.01, "{response} {want}");
+    let (rate, response) = random_writes(&spec, Load::PerSecond(1.2 * model), 10_000, 30_000);
+    println!("above: {rate:.0}/s of {model:.0}/s, {:.2} s", response);
+    assert!((rate / model - 1.0).abs() < 0.08);
+    assert!(response > 1.0);
+}
