@@ -208,7 +208,9 @@ impl BackgroundJob for Destage {
         // What the link brings may be due when it has come.
         let incoming = unwritten.incoming_until().map_or(NEVER, idle_from);
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
-        let due = waiting.min(incoming).max(site.mechanism.free).max(again);
+        let free = site.mechanism.free.max(site.wanted_until);
+        let free = free.max(unwritten.newest);
+        let due = waiting.min(incoming).max(free).max(again);
         if due < site.wanted_since {
             due
         } else {

@@ -397,7 +397,7 @@ impl Unit {
     /// A step where assemblies may be busy, limited or broken.
     #[inline(never)]
     fn step_general(&mut self, start: u64, oldest: usize, done: &mut Completion) -> Step {
-        self.meet_faults(start);
+        self.bring_to(start);
         if self.faults.degraded {
             // What no assembly will ever serve must not wait for the scheduler to come to it.
             let mut waiting = self.queue.by_age();
@@ -583,7 +583,7 @@ impl Unit {
     }
 
     /// Brings the background up to `now`, faults included.
-    fn bring_to(&mut self, now: u64) {
+    pub(super) fn bring_to(&mut self, now: u64) {
         self.meet_faults(now);
         self.core.run_background(now);
     }
