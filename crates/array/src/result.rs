@@ -6,6 +6,7 @@
 use crate::experiment::EnergyPrice;
 use crate::simulate::{MemberOutcome, Outcome};
 use headstack_drive::cost::CostRange;
+use headstack_drive::meter::BackgroundEnergy;
 use headstack_drive::power::conditions::ConditionEnergy;
 use headstack_drive::DriveEnergy;
 use headstack_engine::quantiles::mean_s;
@@ -183,6 +184,8 @@ pub struct DriveResult {
     pub power_w: PowerByMode,
     /// Time by mode; averaged over the commands that the drive can have in service.
     pub time_s: TimeByMode,
+    /// What of the active modes was work that no request waited for.
+    pub background: BackgroundEnergy,
     /// What of idle and standby was spent in low-power conditions; absent if nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_conditions: Option<ConditionEnergy>,
@@ -287,6 +290,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             transfer: e.transfer_s,
             standby: e.standby_s,
         },
+        background: e.background,
         power_conditions: (e.conditions != ConditionEnergy::default()).then_some(e.conditions),
         faults: m
             .faults

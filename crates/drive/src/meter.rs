@@ -12,6 +12,7 @@
 use crate::phase::{ActiveByWork, ActiveTime, Work};
 use crate::power::conditions::{ConditionEnergy, ConditionTime, Conditions};
 use crate::power::StateWatts;
+use serde::Serialize;
 
 /// Time in each state and the energy of it, from the last reset to a time.
 ///
@@ -89,7 +90,7 @@ impl DriveEnergy {
 }
 
 /// The part of the active states that is background work; the rest is the commands' own.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct BackgroundEnergy {
     /// Reading on behind commands.
     pub read_ahead: WorkEnergy,
@@ -102,7 +103,7 @@ pub struct BackgroundEnergy {
 }
 
 /// Seconds and joules of one kind of work, in all active states together.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct WorkEnergy {
     /// Seconds, averaged over assemblies as in [`DriveEnergy`].
     pub time_s: f64,
@@ -211,14 +212,8 @@ impl Meter {
         let mut by_work = [WorkEnergy::default(); Work::ALL.len()];
         for ((now, before), work) in active.iter().zip(&epoch.active).zip(&mut by_work) {
             let time = now.since(before);
-            if time == ActiveTime::default() {
-                continue;
-            }
             sum.add(&time);
-            for (s, j) in self.states(w, &time) {
-                work.time_s += s;
-                work.energy_j += j;
-            }
+            *work = self.work(w, &time);
         }
         let [(seek_s, seek_j), (rotation_s, rotation_j), (transfer_s, transfer_j)] =
             self.states(w, &sum);
@@ -249,6 +244,20 @@ impl Meter {
             },
             conditions,
         });
+    }
+
+    /// Seconds and joules of one kind of work, in all active states together.
+    fn work(&self, w: &StateWatts, time: &ActiveTime) -> WorkEnergy {
+        let time_s =
+            (time.seek + time.rotation + time.transfer) as f64 * 1e-9 / self.at_once as f64;
+        let added = |ns: u64, watts: f64| ns as f64 * 1e-9 * (watts - w.idle);
+        WorkEnergy {
+            time_s,
+            energy_j: time_s * w.idle
+                + added(time.seek, w.seek)
+                + added(time.rotation, w.rotation)
+                + added(time.transfer, w.transfer),
+        }
     }
 
     /// Seconds and joules of seek, rotation and transfer.

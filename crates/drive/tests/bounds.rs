@@ -88,6 +88,10 @@ read_hits_on_written = true
 append_writes = true
 destage = "immediate"
 destage_after = "10 ms"
+destage_age = "20 s"
+dirty_limit = "16 KiB"
+destage_window = 8
+partial_wait = "2 s"
 read_watermark = 0.5
 watermark_of_request = true
 

@@ -184,12 +184,43 @@ impl BackgroundJob for Destage {
         self.writing.is_some()
     }
 
-    /// When the drive has been idle long enough, or data are old enough; not while a command waits.
+    #[inline]
     fn due(&self, site: &Site) -> u64 {
-        let unwritten = &site.buffer.unwritten;
-        if !unwritten.waits() || !Destage::reaches_any(site) {
+        if !site.buffer.unwritten.waits() {
             return NEVER;
         }
+        self.due_with_data(site)
+    }
+
+    fn begin(&mut self, site: &mut Site, at: u64) {
+        self.nothing_at = (!self.send(site, at, false)).then_some(at);
+    }
+
+    #[inline]
+    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
+        match self.writing {
+            Some(w) if w.end > until => None,
+            Some(_) => self.finish(site).map(|w| w.end),
+            None => Some(0),
+        }
+    }
+
+    fn next_change(&self) -> u64 {
+        self.writing.map_or(NEVER, |w| w.end)
+    }
+
+    fn give_way(&mut self, site: &mut Site, at: u64) -> u64 {
+        self.finish(site).map_or(at, |w| w.end)
+    }
+}
+
+impl Destage {
+    /// When the drive has been idle long enough, or data are old enough; not while a command waits.
+    fn due_with_data(&self, site: &Site) -> u64 {
+        if !Destage::reaches_any(site) {
+            return NEVER;
+        }
+        let unwritten = &site.buffer.unwritten;
         let after = |t: u64, wait: u64| t.saturating_add(wait);
         let wait = site.cache.destage_after.non_negative();
         let idle_from = |there: u64| after(unwritten.command_end.max(there), wait);
@@ -216,25 +247,5 @@ impl BackgroundJob for Destage {
         } else {
             NEVER
         }
-    }
-
-    fn begin(&mut self, site: &mut Site, at: u64) {
-        self.nothing_at = (!self.send(site, at, false)).then_some(at);
-    }
-
-    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
-        match self.writing {
-            Some(w) if w.end > until => None,
-            Some(_) => self.finish(site).map(|w| w.end),
-            None => Some(0),
-        }
-    }
-
-    fn next_change(&self) -> u64 {
-        self.writing.map_or(NEVER, |w| w.end)
-    }
-
-    fn give_way(&mut self, site: &mut Site, at: u64) -> u64 {
-        self.finish(site).map_or(at, |w| w.end)
     }
 }

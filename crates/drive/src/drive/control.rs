@@ -130,6 +130,8 @@ impl Drive {
     /// # Errors
     /// What this drive cannot be set to; it then goes on as before.
     pub fn set(&mut self, now: Time, setting: Setting) -> Result<(), SpecError> {
+        // What a drive at rest did until now stands, whatever is changed.
+        self.rest_at(now.0);
         match setting {
             Setting::QueueDepth(depth) => {
                 bounded("setting.queue_depth", depth, 0..=MOST_COMMANDS)?;
@@ -177,6 +179,7 @@ impl Drive {
     /// # Errors
     /// A part that the drive does not have, or a drive that cannot go on without parts.
     pub fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
+        self.rest_at(now.0);
         let design = self.design().clone();
         let fault = FaultSpec {
             at: Some(Span(now.0.min(i64::MAX as u64) as i64)),
@@ -198,6 +201,7 @@ impl Drive {
 
     /// Ends a command that waits, as an error at `now`; false if none of this name waits as a whole.
     pub fn abort(&mut self, now: Time, id: u64) -> bool {
+        self.rest_at(now.0);
         if let Some(control) = &mut self.control {
             let named = |h: &Held| matches!(h, Held::Request(_, r) if r.id == id);
             if let Some(Held::Request(arrival, request)) = control
@@ -360,7 +364,7 @@ impl Drive {
             .change(then, active, low, (design.watts, design.conditions));
         for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
             unit.change_speed(mechanics, speed, (ready, then));
-            unit.not_before(Time(then));
+            unit.recovers_until(Time(then));
         }
         if let Some(control) = &mut self.control {
             control.low_power.set_design(design.conditions);

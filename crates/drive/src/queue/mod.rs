@@ -138,6 +138,9 @@ pub struct Queue {
     vacant: u32,
     needs: Needs,
     positions: Positions,
+    /// A command that came into the empty queue and has no place among the positions yet: it often goes
+    /// before another one comes.
+    lone: Option<u32>,
     /// No command that waits transfers in less: a number of sectors, and the time of one.
     least_transfer: (u32, f64),
     /// Whether some of those that arrived together were pushed in another order than that of their
@@ -161,6 +164,7 @@ impl Queue {
             vacant: NONE,
             needs,
             positions: Positions::default(),
+            lone: None,
             least_transfer: (u32::MAX, f64::MAX),
             mixed_ids: false,
             long: false,
@@ -208,7 +212,7 @@ impl Queue {
         self.mixed_ids
     }
     /// Places on the medium of all commands, in pieces of neighbouring cylinders; none unless asked
-    /// for by [`Needs::positions`].
+    /// for by [`Needs::positions`]. A command that is alone is there after [`Queue::place_lone`].
     #[inline]
     pub fn positions(&self) -> &Positions {
         &self.positions
@@ -264,11 +268,12 @@ impl Queue {
         let place = &mut self.items.0[i as usize].place;
         locate(place);
         if self.needs.positions {
-            let write = request.command.writes();
-            let key = (place.cylinder, place.angle, write);
-            self.least_transfer.0 = self.least_transfer.0.min(count);
-            self.least_transfer.1 = self.least_transfer.1.min(place.sector_ns);
-            self.positions.insert(i, key, &mut self.links);
+            if self.len == 0 {
+                self.lone = Some(i);
+            } else {
+                self.place_lone();
+                self.place(i);
+            }
         }
         match before {
             NONE => self.oldest = i,
@@ -286,6 +291,23 @@ impl Queue {
         }
     }
 
+    /// Puts a command that is alone among the positions as well, for a scheduler that is about to look.
+    #[inline]
+    pub fn place_lone(&mut self) {
+        if let Some(i) = self.lone.take() {
+            self.place(i);
+        }
+    }
+
+    /// Puts a command among the positions.
+    fn place(&mut self, i: u32) {
+        let w = &self.items.0[i as usize];
+        let key = (w.place.cylinder, w.place.angle, w.writes());
+        self.least_transfer.0 = self.least_transfer.0.min(w.count);
+        self.least_transfer.1 = self.least_transfer.1.min(w.place.sector_ns);
+        self.positions.insert(i, key, &mut self.links);
+    }
+
     /// Drops a command; its number goes to one that comes later.
     #[inline(always)]
     pub fn remove(&mut self, i: usize) {
@@ -293,7 +315,7 @@ impl Queue {
             self.order_one_less(i);
         }
         let link = self.links[i];
-        if self.needs.positions {
+        if self.needs.positions && self.lone.take().is_none() {
             self.positions.remove(link.chunk, link.at, &mut self.links);
         }
         if self.len == 1 {

@@ -417,18 +417,12 @@ fn check_cache(c: &CacheSpec, sector: u64) -> Result<(), SpecError> {
         ));
     }
     let buffer = u64::from(c.segments) * u64::from(c.segment_sectors) * sector;
-    if let Some(limit) = c.dirty_limit.filter(|l| l.0 < sector || l.0 > buffer) {
+    let fits = |limit: &Bytes| limit.0 >= sector && (limit.0 <= buffer || !c.enabled);
+    if let Some(limit) = c.dirty_limit.filter(|l| !fits(l)) {
         return Err(SpecError::new(
             "cache.dirty_limit",
             limit,
             format!("a sector to the whole buffer, {}", Bytes(buffer)),
-        ));
-    }
-    if !(1..=1024).contains(&c.destage_window) {
-        return Err(SpecError::new(
-            "cache.destage_window",
-            c.destage_window,
-            "1 to 1024 extents",
         ));
     }
     Ok(())

@@ -205,7 +205,7 @@ impl Core {
     /// there. Nothing else is on its way over the link.
     pub fn take_in(&mut self, at: u64, bus: u64, piece: Blocks) -> u64 {
         let shift = self.buffer.shift;
-        let (start, end) = (piece.start >> shift, (piece.past - 1 >> shift) + 1);
+        let (start, end) = (piece.start >> shift, ((piece.past - 1) >> shift) + 1);
         (self.previous_write, self.previous_end) = (true, end);
         // Read-ahead into what is overwritten must not resurrect old data.
         let r = &self.jobs().read_ahead;

@@ -61,6 +61,19 @@ impl Entering {
         });
     }
 
+    /// None comes in before `ready`.
+    pub fn not_before(&mut self, ready: u64) {
+        self.looks_at = self.looks_at.max(ready);
+    }
+
+    /// Takes the oldest write of a name out, unless some of its data are in the buffer.
+    pub fn take_waiting(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
+        let waits = |w: &Write| w.request.id == id && w.rest == blocks_of(&w.request);
+        let index = self.writes.iter().position(waits)?;
+        let write = self.writes.remove(index)?;
+        Some((write.request, Time(write.arrival.at)))
+    }
+
     /// Whether they need more than so many blocks.
     fn exceed(&self, room: u64) -> bool {
         let mut left = room;

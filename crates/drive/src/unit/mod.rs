@@ -290,7 +290,7 @@ impl Unit {
     fn next_start(&self, oldest: usize) -> u64 {
         let first = &self.queue.items()[oldest];
         let start = first.arrival.decoding_since.max(self.free);
-        if self.in_order || self.limit > 1 {
+        if self.in_order || self.core.at_once > 1 {
             return start;
         }
         let writing = self.core.writing_until();
@@ -617,6 +617,7 @@ impl Unit {
                 arm: 0,
             };
         }
+        self.queue.place_lone();
         let first = &self.queue.items()[oldest];
         // A flush is a barrier: what came before it is served first, then it. A command past its
         // age limit goes next, with whichever arm is there first.

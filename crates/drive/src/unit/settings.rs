@@ -19,7 +19,7 @@ impl Unit {
         }
         self.core.run_background(now);
         let under_way = self.core.assemblies.iter().any(|a| a.jobs.any_under_way());
-        if under_way || self.core.destage_pending() {
+        if under_way || self.destage_pending() {
             return None;
         }
         Some(self.busy_end())
@@ -43,10 +43,17 @@ impl Unit {
         self.scans
     }
 
-    /// The drive is not ready before `ready`: nothing starts, and nothing is read from the buffer.
+    /// The drive is not ready before `ready`: nothing starts, nothing is read from the buffer, and nothing
+    /// goes from there to the medium.
     pub fn recovers_until(&mut self, ready: Time) {
         self.not_before(ready);
         self.closed_until = self.closed_until.max(ready.0);
+        if let Some(entering) = &mut self.entering {
+            entering.not_before(ready.0);
+        }
+        for assembly in &mut self.core.assemblies {
+            assembly.mechanism.free = assembly.mechanism.free.max(ready.0);
+        }
     }
 
     /// Ends of what is in service at `now`.
@@ -118,10 +125,14 @@ impl Unit {
 
     /// Takes the oldest waiting command of a name out of the queue; it and its time of arrival.
     pub fn take_waiting(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
+        if let Some(found) = self.entering.as_mut().and_then(|e| e.take_waiting(id)) {
+            return Some(found);
+        }
         let items = self.queue.items();
         let index = self.queue.by_age().find(|i| items[*i].request.id == id)?;
         let found = (items[index].request, Time(items[index].arrival.at));
         self.queue.remove(index);
+        self.note_waiting();
         Some(found)
     }
 

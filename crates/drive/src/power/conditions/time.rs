@@ -48,6 +48,9 @@ impl ConditionTime {
 
     /// The same in seconds, and what was drawn.
     pub fn energy(&self, design: &Conditions) -> ConditionEnergy {
+        if self.total_ns() == 0 {
+            return ConditionEnergy::default();
+        }
         let share = |of: Condition, passages: &[Passage]| {
             let mut share = ConditionShare::default();
             for passage in passages {
