@@ -744,9 +744,10 @@ queue_depth = 32
         assert_eq!(s.geometry.zones[0].track_skew, 3.0);
         assert_eq!((s.queue.depth, s.queue.scheduler.as_str()), (4, "look"));
         assert!(s.cache.enabled && s.cache.segments == 1);
-        let e = get(r#","set":{"geometry.rotation_sped":"1 rpm"}"#)
-            .unwrap_err()
-            .to_string();
+        // Which keys a geometry has depends on its layout, which is asked when the drive is built.
+        let misspelt = get(r#","set":{"geometry.rotation_sped":"1 rpm"}"#).unwrap();
+        let built = headstack_drive::DriveDesign::new(&misspelt).map(|_| ());
+        let e = built.unwrap_err().within("drive").to_string();
         assert!(
             e.contains("drive.geometry") && e.contains("rotation_speed"),
             "{e}"

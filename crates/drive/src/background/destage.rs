@@ -205,7 +205,7 @@ impl BackgroundJob for Destage {
         }
     }
 
-    fn next_change(&self) -> u64 {
+    fn ends(&self) -> u64 {
         self.writing.map_or(NEVER, |w| w.end)
     }
 

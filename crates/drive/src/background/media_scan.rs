@@ -392,10 +392,6 @@ impl BackgroundJob for MediaScan {
         None
     }
 
-    fn next_change(&self) -> u64 {
-        super::NEVER
-    }
-
     fn give_way(&mut self, _site: &mut Site, at: u64) -> u64 {
         at
     }

@@ -116,8 +116,10 @@ pub(crate) trait BackgroundJob {
     fn begin(&mut self, _site: &mut Site, _at: u64) {}
     /// Does what happens before `until`; the time at which it ended, if it did.
     fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64>;
-    /// When what it has under way moves on by itself: it ends, or its next movement begins.
-    fn next_change(&self) -> u64;
+    /// When it ends if nothing else comes, where that is known already; else [`NEVER`].
+    fn ends(&self) -> u64 {
+        NEVER
+    }
     /// Ends early, because a command wants the mechanism at `at`; returns when it can have it.
     fn give_way(&mut self, site: &mut Site, at: u64) -> u64;
     /// Adds the time that it has under way outside the timeline, up to `until`.
@@ -158,13 +160,26 @@ macro_rules! jobs {
                 }
             }
 
-            /// When the assembly does something new: the one under way moves on, or the first that is due
-            /// begins.
-            pub fn next_change(&self, site: &Site) -> u64 {
+            /// The next time at which one ends, as far as that is known, or begins.
+            pub fn next_event(&self, site: &Site) -> u64 {
+                let mut first = NEVER;
                 $(if self.$name.is_under_way() {
-                    return self.$name.next_change();
+                    return self.$name.ends();
                 })+
-                [$(self.$name.due(site)),+].into_iter().min().unwrap_or(NEVER)
+                $(first = first.min(self.$name.due(site));)+
+                first
+            }
+
+            /// Brings the one that is under way up to `until` and begins no other; true if it ended.
+            pub fn go_on(&mut self, site: &mut Site, until: u64) -> bool {
+                $(if self.$name.is_under_way() {
+                    let Some(end) = self.$name.go_on(site, until) else {
+                        return false;
+                    };
+                    site.mechanism.free = site.mechanism.free.max(end);
+                    return true;
+                })+
+                false
             }
 
             /// Begins the one that is due first, if that is before `until`.

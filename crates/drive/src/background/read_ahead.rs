@@ -264,7 +264,8 @@ impl BackgroundJob for ReadAhead {
         Some(self.time)
     }
 
-    fn next_change(&self) -> u64 {
+    /// The run, at the latest: then the arm may move, and others with it.
+    fn ends(&self) -> u64 {
         self.run.map_or(self.time, |run| run.at(run.count))
     }
 

@@ -218,32 +218,37 @@ impl Core {
         (0..n).filter(move |a| *a != acting)
     }
 
-    /// Brings the background of the assemblies that do not act up to `until`.
+    /// Brings the background of assemblies that work together up to `until`, in order of time: which
+    /// of them takes buffered data must not depend on when somebody asks.
     #[inline(never)]
-    pub(super) fn run_others(&mut self, until: u64) {
-        for a in self.others() {
-            let (mut site, jobs) = self.site(a);
-            jobs.run(&mut site, until);
-            self.couple(a);
-        }
-    }
-
-    /// Brings the background up to `until` movement by movement, in order of time: assemblies share what
-    /// is to be written, and may follow each other.
-    #[inline(never)]
-    pub(super) fn run_in_order(&mut self, until: u64) {
+    pub(super) fn run_together(&mut self, until: u64) {
         loop {
-            let all = 0..self.assemblies.len();
-            let changes = all.map(|a| {
-                let (site, jobs) = self.site(a);
-                (jobs.next_change(&site), a)
-            });
-            let Some((at, a)) = changes.min().filter(|next| next.0 < until) else {
-                return;
-            };
-            let (mut site, jobs) = self.site(a);
-            jobs.run(&mut site, at + 1);
-            self.couple(a);
+            let mut first = (until, None);
+            if self.coupled || self.buffer.unwritten.waits() {
+                for a in 0..self.assemblies.len() {
+                    let (site, jobs) = self.site(a);
+                    let at = jobs.next_event(&site);
+                    if at < first.0 {
+                        first = (at, Some(a));
+                    }
+                }
+            }
+            // What ends before that may begin something else before that.
+            let mut ended = false;
+            for a in 0..self.assemblies.len() {
+                let (mut site, jobs) = self.site(a);
+                ended |= jobs.go_on(&mut site, first.0);
+                self.couple(a);
+            }
+            match first.1 {
+                _ if ended => {}
+                Some(a) => {
+                    let (mut site, jobs) = self.site(a);
+                    jobs.run(&mut site, first.0 + 1);
+                    self.couple(a);
+                }
+                None => return,
+            }
         }
     }
 

@@ -191,14 +191,11 @@ impl Core {
     #[inline]
     pub fn run_background(&mut self, until: u64) {
         self.clock = self.clock.max(until);
-        if self.at_once > 1 && (self.coupled || self.buffer.unwritten.waits()) {
-            self.run_in_order(until);
+        if self.at_once > 1 {
+            return self.run_together(until);
         }
         if self.assemblies[self.acting].jobs.any_under_way() || self.buffer.unwritten.waits() {
             self.run_assembly(self.acting, until);
-        }
-        if self.at_once > 1 {
-            self.run_others(until);
         }
     }
 
@@ -207,7 +204,7 @@ impl Core {
         let (mut site, jobs) = self.site(a);
         jobs.run(&mut site, until);
         self.couple(a);
-        if self.restricted && self.at_once == 1 && self.buffer.unwritten.waits() {
+        if self.restricted && self.buffer.unwritten.waits() {
             self.destage_with_others(until);
         }
     }

@@ -609,3 +609,46 @@ fn wrong_descriptions_say_what_is_needed() {
     });
     assert!(e.contains("dash: got 256 head sets"), "{e}");
 }
+
+/// Asking a drive for its energy, or advancing it in small steps, changes no completion: which assembly
+/// writes buffered data does not depend on when somebody asks.
+#[test]
+fn asking_in_between_changes_nothing() {
+    for (dash, seed) in [
+        ("D1A2S1H1", 5),
+        ("D1A4S1H1", 6),
+        ("D1A3S1H2", 7),
+        ("D2A2S2H1", 8),
+    ] {
+        println!("{dash} seed {seed}");
+        let mut spec = cached(at(dash));
+        spec.parallelism.arms_in_motion = 0;
+        spec.cache.write_back = true;
+        spec.cache.destage = Destage::Idle;
+        spec.cache.destage_after = Span::from_ms(2.0);
+        spec.cache.write_segments = 2;
+        let capacity = new(&spec).capacity_blocks();
+        let requests = requests(seed, 300, 7_000_000, capacity);
+        let plain = run(&mut new(&spec), &requests);
+        let mut drive = new(&spec);
+        let mut asked = Vec::new();
+        let mut now = 0;
+        for (at, request) in &requests {
+            while now + 900_000 < *at {
+                now += 900_000;
+                drive.advance(Time(now), &mut |c| asked.push(*c));
+                let e = drive.energy(Time(now));
+                assert!((e.total_s() - now as f64 * 1e-9).abs() < 1e-9, "{dash}");
+                assert!(e.idle_s >= 0.0 && e.idle_j >= 0.0, "{dash}: {e:?}");
+            }
+            now = *at;
+            drive.advance(Time(*at), &mut |c| asked.push(*c));
+            drive.submit(Time(*at), *request);
+        }
+        drive.advance(Time::NEVER, &mut |c| asked.push(*c));
+        assert_eq!(asked.len(), plain.len());
+        for (a, b) in asked.iter().zip(&plain) {
+            assert_eq!(a, b, "{dash}");
+        }
+    }
+}
