@@ -112,7 +112,7 @@ fn read_ahead_serves_what_has_passed_and_goes_on_for_the_rest() {
 fn a_read_joined_to_read_ahead_crosses_the_track_with_it() {
     let mut host = Host::new(&reading_ahead(64));
     assert_eq!(host.ends(0.0, Read, AT + 80, 8), ms(8.8));
-    assert_eq!(host.ends(9.05, Read, AT + 96, 10), ms(11.6));
+    assert_eq!(host.ends(9.05, Read, AT + 88, 18), ms(11.6));
     // It reads on behind that: 64 sectors from 106 on have passed at 18.0 ms.
     assert!(host.ask(18.05, Read, AT + 106, 64).cache_hit);
 }
