@@ -693,7 +693,7 @@ fn forced_read_ahead_is_kept_and_takes_its_time() {
         let next = due.iter().copied().min().filter(|t| *t <= event);
         if let Some(now) = next {
             due.retain(|t| *t != now);
-            for _ in due.len()..4.min(4) {
+            for _ in due.len()..4 {
                 if drive.queue_len() + due.len() < 4 {
                     let lba = draw.below(capacity - 2_000);
                     drive.submit(Time(now), ask(id, now, Command::Read, lba, 8).request);
