@@ -718,6 +718,7 @@ fn forced_read_ahead_is_kept_and_takes_its_time() {
         e.total_s() <= end as f64 * 1e-9 + 1e-9 && e.idle_s >= 0.0,
         "{e:?}"
     );
+    assert!(misses > 900, "{misses}");
     // Transfers: 8 sectors and 512 for each miss, on the longest or the shortest tracks.
     let turn = 60.0 / spec.geometry.rotation_speed.0;
     let tracks: Vec<f64> = spec
