@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 API := headstack $(addprefix headstack.,api calibration drives errors plots report table validation)
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test bench lint docs install clean
+.PHONY: demo test bench lint docs mutants install clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo
@@ -49,6 +49,10 @@ docs: install
 	$(BIN)/pdoc --docformat google --output-directory out/docs/python $(API)
 	cp docs/index.html out/docs
 	@echo "start here: out/docs/index.html"
+
+# Takes hours; MUTANTS="--shard 1/40" takes a part.
+mutants:
+	env -u CARGO_TARGET_DIR scripts/mutants.sh $(MUTANTS)
 
 clean:
 	rm -rf $(VENV) out

@@ -64,7 +64,11 @@ impl Destage {
         }
         let keep = site.cache.read_hits_on_written && !site.buffer.segments.separate_write;
         if let (Some(i), false) = (writing.segment, keep) {
-            site.buffer.segments.list[i].clear();
+            // Another assembly's command may have taken the segment meanwhile.
+            let segment = &mut site.buffer.segments.list[i];
+            if segment.end == writing.past {
+                segment.clear();
+            }
         }
         Some(writing)
     }
@@ -235,7 +239,9 @@ impl Destage {
         // What the link brings may be due when it has come.
         let incoming = unwritten.incoming_until().map_or(NEVER, idle_from);
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
-        let due = waiting.min(incoming).max(site.mechanism.free).max(again);
+        let free = site.mechanism.free.max(site.wanted_until);
+        let free = free.max(unwritten.newest);
+        let due = waiting.min(incoming).max(free).max(again);
         if due < site.wanted_since {
             due
         } else {

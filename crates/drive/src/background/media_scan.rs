@@ -341,7 +341,8 @@ impl Scan {
                     .min();
                 let (mut first, mut end) = (there, there);
                 if let Some((at, block)) = next {
-                    let missed = self.one_channel && at < busy.1 && busy.0 < at + length;
+                    let transfers = self.one_channel && busy.0 < busy.1;
+                    let missed = transfers && at < busy.1 && busy.0 < at + length;
                     (first, end) = match (at >= until, missed) {
                         (true, _) => (until.max(there), until.max(there)),
                         (false, true) => (at + length, at + length),

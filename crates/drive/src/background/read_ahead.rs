@@ -264,6 +264,11 @@ impl BackgroundJob for ReadAhead {
         Some(self.time)
     }
 
+    /// The run, at the latest: then the arm may move, and others with it.
+    fn ends(&self) -> u64 {
+        self.run.map_or(self.time, |run| run.at(run.count))
+    }
+
     /// The mechanism is not asked for earlier than the clock, up to which everything was read.
     fn give_way(&mut self, site: &mut Site, mut at: u64) -> u64 {
         self.active = false;

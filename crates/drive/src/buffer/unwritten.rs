@@ -21,6 +21,8 @@ pub(crate) struct Unwritten {
     piece: u64,
     /// A pass takes at most so many blocks, so that others can come in meanwhile.
     pub pass_most: u64,
+    /// When the newest data had come: what they make due is due no earlier.
+    pub newest: u64,
     /// When the mechanism ended the last command, or will.
     pub command_end: u64,
 }
@@ -47,6 +49,7 @@ impl Unwritten {
             // Small enough for link and medium to work at the same time.
             piece: segment.min(limit / 4).max(1 << shift),
             pass_most: (limit / 2).max(1 << shift),
+            newest: 0,
             command_end: 0,
         }
     }
@@ -95,6 +98,7 @@ impl Unwritten {
     pub fn settle(&mut self, now: u64) {
         if let Some((range, ready)) = self.incoming.filter(|i| i.1 <= now) {
             self.incoming = None;
+            self.newest = ready;
             self.dirty.insert(range, ready);
         }
     }

@@ -224,7 +224,7 @@ impl Core {
     pub(super) fn run_together(&mut self, until: u64) {
         loop {
             let mut first = (until, None);
-            if self.buffer.unwritten.waits() {
+            if self.coupled || self.buffer.unwritten.waits() {
                 for a in 0..self.assemblies.len() {
                     let (site, jobs) = self.site(a);
                     let at = jobs.next_event(&site);
@@ -252,20 +252,26 @@ impl Core {
         }
     }
 
-    /// Lets assemblies that are not the acting one write buffered data that it does not reach.
+    /// Lets assemblies that are not the acting one write buffered data that it does not reach, the one
+    /// that is due first before the others.
     pub(super) fn destage_with_others(&mut self, until: u64) {
-        let acting = self.acting;
-        for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
-            if self.jobs().any_under_way() {
+        while !self.jobs().any_under_way() && self.buffer.unwritten.waits() {
+            let acting = self.acting;
+            let free = self.assemblies[acting].mechanism.free;
+            let others = (0..self.assemblies.len()).filter(|a| *a != acting);
+            let dues = others.map(|a| {
+                // One works at a time: what the last one has done counts for all.
+                let (site, jobs) = self.site(a);
+                site.mechanism.free = site.mechanism.free.max(free);
+                (jobs.destage.due(&site), a)
+            });
+            let Some((due, a)) = dues.min().filter(|first| first.0 < until) else {
                 return;
-            }
-            let (site, jobs) = self.site(a);
-            if jobs.destage.due(&site) < until {
-                self.take_over(self.number_of(a, 0), until);
-                let (mut site, jobs) = self.site(a);
-                jobs.run(&mut site, until);
-                self.couple(a);
-            }
+            };
+            self.take_over(self.number_of(a, 0), due);
+            let (mut site, jobs) = self.site(a);
+            jobs.run(&mut site, until);
+            self.couple(a);
         }
     }
 
@@ -323,7 +329,7 @@ impl Core {
     }
 
     /// Has the scan of an assembly of its own read up to `until`.
-    pub(super) fn scan_on(&mut self, until: u64) {
+    pub fn scan_on(&mut self, until: u64) {
         let last = self.assemblies.len() - 1;
         if self.assemblies[last].jobs.media_scan.is_under_way() {
             let (mut site, jobs) = self.site(last);

@@ -99,6 +99,8 @@ pub(crate) struct Core {
     pub previous_end: u64,
     /// Since when a command waits for the mechanism.
     pub wanted_since: u64,
+    /// When the last command that waited was taken.
+    pub wanted_until: u64,
     /// Nothing is asked about earlier times any more.
     clock: u64,
     timing: Timing,
@@ -147,6 +149,7 @@ impl Core {
             previous_write: false,
             previous_end: u64::MAX,
             wanted_since: NEVER,
+            wanted_until: 0,
             clock: 0,
             timing: Timing::new(spec)?,
             cache: c.clone(),
@@ -165,6 +168,7 @@ impl Core {
             paths: &self.paths[a * self.sets..(a + 1) * self.sets],
             restricted: self.restricted,
             wanted_since: self.wanted_since,
+            wanted_until: self.wanted_until,
             mechanism: &mut assembly.mechanism,
             buffer: &mut self.buffer,
             scratch: &mut self.scratch,

@@ -45,6 +45,7 @@ impl Core {
         let next = self.buffer.segments.list[segment].end.max(task.past());
         let limit = self.read_limit(task, segment);
         let assembly = &mut self.assemblies[self.acting];
+        let free = assembly.mechanism.free;
         let (cylinder, head) = {
             let arm = assembly.mechanism.arm();
             (arm.cylinder, arm.head)
@@ -55,8 +56,9 @@ impl Core {
             next,
             limit,
             at_least: next + self.cache.read_ahead_minimum as u64,
-            time: time.max(assembly.mechanism.free),
-            follows,
+            time: time.max(free),
+            // The arm may have moved on since, after another one.
+            follows: follows.filter(|run| run.begun >= free),
             cylinder,
             head,
             run: None,

@@ -108,6 +108,12 @@ impl Unit {
         if entry <= command {
             return self.enter(entry, done);
         }
+        // Data may have set out for the medium since anybody asked; then the command waits for them.
+        self.bring_to(command);
+        self.free = self.free.max(command);
+        if self.next_command() > command {
+            return Step::Again;
+        }
         let first = &self.queue.items()[self.queue.oldest()];
         if first.request.command == Command::Flush && self.enters_before(first.arrival.at) {
             // What came before the flush has to be in the buffer first.
@@ -150,8 +156,15 @@ impl Unit {
     /// Serves the next command.
     fn take_command(&mut self, until: Time, done: &mut Completion) -> Step {
         let step = self.step_command(until, &mut |c| *done = *c);
+        if let Step::Done = step {
+            self.core.wanted_until = until.0 - 1;
+        }
         self.note_waiting();
-        step
+        match step {
+            // A pass that began meanwhile goes first; other units may have something to do before.
+            Step::Nothing => Step::Again,
+            step => step,
+        }
     }
 
     /// The core knows since when the mechanism is wanted.

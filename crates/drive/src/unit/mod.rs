@@ -147,6 +147,7 @@ impl Unit {
 
     /// Adds the time in each active state up to `until`, all assemblies together.
     pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
+        self.bring_to(until);
         self.core.add_active(until, sum);
     }
 
@@ -201,7 +202,7 @@ impl Unit {
         }
         let open = self.check_arrivals && now.0 >= self.closed_until;
         if open && request.command == Command::Read {
-            self.core.run_background(now.0);
+            self.bring_to(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
             let blocks = blocks_of(request);
@@ -396,11 +397,7 @@ impl Unit {
     /// A step where assemblies may be busy, limited or broken.
     #[inline(never)]
     fn step_general(&mut self, start: u64, oldest: usize, done: &mut Completion) -> Step {
-        while let Some(fault) = self.faults.next(start) {
-            if self.faults.happen(fault, &self.core.paths) {
-                self.deconfigure(fault.assembly, fault.at);
-            }
-        }
+        self.bring_to(start);
         if self.faults.degraded {
             // What no assembly will ever serve must not wait for the scheduler to come to it.
             let mut waiting = self.queue.by_age();
@@ -446,11 +443,16 @@ impl Unit {
             // The command meets the failure: the drive tries for a while, then gives the part up.
             self.free = start + self.recovery;
             self.arm_free[assembly as usize] = self.free;
+            self.core.run_background(start);
             self.deconfigure(assembly, start + self.recovery);
             return Step::Again;
         }
         self.core.take_over(path, start);
         let before = *self.core.arm();
+        if self.scan_has_own_arm {
+            // What begins to pass before the command is taken cannot know of its transfer.
+            self.core.scan_on(start);
+        }
         *done = self.serve(start, choice.index);
         if self.scans {
             self.scan_beside(&item, &before, done);
@@ -478,6 +480,8 @@ impl Unit {
     fn give_up(&mut self, index: usize, start: u64) -> Completion {
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;
+        // Time does not go back for the next one.
+        self.free = self.free.max(start);
         let mut c = Completion::refused(&waiting.request, Time(start));
         c.arrival = Time(arrival);
         c.components.queue = start - arrival;
@@ -576,6 +580,22 @@ impl Unit {
             .map(|i| self.arm_free[paths[i].assembly as usize])
             .min()
             .map_or(Reach::Never, Reach::Later)
+    }
+
+    /// Brings the background up to `now`, faults included.
+    pub(super) fn bring_to(&mut self, now: u64) {
+        self.meet_faults(now);
+        self.core.run_background(now);
+    }
+
+    /// The faults that happen by `now`, each after what the background did before it.
+    fn meet_faults(&mut self, now: u64) {
+        while let Some(fault) = self.faults.next(now) {
+            self.core.run_background(fault.at);
+            if self.faults.happen(fault, &self.core.paths) {
+                self.deconfigure(fault.assembly, fault.at);
+            }
+        }
     }
 
     /// Deconfigures all that has failed on an assembly; buffered writes that nothing reaches any more
