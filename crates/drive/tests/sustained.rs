@@ -7,6 +7,11 @@ use headstack_units::{Lba, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// The drive of the ISCA 2008 study: its skews leave no time for settling at a new cylinder, so that its
+/// writes lose a turn there, and it does not join what it is reading ahead. Only its geometry is
+/// held to the published rate.
+const STUDY: &str = "barracuda-es-750";
+
 /// A published sequential rate of the outer edge in MB/s, of all actuators together.
 struct Published {
     name: &'static str,
@@ -60,7 +65,7 @@ const PUBLISHED: [Published; 12] = [
     },
     Published {
         apart: Some((0.11, "the geometry is that of the ISCA 2008 study")),
-        ..published("barracuda-es-750", 72.0, "ISCA 2008, Table 1")
+        ..published(STUDY, 72.0, "ISCA 2008, Table 1")
     },
 ];
 
@@ -300,7 +305,7 @@ fn files_give_the_published_rates() {
 #[test]
 fn sequential_reads_go_at_the_rate_of_the_medium() {
     let mut wrong = Vec::new();
-    for p in &PUBLISHED {
+    for p in PUBLISHED.iter().filter(|p| p.name != STUDY) {
         sweep(p, Command::Read, &mut wrong);
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
@@ -309,7 +314,7 @@ fn sequential_reads_go_at_the_rate_of_the_medium() {
 #[test]
 fn sequential_writes_go_at_the_rate_of_the_medium() {
     let mut wrong = Vec::new();
-    for p in &PUBLISHED {
+    for p in PUBLISHED.iter().filter(|p| p.name != STUDY) {
         sweep(p, Command::Write, &mut wrong);
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
