@@ -216,12 +216,12 @@ impl Core {
     }
 
     /// When an assembly may begin to move for a command that is taken at `now`, and how much later the
-    /// acting one may, as schedulers reckon: data on their way to the medium come first. What stopping
-    /// read-ahead takes counts where assemblies work together only; DiskSim's schedulers do not
-    /// foresee it either. The background must have been brought up to `now`.
+    /// acting one may, as schedulers reckon: data on their way to the medium come first, and read-ahead
+    /// is stopped. Where there is one assembly the time that stopping takes is not foreseen, as in
+    /// DiskSim. The background must have been brought up to `now`.
     pub fn earliest_moves(&self, now: u64) -> (u64, u64) {
         let writing = self.writing_until();
-        if self.at_once == 1 {
+        if self.assemblies.len() == 1 {
             return (now.max(writing), 0);
         }
         let r = &self.jobs().read_ahead;
@@ -231,7 +231,12 @@ impl Core {
             }
             _ => 0,
         };
-        (now, writing.max(stopped).saturating_sub(now))
+        let free = now.max(writing).max(stopped);
+        if self.at_once == 1 {
+            (free, 0)
+        } else {
+            (now, free - now)
+        }
     }
 
     /// Whether a write goes on with the data that are on their way to the medium.
