@@ -5,7 +5,6 @@ use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use headstack_units::{Lba, Time};
 use measured::data;
 
-#[allow(dead_code)]
 mod measured;
 
 /// Python's generator (MT19937), with which the reference's loads were drawn: only so much of it as
