@@ -93,7 +93,8 @@ def command(
             )
             print()
         rows = [(d["name"], _numbers(d)) for d in drives]
-        rows += [(e["name"], ["unusable", "–", "–", "–"]) for e in errors]
+        none = "–"  # noqa: RUF001
+        rows += [(e["name"], ["unusable", none, none, none]) for e in errors]
         _terminal.print_table(
             [("drive", True), *_HEADINGS], [[name, *cells] for name, cells in sorted(rows)]
         )
