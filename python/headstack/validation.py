@@ -35,10 +35,10 @@ def validate(directory: str | Path, *, compat: bool = False) -> dict[str, Any]:
 
     Returns:
         ``{"drives": [...], "errors": [...]}``, by name. Each drive has ``name``, ``n_requests``,
-        ``demerit_s``, ``demerit_histogram_s``, ``measured_mean_s``, ``simulated_mean_s`` (seconds)
-        and the list ``classes`` with the same of each class: ``operation``, ``previous`` (``read``
-        or ``write``), ``sequential``. Drives of which a file cannot be used are among the errors, with
-        ``name``, ``path`` and ``message``.
+        ``demerit_s``, ``demerit_histogram_s``, ``measured_mean_s``, ``simulated_mean_s``
+        (seconds) and the list ``classes`` with the same of each class: ``operation``,
+        ``previous`` (``read`` or ``write``), ``sequential``. Drives of which a file cannot be
+        used are among the errors, with ``name``, ``path`` and ``message``.
 
     Raises:
         ConfigError: there is no such pair of files.
