@@ -230,16 +230,12 @@ impl Destage {
             (Some(oldest), 1..) => after(oldest, site.cache.destage_age.non_negative()),
             _ => NEVER,
         };
-        let waiting = if unwritten.dirty.has(Scope::Due) {
-            Some(0)
-        } else {
-            unwritten.dirty.next_promotion()
-        };
+        let waiting = unwritten.dirty.due_from();
         let waiting = waiting.map_or(NEVER, |t| t.max(idle.min(old)));
         // What the link brings may be due when it has come.
         let incoming = unwritten.incoming_until().map_or(NEVER, idle_from);
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
-        let free = site.mechanism.free.max(site.wanted_until);
+        let free = site.mechanism.free.max(site.happened);
         let free = free.max(unwritten.newest);
         let due = waiting.min(incoming).max(free).max(again);
         if due < site.wanted_since {

@@ -35,8 +35,8 @@ pub(crate) struct Site<'a> {
     pub restricted: bool,
     /// Since when a command waits for the mechanism: no job begins then.
     pub wanted_since: u64,
-    /// When the last command that waited was taken: no job has begun before that since.
-    pub wanted_until: u64,
+    /// When something last happened that may make a job due: none that it makes due begins before.
+    pub happened: u64,
     pub mechanism: &'a mut Mechanism,
     pub buffer: &'a mut Buffer,
     pub scratch: &'a mut Scratch,

@@ -167,6 +167,8 @@ impl ReadAhead {
         self.time = end;
         self.run = None;
         site.mechanism.timeline.add(site.now, run.stretch(end));
+        // A read that waits for these sectors decides them in advance.
+        site.mechanism.free = site.mechanism.free.max(end);
     }
 
     /// Reads ahead until `until`; true when it ended before.

@@ -253,7 +253,7 @@ impl Drive {
         for unit in 0..self.units.len() {
             let queue = self.queue_of(unit);
             while in_parts || found.is_none() {
-                let Some(waiting) = self.units[unit].take_waiting(name) else {
+                let Some(waiting) = self.units[unit].take_waiting(now, name) else {
                     break;
                 };
                 self.tags[queue].give_back();
