@@ -152,7 +152,7 @@ impl Destage {
         let mut best = None;
         for (set, arm) in site.mechanism.arms.iter().enumerate() {
             let may = if site.restricted {
-                site.paths[set].reaches(1 << place.head, place.cylinder)
+                site.paths()[set].reaches(1 << place.head, place.cylinder)
             } else {
                 set == site.mechanism.acting
             };

@@ -360,8 +360,12 @@ impl Drive {
         let then = ready.saturating_add(takes);
         let active = self.active_until(ready);
         let low = self.low_power_until(ready);
-        self.meter
-            .change(then, active, low, (design.watts, design.conditions));
+        self.meter.change(
+            then,
+            active,
+            low.unwrap_or_default(),
+            (design.watts, design.conditions),
+        );
         for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
             unit.change_speed(mechanics, speed, (ready, then));
             unit.recovers_until(Time(then));
@@ -492,10 +496,10 @@ impl Drive {
     }
 
     /// Time in low-power conditions up to `until`.
-    pub(crate) fn low_power_until(&mut self, until: u64) -> ConditionTime {
+    pub(crate) fn low_power_until(&mut self, until: u64) -> Option<ConditionTime> {
         self.rest_at(until);
         let control = self.control.as_ref();
-        control.map_or_else(ConditionTime::default, |c| c.low_power.time_until(until))
+        control.map(|c| c.low_power.time_until(until))
     }
 
     /// Tells the phases of power conditions that were decided since the last call, in order of time;

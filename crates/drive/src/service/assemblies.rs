@@ -303,9 +303,14 @@ impl Core {
             return 0;
         }
         let acting = self.acting;
-        let (mut site, jobs) = self.site(acting);
-        let free = jobs.read_ahead.give_way(&mut site, at);
-        site.mechanism.free = site.mechanism.free.max(free);
+        let assembly = &mut self.assemblies[acting];
+        let read_ahead = &mut assembly.jobs.read_ahead;
+        if read_ahead.must_read_on() {
+            return self.end_read_ahead_of(acting, at);
+        }
+        let in_sector = self.cache.stop_read_ahead_in_sector;
+        let (mechanism, buffer) = (&mut assembly.mechanism, &mut self.buffer);
+        let free = read_ahead.stop(self.clock, mechanism, buffer, in_sector, at);
         self.couple(acting);
         free
     }

@@ -165,7 +165,8 @@ impl Core {
             now: self.clock,
             mechanics: &self.mechanics,
             cache: &self.cache,
-            paths: &self.paths[a * self.sets..(a + 1) * self.sets],
+            all_paths: &self.paths,
+            first_path: a * self.sets,
             restricted: self.restricted,
             wanted_since: self.wanted_since,
             happened: self.happened,
@@ -198,7 +199,10 @@ impl Core {
     /// Brings the background up to time `until`. How often somebody asks changes nothing.
     #[inline]
     pub fn run_background(&mut self, until: u64) {
-        self.clock = self.clock.max(until);
+        if until <= self.clock {
+            return;
+        }
+        self.clock = until;
         if self.at_once > 1 {
             return self.run_together(until);
         }
@@ -273,7 +277,7 @@ impl Core {
         let r = &self.jobs().read_ahead;
         self.reading_ahead() && self.visible(r.segment, now) && {
             let held = self.buffer.segments.list[r.segment].start <= sector && sector < r.next;
-            held || (self.cache.almost_hits && r.next == sector && r.run.is_some())
+            held || (self.cache.almost_hits && r.next == sector && r.reads_at(now))
         }
     }
 

@@ -50,6 +50,8 @@ impl Core {
             let arm = assembly.mechanism.arm();
             (arm.cylinder, arm.head)
         };
+        // The arm may have moved on since, after another one.
+        let run = follows.filter(|run| run.begun >= free && limit > next);
         assembly.jobs.read_ahead = ReadAhead {
             active: true,
             segment,
@@ -57,11 +59,9 @@ impl Core {
             limit,
             at_least: next + self.cache.read_ahead_minimum as u64,
             time: time.max(free),
-            // The arm may have moved on since, after another one.
-            follows: follows.filter(|run| run.begun >= free),
+            run: run.map(|run| run.at_most(limit - next)),
             cylinder,
             head,
-            run: None,
         };
     }
 
@@ -192,7 +192,7 @@ impl Core {
         let r = &self.jobs().read_ahead;
         // The sector being read ahead right now is as good as held, where the drive knows it.
         let found = found.or_else(|| {
-            let almost = self.cache.almost_hits && r.next == task.sector && r.run.is_some();
+            let almost = self.cache.almost_hits && r.next == task.sector && r.reads_at(a);
             (active && almost).then_some(r.segment)
         });
 

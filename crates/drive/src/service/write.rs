@@ -183,10 +183,15 @@ impl Core {
     /// Puts written data into a segment, and drops what they overwrite elsewhere.
     fn place_written(&mut self, task: &Task, appended: Option<usize>) -> Option<usize> {
         let (start, end) = (task.sector, task.past());
-        let i = self.buffer.segments.for_written(start, end, appended)?;
-        self.stop_others(task.start, Some(i), start, end);
+        let (i, mut old) = self.buffer.segments.for_written(start, end, appended)?;
+        if self.at_once > 1 {
+            // Others end their read-ahead first, and may have read some of these sectors by then.
+            self.stop_others(task.start, Some(i), start, end);
+            old = Some(i);
+        }
         let goes_on = appended.is_some();
-        self.buffer.segments.write_into(i, start, end, goes_on);
+        let segments = &mut self.buffer.segments;
+        segments.write_into((i, old), (start, end), goes_on);
         Some(i)
     }
 
