@@ -7,7 +7,7 @@ use crate::arrivals::Arrivals;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
-use headstack_engine::describe::from_value;
+use headstack_engine::describe::{from_value, missing};
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_trace::{OnError, Order};
 use headstack_units::Span;
@@ -336,9 +336,12 @@ impl System {
                 let mut table = table.clone();
                 match table.remove("name") {
                     Some(Value::String(name)) => (name, table),
-                    other => {
-                        let got = other.map_or("nothing".into(), |v| v.to_string());
-                        return Err(SpecError::new("organisation.name", got, "a name"));
+                    Some(other) => {
+                        return Err(SpecError::new("organisation.name", other, "a name"))
+                    }
+                    None => {
+                        let error = missing(&table, "name", "a name", &[]);
+                        return Err(error.within("organisation"));
                     }
                 }
             }
@@ -630,6 +633,14 @@ queue_depth = 32
                 &[
                     "system[0].organisation: got \"independant\"",
                     "did you mean \"independent\"?",
+                ],
+            ),
+            (
+                "organisation = \"independent\"",
+                "organisation = { nmae = \"independent\" }",
+                &[
+                    "system[0].organisation: got key \"nmae\"",
+                    "did you mean \"name\"?",
                 ],
             ),
             (
