@@ -474,6 +474,7 @@ impl<M: Member> Run<'_, '_, M> {
                 command: match op {
                     Op::Read => Command::Read,
                     Op::Write => Command::Write,
+                    Op::WriteThrough => Command::WriteThrough,
                     Op::Flush => Command::Flush,
                 },
                 lba: Lba(lba),
