@@ -372,13 +372,6 @@ impl Core {
         }
     }
 
-    /// From now on phases are kept for [`Core::tell`].
-    pub fn listen(&mut self) {
-        for a in &mut self.assemblies {
-            a.mechanism.timeline.listen();
-        }
-    }
-
     /// Tells every phase that has not been told yet; `first` is the number of the first assembly.
     pub fn tell(&mut self, first: u32, sink: &mut dyn FnMut(&Phase)) {
         let settle = self.mechanics.write_settle_ns().max(0) as u64;
