@@ -4,6 +4,7 @@
 //! needed, with the nearest known name.
 
 use crate::arrivals::Arrivals;
+use crate::change::{self, Change};
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
@@ -105,6 +106,9 @@ pub struct System {
     pub spindles: Spindles,
     /// Seed of this system's drives instead of the run's.
     pub seed: Option<u64>,
+    /// What changes while it runs.
+    #[serde(default)]
+    pub change: Vec<Change>,
 }
 
 /// The phases of a system's spindles.
@@ -308,6 +312,7 @@ impl Experiment {
                 ));
             }
             s.organisation().map_err(|e| e.within(&key))?;
+            change::plan(&s.change, s.count, &key)?;
             if s.name.is_empty() {
                 s.name = match &s.drive {
                     Value::String(name) => stem(name),
