@@ -116,6 +116,8 @@ def main() -> None:
         raid = case("raid", 1_000_000, member, 1000, 16)
         shallow, full_queue = case("depth", 200_000, deep, 64), case("depth", 200_000, deep, 4096)
         spc = case("spc", 2_000_000)
+        helium = tomllib.loads((ROOT / "drives" / "exos-x18.toml").read_text())
+        built = case("build", 1_000, drive("built", helium))
         small = case("drive", 1_000_000, fcfs, 40, runs=1)
         large = case("drive", 100_000_000, fcfs, 40, runs=1)
 
@@ -130,6 +132,8 @@ def main() -> None:
         "raid_16_drives_1e6_requests_s": 1_000_000 / raid["per_s"],
         "sptf_decision_ratio_depth_4096_to_64": shallow["per_s"] / full_queue["per_s"],
         "spc_lines_per_s": spc["per_s"],
+        "build_1000_drives_s": 1_000 / built["per_s"],
+        "peak_rss_bytes_1000_drives": built["peak_rss_bytes"],
         "peak_rss_bytes_1e6": small["peak_rss_bytes"],
         "peak_rss_bytes_1e8": large["peak_rss_bytes"],
         "ratio_to_disksim_fcfs_full_cache": full_cache["per_s"] / DISKSIM_FCFS,

@@ -43,7 +43,7 @@ FACTS = (
     Fact("ultrastar-hs760", "random reads, times one actuator", 1.7, "AnandTech, Jan. 2023", False),
     Fact("constellation-es3-4tb", "sequential MB/s", 175, "manual, rev. C", True),
     Fact("constellation-es3-4tb", "idle W", 7.97, "manual, rev. C, table 2", True),
-    Fact("barracuda-es-750", "sequential MB/s", 72, "ISCA 2008, Table 1", False),
+    Fact("barracuda-es-750", "sequential MB/s", 72, "ISCA 2008, Table 1", True),
     Fact("barracuda-es-750", "idle W", 9.30, "manual, rev. D", True),
 )
 

@@ -240,7 +240,7 @@ def test_calibration_checks_its_arguments_before_it_begins(tmp_path):
     drive.write_text(text.replace("rotation_speed", "rotaton_speed", 1))
     done = run("calibrate", drive, trace)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert done.stderr.startswith(f"{drive}: geometry.rotation_speed: got nothing, need a value")
+    assert done.stderr.startswith(f'{drive}: geometry: got key "rotaton_speed"')
     done = run("calibrate", "cheetah-9lp", trace, "--out", trace / "fitted.toml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert done.stderr.startswith("--out: got")

@@ -1,5 +1,5 @@
 //! The figures of `make bench`, one case per run: `bench CASE REQUESTS [DRIVE.json]` prints one
-//! JSON line with requests (or lines) per second and the peak of resident memory.
+//! JSON line with requests (or lines, or drives) per second and the peak of resident memory.
 //!
 //! Each case runs in a process of its own, so that the memory is its own; seconds are those of one
 //! core, so that what else the machine does counts little.
@@ -30,9 +30,10 @@ fn run() -> Result<(), String> {
         "drive" => simulate(n, rest)?,
         "raid" => raid(n, rest)?,
         "depth" => (at_depth(n, rest)?, f64::NAN),
+        "build" => (build(n, rest)?, f64::NAN),
         other => {
             return Err(format!(
-                "got case {other:?}, need spc, drive, raid or depth"
+                "got case {other:?}, need spc, drive, raid, depth or build"
             ))
         }
     };
@@ -126,6 +127,25 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
         drive.submit(now, command());
     }
     Ok(n as f64 / begun.core_seconds())
+}
+
+/// `bench build N DRIVE.json`: N equal drives from one description, per second.
+fn build(n: u64, rest: &[String]) -> Result<f64, String> {
+    let [path] = rest else {
+        return Err("got no drive, need one".into());
+    };
+    let begun = Watch::start();
+    let design = DriveDesign::new(&read_spec(path)?).map_err(|e| e.to_string())?;
+    let drives = (0..n)
+        .map(|seed| {
+            let options = DriveOptions {
+                seed,
+                ..DriveOptions::default()
+            };
+            design.drive(&options).map_err(|e| e.to_string())
+        })
+        .collect::<Result<Vec<Drive>, String>>()?;
+    Ok(drives.len() as f64 / begun.core_seconds())
 }
 
 /// Requests per second of wall time, and their mean number in the system.

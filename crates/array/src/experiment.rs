@@ -4,10 +4,11 @@
 //! needed, with the nearest known name.
 
 use crate::arrivals::Arrivals;
+use crate::change::{self, Change};
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
-use headstack_engine::describe::from_value;
+use headstack_engine::describe::{from_value, missing};
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_trace::{OnError, Order};
 use headstack_units::Span;
@@ -105,6 +106,9 @@ pub struct System {
     pub spindles: Spindles,
     /// Seed of this system's drives instead of the run's.
     pub seed: Option<u64>,
+    /// What changes while it runs.
+    #[serde(default)]
+    pub change: Vec<Change>,
 }
 
 /// The phases of a system's spindles.
@@ -308,6 +312,7 @@ impl Experiment {
                 ));
             }
             s.organisation().map_err(|e| e.within(&key))?;
+            change::plan(&s.change, s.count, &key)?;
             if s.name.is_empty() {
                 s.name = match &s.drive {
                     Value::String(name) => stem(name),
@@ -336,9 +341,12 @@ impl System {
                 let mut table = table.clone();
                 match table.remove("name") {
                     Some(Value::String(name)) => (name, table),
-                    other => {
-                        let got = other.map_or("nothing".into(), |v| v.to_string());
-                        return Err(SpecError::new("organisation.name", got, "a name"));
+                    Some(other) => {
+                        return Err(SpecError::new("organisation.name", other, "a name"))
+                    }
+                    None => {
+                        let error = missing(&table, "name", "a name", &[]);
+                        return Err(error.within("organisation"));
                     }
                 }
             }
@@ -630,6 +638,14 @@ queue_depth = 32
                 &[
                     "system[0].organisation: got \"independant\"",
                     "did you mean \"independent\"?",
+                ],
+            ),
+            (
+                "organisation = \"independent\"",
+                "organisation = { nmae = \"independent\" }",
+                &[
+                    "system[0].organisation: got key \"nmae\"",
+                    "did you mean \"name\"?",
                 ],
             ),
             (

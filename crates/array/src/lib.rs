@@ -4,6 +4,7 @@
 #![allow(clippy::result_large_err)]
 
 pub mod arrivals;
+pub mod change;
 mod expected;
 pub mod experiment;
 mod host;

@@ -6,7 +6,6 @@ use arrow_array::{
     UInt8Array,
 };
 use headstack_engine::SeriesPoint;
-use headstack_trace::Op;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -95,11 +94,6 @@ impl RequestLog {
         let bools = |f: fn(&Record) -> bool| -> ArrayRef {
             Arc::new(BooleanArray::from_iter(rows.iter().map(|r| Some(f(r)))))
         };
-        let op = |r: &Record| match r.request.op {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Flush => "flush",
-        };
         let drive = |r: &Record| (r.drive != u32::MAX).then_some(r.drive);
         let columns = vec![
             ("id", u64s(|r| r.id), false),
@@ -121,7 +115,9 @@ impl RequestLog {
             ("blocks", u32s(|r| r.request.blocks), false),
             (
                 "op",
-                Arc::new(StringArray::from_iter_values(rows.iter().map(op))),
+                Arc::new(StringArray::from_iter_values(
+                    rows.iter().map(|r| r.request.op.name()),
+                )),
                 false,
             ),
             (

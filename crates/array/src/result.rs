@@ -3,6 +3,7 @@
 //! Times are seconds, energies joules, powers watts. A number that does not exist (the mean of no
 //! requests) is `null`.
 
+use crate::change::ChangeCounts;
 use crate::experiment::EnergyPrice;
 use crate::simulate::{MemberOutcome, Outcome};
 use headstack_drive::cost::CostRange;
@@ -80,6 +81,9 @@ pub struct SystemResult {
     pub power_w: PowerByMode,
     /// Each drive.
     pub drives: Vec<DriveResult>,
+    /// What became of the system's changes; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ChangeCounts>,
     /// What the drives cost; `null` where their description does not say.
     pub cost_usd: Cost,
     /// What the mean power costs over the years of [`RunResult::cost`].
@@ -370,6 +374,7 @@ pub fn summarise(
         energy_cost_usd: energy.usd(power_w.mean),
         power_w,
         drives,
+        changes: outcome.changes,
         cost_usd,
         quantile_method: outcome.response.method(),
         response_time_cdf: outcome.response.cdf_points(CDF_POINTS),

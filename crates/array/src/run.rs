@@ -1,5 +1,6 @@
 //! A whole experiment: every system on every workload, on as many threads as there are.
 
+use crate::change;
 use crate::expected::{Expected, Known, Watched};
 use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::member::Member;
@@ -245,6 +246,8 @@ fn one<M: Member>(
         .map(|i| make(&design, system, seed, i))
         .collect::<Result<Vec<M>, SpecError>>()
         .map_err(at(&format!("{key}.drive")))?;
+    let changes = change::plan(&system.change, system.count, &key)?;
+    change::try_out(&changes, system.count, |i| make(&design, system, seed, i))?;
     let (entry, params) = system.organisation().map_err(at(&key))?;
     let open = OpenWorkload {
         workload,
@@ -301,6 +304,7 @@ fn one<M: Member>(
         max_requests: experiment.run.max_requests,
         duration: experiment.run.duration,
         past_end: workload.past_end,
+        changes,
         exact_limit: experiment
             .run
             .exact_limit
@@ -341,6 +345,7 @@ fn one<M: Member>(
     }
     .map_err(|source| match source {
         SimulateError::Trace(e) => RunError::Trace(e),
+        SimulateError::Change(e) => RunError::Input(e),
         SimulateError::Log(e) => RunError::Output(e),
         source => RunError::Simulate {
             system: system.name.clone(),

@@ -12,11 +12,12 @@
 //! after the warm-up.
 
 use crate::arrivals::Arrivals;
+use crate::change::{ChangeCounts, Planned, Schedule};
 use crate::host::Host;
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
-use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
+use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series, SpecError};
 use headstack_trace::{ClosedLoop, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,8 @@ pub struct Options {
     pub duration: Option<Span>,
     /// What happens beyond a device's end.
     pub past_end: PastEnd,
+    /// What changes meanwhile, in order of time.
+    pub changes: Vec<Planned>,
     /// How many response times are kept exactly.
     pub exact_limit: usize,
     /// Bucket width of the time series at first, nanoseconds.
@@ -80,6 +83,7 @@ impl Default for Options {
             max_requests: None,
             duration: None,
             past_end: PastEnd::Error,
+            changes: Vec::new(),
             exact_limit: headstack_engine::quantiles::EXACT_LIMIT,
             series_width_ns: 100_000_000,
             progress: Progress::new(),
@@ -127,6 +131,9 @@ pub enum SimulateError {
         /// What was got and what is needed.
         message: String,
     },
+    /// A drive refuses a change.
+    #[error(transparent)]
+    Change(SpecError),
     /// The log could not be written.
     #[error("{0}")]
     Log(String),
@@ -193,6 +200,8 @@ pub struct Outcome {
     pub series: Series,
     /// Each drive.
     pub members: Vec<MemberOutcome>,
+    /// What became of the changes, where there are any.
+    pub changes: Option<ChangeCounts>,
     /// Whether the run was stopped before the workload's end.
     pub partial: bool,
 }
@@ -212,6 +221,7 @@ struct Run<'a, 'l, M> {
     // Next instant at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
     sampled: ByMode,
+    schedule: Schedule<'a>,
     // When something else than an arrival may be due.
     next_check: Time,
     first: Option<Time>,
@@ -291,6 +301,7 @@ pub fn simulate<'a, 'l, M: Member>(
         end: Time::ZERO,
         series: Series::new(Time::ZERO, options.series_width_ns),
         members: vec![MemberOutcome::default(); members.len()],
+        changes: None,
         partial: false,
     };
     let mut logical = Vec::new();
@@ -312,6 +323,7 @@ pub fn simulate<'a, 'l, M: Member>(
         direct: Vec::new(),
         next_sample: Time::NEVER,
         sampled: ByMode::default(),
+        schedule: Schedule::new(&options.changes),
         next_check: Time::ZERO,
         first: None,
         last_arrival: Time::ZERO,
@@ -374,9 +386,15 @@ impl<M: Member> Run<'_, '_, M> {
             let (drive, member) = self.earliest();
             // Completions that a drive holds ready are due now, whatever time it names.
             let drive = drive.max(now);
+            let due = self.schedule.due;
+            if due <= drive.min(issue) && due != Time::NEVER {
+                self.pass_until(due);
+                self.trouble()?;
+                continue;
+            }
             if drive < issue {
                 now = drive;
-                self.sample_until(now);
+                self.pass_until(now);
                 self.step(member, now)?;
                 continue;
             }
@@ -474,6 +492,7 @@ impl<M: Member> Run<'_, '_, M> {
                 command: match op {
                     Op::Read => Command::Read,
                     Op::Write => Command::Write,
+                    Op::WriteThrough => Command::WriteThrough,
                     Op::Flush => Command::Flush,
                 },
                 lba: Lba(lba),
@@ -487,6 +506,7 @@ impl<M: Member> Run<'_, '_, M> {
     #[cold]
     fn check(&mut self, now: Time, id: u64) -> bool {
         let first = *self.first.get_or_insert(now);
+        self.schedule.begin(first);
         let over = match self.options.duration {
             Some(duration) => first + duration,
             None => Time::NEVER,
@@ -501,13 +521,13 @@ impl<M: Member> Run<'_, '_, M> {
                 _ => {}
             }
         }
-        self.sample_until(now);
+        self.pass_until(now);
         self.next_check = if self.measuring {
-            self.next_sample.min(over)
+            self.next_sample.min(over).min(self.schedule.due)
         } else {
             Time::ZERO
         };
-        true
+        self.failure.is_none()
     }
 
     /// A request that may reach beyond its device, be a flush, or need a plan.
@@ -611,6 +631,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The warm-up ends: counters start at `now`.
     fn begin(&mut self, now: Time) {
+        self.pass_until(now);
         self.measuring = true;
         self.advance_all(now);
         for member in self.members.iter_mut() {
@@ -631,18 +652,27 @@ impl<M: Member> Run<'_, '_, M> {
         }
     }
 
-    /// Samples energy at each boundary of the series up to `now`.
+    /// Samples energy at each boundary of the series up to `now`, and lets changes happen that are due by
+    /// then, in order of time.
     #[inline]
-    fn sample_until(&mut self, now: Time) {
-        if self.next_sample <= now {
-            self.sample_boundaries(now);
+    fn pass_until(&mut self, now: Time) {
+        if self.next_sample.min(self.schedule.due) <= now {
+            self.pass_marks(now);
         }
     }
 
     #[cold]
-    fn sample_boundaries(&mut self, now: Time) {
-        while self.next_sample <= now && self.next_sample != Time::NEVER {
-            let at = self.next_sample;
+    fn pass_marks(&mut self, now: Time) {
+        while self.failure.is_none() {
+            let at = self.next_sample.min(self.schedule.due);
+            if at > now || at == Time::NEVER {
+                return;
+            }
+            if self.schedule.due == at {
+                let happened = self.schedule.happen(self.members, &mut self.host);
+                self.failure = happened.err().map(SimulateError::Change);
+                continue;
+            }
             self.advance_all(at);
             self.sample(at);
             self.next_sample = self.host.outcome.series.next_boundary(at);
@@ -712,6 +742,12 @@ impl<M: Member> Run<'_, '_, M> {
         let mut steps = 0u64;
         while self.host.in_flight > 0 && !self.host.outcome.partial {
             let (time, member) = self.earliest();
+            let due = self.schedule.due;
+            if due <= time.max(now) && due != Time::NEVER {
+                self.pass_until(due);
+                self.trouble()?;
+                continue;
+            }
             if time == Time::NEVER {
                 let waiting = self.host.in_flight;
                 return Err(SimulateError::Lost {
@@ -719,7 +755,7 @@ impl<M: Member> Run<'_, '_, M> {
                     waiting,
                 });
             }
-            self.sample_until(time.max(now));
+            self.pass_until(time.max(now));
             self.step(member, time.max(now))?;
             steps += 1;
             if steps % 1024 == 0 && self.options.progress.is_cancelled() {
@@ -734,7 +770,8 @@ impl<M: Member> Run<'_, '_, M> {
         self.host.settle();
         if self.measuring {
             let end = self.host.outcome.end;
-            self.sample_until(end);
+            self.pass_until(end);
+            self.trouble()?;
             self.sample(end);
             for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
                 o.energy = member.energy(end);
@@ -746,6 +783,7 @@ impl<M: Member> Run<'_, '_, M> {
             o.read_modify_writes = member.read_modify_writes();
             o.scanned_bytes = member.scanned_bytes();
         }
+        self.host.outcome.changes = self.schedule.counts();
         Ok(self.host.outcome)
     }
 }

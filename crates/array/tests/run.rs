@@ -438,3 +438,72 @@ set = { "power.conditions.timers" = "nominal" }
     let error = go(&wrong, &RunOptions::default()).unwrap_err().to_string();
     assert!(error.contains("power.conditions.standby.timer"), "{error}");
 }
+
+/// A whole experiment whose system changes: the same bytes on one thread and on two, in open and closed loops,
+/// and only such a system tells of changes.
+#[test]
+fn changing_systems_repeat_exactly() {
+    let text = r#"
+[[workload]]
+name = "open"
+synthetic = { n_requests = 4000, reads = 0.7, write_through = 0.2, rate = "50/s", footprint = "100 GB" }
+[[workload]]
+name = "closed"
+synthetic = { n_requests = 20_000, arrivals = "closed", outstanding = 3, footprint = "100 GB" }
+warm_up = "5 s"
+[[system]]
+drive = "constellation-es3-4tb"
+count = 2
+organisation = "raid0"
+[[system.change]]
+at = "10 s"
+scheduler = "fcfs"
+[[system.change]]
+at = "20 s"
+drives = [1]
+power_condition = "standby"
+[[system.change]]
+at = "22 s"
+spindle_speed = { speed = "5400 rpm", takes = "2 s" }
+[[system.change]]
+at = "20 min"
+queue_depth = 1
+[[system]]
+drive = "constellation-es3-4tb"
+"#;
+    let experiment = Experiment::from_toml(text, Path::new("e.toml")).expect("an experiment");
+    let bytes = |threads| {
+        let options = RunOptions {
+            threads: Some(threads),
+            ..RunOptions::default()
+        };
+        let inputs = Inputs {
+            drive_dirs: drive_dirs(),
+            other_drive: &|_| Err("no".into()),
+            open: &open,
+        };
+        run(&experiment, &inputs, &options).expect("a result")
+    };
+    let one = bytes(1);
+    assert_eq!(
+        one.to_json().expect("JSON"),
+        bytes(2).to_json().expect("JSON")
+    );
+    let counts: Vec<_> = one
+        .systems
+        .iter()
+        .map(|s| s.changes.map(|c| (c.n_done, c.n_after_end)))
+        .collect();
+    assert_eq!(counts, [Some((3, 1)), Some((3, 1)), None, None]);
+    // Only the drive that was asked for standby was in it.
+    let standby = |s: usize, d: usize| one.systems[s].drives[d].time_s.standby;
+    assert!(standby(0, 0) == 0.0 && standby(0, 1) > 1.0);
+    // The states of each drive fill the time.
+    for s in &one.systems {
+        for d in &s.drives {
+            let t = &d.time_s;
+            let all = t.idle + t.seek + t.rotation + t.transfer + t.standby;
+            assert!((all - s.duration_s).abs() < 1e-6 * all, "{}", d.name);
+        }
+    }
+}

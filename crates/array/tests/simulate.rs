@@ -4,8 +4,8 @@ use headstack_array::arrivals::Arrivals;
 use headstack_array::organisation::{find, Context, Organisation};
 use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
-use headstack_drive::{Completion, Components, DriveEnergy, DriveRequest};
-use headstack_trace::{Each, Request, TraceError};
+use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
+use headstack_trace::{Each, Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use std::collections::VecDeque;
 
@@ -18,6 +18,8 @@ struct Constant {
     // Busy intervals not yet over at the last reset.
     busy: Vec<(u64, u64)>,
     reset: Time,
+    // What it was asked for.
+    seen: Vec<Command>,
 }
 
 impl Constant {
@@ -29,6 +31,7 @@ impl Constant {
             waiting: VecDeque::new(),
             busy: Vec::new(),
             reset: Time::ZERO,
+            seen: Vec::new(),
         }
     }
 }
@@ -39,6 +42,7 @@ impl Member for Constant {
     }
     fn submit(&mut self, now: Time, request: DriveRequest) {
         self.waiting.push_back((now, request));
+        self.seen.push(request.command);
     }
     fn next_event(&self) -> Time {
         self.waiting
@@ -153,6 +157,35 @@ fn run(
         log,
     )
     .unwrap()
+}
+
+#[test]
+fn drives_are_asked_for_what_the_workload_asks() {
+    let ops = [Op::Read, Op::Write, Op::WriteThrough, Op::Flush];
+    let request = |op| Request {
+        blocks: if op == Op::Flush { 0 } else { 8 },
+        op,
+        ..Request::default()
+    };
+    for name in ["independent", "concatenate"] {
+        let mut members = drives(1, 1 << 20, 1_000_000);
+        let o = organisation(name, &members, &[1 << 20]);
+        let mut source = Each(ops.map(request).into_iter().map(Ok));
+        let options = Options::default();
+        let outcome = simulate(&mut source, &mut members, &*o, &options, None).unwrap();
+        assert_eq!(
+            (outcome.n_requests, outcome.bytes),
+            (4, 3 * 8 * 512),
+            "{name}"
+        );
+        let want = [
+            Command::Read,
+            Command::Write,
+            Command::WriteThrough,
+            Command::Flush,
+        ];
+        assert_eq!(members[0].seen, want, "{name}");
+    }
 }
 
 #[test]

@@ -100,7 +100,9 @@ impl DriveSpec {
         media_scan
             .check(geometry)
             .map_err(|e| e.within("media_scan"))?;
-        cache.check().map_err(|e| e.within("cache"))?;
+        cache
+            .check(geometry.sector_size)
+            .map_err(|e| e.within("cache"))?;
         overhead.check().map_err(|e| e.within("overhead"))?;
         link.check(geometry.sector_size)
             .map_err(|e| e.within("link"))?;
@@ -227,7 +229,7 @@ impl MediaScan {
 }
 
 impl CacheSpec {
-    fn check(&self) -> Result<(), SpecError> {
+    fn check(&self, sector: Bytes) -> Result<(), SpecError> {
         let CacheSpec {
             enabled,
             segments,
@@ -253,7 +255,7 @@ impl CacheSpec {
             destage: _,
             destage_after,
             destage_age,
-            dirty_limit: _,
+            dirty_limit,
             destage_window,
             partial_wait,
             read_watermark,
@@ -285,6 +287,12 @@ impl CacheSpec {
         bounded("partial_wait", *partial_wait, Span::ZERO..=MOST_WAIT)?;
         bounded("destage_window", *destage_window, 1..=MOST_WINDOW)?;
         bounded("read_watermark", *read_watermark, 0.0..=1.0)?;
+        let buffer = u64::from(*segments) * u64::from(*segment_sectors) * sector.0;
+        let fits = |limit: &Bytes| limit.0 >= sector.0 && (limit.0 <= buffer || !enabled);
+        if let Some(limit) = dirty_limit.filter(|l| !fits(l)) {
+            let need = format!("a sector to the whole buffer, {}", Bytes(buffer));
+            return Err(SpecError::new("dirty_limit", limit, need));
+        }
         Ok(())
     }
 }

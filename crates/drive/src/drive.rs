@@ -4,16 +4,18 @@ use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::design::DriveDesign;
 use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
-use crate::phase::{ActiveByWork, Phase};
+use crate::phase::ActiveByWork;
 use crate::spec::DriveSpec;
 use crate::tags::{Outside, Tags};
 use crate::unit::{Step, Unit};
 use control::Control;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time, Turn};
+use listener::Listener;
 use std::sync::Arc;
 
 mod control;
+mod listener;
 
 pub use control::{Part, Setting};
 
@@ -44,7 +46,7 @@ pub struct Drive {
     meter: Meter,
     /// Of a drive whose power condition may change, or that was asked to change.
     control: Option<Box<Control>>,
-    listening: bool,
+    listener: Option<Listener>,
 }
 
 /// A command in parts.
@@ -75,7 +77,7 @@ impl Drive {
             tags: (0..queues).map(|_| Tags::new(&design.spec.queue)).collect(),
             meter: Meter::new(design.watts, design.conditions, at_once),
             control: Control::of(&design.conditions),
-            listening: false,
+            listener: None,
             design,
             units,
             joins: Vec::new(),
@@ -399,20 +401,5 @@ impl Drive {
     /// Whether written data are still on their way to the medium.
     pub fn destage_pending(&self) -> bool {
         self.units.iter().any(Unit::destage_pending)
-    }
-
-    /// From now on the drive remembers its phases until [`Drive::tell_phases`] is called.
-    pub fn listen(&mut self) {
-        self.units.iter_mut().for_each(Unit::listen);
-        self.listening = true;
-        if let Some(control) = &mut self.control {
-            control.low_power.listen();
-        }
-    }
-
-    /// Tells the phases that were decided since the last call, assembly by assembly in order of time.
-    /// A phase may lie in the future, because a service is decided when it begins; none is revoked.
-    pub fn tell_phases(&mut self, sink: &mut dyn FnMut(&Phase)) {
-        self.units.iter_mut().for_each(|u| u.tell(sink));
     }
 }

@@ -6,9 +6,10 @@
 //! future: a service is computed when it begins, so its phases reach ahead of the clock. Times up to
 //! any instant are exact: a phase that is under way counts for the part that has passed.
 
+use crate::power::conditions::ConditionPhase;
 use headstack_units::Time;
 
-/// What the mechanism does during a phase.
+/// What an assembly does during a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhaseKind {
     /// The arm moves to another cylinder; settling before a read is part of it.
@@ -19,6 +20,14 @@ pub enum PhaseKind {
     RotationalWait,
     /// Sectors pass under the head.
     Transfer,
+    /// Nothing, heads over the spinning platters: ready for a command, or in `idle_a`.
+    Idle,
+    /// The heads are unloaded: `idle_b` and `idle_c`, with the ways into them and out of them.
+    Parked,
+    /// The platters stand still, or come to rest.
+    Standby,
+    /// The platters get up to speed again.
+    SpinUp,
 }
 
 /// What a phase is for.
@@ -48,13 +57,13 @@ impl Work {
     ];
 }
 
-/// One phase of one assembly. Phases of an assembly do not overlap; it idles between them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One phase of one assembly. Phases of an assembly follow each other without gap or overlap.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Phase {
     /// What is done.
     pub kind: PhaseKind,
-    /// What for.
-    pub work: Work,
+    /// What for; `None`: for nothing, the assembly is at rest.
+    pub work: Option<Work>,
     /// Arm assembly of the drive, counted from 0 through all stacks.
     pub assembly: u32,
     /// From when.
@@ -63,6 +72,9 @@ pub struct Phase {
     pub to: Time,
     /// Cylinders that the arm moves; zero unless it is a seek.
     pub distance: u32,
+    /// The drive's power condition, with its name, its power and the way into it or out of it; `None`
+    /// where the drive is ready for commands.
+    pub condition: Option<ConditionPhase>,
 }
 
 /// Nanoseconds in each active state.
@@ -160,7 +172,8 @@ impl Stretch {
             if from < to {
                 sink(&Phase {
                     kind,
-                    work: self.work,
+                    work: Some(self.work),
+                    condition: None,
                     assembly,
                     from: Time(from),
                     to: Time(to),

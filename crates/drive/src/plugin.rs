@@ -1,9 +1,10 @@
 //! How a model is registered: one `PLUGIN` constant in its own file, one word in its folder's list.
 
 use crate::spec::Params;
-use headstack_engine::describe::from_value;
+use headstack_engine::describe::{from_rest, missing};
 use headstack_engine::{did_you_mean, SpecError};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// One entry of a registry: name, one-line summary, and how to make it from parameters.
 pub struct Plugin<T: ?Sized, C = Params> {
@@ -50,15 +51,37 @@ pub fn find<'a, T: ?Sized, C>(
     })
 }
 
-/// Reads a plug-in's parameter struct from its table (without the key `model`). The table's own place
-/// is the caller's to say.
+/// The name under `model` in the table of a plug-in, which need not be there; `what` is asked for.
+///
+/// # Errors
+/// A name that is no text, or a misspelt key, seen from inside the table.
+pub fn model<'a>(table: &'a Params, what: &str) -> Result<&'a str, SpecError> {
+    let need = format!("the name of a {what} model as text");
+    match table.get("model") {
+        Some(Value::String(name)) => Ok(name),
+        Some(other) => Err(SpecError::new("model", other, need)),
+        None => Err(missing(table, "model", &need, &[])),
+    }
+}
+
+/// Reads a plug-in's parameter struct from its table. The table's own place is the caller's to say.
 ///
 /// # Errors
 /// Unknown, missing or ill-formed keys, by name.
 pub fn params<P: DeserializeOwned>(table: &Params) -> Result<P, SpecError> {
+    params_beside(&[], table)
+}
+
+/// The same of a table in which the keys `others` are not the plug-in's.
+///
+/// # Errors
+/// As [`params`].
+pub fn params_beside<P: DeserializeOwned>(others: &[&str], table: &Params) -> Result<P, SpecError> {
     let mut table = table.clone();
-    table.remove("model");
-    from_value(serde_json::Value::Object(table))
+    for key in others {
+        table.remove(*key);
+    }
+    from_rest(Value::Object(table), others)
 }
 
 /// What every folder of plug-ins is tested for.

@@ -4,15 +4,19 @@
 //! its field and checked by [`DriveSpec::check`]. [`DriveSpec::sources`] says for
 //! each value where it comes from, or that it was chosen.
 
+use crate::layout;
 pub use crate::parallelism::{
     ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking,
 };
+use headstack_engine::describe::from_value;
 use headstack_units::{Bandwidth, Bytes, Rpm, Span};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Parameters of a plug-in, as its file documents them; `model` names the plug-in.
-pub type Params = serde_json::Map<String, serde_json::Value>;
+pub type Params = serde_json::Map<String, Value>;
 
 /// A whole drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,6 +82,7 @@ fn default_power() -> Params {
 
 /// Platters, tracks, zones and the order of addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct GeometrySpec {
     /// Spindle speed. 1 to 10^6 rpm.
     pub rotation_speed: Rpm,
@@ -131,6 +136,39 @@ impl GeometrySpec {
         "zones",
         "capacity_blocks",
     ];
+}
+
+/// The geometry by what serde makes of it alone.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Plain(#[serde(with = "GeometrySpec")] GeometrySpec);
+
+impl<'de> Deserialize<'de> for GeometrySpec {
+    /// The keys that a geometry may have depend on its layout. Where a key is missing, the layout is asked
+    /// whether it knows all that are there: the missing one may be misspelt.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<GeometrySpec, D::Error> {
+        let table = Params::deserialize(deserializer)?;
+        let read = |table| from_value::<Plain>(Value::Object(table)).map(|p| p.0);
+        read(table.clone()).map_err(|error| {
+            let mut whole = table;
+            for (key, stand_in) in [
+                ("rotation_speed", "7200 rpm".into()),
+                ("surfaces", 1.into()),
+                ("cylinders", 1.into()),
+                ("zones", Value::Array(Vec::new())),
+            ] {
+                whole.entry(key).or_insert(stand_in);
+            }
+            let unknown = read(whole).ok().and_then(|g| layout::unknown_key(&g));
+            D::Error::custom(unknown.unwrap_or(error))
+        })
+    }
+}
+
+impl Serialize for GeometrySpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        GeometrySpec::serialize(self, serializer)
+    }
 }
 
 fn default_sector() -> Bytes {

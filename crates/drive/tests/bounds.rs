@@ -229,7 +229,10 @@ fn examples() -> Vec<(String, Value)> {
         ),
     ] {
         let mut value = full();
-        value["power"] = json!({"model": model});
+        let condition = json!({"timer": "10 s", "nominal_timer": "20 s", "enter_time": "0.1 s",
+            "enter_power": "20 W", "recovery_time": "1 s", "recovery_power": "30 W"});
+        value["power"] = json!({"model": model, "conditions": {"timers": "given",
+            "idle_a": condition, "idle_b": condition, "idle_c": condition, "standby": condition}});
         merge(&mut value["power"], more);
         all.push((format!("power {model}"), value));
     }

@@ -128,9 +128,10 @@ impl Cutter<'_> {
                 PhaseKind::Seek | PhaseKind::Settle => 0,
                 PhaseKind::RotationalWait => 1,
                 PhaseKind::Transfer => 2,
+                rest => panic!("{rest:?} is no work"),
             };
             busy.states[state] += s;
-            busy.work[p.work as usize] += s;
+            busy.work[p.work.expect("work") as usize] += s;
         }
         self.open.retain(|p| p.to.0 > to);
         busy
@@ -183,6 +184,20 @@ fn check_order(spec: &DriveSpec, phases: &[Phase], what: &str) {
         }
         *before = Some(*phase);
     }
+}
+
+/// Phases of each assembly follow each other from 0 to `end` at least: at rest they are of no work.
+fn check_course(spec: &DriveSpec, phases: &[Phase], end: u64, what: &str) {
+    let mut told = vec![0; (spec.dash.stacks * spec.dash.arms) as usize];
+    for phase in phases {
+        let told = &mut told[phase.assembly as usize];
+        assert_eq!(phase.from.0, *told, "{what}: {phase:?}");
+        *told = phase.to.0;
+        let rests = phase.kind == PhaseKind::Idle;
+        assert_eq!(phase.work.is_none(), rests, "{what}: {phase:?}");
+        assert_eq!(phase.condition, None, "{what}: {phase:?}");
+    }
+    assert!(told.iter().all(|t| *t >= end), "{what}: {told:?} of {end}");
 }
 
 /// Phases assembly by assembly; waits that go on are one. The scan of an arm of its own tells a wait in
@@ -268,7 +283,7 @@ fn check(
         ..DriveOptions::default()
     };
     let mut plain = design.drive(&options).expect("a drive");
-    plain.listen();
+    plain.listen(Time::ZERO);
     let completions = run(&mut plain, asks, &[], |_, _| {});
     assert_eq!(completions.len(), asks.len(), "{what}");
     for c in &completions {
@@ -292,21 +307,26 @@ fn check(
     assert!(!plain.destage_pending(), "{what}");
 
     let mut sampled = design.drive(&options).expect("a drive");
-    sampled.listen();
+    sampled.listen(Time::ZERO);
     let (mut phases, mut readings) = (Vec::new(), Vec::new());
     let again = run(&mut sampled, asks, &instants, |drive, t| {
         readings.push(drive.energy(Time(t)));
         drive.reset_statistics(Time(t));
-        drive.tell_phases(&mut |p| phases.push(*p));
+        drive.tell_phases(Time(t), &mut |p| phases.push(*p));
     });
     for (plain, sampled) in completions.iter().zip(&again) {
         assert_eq!(plain, sampled, "{what}: sampling changed what happens");
     }
     assert_eq!(completions.len(), again.len(), "{what}");
     phases.sort_by_key(|p| (p.from, p.to, p.assembly));
-    check_order(spec, &phases, what);
+    check_course(spec, &phases, end, what);
     let mut unasked = Vec::new();
-    plain.tell_phases(&mut |p| unasked.push(*p));
+    plain.tell_phases(Time(end), &mut |p| unasked.push(*p));
+    unasked.sort_by_key(|p| (p.from, p.to, p.assembly));
+    check_course(spec, &unasked, end, what);
+    phases.retain(|p| p.work.is_some());
+    unasked.retain(|p| p.work.is_some());
+    check_order(spec, &phases, what);
     let (unasked, asked) = (joined(unasked), joined(phases.clone()));
     for (plain, sampled) in unasked.iter().zip(&asked) {
         assert_eq!(plain, sampled, "{what}: sampling changed what is done");
@@ -643,7 +663,7 @@ fn arms_that_follow_account_for_the_time_that_passed() {
 fn destaging_and_reading_share_one_arm() {
     let spec = named("exos-x18");
     let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
-    drive.listen();
+    drive.listen(Time::ZERO);
     let capacity = drive.capacity_blocks() / 8;
     let mut draw = Draw(7);
     let asks: Vec<Ask> = (0..32_000)
@@ -668,7 +688,9 @@ fn destaging_and_reading_share_one_arm() {
     );
     assert!(e.background.destage.time_s > 1.0, "{e:?}");
     let mut phases = Vec::new();
-    drive.tell_phases(&mut |p| phases.push(*p));
+    drive.tell_phases(Time(end), &mut |p| phases.push(*p));
+    check_course(&spec, &phases, end, "exos-x18");
+    phases.retain(|p| p.work.is_some());
     check_order(&spec, &phases, "exos-x18");
 }
 

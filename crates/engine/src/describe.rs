@@ -2,11 +2,12 @@
 //!
 //! This is the one place that knows how serde words its errors. A type whose alternatives serde
 //! cannot name says itself what it needs, as `got <value>, need <bound>`: by a custom error, or by
-//! `#[serde(expecting = "...")]` where it is untagged.
+//! `#[serde(expecting = "...")]` where it is untagged. Where the value is a table, a custom error may begin with
+//! the key inside it: `<key>: got <value>, need <bound>`, which is how a [`SpecError`] shows itself.
 
 use crate::error::{did_you_mean, SpecError};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Reads a description. Keys of errors are seen from inside it: the whole is the empty key.
 ///
@@ -27,6 +28,21 @@ pub fn from_rest<T: DeserializeOwned>(rest: Value, others: &[&str]) -> Result<T,
         let path = if path == "." { "" } else { &path };
         explain(path, &e.into_inner().to_string(), others)
     })
+}
+
+/// The error of a table that lacks the key it needs, seen from inside the table. Where a key is spelt nearly
+/// so, and is not one of the `known` others that the table may have, that key is what is wrong.
+pub fn missing(table: &Map<String, Value>, key: &str, need: &str, known: &[&str]) -> SpecError {
+    let misspelt = misspelt(table, key, known);
+    misspelt.unwrap_or_else(|| SpecError::new(key, "nothing", need))
+}
+
+/// The error of a table in which `key`, which is absent, may have been misspelt; `known` are the other
+/// keys that the table may have.
+pub fn misspelt(table: &Map<String, Value>, key: &str, known: &[&str]) -> Option<SpecError> {
+    let near = |k: &&String| !known.contains(&k.as_str()) && !did_you_mean(k, [key]).is_empty();
+    let got = table.keys().find(near)?;
+    Some(unknown_key(got, &[&[key], known].concat()))
 }
 
 fn unknown_key(got: &str, known: &[&str]) -> SpecError {
@@ -68,6 +84,9 @@ fn explain(path: &str, message: &str, others: &[&str]) -> SpecError {
     {
         return SpecError::new(path, got, need);
     }
+    if let Some((key, got, need)) = within_table(message) {
+        return SpecError::new(key, got, need).within(path);
+    }
     if let Some((got, need)) = message.split_once(", expected ") {
         let got = got
             .trim_start_matches("invalid type: ")
@@ -86,11 +105,39 @@ fn explain(path: &str, message: &str, others: &[&str]) -> SpecError {
     SpecError::new(path, "a value that does not fit", message)
 }
 
+/// The parts of `<key>: got <value>, need <bound>`.
+fn within_table(message: &str) -> Option<(&str, &str, &str)> {
+    let (key, rest) = message.split_once(": got ")?;
+    let (got, need) = rest.split_once(", need ")?;
+    let dotted = |c: char| c.is_ascii_alphanumeric() || "_-.[]".contains(c);
+    key.chars().all(dotted).then_some((key, got, need))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::de::{Deserializer, Error};
     use serde::Deserialize;
     use serde_json::json;
+
+    /// A table that reads itself, and says what is wrong in it as a [`SpecError`] does.
+    #[derive(Debug)]
+    struct Own;
+
+    impl<'de> Deserialize<'de> for Own {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Own, D::Error> {
+            let table = Map::<String, Value>::deserialize(deserializer)?;
+            match table.get("zones").and_then(Value::as_array) {
+                Some(_) => Err(D::Error::custom(SpecError::new("zones[1].last", 7, "8"))),
+                None => Err(D::Error::custom(missing(
+                    &table,
+                    "zones",
+                    "a list",
+                    &["stones"],
+                ))),
+            }
+        }
+    }
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -138,6 +185,31 @@ mod tests {
             read(json!({"surfces": 3})).unwrap_err(),
             "got key \"surfces\", need one of surfaces, zones, depth, share; did you mean \"surfaces\"?"
         );
+    }
+
+    #[test]
+    fn a_misspelt_key_is_named_instead_of_the_one_that_it_leaves_missing() {
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code)]
+        struct Whole {
+            disk: Own,
+        }
+        for (table, want) in [
+            (json!({"zones": []}), "disk.zones[1].last: got 7, need 8"),
+            (
+                json!({"zonse": []}),
+                "disk: got key \"zonse\", need one of zones, stones; did you mean \"zones\"?",
+            ),
+            (
+                json!({"stones": []}),
+                "disk.zones: got nothing, need a list",
+            ),
+            (json!({"quark": []}), "disk.zones: got nothing, need a list"),
+            (json!({}), "disk.zones: got nothing, need a list"),
+        ] {
+            let error = from_value::<Whole>(json!({"disk": table.clone()})).expect_err("an error");
+            assert_eq!(error.to_string(), want, "{table}");
+        }
     }
 
     #[test]

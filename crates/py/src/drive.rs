@@ -9,7 +9,7 @@ use headstack_drive::DriveOptions;
 use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
-use headstack_trace::{read_validate, Op, ValidateRecord};
+use headstack_trace::{read_validate, ValidateRecord};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -187,7 +187,7 @@ fn simulate(
     let requests: Vec<ReplayRequest> = records
         .iter()
         .map(|r| ReplayRequest {
-            write: r.op == Op::Write,
+            write: r.op.writes(),
             lba: r.lba.0,
             blocks: r.blocks,
             think_ns: r.think.non_negative(),
@@ -263,7 +263,7 @@ fn compare(
     let requests: Vec<_> = records
         .iter()
         .map(|r| demerit::Request {
-            write: r.op == Op::Write,
+            write: r.op.writes(),
             lba: r.lba.0,
             blocks: r.blocks,
         })

@@ -54,7 +54,7 @@ impl Row {
                 self.reads += 1;
                 self.read_blocks += u128::from(r.blocks);
             }
-            Op::Write => {
+            Op::Write | Op::WriteThrough => {
                 self.writes += 1;
                 self.write_blocks += u128::from(r.blocks);
             }
@@ -96,7 +96,7 @@ pub struct RowSummary {
     pub n_requests: u64,
     /// Reads.
     pub n_reads: u64,
-    /// Writes.
+    /// Writes, those through to the medium included.
     pub n_writes: u64,
     /// Flushes.
     pub n_flushes: u64,
@@ -323,7 +323,7 @@ mod tests {
         for (time, device, lba, blocks, op) in [
             (0, 0, 0, 8, Op::Read),
             (1_000_000_000, 0, 8, 8, Op::Read),
-            (3_000_000_000, 1, 16, 3, Op::Write),
+            (3_000_000_000, 1, 16, 3, Op::WriteThrough),
             (4_000_000_000, 1, 0, 0, Op::Flush),
         ] {
             info.add(&Request {
@@ -339,6 +339,7 @@ mod tests {
             (s.total.n_requests, s.total.n_reads, s.total.n_flushes),
             (4, 2, 1)
         );
+        assert_eq!((s.total.n_writes, s.total.write_bytes), (1, 3.0 * 512.0));
         assert_eq!((s.duration_s, s.footprint_bytes), (4.0, 3 * 4096));
         assert!((s.interarrival_s.mean - 4.0 / 3.0).abs() < 1e-12);
         // Gaps of 1, 2 and 1 s, to the histogram's three digits.

@@ -5,15 +5,34 @@ use serde::{Deserialize, Serialize};
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Op {
     /// Data from the medium or the cache to the host.
     #[default]
     Read,
     /// Data from the host.
     Write,
+    /// Data from the host that must be on the medium before this completes (forced unit access).
+    WriteThrough,
     /// Everything written before must be on the medium before this completes.
     Flush,
+}
+
+impl Op {
+    /// The name in our files and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::WriteThrough => "write-through",
+            Op::Flush => "flush",
+        }
+    }
+
+    /// Whether it brings data from the host.
+    pub fn writes(self) -> bool {
+        matches!(self, Op::Write | Op::WriteThrough)
+    }
 }
 
 /// One request as the host issued it.

@@ -132,6 +132,10 @@ pub(crate) trait BackgroundJob {
     fn give_way(&mut self, site: &mut Site, at: u64) -> u64;
     /// Adds the time that it has under way outside the timeline, up to `until`.
     fn add_active(&self, _until: u64, _sum: &mut ActiveByWork) {}
+    /// Since when it has something under way outside the timeline; [`NEVER`]: it has nothing.
+    fn begun(&self) -> u64 {
+        NEVER
+    }
 }
 
 /// Makes the modules, the jobs of an assembly, and what is asked of whichever is under way.
@@ -209,6 +213,13 @@ macro_rules! jobs {
             /// Time that they have under way outside the timeline, up to `until`.
             pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
                 $(self.$name.add_active(until, sum);)+
+            }
+
+            /// Since when one of them has something under way outside the timeline, or [`NEVER`].
+            pub fn begun(&self) -> u64 {
+                let mut first = NEVER;
+                $(first = first.min(self.$name.begun());)+
+                first
             }
         }
     };

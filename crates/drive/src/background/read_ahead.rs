@@ -10,7 +10,7 @@
 //! # Validity
 //! One run of addresses at a time for each assembly.
 
-use super::{BackgroundJob, Site};
+use super::{BackgroundJob, Site, NEVER};
 use crate::assembly::Mechanism;
 use crate::buffer::{Buffer, Segment};
 use crate::layout::Place;
@@ -328,6 +328,13 @@ impl BackgroundJob for ReadAhead {
         if let (true, Some(run)) = (self.active, self.run) {
             let end = run.at(run.count);
             sum[Work::ReadAhead as usize].add(&run.stretch(end).part(until));
+        }
+    }
+
+    fn begun(&self) -> u64 {
+        match (self.active, self.run) {
+            (true, Some(run)) => run.stretch(run.begun).start,
+            _ => NEVER,
         }
     }
 }

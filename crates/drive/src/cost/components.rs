@@ -15,7 +15,7 @@
 
 use super::{check_range, CostModel, CostRange, Parts};
 use headstack_engine::SpecError;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
     summary: "the sum of its components (ISCA 2008, Table 9a)",
     example: "usd = { head = [2.5, 3], media = [6, 7] }",
     build: |table| {
-        let p: Params = params(table)?;
+        let p: Params = params_beside(&["model"], table)?;
         let mut prices: Vec<Component> = TABLE.to_vec();
         for (name, range) in &p.usd {
             let key = format!("usd.{name}");

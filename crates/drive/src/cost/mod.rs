@@ -7,7 +7,7 @@
 //!
 //! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
-use crate::plugin::{find, plugins};
+use crate::plugin::{find, model, plugins};
 use crate::power::Shape;
 use crate::spec::{ArmShare, DriveSpec, Params};
 use headstack_engine::SpecError;
@@ -106,16 +106,8 @@ pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecEr
     if params.is_empty() {
         return Ok(None);
     }
-    let name = params
-        .get("model")
-        .and_then(|m| m.as_str())
-        .ok_or_else(|| {
-            let got = params
-                .get("model")
-                .map_or("nothing".into(), ToString::to_string);
-            SpecError::new("cost.model", got, "the name of a cost model as text")
-        })?;
     let whole = |e: SpecError| e.within("cost");
+    let name = model(params, "cost").map_err(whole)?;
     let model = (find(PLUGINS, "cost.model", name)?.build)(params).map_err(whole)?;
     let cost = model.cost(parts).map_err(whole)?.rounded();
     if !(cost.low >= 0.0 && cost.low <= cost.high && cost.high.is_finite()) {

@@ -11,7 +11,7 @@
 
 use super::{check_range, CostModel, CostRange, Parts};
 use headstack_engine::SpecError;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use serde::Deserialize;
 
 /// The registry entry.
@@ -20,7 +20,7 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
     summary: "a stated price of the drive, or per megabyte",
     example: "usd = [255, 315]",
     build: |table| {
-        let p: Params = params(table)?;
+        let p: Params = params_beside(&["model"], table)?;
         match (p.usd, p.usd_per_mb) {
             (Some(usd), None) => check_range("usd", usd)?,
             (None, Some(usd_per_mb)) => check_range("usd_per_mb", usd_per_mb)?,

@@ -20,7 +20,7 @@ use super::{Drive, DriveDesign, Join};
 use crate::bounds::{bounded, MOST_COMMANDS, MOST_PAUSE};
 use crate::command::{Command, Completion, DriveRequest};
 use crate::low_power::LowPower;
-use crate::power::conditions::{Condition, ConditionPhase, ConditionTime, Conditions};
+use crate::power::conditions::{Condition, ConditionTime, Conditions};
 use crate::spec::{FaultSpec, Params};
 use crate::unit::Unit;
 use headstack_engine::SpecError;
@@ -308,7 +308,7 @@ impl Drive {
     fn controlled(&mut self, now: Time) {
         if self.control.is_none() {
             let mut control = Control::new(self.design.conditions, now.0);
-            if self.listening {
+            if self.listener.is_some() {
                 control.low_power.listen();
             }
             self.control = Some(Box::new(control));
@@ -378,7 +378,7 @@ impl Drive {
     }
 
     /// Whether the drive has nothing to do at `now`; it has then gone on at rest up to there.
-    fn rest_at(&mut self, now: u64) -> bool {
+    pub(super) fn rest_at(&mut self, now: u64) -> bool {
         let Some(control) = &self.control else {
             return false;
         };
@@ -500,14 +500,6 @@ impl Drive {
         self.rest_at(until);
         let control = self.control.as_ref();
         control.map(|c| c.low_power.time_until(until))
-    }
-
-    /// Tells the phases of power conditions that were decided since the last call, in order of time;
-    /// they are those of the whole drive. [`Drive::listen`] has them remembered.
-    pub fn tell_conditions(&mut self, sink: &mut dyn FnMut(&ConditionPhase)) {
-        if let Some(control) = &mut self.control {
-            control.low_power.tell(sink);
-        }
     }
 }
 

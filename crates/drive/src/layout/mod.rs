@@ -14,7 +14,7 @@
 
 use crate::plugin::{find, plugins};
 use crate::spec::GeometrySpec;
-use headstack_engine::describe::from_rest;
+use headstack_engine::describe::{from_rest, misspelt};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 use serde::de::DeserializeOwned;
@@ -68,8 +68,13 @@ pub trait Layout: Send + Sync {
 
 /// Reads the layout's own keys of `[geometry]`.
 fn parameters<P: DeserializeOwned>(spec: &GeometrySpec) -> Result<P, SpecError> {
-    let own = Value::Object(spec.layout_parameters.clone());
-    from_rest(own, GeometrySpec::KEYS).map_err(|e| e.within("geometry"))
+    let own = spec.layout_parameters.clone();
+    // The keys of the layout that was meant would be unknown to this one.
+    let read = match misspelt(&own, "layout", &[]) {
+        Some(error) => Err(error),
+        None => from_rest(Value::Object(own), GeometrySpec::KEYS),
+    };
+    read.map_err(|e| e.within("geometry"))
 }
 
 /// Refuses all keys of `[geometry]` but those that every layout has.
@@ -81,6 +86,15 @@ fn no_parameters(spec: &GeometrySpec) -> Result<(), SpecError> {
 }
 
 plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, extents }
+
+/// What a geometry's layout says of a key that it does not know, seen from inside the geometry. Layouts
+/// read their keys before anything else, so the rest of the geometry need not fit together.
+pub(crate) fn unknown_key(spec: &GeometrySpec) -> Option<SpecError> {
+    let plugin = PLUGINS.iter().find(|p| p.name == spec.layout)?;
+    let error = (plugin.build)(spec).err()?;
+    let unknown = error.key == "geometry" && error.got.starts_with("key ");
+    unknown.then(|| SpecError::new("", error.got, error.need))
+}
 
 /// Builds the layout that a geometry asks for.
 ///

@@ -13,8 +13,9 @@
 pub mod conditions;
 
 use crate::bounds::{bounded, MOST_PAUSE, MOST_SURFACES};
-use crate::plugin::{find, plugins};
+use crate::plugin::{find, model, plugins};
 use crate::spec::{DriveSpec, Params};
+use headstack_engine::describe::misspelt;
 use headstack_engine::SpecError;
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Serialize;
@@ -110,6 +111,10 @@ pub trait PowerModel: Send + Sync {
 
 plugins! { dyn PowerModel: modes, rails }
 
+/// Keys of the table that no model reads: its name, and what
+/// [`Conditions::new`](conditions::Conditions::new) reads.
+const KEYS: &[&str] = &["model", "conditions"];
+
 /// Power by state from a drive's `power` table; without `model` it is `modes`.
 ///
 /// # Errors
@@ -141,16 +146,12 @@ pub fn build_bounded(params: &Params, shape: &Shape) -> Result<StateWatts, SpecE
 }
 
 fn of_model(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
-    let name = match params.get("model") {
-        None => "modes",
-        Some(value) => value.as_str().ok_or_else(|| {
-            SpecError::new("power.model", value, "the name of a power model as text")
-        })?,
+    let name = match misspelt(params, "model", &[]) {
+        None if !params.contains_key("model") => "modes",
+        _ => model(params, "power").map_err(|e| e.within("power"))?,
     };
-    // The conditions' table is read by [`conditions::Conditions::new`], whatever the model.
-    let mut own = params.clone();
-    own.remove("conditions");
-    let model = (find(PLUGINS, "power.model", name)?.build)(&own).map_err(|e| e.within("power"))?;
+    let plugin = find(PLUGINS, "power.model", name)?;
+    let model = (plugin.build)(params).map_err(|e| e.within("power"))?;
     Ok(model.watts(shape))
 }
 

@@ -22,7 +22,7 @@
 use super::{
     power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
 };
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Deserialize;
 
@@ -32,7 +32,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     summary: "spindle, electronics and an adder per active mode",
     example: "profile = \"main\"\nvoice_coil = \"6 W\"",
     build: |table| {
-        let p: Params = params(table)?;
+        let p: Params = params_beside(super::KEYS, table)?;
         let [spindle, electronics, voice_coil, access, per_extra_arm] = p.profile.watts();
         // The profiles' spindles turn the 3.7 inch platters of Table 1.
         let profiled = || p.spindle.is_none().then_some(Length(3.7 * 0.0254));

@@ -29,7 +29,7 @@ use super::{
 };
 use headstack_engine::SpecError;
 use crate::bounds::bounded;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Deserialize;
 
@@ -40,7 +40,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     example: "idle = [0.37, 0.51]\nrandom_read = [0.50, 0.78]\nsequential_read = [0.82, 0.55]\n\
               standby = [0.24, 0.0]",
     build: |table| {
-        let p: Params = params(table)?;
+        let p: Params = params_beside(super::KEYS, table)?;
         Ok(Box::new(solve(&p)?))
     },
 };

@@ -14,7 +14,7 @@
 use super::{positive, with_unit, SeekModel, MOST_SEEK};
 use crate::bounds::bounded;
 use headstack_engine::SpecError;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::Span;
 use serde::{Deserialize, Deserializer};
 
@@ -28,7 +28,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     example: "acceleration = \"600 m/s2\"\nvelocity_limit = \"2 m/s\"\n\
               tracks_per_inch = 150000\nsettle = \"0.6 ms\"",
     build: |table| {
-        let p: BangBang = params(table)?;
+        let p: BangBang = params_beside(&["model"], table)?;
         let pitch_m = match (p.track_pitch, p.tracks_per_inch) {
             (Some(pitch), None) => positive("track_pitch", pitch, 1.0)?,
             (None, Some(density)) => INCH_M / positive("tracks_per_inch", density, 1e9)?,

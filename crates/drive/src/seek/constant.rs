@@ -8,7 +8,7 @@
 //! For bounds and tests only: no drive behaves so.
 
 use super::{seek_time, SeekModel};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "every seek takes the same time",
     example: r#"time = "5 ms""#,
     build: |table| {
-        let model: Constant = params(table)?;
+        let model: Constant = params_beside(&["model"], table)?;
         seek_time("time", model.time)?;
         Ok(Box::new(model))
     },

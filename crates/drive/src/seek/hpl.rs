@@ -14,7 +14,7 @@
 use super::{coefficient, milliseconds, seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
 use headstack_engine::SpecError;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     example: "short_limit = 300\nshort_base = \"3.81 ms\"\nshort_sqrt = \"0.33 ms\"\n\
               long_base = \"7.75 ms\"\nlong_slope = \"0.0059 ms\"",
     build: |table| {
-        let model: Hpl = params(table)?;
+        let model: Hpl = params_beside(&["model"], table)?;
         bounded("short_limit", model.short_limit, 0..=MOST_CYLINDERS)?;
         for (i, time) in model.first.iter().enumerate() {
             seek_time(format!("first[{i}]"), *time)?;

@@ -13,7 +13,7 @@
 use super::{seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
 use headstack_engine::SpecError;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "linear in distance with a start-up time",
     example: "single = \"1.086 ms\"\nfull = \"12.742 ms\"\ncylinders = 11474",
     build: |table| {
-        let model: Linear = params(table)?;
+        let model: Linear = params_beside(&["model"], table)?;
         seek_time("single", model.single)?;
         seek_time("full", model.full)?;
         if model.full < model.single {

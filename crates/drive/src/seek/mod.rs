@@ -11,7 +11,7 @@
 //! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
 use crate::bounds::bounded;
-use crate::plugin::{find, plugins};
+use crate::plugin::{find, model, plugins};
 use crate::spec::Params;
 use headstack_engine::SpecError;
 use headstack_units::{parse_with_units, Span};
@@ -39,10 +39,7 @@ impl SeekTable {
     /// # Errors
     /// Parameters that do not fit the model, and times that are not positive or exceed 4 s.
     pub fn build(params: &Params, cylinders: u32, constant: Span) -> Result<SeekTable, SpecError> {
-        let name = params
-            .get("model")
-            .and_then(|m| m.as_str())
-            .ok_or_else(|| SpecError::new("seek.model", "nothing", "the name of a seek model"))?;
+        let name = model(params, "seek").map_err(|e| e.within("seek"))?;
         let plugin = find(PLUGINS, "seek.model", name)?;
         let model = (plugin.build)(params).map_err(|e| e.within("seek"))?;
         let mut ns = Vec::with_capacity(cylinders.max(1) as usize);

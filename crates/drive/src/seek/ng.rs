@@ -15,7 +15,7 @@
 
 use super::{coefficient, milliseconds, positive, SeekModel};
 use headstack_engine::SpecError;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "square root of the way plus settling by log of track density (Ng 1998)",
     example: "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000",
     build: |table| {
-        let model: Ng = params(table)?;
+        let model: Ng = params_beside(&["model"], table)?;
         positive("tracks_per_inch", model.tracks_per_inch, 1e9)?;
         // The constant part may be negative: settling comes on top of it.
         coefficient("a", model.a.abs())?;

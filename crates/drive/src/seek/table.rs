@@ -12,7 +12,7 @@
 
 use super::{SeekModel, MOST_SEEK};
 use headstack_engine::SpecError;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "measured times, linear between them",
     example: "points = [[1, \"1.943 ms\"], [10, \"2.4 ms\"], [2000, \"18 ms\"]]",
     build: |table| {
-        let model: Table = params(table)?;
+        let model: Table = params_beside(&["model"], table)?;
         let mut points: Vec<(u32, Span)> = Vec::with_capacity(model.points.len());
         for (i, &(distance, time)) in model.points.iter().enumerate() {
             if distance == 0 && time == Span::ZERO && i == 0 {

@@ -15,7 +15,7 @@
 use super::{seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
 use headstack_engine::SpecError;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params_beside, Plugin};
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "square root plus line through single, average and full seek (Lee & Katz 1993)",
     example: "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536",
     build: |table| {
-        let model: ThreePoint = params(table)?;
+        let model: ThreePoint = params_beside(&["model"], table)?;
         for (key, time) in [
             ("single", model.single),
             ("average", model.average),

@@ -35,7 +35,7 @@ use crate::phase::{ActiveByWork, Phase};
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use channels::Channels;
 use headstack_engine::SpecError;
-use headstack_units::{Bytes, Time};
+use headstack_units::Time;
 use pass::Scratch;
 use timing::Timing;
 
@@ -117,7 +117,6 @@ impl Core {
         compat: bool,
     ) -> Result<Core, SpecError> {
         let sector = spec.geometry.sector_size.0;
-        check_cache(&spec.cache, sector)?;
         let shift = (sector / 512).trailing_zeros();
         let (paths, arms) = assemblies::head_sets(spec, plan)?;
         let follows = Core::follows(spec, plan);
@@ -382,13 +381,6 @@ impl Core {
         }
     }
 
-    /// From now on phases are kept for [`Core::tell`].
-    pub fn listen(&mut self) {
-        for a in &mut self.assemblies {
-            a.mechanism.timeline.listen();
-        }
-    }
-
     /// Tells every phase that has not been told yet; `first` is the number of the first assembly.
     pub fn tell(&mut self, first: u32, sink: &mut dyn FnMut(&Phase)) {
         let settle = self.mechanics.write_settle_ns().max(0) as u64;
@@ -396,45 +388,4 @@ impl Core {
             a.mechanism.timeline.tell(number, settle, sink);
         }
     }
-}
-
-/// The buffer's numbers fit together.
-fn check_cache(c: &CacheSpec, sector: u64) -> Result<(), SpecError> {
-    if c.enabled && !(1..=65_536).contains(&c.segments) {
-        return Err(SpecError::new("cache.segments", c.segments, "1 to 65536"));
-    }
-    if c.enabled && c.segment_sectors == 0 {
-        return Err(SpecError::new("cache.segment_sectors", 0, "1 or more"));
-    }
-    if c.enabled && c.separate_write_segment && c.segments < 2 {
-        return Err(SpecError::new(
-            "cache.segments",
-            c.segments,
-            "2 or more, one of which is for writes (separate_write_segment)",
-        ));
-    }
-    if !(0.0..=1.0).contains(&c.read_watermark) {
-        return Err(SpecError::new(
-            "cache.read_watermark",
-            c.read_watermark,
-            "0 to 1",
-        ));
-    }
-    if c.write_back && c.write_segments == 0 {
-        return Err(SpecError::new(
-            "cache.write_segments",
-            0,
-            "1 or more with write_back",
-        ));
-    }
-    let buffer = u64::from(c.segments) * u64::from(c.segment_sectors) * sector;
-    let fits = |limit: &Bytes| limit.0 >= sector && (limit.0 <= buffer || !c.enabled);
-    if let Some(limit) = c.dirty_limit.filter(|l| !fits(l)) {
-        return Err(SpecError::new(
-            "cache.dirty_limit",
-            limit,
-            format!("a sector to the whole buffer, {}", Bytes(buffer)),
-        ));
-    }
-    Ok(())
 }

@@ -151,9 +151,19 @@ impl Unit {
         self.core.add_active(until, sum);
     }
 
-    /// From now on phases are kept for [`Unit::tell`].
-    pub fn listen(&mut self) {
-        self.core.listen();
+    /// From `now` on phases are kept for [`Unit::tell`]; until when each assembly is at work.
+    pub fn listen(&mut self, now: u64) -> Vec<u64> {
+        self.bring_to(now);
+        let ends = self.core.assemblies.iter_mut().map(|a| {
+            a.mechanism.timeline.listen();
+            a.mechanism.timeline.end().max(now)
+        });
+        ends.collect()
+    }
+
+    /// For each assembly the time from which on [`Unit::tell`] will tell what is under way.
+    pub fn begun(&self) -> impl Iterator<Item = u64> + '_ {
+        self.core.assemblies.iter().map(|a| a.jobs.begun())
     }
 
     /// Tells every phase that has not been told yet.

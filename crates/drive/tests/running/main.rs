@@ -4,10 +4,10 @@
 mod settings;
 mod shipped;
 
-use headstack_drive::power::conditions::{Condition, Passage};
+use headstack_drive::power::conditions::{Condition, ConditionPhase, Passage};
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{
-    Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Setting,
+    Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Phase, PhaseKind, Setting,
 };
 use headstack_units::{Lba, Time};
 
@@ -177,6 +177,57 @@ fn samples_by_hand() {
     }
 }
 
+/// What the drive tells until `until`.
+fn told(drive: &mut Drive, until: u64) -> Vec<Phase> {
+    let mut phases = Vec::new();
+    drive.tell_phases(Time(until), &mut |p| phases.push(*p));
+    phases
+}
+
+/// The phases of power conditions among it.
+fn conditions(drive: &mut Drive, until: u64) -> Vec<ConditionPhase> {
+    let all = told(drive, until);
+    all.iter().filter_map(|p| p.condition).collect()
+}
+
+/// The whole course by hand: a read of a track, ready for two seconds, down for half a second, standing
+/// until the next read asks for three seconds of spinning up.
+#[test]
+fn listeners_hear_one_course() {
+    let mut drive = new(&small());
+    drive.listen(Time::ZERO);
+    let read = |id| request(id, Command::Read, 0, 100);
+    run(&mut drive, &[(0, read(0)), (5 * S, read(1))]);
+    let course: Vec<_> = told(&mut drive, 9 * S)
+        .iter()
+        .map(|p| {
+            (
+                p.kind,
+                p.from.0 / MS,
+                p.to.0 / MS,
+                p.condition.map(|c| c.condition),
+            )
+        })
+        .collect();
+    let standby = Some(Condition::Standby);
+    assert_eq!(
+        course,
+        [
+            (PhaseKind::Transfer, 0, 10, None),
+            (PhaseKind::Idle, 10, 2010, None),
+            (PhaseKind::Standby, 2010, 2510, standby),
+            (PhaseKind::Standby, 2510, 5000, standby),
+            (PhaseKind::SpinUp, 5000, 8000, standby),
+            (PhaseKind::Transfer, 8000, 8010, None),
+            (PhaseKind::Idle, 8010, 9000, None),
+        ]
+    );
+    // From here on each call goes on where the last one stopped.
+    assert_eq!(told(&mut drive, 9 * S), []);
+    let more = told(&mut drive, 10 * S + 1);
+    assert_eq!((more[0].from.0, more[0].to.0), (9 * S, 10 * S + 1));
+}
+
 /// Read-ahead for a second track postpones the timer: 20 ms later.
 #[test]
 fn background_work_postpones_timers() {
@@ -187,24 +238,21 @@ fn background_work_postpones_timers() {
     )
     .expect("a cache");
     let mut drive = new(&spec);
-    drive.listen();
+    drive.listen(Time::ZERO);
     run(&mut drive, &[(0, request(0, Command::Read, 0, 100))]);
-    drive.energy(Time(3 * S));
-    let mut phases = Vec::new();
-    drive.tell_conditions(&mut |p| phases.push(*p));
+    let phases = conditions(&mut drive, 3 * S);
     assert_eq!(phases[0].passage, Passage::Entering);
     assert_eq!(phases[0].from, 2020 * MS);
     // A write waits a second in the buffer, then it goes out: the head is over the sector in question
     // at a whole number of turns, so it is on the medium at 1.02 s, and the drive goes down at 3.02 s.
     let mut drive = new(&buffered(small()));
-    drive.listen();
+    drive.listen(Time::ZERO);
     let done = run(&mut drive, &[(0, request(0, Command::Write, 0, 100))]);
     assert!(done[0].cache_hit);
-    drive.energy(Time(4 * S));
-    let mut phases = Vec::new();
-    drive.tell_conditions(&mut |p| phases.push(*p));
-    let mut writing = 0;
-    drive.tell_phases(&mut |p| writing = writing.max(p.to.0));
+    let phases = told(&mut drive, 4 * S);
+    let written = phases.iter().filter(|p| p.work.is_some()).map(|p| p.to.0);
+    let writing = written.max().expect("work");
+    let phases: Vec<_> = phases.iter().filter_map(|p| p.condition).collect();
     assert!(writing > S && !drive.destage_pending());
     assert_eq!(phases[0].from, writing + 2 * S);
 }
@@ -235,7 +283,7 @@ fn standby_immediate() {
         drive.advance(Time(id), &mut |c| done.push(*c));
         drive.submit(Time(id), write);
     }
-    drive.listen();
+    drive.listen(Time(2));
     drive.advance(Time(5 * MS), &mut |c| done.push(*c));
     assert!(drive.destage_pending());
     drive
@@ -244,19 +292,17 @@ fn standby_immediate() {
     drive.submit(Time(6 * MS), request(3, Command::Read, 2000, 1));
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
     assert!(!drive.destage_pending());
-    let mut written = 0;
-    drive.tell_phases(&mut |p| {
-        if p.work == headstack_drive::Work::Destage {
-            written = written.max(p.to.0);
-        }
-    });
-    let mut phases = Vec::new();
-    drive.tell_conditions(&mut |p| phases.push(*p));
+    let read = done.iter().find(|c| c.id == 3).expect("done");
+    let phases = told(&mut drive, read.completion.0);
+    let destaged = phases
+        .iter()
+        .filter(|p| p.work == Some(headstack_drive::Work::Destage));
+    let written = destaged.map(|p| p.to.0).max().expect("destaging");
+    let phases: Vec<_> = phases.iter().filter_map(|p| p.condition).collect();
     // Down for half a second once all is written, then up at once for the read.
     assert_eq!((phases[0].from, phases[0].to), (written, written + S / 2));
     assert_eq!(phases[1].passage, Passage::Leaving);
     assert_eq!(phases[1].to, written + S / 2 + 3 * S);
-    let read = done.iter().find(|c| c.id == 3).expect("done");
     assert_eq!(read.components.queue, written + 3500 * MS - 6 * MS);
     assert!(
         done.iter().all(|c| c.id < 4),

@@ -4,7 +4,9 @@ use super::{buffered, near, request, small, MS, S};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::power::{self, Shape};
 use headstack_drive::spec::{Destage, DriveSpec, Params, Parking};
-use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, Setting};
+use headstack_drive::{
+    Command, Completion, Drive, DriveEnergy, DriveOptions, Phase, PhaseKind, Setting,
+};
 use headstack_engine::random;
 use headstack_units::{Rpm, Span, Time};
 use rand::Rng;
@@ -73,13 +75,12 @@ fn parts(e: &DriveEnergy) -> Vec<f64> {
     all
 }
 
-/// A run over 40 s with pauses of up to 3 s, sampled at `samples`: completions, the energy at the end, and
-/// the phases of assemblies and conditions.
+/// A run over 40 s with pauses of up to 3 s: completions, the energy at the end, and the phases.
 struct Run {
     done: Vec<Completion>,
     energy: DriveEnergy,
-    assemblies: Vec<(u64, u64)>,
-    conditions: Vec<(u64, u64)>,
+    phases: Vec<Phase>,
+    end: u64,
 }
 
 fn run(spec: &DriveSpec, seed: u64, sampled: bool, changing: bool) -> Run {
@@ -88,12 +89,12 @@ fn run(spec: &DriveSpec, seed: u64, sampled: bool, changing: bool) -> Run {
         ..DriveOptions::default()
     };
     let mut drive = Drive::new(spec, &options).expect(&spec.name);
-    drive.listen();
+    drive.listen(Time::ZERO);
     let random = &mut random::stream(seed, "running");
     let sampling = &mut random::stream(seed, "samples");
     let (mut now, mut sample, mut id) = (0, 0, 0);
     let mut before = DriveEnergy::default();
-    let mut done = Vec::new();
+    let (mut done, mut phases) = (Vec::new(), Vec::new());
     while now < 40 * S {
         now += match random.random_range(0..10) {
             0..6 => random.random_range(0..20) * MS,
@@ -118,6 +119,7 @@ fn run(spec: &DriveSpec, seed: u64, sampled: bool, changing: bool) -> Run {
                 );
             }
             before = e;
+            drive.tell_phases(Time(sample), &mut |p| phases.push(*p));
         }
         drive.advance(Time(now), &mut |c| done.push(*c));
         if changing {
@@ -143,14 +145,13 @@ fn run(spec: &DriveSpec, seed: u64, sampled: bool, changing: bool) -> Run {
     let end = done.iter().map(|c| c.completion.0).max().unwrap_or(0) + 5 * S;
     let energy = drive.energy(Time(end));
     near(energy.total_s(), end as f64 * 1e-9, &spec.name);
-    let (mut assemblies, mut conditions) = (Vec::new(), Vec::new());
-    drive.tell_phases(&mut |p| assemblies.push((p.from.0, p.to.0)));
-    drive.tell_conditions(&mut |p| conditions.push((p.from, p.to)));
+    drive.tell_phases(Time(end), &mut |p| phases.push(*p));
+    phases.sort_by_key(|p| (p.assembly, p.from));
     Run {
         done,
         energy,
-        assemblies,
-        conditions,
+        phases,
+        end,
     }
 }
 
@@ -218,18 +219,44 @@ fn drives_that_are_set_all_the_time() {
     }
 }
 
-/// Shares add up, and no assembly works in a low-power condition.
+/// Shares add up, the phases of each assembly fill the time, and conditions are what the meter says, for
+/// each assembly: nobody works in them.
 fn check_run(run: &Run, what: &str) {
     for c in &run.done {
         let k = &c.components;
         let sum = k.queue + k.overhead + k.seek + k.rotation + k.transfer + k.bus;
         assert_eq!(sum, c.completion.0 - c.arrival.0, "{what}: {c:?}");
     }
-    for (i, c) in run.conditions.iter().enumerate() {
-        let late = run.conditions.get(i + 1).is_some_and(|next| next.0 < c.1);
-        assert!(c.0 < c.1 && !late, "{what}: {c:?}");
-        let busy = run.assemblies.iter().find(|a| a.0 < c.1 && c.0 < a.1);
-        assert_eq!(busy, None, "{what}: at work during {c:?}");
+    for of_one in run.phases.chunk_by(|a, b| a.assembly == b.assembly) {
+        let mut told = 0;
+        let (mut standby, mut spin_up, mut parked, mut joules) = (0, 0, 0, 0.0);
+        for p in of_one {
+            assert_eq!(p.from.0, told, "{what}: {p:?}");
+            told = p.to.0;
+            let ns = p.to.0.min(run.end).saturating_sub(p.from.0);
+            match p.kind {
+                PhaseKind::Standby => standby += ns,
+                PhaseKind::SpinUp => spin_up += ns,
+                PhaseKind::Parked => parked += ns,
+                _ => {}
+            }
+            let low = [PhaseKind::Standby, PhaseKind::SpinUp, PhaseKind::Parked].contains(&p.kind);
+            assert!(!low || p.condition.is_some(), "{what}: {p:?}");
+            assert!(p.condition.is_none() || p.work.is_none(), "{what}: {p:?}");
+            joules += p.condition.map_or(0.0, |c| c.watts * ns as f64 * 1e-9);
+        }
+        assert!(told >= run.end, "{what}: {told} of {}", run.end);
+        let c = &run.energy.conditions;
+        let seconds = |ns: u64| ns as f64 * 1e-9;
+        near(
+            seconds(standby),
+            c.standby.time_s + c.spin_down.time_s,
+            what,
+        );
+        near(seconds(spin_up), c.spin_up.time_s, what);
+        near(seconds(parked), c.idle_b.time_s + c.idle_c.time_s, what);
+        let drawn: f64 = c.named().iter().map(|(_, share)| share.energy_j).sum();
+        near(joules, drawn, what);
     }
 }
 

@@ -4,12 +4,14 @@
 //! `maj,min cpu sequence seconds pid action rwbs sector + count [process]`, sectors of 512 bytes.
 //! One event of each request is taken, `Q` (it entered the block layer) unless asked otherwise:
 //! taking several would double the load. Devices are numbered in the order of appearance. A flush
-//! without data (`F…` without `+`) is a flush; discards and pass-through are counted as filtered.
+//! without data (`F…` without `+`) is a flush; an `F` behind the `W` of a write is forced unit access;
+//! discards and pass-through are counted as filtered.
 //! # Source
 //! `blkparse(1)`, "Default output"; `blkparse_fmt.c`.
 //! # Validity
 //! Lines of several processors may be out of order: sorted within 8192 requests. The summary at
-//! the end is left unread. A file without the event asked for is an error if it has others.
+//! the end is left unread. A file without the event asked for is an error if it has others. The flush that
+//! a write with data asks for before itself (`F` before the `W`) is not made.
 
 use super::parse::{field, need_blocks, need_integer, need_time, record, words, Parsed};
 use super::stream::{action_letter, Found, LineFormat, Times};
@@ -119,6 +121,7 @@ impl LineFormat for Blkparse {
         let data = rwbs.strip_prefix(b"F").unwrap_or(rwbs);
         let op = match data.first() {
             Some(b'R') => Op::Read,
+            Some(b'W') if data[1..].contains(&b'F') => Op::WriteThrough,
             Some(b'W') => Op::Write,
             Some(b'D' | b'N') => return Ok(Found::Other),
             _ if rwbs.starts_with(b"F") => Op::Flush,

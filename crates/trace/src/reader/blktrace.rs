@@ -4,13 +4,14 @@
 //! 48-byte records of either byte order: `u32 magic (0x656174 and version 7), sequence; u64 time
 //! in ns, sector; u32 bytes, action, pid, device, cpu; u16 error, pdu_len`, and `pdu_len` bytes
 //! that are passed over. The low half of `action` is the event, the high half says what it is of.
-//! One event is taken, queue unless asked otherwise. Devices are numbered in order of appearance.
+//! One event is taken, queue unless asked otherwise. Devices are numbered in order of appearance. A write
+//! with the bit of forced unit access goes through to the medium.
 //! Notes are ignored; discards and pass-through are counted as filtered.
 //! # Source
 //! Linux `include/uapi/linux/blktrace_api.h`.
 //! # Validity
 //! One processor's file, or several concatenated in time order (sorted within 8192 requests).
-//! Version 7 only.
+//! Version 7 only. The flush that a write with data asks for before itself is not made.
 
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
@@ -44,22 +45,24 @@ pub const FORMAT: Format = Format {
 
 /// Three events (one of another kind, one with a payload) in the byte order asked for.
 pub(crate) fn example(little: bool) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (time, sector, size, action, pdu) in [
-        (1000u64, 2048u64, 4096u32, 0x0011_0001u32, 0u16),
-        (1500, 2048, 4096, 0x0041_0007, 0),
-        (2000, 8, 512, 0x0012_0001, 3),
-    ] {
-        let mut fields: Vec<Vec<u8>> = Vec::new();
-        let word = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-        let long = |v: u64| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-        let short = |v: u16| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-        fields.extend([word(MAGIC | VERSION), word(1), long(time), long(sector)]);
-        fields.extend([size, action, 77, 8 << 20, 0].map(word));
-        fields.extend([short(0), short(pdu), vec![0; usize::from(pdu)]]);
-        bytes.extend(fields.concat());
-    }
-    bytes
+    [
+        event(little, (1000, 2048), 4096, 0x0011_0001, 0),
+        event(little, (1500, 2048), 4096, 0x0041_0007, 0),
+        event(little, (2000, 8), 512, 0x0012_0001, 3),
+    ]
+    .concat()
+}
+
+/// The record of one event: when and at which sector, bytes, action, and `pdu` bytes behind it.
+pub(crate) fn event(little: bool, at: (u64, u64), bytes: u32, action: u32, pdu: u16) -> Vec<u8> {
+    let mut fields: Vec<Vec<u8>> = Vec::new();
+    let word = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+    let long = |v: u64| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+    let short = |v: u16| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+    fields.extend([word(MAGIC | VERSION), word(1), long(at.0), long(at.1)]);
+    fields.extend([bytes, action, 77, 8 << 20, 0].map(word));
+    fields.extend([short(0), short(pdu), vec![0; usize::from(pdu)]]);
+    fields.concat()
 }
 
 struct Blktrace {
@@ -131,7 +134,9 @@ impl BinaryFormat for Blktrace {
             return Ok(Some(Found::Other));
         }
         let size = word(24);
-        let op = if kind & 0x2 != 0 && size > 0 {
+        let op = if kind & 0x8002 == 0x8002 && size > 0 {
+            Op::WriteThrough
+        } else if kind & 0x2 != 0 && size > 0 {
             Op::Write
         } else if kind & 0x4 != 0 && size == 0 {
             Op::Flush

@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! `time_s`, `time_ms`, `time_us` or `time_ns`; `lba` (512-byte blocks) or `offset_bytes`; `blocks`
-//! (of 512 bytes) or `size_bytes`; `op` (`R`, `W`, `F`, `read`, `write`, `flush`); and, where there
-//! is more than one, `device` (a number). Any order; other columns are not read.
+//! (of 512 bytes) or `size_bytes`; `op` (`R`, `W`, `F`, `read`, `write`, `write-through`, `flush`); and,
+//! where there is more than one, `device` (a number). Any order; other columns are not read.
 //! # Source
 //! Our own; the same names are columns of our Parquet files.
 //! # Validity
@@ -12,7 +12,7 @@
 use super::columns::{Address, Columns, Length};
 use super::parse::{
     by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_time,
-    operation, record, split, trim, Parsed,
+    operation, record, split, trim, Parsed, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
@@ -66,7 +66,7 @@ impl LineFormat for Csv {
         };
         let text = trim(f[c.op]);
         let op = operation(text)
-            .ok_or_else(|| field(c.op + 1, "op", text, "one of R, W, F, read, write, flush"))?;
+            .ok_or_else(|| field(c.op + 1, "op", text, OPERATIONS))?;
         let at = |i: usize, name| need_integer(trim(f[i]), i, name);
         let (lba, blocks) = match (c.address, c.length) {
             (Address::Offset(a), Length::Size(l)) => {

@@ -11,7 +11,7 @@
 //! not standard input, of which at most 1 GiB is held in memory. A missing value is a wrong record.
 
 use super::columns::{Address, Columns, Length};
-use super::parse::{by_bytes, need_cover, operation, record, Parsed};
+use super::parse::{by_bytes, need_cover, operation, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
 use super::{Format, Input};
 use crate::error::TraceError;
@@ -180,7 +180,7 @@ fn op(array: &dyn Array, row: usize) -> Parsed<Op> {
         other => return Err(record(format!("op of type {other} or missing"), "text")),
     };
     operation(text.as_bytes())
-        .ok_or_else(|| record(format!("op {text:?}"), "one of R, W, F, read, write, flush"))
+        .ok_or_else(|| record(format!("op {text:?}"), OPERATIONS))
 }
 
 impl Rows {

@@ -214,7 +214,10 @@ pub(crate) fn need_cover(offset: u64, size: u64) -> Parsed<(Lba, u32)> {
     })
 }
 
-/// `R`, `read`, `W`, `write`, `F`, `flush` in any case.
+/// What [`operation`] reads.
+pub(crate) const OPERATIONS: &str = "one of R, W, F, read, write, write-through, flush";
+
+/// `R`, `read`, `W`, `write`, `write-through`, `F`, `flush` in any case.
 #[inline]
 pub(crate) fn operation(text: &[u8]) -> Option<Op> {
     match text {
@@ -223,6 +226,7 @@ pub(crate) fn operation(text: &[u8]) -> Option<Op> {
         b"F" | b"f" => Some(Op::Flush),
         _ if text.eq_ignore_ascii_case(b"read") => Some(Op::Read),
         _ if text.eq_ignore_ascii_case(b"write") => Some(Op::Write),
+        _ if text.eq_ignore_ascii_case(b"write-through") => Some(Op::WriteThrough),
         _ if text.eq_ignore_ascii_case(b"flush") => Some(Op::Flush),
         _ => None,
     }
@@ -232,7 +236,7 @@ pub(crate) fn operation(text: &[u8]) -> Option<Op> {
 #[inline]
 pub(crate) fn need_read_or_write(text: &[u8], index: usize, name: &'static str) -> Parsed<Op> {
     match operation(text) {
-        Some(op) if op != Op::Flush => Ok(op),
+        Some(op @ (Op::Read | Op::Write)) => Ok(op),
         _ => Err(field(
             index + 1,
             name,

@@ -267,6 +267,58 @@ fn blkparse_takes_one_action() {
     assert!(read("blkparse", b"8,0 3 1 0.1 697 C W 8 + 8 [x]\n", &options)[0].is_err());
 }
 
+/// The letters are those of the kernel's `blk_fill_rwbs`: a flush before, the direction, forced unit
+/// access, read-ahead, synchronous, metadata.
+#[test]
+fn blkparse_tells_forced_unit_access_from_a_flush_before() {
+    for (rwbs, op) in [
+        ("W", Op::Write),
+        ("WS", Op::Write),
+        ("WSM", Op::Write),
+        ("WF", Op::WriteThrough),
+        ("WFS", Op::WriteThrough),
+        ("WFSM", Op::WriteThrough),
+        ("FW", Op::Write),
+        ("FWS", Op::Write),
+        ("FWFS", Op::WriteThrough),
+        ("FWFSM", Op::WriteThrough),
+        ("R", Op::Read),
+        ("RF", Op::Read),
+        ("RAM", Op::Read),
+    ] {
+        let line = format!("8,0 3 1 0.000000007 697 Q {rwbs} 64 + 8 [x]\n");
+        let requests = good("blkparse", line.as_bytes(), &ReadOptions::default());
+        assert_eq!(requests, [(7, 0, 64, 8, op)], "{rwbs}");
+    }
+    let line = b"8,0 3 1 0.000000007 697 Q FWFS [x]\n";
+    let requests = good("blkparse", line, &ReadOptions::default());
+    assert_eq!(requests, [(7, 0, 0, 0, Op::Flush)]);
+}
+
+/// The bits of the upper half of the action, as in `blktrace_api.h`: write 2, flush 4, synchronous 8,
+/// queue 0x10, forced unit access 0x8000.
+#[test]
+fn blktrace_tells_forced_unit_access_from_a_flush_before() {
+    for little in [true, false] {
+        for (bits, bytes, op) in [
+            (0x12u32, 4096, Op::Write),
+            (0x1a, 4096, Op::Write),
+            (0x8012, 4096, Op::WriteThrough),
+            (0x801a, 4096, Op::WriteThrough),
+            (0x16, 4096, Op::Write),
+            (0x8016, 4096, Op::WriteThrough),
+            (0x8011, 4096, Op::Read),
+            (0x14, 0, Op::Flush),
+            (0x8016, 0, Op::Flush),
+        ] {
+            let record = blktrace::event(little, (9, 64), bytes, bits << 16 | 1, 0);
+            let requests = good("blktrace", &record, &ReadOptions::default());
+            let blocks = bytes / 512;
+            assert_eq!(requests, [(9, 0, 64, blocks, op)], "{bits:#x}");
+        }
+    }
+}
+
 #[test]
 fn fio_wait_is_read_both_ways() {
     let bytes =
@@ -316,7 +368,7 @@ fn writers_round_trip_what_they_hold() {
         0u32..5,
         0u64..1 << 50,
         1u32..1 << 20,
-        any::<bool>(),
+        prop::sample::select(vec![Op::Read, Op::Write, Op::WriteThrough, Op::Flush]),
     );
     let config = ProptestConfig {
         failure_persistence: None,
@@ -326,22 +378,34 @@ fn writers_round_trip_what_they_hold() {
         for (format, ..) in crate::writer::WRITERS {
             // fio's log counts microseconds and numbers devices in order of appearance.
             let fio = *format == "fio-iolog";
+            let holds = |op| match op {
+                Op::Read | Op::Write => true,
+                Op::WriteThrough => ["csv", "parquet"].contains(format),
+                Op::Flush => fio || ["csv", "parquet"].contains(format),
+            };
             let mut now = 0;
-            let requests: Vec<_> = gaps.iter().map(|&(gap, device, lba, blocks, read)| {
+            let mut requests: Vec<_> = gaps.iter().map(|&(gap, device, lba, blocks, op)| {
                 now += if fio { gap / 1000 * 1000 } else { gap };
+                let flush = op == Op::Flush;
                 Request {
                     time: Time(now),
                     device: if fio { 0 } else { device },
-                    lba: Lba(lba),
-                    blocks,
-                    op: if read { Op::Read } else { Op::Write },
+                    lba: Lba(if flush { 0 } else { lba }),
+                    blocks: if flush { 0 } else { blocks },
+                    op,
                 }
             }).collect();
             let out = Shared::default();
             let mut writer = crate::writer::create_on(format, out.clone(), "out").unwrap();
             for r in &requests {
-                writer.write(r).unwrap();
+                let written = writer.write(r);
+                prop_assert_eq!(written.is_ok(), holds(r.op), "{}", format);
+                if let Err(e) = written {
+                    let named = format!("got a {}", r.op.name());
+                    prop_assert!(e.to_string().contains(&named), "{}", e);
+                }
             }
+            requests.retain(|r| holds(r.op));
             writer.finish().unwrap();
             let bytes = out.0.lock().unwrap().clone();
             let back: Vec<Request> = read(format, &bytes, &ReadOptions::default())

@@ -65,7 +65,7 @@ impl SyntheticSource {
     }
 
     fn fill_shapes(&mut self, batch: &mut [Request]) {
-        if self.profile.same_units == 0 {
+        if self.profile.same_units == 0 || self.write_through > 0.0 {
             for request in batch {
                 request.blocks = (self.draw_units() * self.block) as u32;
                 request.op = self.draw_op();

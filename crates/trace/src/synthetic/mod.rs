@@ -53,6 +53,8 @@ pub struct Synthetic {
     pub n_requests: u64,
     /// The share of reads, 0 to 1.
     pub reads: f64,
+    /// The share of writes with forced unit access among the writes, 0 to 1.
+    pub write_through: f64,
     /// The probability that a request is sequential.
     pub sequential: f64,
     /// The probability that a request is local.
@@ -128,6 +130,7 @@ impl Default for Synthetic {
         Synthetic {
             n_requests: 10_000,
             reads: 0.66,
+            write_through: 0.0,
             sequential: 0.0,
             local: 0.0,
             local_distance: None,
@@ -237,6 +240,9 @@ pub struct SyntheticSource {
     arrival: Xoshiro256PlusPlus,
     place: Xoshiro256PlusPlus,
     shape: Xoshiro256PlusPlus,
+    /// Share of the writes that go through to the medium; which ones is drawn from a stream of its own.
+    write_through: f64,
+    through: Xoshiro256PlusPlus,
 }
 
 fn refuse(key: &str, got: impl Serialize, need: &str) -> TraceError {
@@ -373,6 +379,7 @@ impl Synthetic {
         if !matches!(gaps, Gaps::Closed) && profiles.iter().all(|p| p.gap == f64::INFINITY) {
             return Err(refuse("phases.rate", 0.0, "one phase with a rate above 0"));
         }
+        probability("write_through", self.write_through)?;
         let mut shape = stream(seed, "synthetic.shape");
         for p in &mut profiles {
             if (p.size.reach() / self.block.0 as f64).ceil() > units as f64 {
@@ -425,6 +432,8 @@ impl Synthetic {
             arrival: stream(seed, "synthetic.arrival"),
             place: stream(seed, "synthetic.place"),
             shape,
+            write_through: self.write_through,
+            through: stream(seed, "synthetic.through"),
         })
     }
 }
@@ -545,6 +554,8 @@ impl SyntheticSource {
     fn draw_op(&mut self) -> Op {
         if self.shape.random::<f64>() < self.profile.reads {
             Op::Read
+        } else if self.write_through > 0.0 && self.through.random::<f64>() < self.write_through {
+            Op::WriteThrough
         } else {
             Op::Write
         }

@@ -41,6 +41,47 @@ fn the_design_page_example_has_the_shares_it_asks_for() {
     assert_ne!(all, s.generator(8).unwrap().collect::<Vec<_>>());
 }
 
+/// Which writes go through to the medium changes nothing else of a workload.
+#[test]
+fn writes_through_have_their_share_and_leave_the_rest_alone() {
+    let base = "n_requests = 50_000\nreads = 0.4\nrate = '90/s'\nfootprint = '10 GB'";
+    for more in [
+        "",
+        "\nsequential = 0.3",
+        "\nsize = { distribution = 'exponential', mean = '9 KiB' }",
+    ] {
+        let plain: Vec<Request> = read(&format!("{base}{more}"))
+            .generator(5)
+            .unwrap()
+            .collect();
+        let through = read(&format!("{base}{more}\nwrite_through = 0.1"));
+        let mut all: Vec<Request> = through.generator(5).unwrap().collect();
+        let mut many = Vec::new();
+        through.source(5).unwrap().fill(&mut many, 50_000).unwrap();
+        assert_eq!(all, many, "{more}");
+        let writes = all.iter().filter(|r| r.op.writes()).count() as f64;
+        let share = all.iter().filter(|r| r.op == Op::WriteThrough).count() as f64 / writes;
+        // Five standard deviations; sequential requests repeat the operation, 1 / 0.7 times on average.
+        assert!(
+            (share - 0.1).abs() < 5.0 * (0.09 / (0.4 * writes)).sqrt(),
+            "{more}: {share}"
+        );
+        for r in all.iter_mut().filter(|r| r.op == Op::WriteThrough) {
+            r.op = Op::Write;
+        }
+        assert_eq!(all, plain, "{more}");
+    }
+    let error = read(&format!("{base}\nwrite_through = 1.5"))
+        .generator(5)
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("synthetic.write_through: got 1.5, need"),
+        "{error}"
+    );
+}
+
 /// Many at once are the same as one at a time, whatever is drawn and however they are taken.
 #[test]
 fn batches_are_what_single_requests_are() {

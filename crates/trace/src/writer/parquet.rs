@@ -2,7 +2,7 @@
 
 use super::TraceWriter;
 use crate::error::TraceError;
-use crate::request::{Op, Request};
+use crate::request::Request;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -64,13 +64,9 @@ impl<W: Write + Send> ParquetWriter<W> {
             Arc::new(UInt32Array::from_iter_values(held.iter().map(|r| r.device))),
             Arc::new(UInt64Array::from_iter_values(held.iter().map(|r| r.lba.0))),
             Arc::new(UInt32Array::from_iter_values(held.iter().map(|r| r.blocks))),
-            Arc::new(StringArray::from_iter_values(held.iter().map(
-                |r| match r.op {
-                    Op::Read => "read",
-                    Op::Write => "write",
-                    Op::Flush => "flush",
-                },
-            ))),
+            Arc::new(StringArray::from_iter_values(
+                held.iter().map(|r| r.op.name()),
+            )),
         ];
         let batch = RecordBatch::try_new(self.schema.clone(), columns)
             .map_err(|e| failed(&self.path, e))?;

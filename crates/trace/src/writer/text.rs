@@ -12,11 +12,11 @@ use std::io::Write;
 pub enum Style {
     /// Named columns.
     Csv,
-    /// SPC/UMass. Holds no flush.
+    /// SPC/UMass. Reads and writes only.
     Spc,
-    /// DiskSim ascii. Holds no flush.
+    /// DiskSim ascii. Reads and writes only.
     Disksim,
-    /// fio I/O log version 3; device `i` is the file `device<i>`.
+    /// fio I/O log version 3; device `i` is the file `device<i>`. No write-through.
     FioIolog,
 }
 
@@ -33,12 +33,25 @@ impl Style {
     }
 }
 
+impl Style {
+    /// Whether the format can say this.
+    fn holds(self, op: Op) -> bool {
+        match op {
+            Op::Read | Op::Write => true,
+            Op::WriteThrough => self == Style::Csv,
+            Op::Flush => matches!(self, Style::Csv | Style::FioIolog),
+        }
+    }
+}
+
 /// Writes one of the text formats.
 pub struct TextWriter<W: Write> {
     style: Style,
     output: W,
     path: String,
     number: u64,
+    /// The first line is written.
+    begun: bool,
     added: HashSet<u32>,
 }
 
@@ -50,24 +63,29 @@ impl<W: Write> TextWriter<W> {
             output,
             path: path.to_string(),
             number: 0,
+            begun: false,
             added: HashSet::new(),
         }
     }
 
+    /// Writes what the format begins with, once.
+    fn begin(&mut self) -> std::io::Result<()> {
+        match self.style {
+            _ if std::mem::replace(&mut self.begun, true) => Ok(()),
+            Style::Csv => writeln!(self.output, "time_ns,device,lba,blocks,op"),
+            Style::FioIolog => writeln!(self.output, "fio version 3 iolog"),
+            Style::Spc | Style::Disksim => Ok(()),
+        }
+    }
+
     fn line(&mut self, r: &Request) -> std::io::Result<()> {
+        self.begin()?;
         let out = &mut self.output;
         let (time, device, lba) = (r.time.0, r.device, r.lba.0);
         let size = u64::from(r.blocks) * 512;
         match self.style {
             Style::Csv => {
-                if self.number == 1 {
-                    writeln!(out, "time_ns,device,lba,blocks,op")?;
-                }
-                let op = match r.op {
-                    Op::Read => "read",
-                    Op::Write => "write",
-                    Op::Flush => "flush",
-                };
+                let op = r.op.name();
                 writeln!(out, "{time},{device},{lba},{},{op}", r.blocks)
             }
             Style::Spc => {
@@ -81,18 +99,14 @@ impl<W: Write> TextWriter<W> {
                 writeln!(out, "{ms}.{ns:06} {device} {lba} {} {flag}", r.blocks)
             }
             Style::FioIolog => {
-                if self.number == 1 {
-                    writeln!(out, "fio version 3 iolog")?;
-                }
                 let us = time / 1000;
                 if self.added.insert(device) {
                     writeln!(out, "{us} device{device} add\n{us} device{device} open")?;
                 }
                 let offset = u128::from(lba) * 512;
                 match r.op {
-                    Op::Read => writeln!(out, "{us} device{device} read {offset} {size}"),
-                    Op::Write => writeln!(out, "{us} device{device} write {offset} {size}"),
                     Op::Flush => writeln!(out, "{us} device{device} sync 0 0"),
+                    op => writeln!(out, "{us} device{device} {} {offset} {size}", op.name()),
                 }
             }
         }
@@ -102,12 +116,12 @@ impl<W: Write> TextWriter<W> {
 impl<W: Write + Send> TraceWriter for TextWriter<W> {
     fn write(&mut self, request: &Request) -> Result<(), TraceError> {
         self.number += 1;
-        if request.op == Op::Flush && matches!(self.style, Style::Spc | Style::Disksim) {
+        if !self.style.holds(request.op) {
             return Err(TraceError::Record {
                 path: self.path.clone(),
                 line: self.number,
-                got: "a flush".to_string(),
-                need: "reads and writes in this format; hint: csv and parquet hold flushes"
+                got: format!("a {}", request.op.name()),
+                need: "what this format can say; hint: csv and parquet hold all operations"
                     .to_string(),
             });
         }
@@ -117,15 +131,7 @@ impl<W: Write + Send> TraceWriter for TextWriter<W> {
         })
     }
     fn finish(mut self: Box<Self>) -> Result<(), TraceError> {
-        let mut empty = Ok(());
-        if self.number == 0 {
-            empty = match self.style {
-                Style::Csv => writeln!(self.output, "time_ns,device,lba,blocks,op"),
-                Style::FioIolog => writeln!(self.output, "fio version 3 iolog"),
-                _ => Ok(()),
-            };
-        }
-        empty
+        self.begin()
             .and_then(|()| self.output.flush())
             .map_err(|source| TraceError::Io {
                 path: self.path.clone(),

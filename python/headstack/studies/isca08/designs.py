@@ -116,8 +116,10 @@ def described(file: str, **changes: Any) -> dict[str, Any]:
 
 
 def _sustained(file: str, info: Mapping[str, Any]) -> float:
-    """Return the rate of long reads outside: each track costs one turn and the skew."""
-    skew = drives.load(file)["geometry"]["zones"][0]["track_skew"]
+    """Return the rate of long reads outside: each track costs one turn and the skew behind it."""
+    geometry = drives.load(file)["geometry"]
+    zone, surfaces = geometry["zones"][0], geometry["surfaces"]
+    skew = ((surfaces - 1) * zone["track_skew"] + zone["cylinder_skew"]) / surfaces
     return float(info["zones"][0]["rate_bytes_per_s"]) / (1 + float(skew))
 
 

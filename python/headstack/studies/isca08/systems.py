@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headstack import _bridge
+from headstack import _bridge, drives
 from headstack.errors import ConfigError
 from headstack.studies.runs import Run
 from headstack.studies.study import STAND_IN, Study
@@ -25,9 +25,6 @@ LARGE = "barracuda-es-750"
 #: Mean rate of the whole Websearch trace, requests/s. Its first minute is quicker; the paper's
 #: 55 % of requests with a seek hold near this rate only.
 WEBSEARCH_RATE = 297.0
-
-#: Equal zones of the large drive's file, its surfaces, and the time of its head switch.
-_ZONES, _ZONE_CYLINDERS, _SURFACES, _HEAD_SWITCH_S = 16, 10_221, 8, 0.8e-3
 
 
 @dataclass(frozen=True)
@@ -238,15 +235,20 @@ def sa(arms: int, rpm: int = 7200, **changes: Any) -> dict[str, Any]:
 
 
 def slower(rpm: int) -> dict[str, Any]:
-    """Return what a lower speed changes: the same tracks, and skews that still cover a switch."""
-    skew = _HEAD_SWITCH_S * rpm / 60
+    """Return what a lower speed changes: the same tracks, and skews that last as long as before."""
+    geometry = drives.load(LARGE)["geometry"]
+    scale = rpm / float(geometry["rotation_speed"].removesuffix(" rpm"))
     changes: dict[str, Any] = {"geometry.rotation_speed": f"{rpm} rpm"}
-    for zone in range(_ZONES):
-        key = f"geometry.zones[{zone}]"
-        changes[f"{key}.track_skew"] = skew
-        changes[f"{key}.cylinder_skew"] = skew
+    offset = 0.0
+    for i, zone in enumerate(geometry["zones"]):
+        key = f"geometry.zones[{i}]"
+        track, cylinder = zone["track_skew"] * scale, zone["cylinder_skew"] * scale
+        changes[f"{key}.track_skew"] = track
+        changes[f"{key}.cylinder_skew"] = cylinder
         # Where the zone before left off.
-        changes[f"{key}.offset"] = zone * _ZONE_CYLINDERS * _SURFACES * skew % 1.0
+        changes[f"{key}.offset"] = offset % 1.0
+        cylinders = zone["last_cylinder"] - zone["first_cylinder"] + 1
+        offset += cylinders * ((geometry["surfaces"] - 1) * track + cylinder)
     return changes
 
 

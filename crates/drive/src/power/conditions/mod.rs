@@ -170,10 +170,9 @@ impl Conditions {
     pub fn new(power: &Params, watts: &StateWatts) -> Result<Conditions, SpecError> {
         let tables: Tables = match power.get("conditions") {
             None => Tables::default(),
-            Some(serde_json::Value::Object(table)) => plugin::params(table).map_err(|mut e| {
-                e.key = format!("power.conditions.{}", e.key);
-                e
-            })?,
+            Some(serde_json::Value::Object(table)) => {
+                plugin::params(table).map_err(|e| e.within("power.conditions"))?
+            }
             Some(other) => {
                 let need = "a table of conditions";
                 return Err(SpecError::new("power.conditions", other, need));
