@@ -1,7 +1,7 @@
 //! The host's side of a run: requests that are somewhere in the array, joined from their parts and
 //! counted when they are done.
 
-use crate::simulate::{Log, MemberOutcome, Outcome, Record};
+use crate::simulate::{Log, Outcome, Record};
 use headstack_drive::Completion;
 use headstack_engine::EventQueue;
 use headstack_trace::{ClosedLoop, Request};
@@ -204,7 +204,7 @@ impl<'a, 'l> Host<'a, 'l> {
         t.moves += u64::from(c.moved());
         t.end = t.end.max(c.completion);
         if !self.alone {
-            count_part(&mut o.members[member], c);
+            o.members[member].count(c);
         }
         o.series.add_request(c.arrival, c.completion);
         true
@@ -216,7 +216,7 @@ impl<'a, 'l> Host<'a, 'l> {
         let slot = &mut self.slots[i];
         let measured = slot.measured;
         if measured {
-            count_part(&mut self.outcome.members[member], c);
+            self.outcome.members[member].count(c);
         }
         if slot.parts > 1 {
             return self.join(member as u32, c);
@@ -370,19 +370,6 @@ impl<'a, 'l> Host<'a, 'l> {
         if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
             self.failure.get_or_insert(e);
         }
-    }
-}
-
-/// Counts a part for the drive that served it.
-#[inline]
-fn count_part(m: &mut MemberOutcome, c: &Completion) {
-    m.n_requests += 1;
-    if c.error {
-        m.n_errors += 1;
-    } else {
-        m.n_cache_hits += c.cache_hit as u64;
-        m.n_seeks += c.moved() as u64;
-        m.response_ns += c.completion.since(c.arrival).0 as u128;
     }
 }
 

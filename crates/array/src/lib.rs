@@ -7,6 +7,7 @@ pub mod arrivals;
 mod expected;
 pub mod experiment;
 mod host;
+pub mod layer;
 pub mod member;
 pub mod organisation;
 pub mod output;

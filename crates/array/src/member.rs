@@ -1,6 +1,7 @@
 //! What the host needs of a member drive; static dispatch, so that it costs nothing.
 
-use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault};
+use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, Setting};
+use headstack_engine::SpecError;
 use headstack_units::Time;
 
 /// A drive as the array drives it.
@@ -47,6 +48,26 @@ pub trait Member {
     fn energy(&mut self, until: Time) -> DriveEnergy;
     /// Energy counts from `now` on.
     fn reset_statistics(&mut self, now: Time);
+    /// Changes a setting at `now`, up to which the drive was advanced.
+    ///
+    /// # Errors
+    /// What this drive cannot be set to.
+    fn set(&mut self, _now: Time, setting: Setting) -> Result<(), SpecError> {
+        let need = "a drive that can be changed while it runs";
+        Err(SpecError::new("setting", format!("{setting:?}"), need))
+    }
+    /// A part fails at `now`.
+    ///
+    /// # Errors
+    /// A part that the drive does not have.
+    fn fail(&mut self, _now: Time, part: Part) -> Result<(), SpecError> {
+        let need = "a drive whose parts can fail while it runs";
+        Err(SpecError::new("part", format!("{part:?}"), need))
+    }
+    /// Ends a command that waits, as an error at `now`; false if none of this name waits.
+    fn abort(&mut self, _now: Time, _id: u64) -> bool {
+        false
+    }
 }
 
 impl Member for Drive {
@@ -88,5 +109,14 @@ impl Member for Drive {
     }
     fn reset_statistics(&mut self, now: Time) {
         Drive::reset_statistics(self, now);
+    }
+    fn set(&mut self, now: Time, setting: Setting) -> Result<(), SpecError> {
+        Drive::set(self, now, setting)
+    }
+    fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
+        Drive::fail(self, now, part)
+    }
+    fn abort(&mut self, now: Time, id: u64) -> bool {
+        Drive::abort(self, now, id)
     }
 }

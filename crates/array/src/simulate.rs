@@ -165,6 +165,29 @@ pub struct MemberOutcome {
     pub scanned_bytes: u64,
 }
 
+impl MemberOutcome {
+    /// Counts a request or a part of one that it served.
+    #[inline]
+    pub(crate) fn count(&mut self, c: &Completion) {
+        self.n_requests += 1;
+        if c.error {
+            self.n_errors += 1;
+        } else {
+            self.n_cache_hits += c.cache_hit as u64;
+            self.n_seeks += c.moved() as u64;
+            self.response_ns += c.completion.since(c.arrival).0 as u128;
+        }
+    }
+
+    /// Asks a drive for what it has counted itself, but for its energy.
+    pub(crate) fn observe(&mut self, member: &impl Member) {
+        self.faults = member.faults();
+        self.lost_writes = member.lost_writes();
+        self.read_modify_writes = member.read_modify_writes();
+        self.scanned_bytes = member.scanned_bytes();
+    }
+}
+
 /// What was observed after the warm-up.
 pub struct Outcome {
     /// Requests done, failed ones included.
@@ -741,10 +764,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
         }
         for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
-            o.faults = member.faults();
-            o.lost_writes = member.lost_writes();
-            o.read_modify_writes = member.read_modify_writes();
-            o.scanned_bytes = member.scanned_bytes();
+            o.observe(member);
         }
         Ok(self.host.outcome)
     }

@@ -1,0 +1,5 @@
+//! Layers against oracles, closed forms and sequences worked by hand.
+
+mod mock;
+mod noise;
+mod shadow;
