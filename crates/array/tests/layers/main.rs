@@ -3,3 +3,4 @@
 mod mock;
 mod noise;
 mod shadow;
+mod volumes;
