@@ -21,6 +21,7 @@
 
 mod below;
 pub mod drive;
+pub mod elevator;
 pub(crate) mod join;
 pub mod statistics;
 mod timetable;
@@ -240,7 +241,7 @@ macro_rules! layers {
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
-layers! { independent, concatenate, raid0, raid1, raid10, raid5 }
+layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue }
 
 /// Finds a layer by name.
 ///

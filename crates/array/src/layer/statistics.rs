@@ -18,6 +18,8 @@ pub struct Statistics {
     errors: BTreeMap<&'static str, u64>,
     /// What else the layer counts, by name.
     counts: BTreeMap<&'static str, u64>,
+    /// The most at once of what else it counts, by name.
+    most: BTreeMap<&'static str, u64>,
     /// What else it sums up, in nanoseconds.
     sums_ns: BTreeMap<&'static str, u128>,
 }
@@ -61,8 +63,14 @@ impl Statistics {
     }
 
     /// More of the time that is called `name`.
-    pub fn add_ns(&mut self, name: &'static str, ns: u64) {
-        *self.sums_ns.entry(name).or_default() += u128::from(ns);
+    pub fn add_ns(&mut self, name: &'static str, ns: u128) {
+        *self.sums_ns.entry(name).or_default() += ns;
+    }
+
+    /// The most that there has been at once of what is called `name`.
+    pub fn most(&mut self, name: &'static str, n: u64) {
+        let most = self.most.entry(name).or_default();
+        *most = n.max(*most);
     }
 
     /// How many there have been of what is called `name`.
@@ -83,6 +91,9 @@ impl Statistics {
         for (name, n) in &other.counts {
             *self.counts.entry(name).or_default() += n;
         }
+        for (name, n) in &other.most {
+            self.most(name, *n);
+        }
         for (name, ns) in &other.sums_ns {
             *self.sums_ns.entry(name).or_default() += ns;
         }
@@ -102,6 +113,7 @@ impl Statistics {
             from_admission_mean_s: mean(self.from_admission_ns),
             longest_s: self.longest_ns as f64 * 1e-9,
             counts: self.counts.clone(),
+            most: self.most.clone(),
             sums_s: self
                 .sums_ns
                 .iter()
@@ -145,6 +157,8 @@ pub struct LayerResult {
     pub longest_s: f64,
     /// What else the layer counts, as its file documents.
     pub counts: BTreeMap<&'static str, u64>,
+    /// The most at once, of one instance, of what else it counts.
+    pub most: BTreeMap<&'static str, u64>,
     /// What else it adds up, seconds.
     pub sums_s: BTreeMap<&'static str, f64>,
 }

@@ -1,5 +1,6 @@
 //! Layers against oracles, closed forms and sequences worked by hand.
 
+mod host_queue;
 mod mock;
 mod noise;
 mod shadow;

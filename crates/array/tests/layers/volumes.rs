@@ -196,7 +196,7 @@ fn raid5_layouts_are_mds() {
 fn degraded_raid5() {
     let (mut v, log) = volume("raid5", 5, "chunk = \"64 KiB\"\ngone = [1]");
     // Left-symmetric: stripe 0 has data on 0, 1, 2, 3 and parity on 4.
-    let mut reads = |v: &mut dyn Layer, lba| {
+    let reads = |v: &mut dyn Layer, lba| {
         one(v, Read, lba, 3);
         got(&log)
             .iter()
@@ -207,7 +207,7 @@ fn degraded_raid5() {
     // Whole rows of the others are read: blocks 8 to 16.
     let want = [(0, 8, 8), (2, 8, 8), (3, 8, 8), (4, 8, 8)];
     assert_eq!(reads(&mut *v, CHUNK + 9), want);
-    let mut both = |v: &mut dyn Layer, lba, blocks| {
+    let both = |v: &mut dyn Layer, lba, blocks| {
         one(v, Write, lba, blocks);
         let all = got(&log);
         let of = |c| -> Vec<u32> { all.iter().filter(|r| r.2 == c).map(|r| r.1).collect() };

