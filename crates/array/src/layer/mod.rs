@@ -241,7 +241,7 @@ macro_rules! layers {
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
-layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue }
+layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link }
 
 /// Finds a layer by name.
 ///
