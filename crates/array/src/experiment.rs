@@ -88,6 +88,10 @@ pub struct System {
     /// Name of an organisation, or a table with `name` and its parameters.
     #[serde(default = "independent")]
     pub organisation: Value,
+    /// Layers over the drives, from the host down: names, or tables with `name`, `of` and parameters. The
+    /// organisation then maps devices to the units of the first.
+    #[serde(default)]
+    pub layers: Vec<Value>,
     /// Scheduler of the drives.
     pub scheduler: Option<String>,
     /// Parameters of the scheduler.
@@ -308,6 +312,7 @@ impl Experiment {
                 ));
             }
             s.organisation().map_err(|e| e.within(&key))?;
+            s.layers().map_err(|e| e.within(&key))?;
             if s.name.is_empty() {
                 s.name = match &s.drive {
                     Value::String(name) => stem(name),

@@ -1,8 +1,11 @@
 //! The host's side of a run: requests that are somewhere in the array, joined from their parts and
 //! counted when they are done.
 
+use crate::layer::join::Join;
+use crate::layer::Done;
+use crate::member::Answer;
 use crate::simulate::{Log, Outcome, Record};
-use headstack_drive::Completion;
+use headstack_drive::{Completion, Components};
 use headstack_engine::EventQueue;
 use headstack_trace::{ClosedLoop, Request};
 use headstack_units::Time;
@@ -34,42 +37,6 @@ struct Tally {
     hits: u64,
     moves: u64,
     end: Time,
-}
-
-/// What came of the parts of a request that are done so far.
-#[derive(Clone, Copy)]
-struct Join {
-    /// The part that ended last; of parts that ended together, the one on the first drive.
-    last: Completion,
-    drive: u32,
-    cache_hit: bool,
-    moved: bool,
-    error: bool,
-    /// Parts that are not done yet.
-    remaining: u32,
-}
-
-impl Join {
-    fn of(drive: u32, part: &Completion, parts: u32) -> Join {
-        Join {
-            remaining: parts - 1,
-            last: *part,
-            drive,
-            cache_hit: part.cache_hit,
-            moved: part.moved(),
-            error: part.error,
-        }
-    }
-
-    fn add(&mut self, drive: u32, part: &Completion) {
-        self.remaining -= 1;
-        self.cache_hit &= part.cache_hit;
-        self.moved |= part.moved();
-        self.error |= part.error;
-        if (part.completion, self.drive) > (self.last.completion, drive) {
-            (self.last, self.drive) = (*part, drive);
-        }
-    }
 }
 
 /// What is in flight and what was observed.
@@ -167,9 +134,9 @@ impl<'a, 'l> Host<'a, 'l> {
 
     /// One part is done by drive `member`.
     #[inline(always)]
-    pub fn part_done(&mut self, member: usize, c: &Completion) {
-        if !self.is_tallied(member, c) {
-            self.part_done_generally(member, c);
+    pub fn part_done<A: Answer>(&mut self, member: usize, answer: &A) {
+        if !(A::IS_COMPLETION && self.is_tallied(member, answer.completion())) {
+            self.part_done_generally(member, answer.completion(), &answer.done(member as u32));
         }
     }
 
@@ -196,7 +163,7 @@ impl<'a, 'l> Host<'a, 'l> {
         let t = &mut self.tally;
         t.n += 1;
         t.response_ns += response;
-        for (sum, share) in t.component_ns.iter_mut().zip(shares(c)) {
+        for (sum, share) in t.component_ns.iter_mut().zip(shares(&c.components)) {
             *sum += share;
         }
         t.blocks += u64::from(slot.blocks);
@@ -211,7 +178,7 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     #[inline(never)]
-    fn part_done_generally(&mut self, member: usize, c: &Completion) {
+    fn part_done_generally(&mut self, member: usize, c: &Completion, part: &Done) {
         let i = c.id as usize;
         let slot = &mut self.slots[i];
         let measured = slot.measured;
@@ -219,13 +186,13 @@ impl<'a, 'l> Host<'a, 'l> {
             self.outcome.members[member].count(c);
         }
         if slot.parts > 1 {
-            return self.join(member as u32, c);
+            return self.join(part);
         }
         let (arrival, blocks) = (slot.arrival, slot.blocks);
         self.release(i);
-        self.finish(arrival, blocks, c, c.moved(), measured);
+        self.finish(arrival, blocks, part, measured);
         if measured {
-            self.log_slot(i, member as u32, c);
+            self.log_slot(i, part);
         }
     }
 
@@ -257,30 +224,25 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// One part of several is done.
-    fn join(&mut self, drive: u32, part: &Completion) {
+    fn join(&mut self, part: &Done) {
         let i = part.id as usize;
         let slot = &mut self.slots[i];
         let join = match &mut self.joins[i] {
             Some(join) => {
-                join.add(drive, part);
-                *join
+                join.add(part);
+                join
             }
-            none => *none.insert(Join::of(drive, part, slot.parts)),
+            none => none.insert(Join::of(part, slot.parts)),
         };
-        if join.remaining > 0 {
+        let Some(whole) = join.whole() else {
             return;
-        }
-        let (arrival, blocks, measured) = (slot.arrival, slot.blocks, slot.measured);
-        let answer = Completion {
-            cache_hit: join.cache_hit,
-            error: join.error,
-            ..join.last
         };
+        let (arrival, blocks, measured) = (slot.arrival, slot.blocks, slot.measured);
         self.joins[i] = None;
         self.release(i);
-        self.finish(arrival, blocks, &answer, join.moved, measured);
+        self.finish(arrival, blocks, &whole, measured);
         if measured {
-            self.log_slot(i, join.drive, &answer);
+            self.log_slot(i, &whole);
         }
     }
 
@@ -317,14 +279,7 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// A request is done: counted, and in closed loops the next one is due.
-    pub fn finish(
-        &mut self,
-        arrival: Time,
-        blocks: u32,
-        answer: &Completion,
-        moved: bool,
-        measured: bool,
-    ) {
+    pub fn finish(&mut self, arrival: Time, blocks: u32, answer: &Done, measured: bool) {
         self.issue(answer.completion);
         if !measured {
             return;
@@ -332,7 +287,7 @@ impl<'a, 'l> Host<'a, 'l> {
         let o = &mut self.outcome;
         o.n_requests += 1;
         o.end = o.end.max(answer.completion);
-        if answer.error {
+        if answer.error.is_some() {
             o.n_errors += 1;
             return;
         }
@@ -340,32 +295,32 @@ impl<'a, 'l> Host<'a, 'l> {
         o.response.add(response);
         o.service
             .add(response.saturating_sub(answer.components.queue));
-        for (sum, share) in o.component_ns.iter_mut().zip(shares(answer)) {
+        for (sum, share) in o.component_ns.iter_mut().zip(shares(&answer.components)) {
             *sum += share as u128;
         }
         o.bytes += blocks as u128 * 512;
         o.n_cache_hits += answer.cache_hit as u64;
-        o.n_seeks += moved as u64;
+        o.n_seeks += answer.moved as u64;
         o.series.add_request(arrival, answer.completion);
     }
 
-    fn log_slot(&mut self, slot: usize, drive: u32, answer: &Completion) {
+    fn log_slot(&mut self, slot: usize, answer: &Done) {
         if let Some(&(id, request)) = self.names.get(slot) {
-            self.write_log(id, request, drive, answer);
+            self.write_log(id, request, answer);
         }
     }
 
-    pub fn write_log(&mut self, id: u64, request: Request, drive: u32, answer: &Completion) {
+    pub fn write_log(&mut self, id: u64, request: Request, answer: &Done) {
         let record = Record {
             id,
             request,
             completion: answer.completion,
             components: answer.components,
-            drive,
+            drive: answer.drive,
             cache_hit: answer.cache_hit,
             seek_distance: answer.seek_distance,
             arm: answer.arm,
-            error: answer.error,
+            error: answer.error.is_some(),
         };
         if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
             self.failure.get_or_insert(e);
@@ -375,7 +330,6 @@ impl<'a, 'l> Host<'a, 'l> {
 
 /// The shares of a response time, in the order of [`Outcome::component_ns`].
 #[inline(always)]
-fn shares(c: &Completion) -> [u64; 6] {
-    let c = &c.components;
+fn shares(c: &Components) -> [u64; 6] {
     [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus]
 }

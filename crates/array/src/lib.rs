@@ -1,4 +1,4 @@
-//! Drives put together: organisations, arrivals, experiments and their results.
+//! Drives put together: layers, organisations, arrivals, experiments and their results.
 
 // Errors end a run; how many bytes they take does not matter.
 #![allow(clippy::result_large_err)]
@@ -14,6 +14,7 @@ pub mod output;
 pub mod result;
 pub mod run;
 pub mod simulate;
+mod system;
 
 pub use experiment::Experiment;
 pub use member::Member;

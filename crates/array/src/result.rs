@@ -4,6 +4,7 @@
 //! requests) is `null`.
 
 use crate::experiment::EnergyPrice;
+use crate::layer::LayerResult;
 use crate::simulate::{MemberOutcome, Outcome};
 use headstack_drive::cost::CostRange;
 use headstack_drive::meter::BackgroundEnergy;
@@ -80,6 +81,9 @@ pub struct SystemResult {
     pub power_w: PowerByMode,
     /// Each drive.
     pub drives: Vec<DriveResult>,
+    /// The layers over them, from the host down; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerResult>,
     /// What the drives cost; `null` where their description does not say.
     pub cost_usd: Cost,
     /// What the mean power costs over the years of [`RunResult::cost`].
@@ -370,6 +374,7 @@ pub fn summarise(
         energy_cost_usd: energy.usd(power_w.mean),
         power_w,
         drives,
+        layers: Vec::new(),
         cost_usd,
         quantile_method: outcome.response.method(),
         response_time_cdf: outcome.response.cdf_points(CDF_POINTS),

@@ -6,9 +6,10 @@ use crate::member::Member;
 use crate::organisation::Context;
 use crate::output::{write_series, RequestLog};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
-use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
+use crate::simulate::{Log, Options, Record, SimulateError, WarmUp};
+use crate::system::Drives;
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::{DriveDesign, DriveOptions, DriveSpec};
+use headstack_drive::{Completion, DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
 use headstack_engine::SpecError;
@@ -155,7 +156,7 @@ pub type Make<M> = dyn Fn(&Arc<DriveDesign>, &System, u64, u32) -> Result<M, Spe
 ///
 /// # Errors
 /// The first error in the order of the experiment.
-pub fn run_with<M: Member>(
+pub fn run_with<M: Member<Answer = Completion> + Send + 'static>(
     experiment: &Experiment,
     inputs: &Inputs,
     options: &RunOptions,
@@ -221,7 +222,7 @@ fn at(key: &str) -> impl Fn(SpecError) -> SpecError + '_ {
     move |e| e.within(key)
 }
 
-fn one<M: Member>(
+fn one<M: Member<Answer = Completion> + Send + 'static>(
     experiment: &Experiment,
     s: usize,
     w: usize,
@@ -241,10 +242,11 @@ fn one<M: Member>(
         .map_err(at(&format!("{key}.drive")))?;
     let seed = system.seed.unwrap_or(experiment.run.seed);
     let design = DriveDesign::new(&spec).map_err(at(&format!("{key}.drive")))?;
-    let mut members = (0..system.count)
+    let drives = (0..system.count)
         .map(|i| make(&design, system, seed, i))
         .collect::<Result<Vec<M>, SpecError>>()
         .map_err(at(&format!("{key}.drive")))?;
+    let mut drives = Drives::of(system, drives).map_err(at(&key))?;
     let (entry, params) = system.organisation().map_err(at(&key))?;
     let open = OpenWorkload {
         workload,
@@ -273,7 +275,7 @@ fn one<M: Member>(
         }
     };
     let context = Context {
-        member_blocks: members.iter().flat_map(|m| m.logical_units()).collect(),
+        member_blocks: drives.logical_units(),
         device_blocks,
         params,
     };
@@ -332,11 +334,11 @@ fn one<M: Member>(
     let mut outcome = match counters {
         Some(counters) => {
             let mut source = Watched::new(source, counters, expected, w);
-            simulate(&mut source, &mut members, organisation, &simulation, sink)
+            drives.simulate(&mut source, organisation, &simulation, sink)
         }
         None => {
             let mut source = source;
-            simulate(&mut source, &mut members, organisation, &simulation, sink)
+            drives.simulate(&mut source, organisation, &simulation, sink)
         }
     }
     .map_err(|source| match source {
@@ -355,6 +357,7 @@ fn one<M: Member>(
         &experiment.cost,
         &mut outcome,
     );
+    result.layers = drives.layers();
     if let Some(counts) = counts {
         result.trace_records = TraceRecords {
             n_skipped: counts.skipped(),

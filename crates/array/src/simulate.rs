@@ -13,6 +13,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::host::Host;
+use crate::layer::{Done, ErrorKind};
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
@@ -576,18 +577,11 @@ impl<M: Member> Run<'_, '_, M> {
                 .plan(device, lba, request.blocks, &mut plan);
         }
         if plan.parts.is_empty() {
-            let answer = Completion {
-                arrival: now,
-                completion: now,
-                cache_hit: !failed,
-                error: failed,
-                ..Completion::default()
-            };
-            self.host
-                .finish(now, request.blocks, &answer, false, measured);
+            let answer = Done::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
+            self.host.finish(now, request.blocks, &answer, measured);
             if measured {
                 request.time = now;
-                self.host.write_log(id, request, u32::MAX, &answer);
+                self.host.write_log(id, request, &answer);
             }
         } else {
             let parts = plan.parts.len() as u32;

@@ -34,6 +34,7 @@ impl Constant {
 }
 
 impl Member for Constant {
+    type Answer = Completion;
     fn capacity_blocks(&self) -> u64 {
         self.blocks
     }

@@ -124,11 +124,6 @@ impl Below {
     pub fn reset_statistics(&mut self, now: Time) {
         self.layers.iter_mut().for_each(|l| l.reset_statistics(now));
     }
-
-    /// Requests that wait in them.
-    pub fn waiting(&self) -> usize {
-        self.layers.iter().map(|l| l.waiting()).sum()
-    }
 }
 
 /// Ends that are announced and not reached yet: earliest first, of equal ones the lower member first, then

@@ -1,7 +1,7 @@
 //! A drive as a layer: the leaf of every tree.
 
 use super::{not_supported, Done, ErrorKind, Layer, Request, Setting, Statistics};
-use crate::member::Member;
+use crate::member::{Answer, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
 use headstack_engine::SpecError;
@@ -26,7 +26,7 @@ pub struct DriveLayer<M> {
     early: Vec<Completion>,
 }
 
-impl<M: Member> DriveLayer<M> {
+impl<M: Member<Answer = Completion>> DriveLayer<M> {
     /// Drive number `index` of the system.
     pub fn new(drive: M, index: u32) -> DriveLayer<M> {
         let mut first = 0;
@@ -69,22 +69,13 @@ impl<M: Member> DriveLayer<M> {
             }
         });
         Done {
-            id: c.id,
-            arrival: c.arrival,
-            admitted: c.arrival,
-            completion: c.completion,
-            components: c.components,
-            cache_hit: c.cache_hit,
-            moved: c.moved(),
-            seek_distance: c.seek_distance,
-            arm: c.arm,
-            drive: self.index,
             error,
+            ..c.done(self.index)
         }
     }
 }
 
-impl<M: Member + Send> Layer for DriveLayer<M> {
+impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
     fn name(&self) -> &'static str {
         "drive"
     }
@@ -186,10 +177,6 @@ impl<M: Member + Send> Layer for DriveLayer<M> {
 
     fn statistics(&self) -> Statistics {
         self.statistics.clone()
-    }
-
-    fn waiting(&self) -> usize {
-        self.drive.queue_len()
     }
 
     fn drive_outcome(&mut self, until: Time) -> Option<MemberOutcome> {

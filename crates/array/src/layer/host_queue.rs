@@ -651,11 +651,6 @@ impl Layer for HostQueue {
         all
     }
 
-    fn waiting(&self) -> usize {
-        let waits = |q: &Queue| q.elevator.len() + q.ahead.len() + q.blocked.len();
-        self.queues.iter().map(waits).sum::<usize>() + self.below.waiting()
-    }
-
     fn below(&self) -> &[Box<dyn Layer>] {
         self.below.layers()
     }

@@ -107,10 +107,6 @@ impl Layer for Independent {
         self.statistics.clone()
     }
 
-    fn waiting(&self) -> usize {
-        self.below.waiting()
-    }
-
     fn below(&self) -> &[Box<dyn Layer>] {
         self.below.layers()
     }

@@ -288,11 +288,6 @@ impl Layer for Link {
         all
     }
 
-    fn waiting(&self) -> usize {
-        let down = |(_, p): &(usize, &Passing)| p.going_down;
-        self.passing.iter().filter(down).count() + self.below.waiting()
-    }
-
     fn below(&self) -> &[Box<dyn Layer>] {
         self.below.layers()
     }

@@ -25,6 +25,7 @@ pub mod elevator;
 pub(crate) mod join;
 pub mod statistics;
 mod timetable;
+pub mod tree;
 pub mod volume;
 
 use headstack_drive::spec::Params;
@@ -34,6 +35,7 @@ use headstack_units::{Bandwidth, Time};
 
 pub use drive::DriveLayer;
 pub use statistics::{LayerResult, Statistics};
+pub use tree::{compose, LayerSpec, Tree};
 
 /// The submitter of a request that nobody else's requests wait for.
 pub const ANYONE: u32 = u32::MAX;
@@ -181,8 +183,6 @@ pub trait Layer: Send {
     fn reset_statistics(&mut self, now: Time);
     /// What the layer has counted.
     fn statistics(&self) -> Statistics;
-    /// Requests that wait in the layer and below.
-    fn waiting(&self) -> usize;
     /// The layers that it stands on.
     fn below(&self) -> &[Box<dyn Layer>] {
         &[]

@@ -1,5 +1,7 @@
 //! Layers against oracles, closed forms and sequences worked by hand.
 
+mod contract;
+mod experiments;
 mod host_queue;
 mod link;
 mod mock;

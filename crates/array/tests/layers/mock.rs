@@ -168,9 +168,6 @@ impl<B: Behaviour> Layer for Mock<B> {
     fn statistics(&self) -> Statistics {
         Statistics::default()
     }
-    fn waiting(&self) -> usize {
-        self.waiting.len()
-    }
 }
 
 /// Everything that a set of mocks got: time, which of them, and what.

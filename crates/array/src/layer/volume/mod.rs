@@ -629,12 +629,6 @@ impl Layer for Volume {
         all
     }
 
-    fn waiting(&self) -> usize {
-        let waits = |op: &&Op| op.stage == Stage::Waiting;
-        let here = self.ops.iter().map(|(_, op)| op).filter(waits).count();
-        here + self.below.waiting()
-    }
-
     fn below(&self) -> &[Box<dyn Layer>] {
         self.below.layers()
     }
