@@ -8,3 +8,4 @@ mod mock;
 mod noise;
 mod shadow;
 mod volumes;
+mod world;
