@@ -4,13 +4,14 @@
 //! needed, with the nearest known name.
 
 use crate::arrivals::Arrivals;
+use crate::dotted::change_all;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::describe::from_value;
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_trace::{OnError, Order};
-use headstack_units::Span;
+use headstack_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,15 @@ pub enum Spindles {
     Free,
     /// All have the same angle at all times.
     Synchronized,
+}
+
+/// Refuses lengths of time that no run can have.
+fn check_length(key: &str, span: Span) -> Result<(), SpecError> {
+    if (0..=Time::LATEST.0 as i64).contains(&span.0) {
+        return Ok(());
+    }
+    let need = format!("a length of time from 0, {}", Time::LATEST_SHOWN);
+    Err(SpecError::new(key, span, need))
 }
 
 /// A path's file name without its extension.
@@ -263,6 +273,9 @@ impl Experiment {
 
     fn check(&mut self) -> Result<(), SpecError> {
         self.cost.check()?;
+        if let Some(duration) = self.run.duration {
+            check_length("run.duration", duration)?;
+        }
         for (list, n) in [
             ("workload", self.workload.len()),
             ("system", self.system.len()),
@@ -287,9 +300,23 @@ impl Experiment {
                     .unwrap_or_default();
                 return Err(SpecError::new(key, got, format!("one of them{hint}")));
             }
-            if let Some(Arrivals::Closed { outstanding: 0, .. }) = w.arrivals {
-                let key = format!("{key}.arrivals.closed.outstanding");
-                return Err(SpecError::new(key, 0, "at least 1"));
+            if let Some(WarmUp::Time(span)) = w.warm_up {
+                check_length(&format!("{key}.warm_up"), span)?;
+            }
+            if let Some(Arrivals::Closed {
+                outstanding,
+                think_time,
+            }) = w.arrivals
+            {
+                let key = format!("{key}.arrivals.closed");
+                if outstanding == 0 {
+                    return Err(SpecError::new(
+                        format!("{key}.outstanding"),
+                        0,
+                        "at least 1",
+                    ));
+                }
+                check_length(&format!("{key}.think_time"), think_time)?;
             }
             if w.name.is_empty() {
                 w.name = match &w.trace {
@@ -402,93 +429,12 @@ impl System {
         let mut value = serde_json::to_value(&spec)
             .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
         for (table, whole) in [(&changes, "drive"), (&self.set, "set")] {
-            for (key, change) in table {
-                let path = parse_key(key).ok_or_else(|| {
-                    SpecError::new(
-                        format!("{whole}.{key}"),
-                        "a bad key",
-                        "a dotted key, indices in brackets",
-                    )
-                })?;
-                change_value(&mut value, &path, change).map_err(|mut e| {
-                    e.key = format!("{whole}.{key}{}", e.key);
-                    e
-                })?;
-            }
+            change_all(&mut value, table).map_err(|mut e| {
+                e.key = format!("{whole}.{}", e.key);
+                e
+            })?;
         }
         from_value(value).map_err(|e| e.within("drive"))
-    }
-}
-
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-fn parse_key(key: &str) -> Option<Vec<Step>> {
-    let mut steps = Vec::new();
-    for piece in key.split('.') {
-        let mut parts = piece.split('[');
-        let name = parts.next().filter(|n| !n.is_empty())?;
-        steps.push(Step::Key(name.to_string()));
-        for index in parts {
-            steps.push(Step::Index(index.strip_suffix(']')?.parse().ok()?));
-        }
-    }
-    Some(steps)
-}
-
-/// Tables are merged, anything else is replaced; null removes.
-fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(), SpecError> {
-    match path {
-        [] => match (target, change) {
-            (Value::Object(target), Value::Object(change)) => {
-                // A model's parameters mean nothing to another model.
-                if change
-                    .get("model")
-                    .is_some_and(|m| target.get("model") != Some(m))
-                {
-                    target.clear();
-                }
-                for (key, change) in change {
-                    if change.is_null() {
-                        target.remove(key);
-                    } else {
-                        let entry = target.entry(key.clone()).or_insert(Value::Null);
-                        change_value(entry, &[], change)?;
-                    }
-                }
-                Ok(())
-            }
-            (target, change) => {
-                *target = change.clone();
-                Ok(())
-            }
-        },
-        [Step::Key(key), rest @ ..] => {
-            if target.is_null() {
-                *target = Value::Object(Params::new());
-            }
-            let table = target.as_object_mut().ok_or_else(|| {
-                SpecError::new("", format!("the key {key:?} in a plain value"), "a table")
-            })?;
-            if rest.is_empty() && change.is_null() {
-                table.remove(key);
-                return Ok(());
-            }
-            change_value(
-                table.entry(key.clone()).or_insert(Value::Null),
-                rest,
-                change,
-            )
-        }
-        [Step::Index(i), rest @ ..] => {
-            let n = target.as_array().map_or(0, Vec::len);
-            let entry = target.get_mut(*i).ok_or_else(|| {
-                SpecError::new("", format!("index {i}"), format!("an index below {n}"))
-            })?;
-            change_value(entry, rest, change)
-        }
     }
 }
 
@@ -676,6 +622,26 @@ queue_depth = 32
                 "time_scale = 1.39",
                 "order = \"sorted\"",
                 &["workload.order: got \"sorted\", need format, strict, sort or sort:N"],
+            ),
+            (
+                "\"10 s\"",
+                "\"-10 s\"",
+                &["workload[0].warm_up: got -10 s, need a length of time from 0"],
+            ),
+            (
+                "\"10 s\"",
+                "\"5e9 s\"",
+                &["workload[0].warm_up: got 5000000000 s, need a length of time from 0, at most"],
+            ),
+            (
+                "time_scale = 1.39",
+                "arrivals = { closed = { outstanding = 8, think_time = \"-1 ms\" } }",
+                &["workload[0].arrivals.closed.think_time: got -1 ms, need a length of time from 0"],
+            ),
+            (
+                "[[system]]",
+                "[run]\nduration = \"-1 s\"\n[[system]]",
+                &["x/e.toml: run.duration: got -1 s, need a length of time from 0"],
             ),
             ("count = 6", "count = 6\ncount = 7", &["e.toml:11: got duplicate key"]),
             ("count = 6", "count = ", &["e.toml:"]),

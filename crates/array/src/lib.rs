@@ -4,10 +4,12 @@
 #![allow(clippy::result_large_err)]
 
 pub mod arrivals;
+mod dotted;
 mod expected;
 pub mod experiment;
 mod host;
 pub mod member;
+pub mod open;
 pub mod organisation;
 pub mod output;
 pub mod result;
@@ -17,5 +19,6 @@ pub mod simulate;
 pub use experiment::Experiment;
 pub use member::Member;
 pub use result::{RunResult, SystemResult};
-pub use run::{run, run_with, Inputs, Make, OpenWorkload, Opened, RunError, RunOptions};
+pub use open::{open_workload, OpenWorkload, Opened};
+pub use run::{run, run_with, Inputs, Make, RunError, RunOptions};
 pub use simulate::{simulate, Options, Outcome, SimulateError};

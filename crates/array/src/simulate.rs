@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
-use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series};
+use headstack_engine::{ByMode, Progress, Quantiles, Series};
 use headstack_trace::{ClosedLoop, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,14 @@ pub enum SimulateError {
     /// The log could not be written.
     #[error("{0}")]
     Log(String),
+    /// Simulated time is at its end.
+    #[error("workload: got {what} at {} ns, need {}", time.0, Time::LATEST_SHOWN)]
+    Late {
+        /// What would happen.
+        what: &'static str,
+        /// When.
+        time: Time,
+    },
     /// A drive kept requests for ever.
     #[error("drive {drive}: got {waiting} requests that never complete, need none; this is a bug")]
     Lost {
@@ -247,18 +255,25 @@ const BATCH: usize = 256;
 impl<S: Requests> Feed<'_, S> {
     /// Takes the next batch, of at most `most` requests: an empty one at the workload's end.
     #[inline(never)]
-    fn refill(&mut self, most: u64) -> Result<(), TraceError> {
+    fn refill(&mut self, most: u64) -> Result<(), SimulateError> {
         self.batch.clear();
         if let Some(e) = self.failure.take() {
-            return Err(e);
+            return Err(e.into());
         }
         let most = most.min(BATCH as u64) as usize;
         match self.source.fill(&mut self.batch, most) {
             // What comes before it is simulated first.
             Err(e) if !self.batch.is_empty() => self.failure = Some(e),
-            result => return result,
+            Err(e) => return Err(e.into()),
+            Ok(()) => {}
         }
-        Ok(())
+        match self.batch.iter().map(|r| r.time).max() {
+            Some(time) if time > Time::LATEST => Err(SimulateError::Late {
+                what: "a request",
+                time,
+            }),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -362,11 +377,7 @@ impl<M: Member> Run<'_, '_, M> {
         feed: &mut Feed<impl Requests>,
         closed: ClosedLoop,
     ) -> Result<(), SimulateError> {
-        let mut queue = EventQueue::new();
-        for _ in 0..closed.outstanding {
-            queue.push(Time::ZERO, 0, ());
-        }
-        self.host.close(queue, closed);
+        self.host.close(closed);
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
@@ -382,6 +393,12 @@ impl<M: Member> Run<'_, '_, M> {
             }
             if issue == Time::NEVER {
                 break;
+            }
+            if issue > Time::LATEST {
+                return Err(SimulateError::Late {
+                    what: "the end of a pause",
+                    time: issue,
+                });
             }
             now = issue;
             if next == feed.batch.len() {
@@ -699,8 +716,8 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// What went wrong since this was asked last.
     fn trouble(&mut self) -> Result<(), SimulateError> {
-        let log = self.host.failure.take().map(SimulateError::Log);
-        self.failure.take().or(log).map_or(Ok(()), Err)
+        let failure = self.failure.take().or(self.host.failure.take());
+        failure.map_or(Ok(()), Err)
     }
 
     /// No more arrivals: everything in flight completes (unless the run was cancelled).
@@ -732,6 +749,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     fn finish(mut self) -> Result<Outcome, SimulateError> {
         self.host.settle();
+        self.trouble()?;
         if self.measuring {
             let end = self.host.outcome.end;
             self.sample_until(end);

@@ -11,6 +11,7 @@
 //! | time running backwards | a wrong record, in formats that promise order; sorted within the format's window in the others, and moved forward and counted as clamped beyond it ([`Order`](crate::Order)) |
 //! | a read or write of no bytes | left out, counted as zero-sized |
 //! | an address of 2^55 blocks or more | a wrong record |
+//! | a time past what can be simulated ([`Time::LATEST`](headstack_units::Time::LATEST)) | a wrong record |
 //! | an address past the end of the device | passed on: only the system knows the device's size |
 //! | a record that is no read, write or flush | left out, counted as filtered |
 //! | after an error | nothing more |

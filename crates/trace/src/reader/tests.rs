@@ -350,3 +350,32 @@ fn writers_round_trip_what_they_hold() {
         }
     });
 }
+
+/// 2^62 ns are 4611686018.427387904 s. In the order of the file and sorted, the first record later than
+/// that, counted from the trace's zero, is a wrong one.
+#[test]
+fn times_past_the_end_of_simulated_time_are_wrong_records() {
+    let csv = b"time_ns,device,lba,blocks,op\n5,0,0,8,read\n4611686018427387904,0,0,8,read\n4611686018427387905,0,0,8,read\n9223372036854775808,0,0,8,read\n";
+    let late = "got time 4611686018427387905 ns, need at most 2^62 ns (146 years)";
+    for order in [Order::Strict, Order::Sort(2), Order::Sort(100)] {
+        let options = |on_error| ReadOptions {
+            on_error,
+            order,
+            ..ReadOptions::default()
+        };
+        let all = read("csv", csv, &options(OnError::Fail));
+        assert_eq!(all.len(), 3);
+        let error = all[2].as_ref().unwrap_err().to_string();
+        assert!(error.ends_with(late) && error.contains(":4: "), "{error}");
+        let skip = options(OnError::Skip);
+        assert_eq!(good("csv", csv, &skip).len(), 2);
+        assert_eq!(skip.counters.skipped(), 2);
+    }
+    // Dates count from the first request: here both are past 2^63 ns since 1601.
+    let msr = b"128166372003061629,src1,0,Read,0,512,0\n128166372003061639,src1,0,Read,0,512,0\n";
+    let times: Vec<u64> = good("msr", msr, &ReadOptions::default())
+        .iter()
+        .map(|r| r.0)
+        .collect();
+    assert_eq!(times, [0, 1000]);
+}

@@ -266,7 +266,8 @@ impl Synthetic {
     /// # Errors
     /// Names the key that cannot be used, what was got and what is needed.
     pub fn source(&self, seed: u64) -> Result<Source, TraceError> {
-        Ok(Box::new(Generated(self.generator(seed)?)))
+        let source = self.generator(seed)?;
+        Ok(Box::new(Generated { source, given: 0 }))
     }
 
     /// What a closed workload asks of the system; `None` for open arrivals.
@@ -429,25 +430,61 @@ impl Synthetic {
     }
 }
 
-/// A generator as a stream in which nothing can be wrong.
-struct Generated(SyntheticSource);
+/// A generator as a stream that ends with an error where time does.
+struct Generated {
+    source: SyntheticSource,
+    given: u64,
+}
+
+impl Generated {
+    #[cold]
+    fn late(&self, request: &Request) -> TraceError {
+        TraceError::Record {
+            path: "synthetic".into(),
+            line: self.given + 1,
+            got: format!("time {} ns", request.time.0),
+            need: format!("{}; hint: a higher rate", Time::LATEST_SHOWN),
+        }
+    }
+}
 
 impl Iterator for Generated {
     type Item = Result<Request, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(Ok)
+        let request = self.source.next()?;
+        if request.time > Time::LATEST {
+            return Some(Err(self.late(&request)));
+        }
+        self.given += 1;
+        Some(Ok(request))
     }
 }
 
 impl Requests for Generated {
     fn fill(&mut self, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
-        if self.0.is_independent() {
-            self.0.fill_columns(batch, most);
+        let first = batch.len();
+        if self.source.is_independent() {
+            self.source.fill_columns(batch, most);
         } else {
-            batch.extend(self.0.by_ref().take(most));
+            batch.extend(self.source.by_ref().take(most));
         }
-        Ok(())
+        // Times never decrease: the last one is the latest.
+        let fits = match batch.last() {
+            Some(last) if last.time > Time::LATEST => {
+                batch.partition_point(|r| r.time <= Time::LATEST)
+            }
+            _ => batch.len(),
+        };
+        self.given += (fits - first) as u64;
+        match batch.get(fits) {
+            Some(late) => {
+                let error = self.late(late);
+                batch.truncate(fits);
+                Err(error)
+            }
+            None => Ok(()),
+        }
     }
 }
 
