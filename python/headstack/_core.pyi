@@ -8,7 +8,7 @@ def version() -> str:
 def plugins() -> str:
     """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}.
 
-    Organisations and trace readers have no example.
+    Organisations have no example; that of a trace reader is its parameters.
     """
 
 def check_drive(spec_json: str) -> str:
@@ -32,7 +32,13 @@ def run(
     workloads: exact for synthetic workloads, estimated while a trace is read, None before that.
     """
 
-def trace_info(path: str, format: str | None, on_error: str, order: str = "format") -> str:
+def trace_info(
+    path: str,
+    format: str | None,
+    on_error: str,
+    order: str = "format",
+    parameters_json: str = "{}",
+) -> str:
     """JSON: what a trace holds."""
 
 def convert(
@@ -43,11 +49,12 @@ def convert(
     transform_json: str,
     on_error: str,
     order: str = "format",
+    parameters_json: str = "{}",
 ) -> str:
     """Write `src` as `dst`; returns JSON counts."""
 
 def formats() -> str:
-    """JSON: the trace formats, [{"name", "summary", "reads", "writes"}]."""
+    """JSON: the trace formats, [{"name", "summary", "parameters"}]."""
 
 def import_disksim(path: str) -> str:
     """JSON {"spec", "report"}: a DiskSim file as a drive."""

@@ -382,3 +382,34 @@ def test_validation_shows_classes_and_draws_distributions(tmp_path):
     assert "read after write" in done.stdout
     short = run("validate", folder, "--no-classes").stdout
     assert "read after write" not in short
+
+
+BLKPARSE = """\
+8,0 1 1 0.000000000 697 Q R 8 + 8 [x]
+8,0 1 2 0.500000000 697 D R 8 + 8 [x]
+8,0 1 3 1.000000000 697 Q W 16 + 8 [x]
+8,0 1 4 1.250000000 697 D W 16 + 8 [x]
+"""
+
+
+def test_readers_take_parameters(tmp_path):
+    trace = tmp_path / "sda.blkparse"
+    trace.write_text(BLKPARSE)
+
+    def of(*more):
+        return json.loads(run("trace-info", trace, "--json", *more).stdout)
+
+    # From the first to the last: 1 s where requests entered the queue, 0.75 s where they left it.
+    assert of()["duration_s"] == 1.0
+    assert of("-p", "action=issue")["duration_s"] == 0.75
+    done = run("convert", trace, tmp_path / "x.csv", "--format-parameter", 'action="issue"')
+    assert done.returncode == 0
+    assert (tmp_path / "x.csv").read_text().splitlines()[1].startswith("500000000,0,8,8,")
+    for parameter, words in {
+        "acton=issue": ['format_parameters: got key "acton"', 'did you mean "action"?'],
+        "action=isue": ['format_parameters.action: got "isue"', 'did you mean "issue"?'],
+        "action": ['--format-parameter: got "action", need KEY=VALUE'],
+    }.items():
+        done = run("trace-info", trace, "-p", parameter)
+        assert done.returncode == 2
+        assert all(word in done.stderr for word in words), done.stderr

@@ -47,6 +47,9 @@ pub struct Workload {
     pub trace: Option<String>,
     /// Format of the trace; detected if absent.
     pub format: Option<String>,
+    /// Parameters of the format's reader.
+    #[serde(default)]
+    pub format_parameters: Params,
     /// What a wrong record does: `fail` or `skip`.
     #[serde(default)]
     pub on_error: OnError,
@@ -299,6 +302,11 @@ impl Experiment {
                     .find(|h| !h.is_empty())
                     .unwrap_or_default();
                 return Err(SpecError::new(key, got, format!("one of them{hint}")));
+            }
+            if let (Some(parameter), None) = (w.format_parameters.keys().next(), &w.trace) {
+                let got = format!("key {parameter:?} without a trace");
+                let need = "no keys here";
+                return Err(SpecError::new(format!("{key}.format_parameters"), got, need));
             }
             if let Some(WarmUp::Time(span)) = w.warm_up {
                 check_length(&format!("{key}.warm_up"), span)?;

@@ -110,6 +110,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
     let options = ReadOptions {
         on_error: w.workload.on_error,
         order: w.workload.order,
+        parameters: w.workload.format_parameters.clone(),
         ..ReadOptions::default()
     };
     Ok(Opened {

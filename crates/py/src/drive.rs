@@ -138,7 +138,7 @@ pub fn plugins() -> PyResult<String> {
     }
     let readers: Vec<Value> = headstack_trace::formats()
         .iter()
-        .map(|f| json!({"name": f.name, "summary": f.summary}))
+        .map(|f| json!({"name": f.name, "summary": f.summary, "example": f.parameters}))
         .collect();
     let organisations: Vec<Value> = organisation::ENTRIES
         .iter()

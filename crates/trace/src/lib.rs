@@ -17,7 +17,7 @@ pub mod writer;
 
 pub use error::TraceError;
 pub use info::{DeviceSummary, Gaps, RowSummary, SizeClass, TraceInfo, TraceSummary};
-pub use options::{BlockAction, Clock, Counters, FioWait, OnError, Order, ReadOptions};
+pub use options::{Clock, Counters, OnError, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};
 pub use source::{Each, Requests, Source};

@@ -18,3 +18,42 @@ Order = Annotated[
         "back; what is later still is moved and counted), or what the format is known for.",
     ),
 ]
+
+#: ``--format-parameter``
+FormatParameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format-parameter",
+        "-p",
+        metavar="KEY=VALUE",
+        help="What the format's reader takes, as in action=issue; may be given several times.",
+    ),
+]
+
+
+def format_parameters(given: list[str] | None) -> str:
+    """Return the parameters of a trace's format as JSON; values are TOML, or else text.
+
+    Raises:
+        ConfigError: one is no pair, or is there twice.
+
+    """
+    import json
+    import tomllib
+
+    from headstack.errors import ConfigError
+
+    parameters: dict[str, object] = {}
+    for pair in given or ():
+        key, equals, text = pair.partition("=")
+        key = key.strip()
+        if not key or not equals:
+            raise ConfigError(f'--format-parameter: got "{pair}", need KEY=VALUE')
+        if key in parameters:
+            raise ConfigError(f'--format-parameter: got "{key}" twice, need it once')
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text.strip()
+        parameters[key] = value if isinstance(value, bool | int | float | str) else text.strip()
+    return json.dumps(parameters)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from headstack.cli._options import OnError, Order
+from headstack.cli._options import FormatParameters, OnError, Order, format_parameters
 
 
 def command(
@@ -25,6 +25,7 @@ def command(
     ] = None,
     on_error: OnError = "fail",
     order: Order = "format",
+    format_parameter: FormatParameters = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     r"""Write a trace in another format.
@@ -33,6 +34,7 @@ def command(
     Examples:
       headstack convert websearch.trace websearch.csv --from mqsim
       headstack convert day1.csv day1.spc --from msr --to spc --time-scale 2
+      headstack convert sda.blktrace.0 sda.csv -p action=issue
     """
     import json
 
@@ -47,6 +49,7 @@ def command(
     if target.exists() and source.exists() and target.samefile(source):
         raise ConfigError(f"{target}: got the trace that is read, need another file")
     wanted = {"time_scale": time_scale, "count": limit}
+    parameters = format_parameters(format_parameter)
     transform = {k: v for k, v in wanted.items() if v is not None}
     # A file appears under its name when it is whole; devices and pipes are written as they are.
     plain = target.is_file() or not target.exists()
@@ -61,6 +64,7 @@ def command(
             json.dumps(transform),
             on_error,
             order,
+            parameters,
         )
         if plain:
             part.replace(target)

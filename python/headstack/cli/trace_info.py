@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headstack.cli._options import OnError, Order
+from headstack.cli._options import FormatParameters, OnError, Order, format_parameters
 
 
 def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
@@ -28,6 +28,7 @@ def command(
     ] = None,
     on_error: OnError = "fail",
     order: Order = "format",
+    format_parameter: FormatParameters = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write figures of it as PNG and SVG.")
     ] = None,
@@ -45,7 +46,8 @@ def command(
 
     _terminal.check_on_error(on_error)
     _terminal.check_format("--format", trace_format)
-    info = _bridge.call("trace_info", str(trace), trace_format, on_error, order)
+    parameters = format_parameters(format_parameter)
+    info = _bridge.call("trace_info", str(trace), trace_format, on_error, order, parameters)
     written: list[Path] = []
     if plot is not None:
         from headstack import plots

@@ -23,6 +23,7 @@ use headstack_units::Lba;
 pub const FORMAT: Format = Format {
     name: "csv",
     summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device",
+    parameters: "",
     times: Times::ORDERED,
     sniff: |bytes, _| {
         let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
@@ -33,7 +34,9 @@ pub const FORMAT: Format = Format {
         }
     },
     open: |input, options| text(Csv { columns: None }, input, Times::ORDERED, options),
-    example: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
+    example: || {
+        b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec()
+    },
 };
 
 const MAX_COLUMNS: usize = 64;
@@ -70,7 +73,13 @@ impl LineFormat for Csv {
         let at = |i: usize, name| need_integer(trim(f[i]), i, name);
         let (lba, blocks) = match (c.address, c.length) {
             (Address::Offset(a), Length::Size(l)) => {
-                let found = by_bytes(time, device, op, at(a, "offset_bytes")?, at(l, "size_bytes")?)?;
+                let found = by_bytes(
+                    time,
+                    device,
+                    op,
+                    at(a, "offset_bytes")?,
+                    at(l, "size_bytes")?,
+                )?;
                 return Ok(found.map_or(Found::Nothing, Found::Request));
             }
             (Address::Lba(a), Length::Size(l)) => {

@@ -33,6 +33,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 pub const FORMAT: Format = Format {
     name: "parquet",
     summary: "Parquet with the columns of csv",
+    parameters: "",
     times: Times::ORDERED,
     sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
     open,
@@ -100,6 +101,7 @@ fn check_places(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), Strin
 }
 
 fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
+    options.none_left()?;
     let path = input.path;
     if let Some(file) = input.file {
         return build(file, path, options);

@@ -2,7 +2,7 @@
 
 use super::parse::{record, Parsed, Wrong, MAX_BLOCK};
 use crate::error::TraceError;
-use crate::options::{BlockAction, Clock, Counters, OnError, Order, ReadOptions, Tally};
+use crate::options::{Clock, Counters, OnError, Order, ReadOptions, Tally};
 use crate::request::{Op, Request};
 use crate::source::Requests;
 use headstack_units::Time;
@@ -333,8 +333,8 @@ pub struct Times {
     pub window: usize,
     /// Whether times are dates, which are then counted from the first request.
     pub dates: bool,
-    /// Whether times are whole seconds, which can be spread.
-    pub seconds: bool,
+    /// Whether requests of one time are spread evenly over the second that it begins.
+    pub spread: bool,
 }
 
 impl Times {
@@ -342,7 +342,7 @@ impl Times {
     pub const ORDERED: Times = Times {
         window: 0,
         dates: false,
-        seconds: false,
+        spread: false,
     };
     /// In order, dates.
     pub const DATES: Times = Times {
@@ -353,7 +353,7 @@ impl Times {
     pub const UNORDERED_DATES: Times = Times {
         window: 8192,
         dates: true,
-        seconds: false,
+        spread: false,
     };
 }
 
@@ -424,7 +424,7 @@ impl<I: Records> Checked<I> {
             held: BinaryHeap::new(),
             last: Time::ZERO,
             zero: (!from_first).then_some(Time::ZERO),
-            spread: options.spread_seconds && times.seconds,
+            spread: times.spread,
             second: std::collections::VecDeque::new(),
             ahead: None,
             ended: false,
@@ -637,14 +637,5 @@ impl<I: Records> Requests for Checked<I> {}
 impl<I> Drop for Checked<I> {
     fn drop(&mut self) {
         self.counters.add(&self.tally);
-    }
-}
-
-/// The letter that `blkparse` prints for an action.
-pub(crate) fn action_letter(action: BlockAction) -> u8 {
-    match action {
-        BlockAction::Queue => b'Q',
-        BlockAction::Issue => b'D',
-        BlockAction::Complete => b'C',
     }
 }
