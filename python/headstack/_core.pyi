@@ -18,15 +18,18 @@ def drive_info(spec_json: str) -> str:
     """JSON: capacity, zones with rates, seek curve, average seek, power by state, cost."""
 
 def run(
-    experiment_json: str,
-    base_dir: str,
+    file: str | None,
+    document_json: str,
     drive_dirs: list[str],
-    threads: int,
+    threads: int | None,
     out_dir: str | None,
     log_requests: bool,
     progress: Callable[[int, int | None], None] | None,
 ) -> str:
     """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true.
+
+    Without `file` the experiment is `document_json`, its paths seen from the current directory; with
+    it, `document_json` holds what replaces parts of the file: {"cost", "seed"}.
 
     `progress` is given the requests done and how many there will be over all systems and
     workloads: exact for synthetic workloads, estimated while a trace is read, None before that.

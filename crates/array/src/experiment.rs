@@ -4,6 +4,7 @@
 //! needed, with the nearest known name.
 
 use crate::arrivals::Arrivals;
+use crate::document::{read_text, toml_value};
 use crate::dotted::change_all;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
@@ -15,6 +16,16 @@ use headstack_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+
+/// What replaces parts of an experiment's file.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overrides {
+    /// Its table `cost`.
+    pub cost: Option<Value>,
+    /// Its seed.
+    pub seed: Option<u64>,
+}
 
 /// Systems to be run on workloads.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -35,6 +46,9 @@ pub struct Experiment {
     /// Folder that relative paths start from.
     #[serde(skip)]
     pub base: PathBuf,
+    /// The file that it was opened from, if any; errors of its run begin with it.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// A trace or a synthetic workload.
@@ -228,6 +242,25 @@ impl Experiment {
         Experiment::from_value(value, base).map_err(|e| e.in_file(file.display()))
     }
 
+    /// Reads a TOML file and replaces what `overrides` has; relative paths start from the file's folder.
+    ///
+    /// # Errors
+    /// A file that cannot be read; else as [`Experiment::from_toml`].
+    pub fn open(file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
+        let mut value = toml_value(&read_text(file)?, file)?;
+        if let (Value::Object(table), Some(cost)) = (&mut value, &overrides.cost) {
+            table.insert("cost".into(), cost.clone());
+        }
+        let base = file.parent().unwrap_or(Path::new(""));
+        let experiment = Experiment::from_value(value, base);
+        let mut experiment = experiment.map_err(|e| e.in_file(file.display()))?;
+        if let Some(seed) = overrides.seed {
+            experiment.run.seed = seed;
+        }
+        experiment.file = Some(file.to_path_buf());
+        Ok(experiment)
+    }
+
     /// Reads JSON text; relative paths start from `base`.
     ///
     /// # Errors
@@ -276,6 +309,9 @@ impl Experiment {
 
     fn check(&mut self) -> Result<(), SpecError> {
         self.cost.check()?;
+        if self.run.threads == Some(0) {
+            return Err(SpecError::new("run.threads", 0, "1 or more"));
+        }
         if let Some(duration) = self.run.duration {
             check_length("run.duration", duration)?;
         }
@@ -306,7 +342,11 @@ impl Experiment {
             if let (Some(parameter), None) = (w.format_parameters.keys().next(), &w.trace) {
                 let got = format!("key {parameter:?} without a trace");
                 let need = "no keys here";
-                return Err(SpecError::new(format!("{key}.format_parameters"), got, need));
+                return Err(SpecError::new(
+                    format!("{key}.format_parameters"),
+                    got,
+                    need,
+                ));
             }
             if let Some(WarmUp::Time(span)) = w.warm_up {
                 check_length(&format!("{key}.warm_up"), span)?;
@@ -478,23 +518,7 @@ pub fn load_drive(
             )
         });
     }
-    let text =
-        std::fs::read_to_string(path).map_err(|e| SpecError::new(&shown, e, "a readable file"))?;
-    from_value(toml_value(&text, path)?).map_err(|e| e.in_file(shown))
-}
-
-/// Parses TOML; errors name file and line.
-fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
-    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-        let before = e.span().and_then(|s| text.get(..s.start)).unwrap_or("");
-        let line = 1 + before.matches('\n').count();
-        let got = e.message().trim().to_string();
-        SpecError::new(format!("{}:{line}", file.display()), got, "valid TOML")
-    })?;
-    serde_json::to_value(table).map_err(|e| {
-        let key = file.display().to_string();
-        SpecError::new(key, e, "values that TOML and JSON share")
-    })
+    from_value(toml_value(&read_text(path)?, path)?).map_err(|e| e.in_file(shown))
 }
 
 /// Names of the drives in these folders, sorted.
@@ -651,7 +675,7 @@ queue_depth = 32
                 "[run]\nduration = \"-1 s\"\n[[system]]",
                 &["x/e.toml: run.duration: got -1 s, need a length of time from 0"],
             ),
-            ("count = 6", "count = 6\ncount = 7", &["e.toml:11: got duplicate key"]),
+            ("count = 6", "count = 6\ncount = 7", &["e.toml:11:1: got duplicate key"]),
             ("count = 6", "count = ", &["e.toml:"]),
         ] {
             let text = error(&DESIGN.replacen(from, to, 1));
@@ -685,11 +709,11 @@ queue_depth = 32
         for (text, want) in [
             (
                 "name = \"x\"\n[seek]\nmodel = = 3\n",
-                format!("drive: {shown}:3: got "),
+                format!("drive: {shown}:3:9: got "),
             ),
             (
                 "name = \"x\"\nname = \"y\"\n",
-                format!("drive: {shown}:2: got duplicate key"),
+                format!("drive: {shown}:2:1: got duplicate key"),
             ),
             (
                 "name = 3\n",

@@ -4,6 +4,7 @@
 #![allow(clippy::result_large_err)]
 
 pub mod arrivals;
+mod document;
 mod dotted;
 mod expected;
 pub mod experiment;
@@ -16,9 +17,9 @@ pub mod result;
 pub mod run;
 pub mod simulate;
 
-pub use experiment::Experiment;
+pub use experiment::{Experiment, Overrides};
 pub use member::Member;
-pub use result::{RunResult, SystemResult};
 pub use open::{open_workload, OpenWorkload, Opened};
+pub use result::{RunResult, SystemResult};
 pub use run::{run, run_with, Inputs, Make, RunError, RunOptions};
 pub use simulate::{simulate, Options, Outcome, SimulateError};

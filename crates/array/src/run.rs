@@ -15,7 +15,7 @@ use headstack_engine::Progress;
 use headstack_engine::SpecError;
 use headstack_trace::{Counters, Op, Source, TraceError};
 use headstack_units::Turn;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use thiserror::Error;
@@ -79,6 +79,18 @@ impl RunError {
                 )
             }
             RunError::Output(_) => false,
+        }
+    }
+
+    /// The same, with the file of the experiment before what is wrong in it.
+    fn in_file(self, file: &Path) -> RunError {
+        match self {
+            RunError::Input(e) => e.in_file(file.display()).into(),
+            RunError::Simulate { system, source } => RunError::Simulate {
+                system: format!("{}: {system}", file.display()),
+                source,
+            },
+            e => e,
         }
     }
 }
@@ -172,7 +184,11 @@ pub fn run_with<M: Member>(
     for slot in slots {
         // A poisoned or empty slot means that its thread panicked, which scope() has passed on.
         if let Ok(Some(result)) = slot.into_inner() {
-            systems.push(result?);
+            let placed = |e: RunError| match &experiment.file {
+                Some(file) => e.in_file(file),
+                None => e,
+            };
+            systems.push(result.map_err(placed)?);
         }
     }
     let result = RunResult {

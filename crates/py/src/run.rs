@@ -15,23 +15,29 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Runs an experiment; Ctrl-C ends it with what it has.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base_dir, drive_dirs, threads, out_dir, log_requests, progress))]
+#[pyo3(signature = (file, document_json, drive_dirs, threads, out_dir, log_requests, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
-    experiment_json: &str,
-    base_dir: &str,
+    file: Option<&str>,
+    document_json: &str,
     drive_dirs: Vec<String>,
-    threads: usize,
+    threads: Option<usize>,
     out_dir: Option<String>,
     log_requests: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let experiment =
-        Experiment::from_json(experiment_json, Path::new(base_dir)).map_err(errors::config)?;
+    let experiment = match file {
+        Some(file) => {
+            let overrides = serde_json::from_str(document_json).map_err(errors::json)?;
+            Experiment::open(Path::new(file), &overrides)
+        }
+        None => Experiment::from_json(document_json, Path::new("")),
+    };
+    let experiment = experiment.map_err(errors::config)?;
     let watch = Progress::new();
     let options = RunOptions {
-        threads: Some(threads),
+        threads,
         out_dir: out_dir.map(Into::into),
         log_requests,
         progress: watch.clone(),

@@ -2,17 +2,15 @@
 
 from typing import Annotated
 
-import typer
+from headstack.cli._arguments import Option
 
 #: ``--on-error``
-OnError = Annotated[
-    str, typer.Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")
-]
+OnError = Annotated[str, Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")]
 
 #: ``--order``
 Order = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="HOW",
         help="Times that run backwards: strict (a bad record), sort or sort:N (hold N records "
         "back; what is later still is moved and counted), or what the format is known for.",
@@ -22,7 +20,7 @@ Order = Annotated[
 #: ``--format-parameter``
 FormatParameters = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--format-parameter",
         "-p",
         metavar="KEY=VALUE",
