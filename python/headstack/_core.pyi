@@ -28,8 +28,8 @@ def run(
 ) -> str:
     """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true.
 
-    Without `file` the experiment is `document_json`, its paths seen from the current directory; with
-    it, `document_json` holds what replaces parts of the file: {"cost", "seed"}.
+    Without `file` the experiment is `document_json`, its paths seen from the current directory;
+    with it, `document_json` holds what replaces parts of the file: {"cost", "seed"}.
 
     `progress` is given the requests done and how many there will be over all systems and
     workloads: exact for synthetic workloads, estimated while a trace is read, None before that.

@@ -28,6 +28,7 @@ def command(
 
     Example:
       headstack calibrate cheetah9LP.parv cheetah9LP.trace --out my-cheetah.toml
+
     """
     import json
     import sys

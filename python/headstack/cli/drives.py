@@ -54,6 +54,7 @@ def command(
     Examples:
       headstack drives
       headstack drives cheetah-10k-19g --plot out/cheetah
+
     """
     import json
 

@@ -17,6 +17,7 @@ def command(
       headstack models
       headstack models scheduler
       headstack models seek --json
+
     """
     from headstack import _bridge
     from headstack.cli import _terminal

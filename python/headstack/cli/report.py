@@ -20,6 +20,7 @@ def command(
 
     Example:
       headstack report out/demo -o demo.html --title "Two drives or one"
+
     """
     import headstack
     from headstack import report

@@ -39,6 +39,7 @@ def command(
       headstack reproduce isca08 --quick
       headstack reproduce isca08 IDP-5 IDP-6 --out out/isca08
       headstack reproduce isca08 --trace financial=Financial1.spc --json
+
     """
     from headstack import studies
     from headstack.cli import _terminal

@@ -36,6 +36,7 @@ def command(
       headstack run examples/demo.toml
       headstack run examples/demo.toml --out out/demo
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
+
     """
     import headstack
     from headstack import table

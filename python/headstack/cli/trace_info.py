@@ -38,6 +38,7 @@ def command(
     Examples:
       headstack trace-info websearch.trace
       headstack trace-info day1.csv --format msr --json
+
     """
     from headstack import _bridge
     from headstack.cli import _terminal

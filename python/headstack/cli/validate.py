@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
 
-
 _HEADINGS = (
     ("requests", False),
     ("demerit ms", False),
@@ -60,6 +59,7 @@ def command(
       headstack validate ~/disksim-4.0/valid
       headstack validate ~/disksim-4.0/valid --no-classes --out out/valid
       headstack validate ~/disksim-4.0/valid --compat disksim-4.0 --json
+
     """
     from headstack import validation
     from headstack.cli import _terminal
