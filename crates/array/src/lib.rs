@@ -16,6 +16,7 @@ pub mod output;
 pub mod result;
 pub mod run;
 pub mod simulate;
+mod timetable;
 
 pub use experiment::{Experiment, Overrides};
 pub use member::Member;

@@ -5,7 +5,7 @@
 //! other, so each is brought up to date only when it gets a request (and at the boundaries of the
 //! time series): there is no global event heap. Closed arrivals: `outstanding` requests circulate;
 //! each completion issues the next request after the think time, and the earliest of all drive
-//! events and issues goes first. Drive services that start at the same instant as an arrival see it.
+//! events and issues goes first; a tournament of the drives' next events finds it. Drive services that start at the same instant as an arrival see it.
 //!
 //! A request that an organisation splits completes with its last part; its components are those of
 //! that part, so that they still add up to its response time. Statistics count requests that arrive
@@ -15,6 +15,7 @@ use crate::arrivals::Arrivals;
 use crate::host::Host;
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
+use crate::timetable::Timetable;
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
 use headstack_engine::{ByMode, Progress, Quantiles, Series};
 use headstack_trace::{ClosedLoop, Op, Request, Requests, TraceError};
@@ -220,6 +221,9 @@ struct Run<'a, 'l, M> {
     // Next instant at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
     sampled: ByMode,
+    // When each drive does something next, where drives are taken in order of time: in closed loops and
+    // once there are no more arrivals.
+    due: Option<Timetable>,
     // When something else than an arrival may be due.
     next_check: Time,
     first: Option<Time>,
@@ -327,6 +331,7 @@ pub fn simulate<'a, 'l, M: Member>(
         direct: Vec::new(),
         next_sample: Time::NEVER,
         sampled: ByMode::default(),
+        due: None,
         next_check: Time::ZERO,
         first: None,
         last_arrival: Time::ZERO,
@@ -378,6 +383,7 @@ impl<M: Member> Run<'_, '_, M> {
         closed: ClosedLoop,
     ) -> Result<(), SimulateError> {
         self.host.close(closed);
+        self.take_in_order();
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
@@ -497,6 +503,9 @@ impl<M: Member> Run<'_, '_, M> {
                 blocks,
             },
         );
+        if let Some(due) = &mut self.due {
+            due.set(member, drive.next_event());
+        }
     }
 
     /// What happens at certain times only: the run's beginning, the warm-up's and its own end,
@@ -646,6 +655,22 @@ impl<M: Member> Run<'_, '_, M> {
         for (i, member) in self.members.iter_mut().enumerate() {
             member.advance(until, &mut |c| host.part_done(i, c));
         }
+        self.renew();
+    }
+
+    /// From now on drives are taken in the order of their next events.
+    fn take_in_order(&mut self) {
+        self.due = Some(Timetable::new(self.members.len()));
+        self.renew();
+    }
+
+    /// Asks all drives for their next events, where that matters.
+    fn renew(&mut self) {
+        if let Some(due) = &mut self.due {
+            for (i, member) in self.members.iter().enumerate() {
+                due.set(i, member.next_event());
+            }
+        }
     }
 
     /// Samples energy at each boundary of the series up to `now`.
@@ -662,6 +687,7 @@ impl<M: Member> Run<'_, '_, M> {
             let at = self.next_sample;
             self.advance_all(at);
             self.sample(at);
+            self.renew();
             self.next_sample = self.host.outcome.series.next_boundary(at);
         }
     }
@@ -689,12 +715,9 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The earliest drive event and whose it is.
     fn earliest(&self) -> (Time, usize) {
-        let times = self.members.iter().map(|m| m.next_event());
-        times
-            .enumerate()
-            .map(|(i, t)| (t, i))
-            .min()
-            .unwrap_or((Time::NEVER, 0))
+        self.due
+            .as_ref()
+            .map_or((Time::NEVER, 0), Timetable::first)
     }
 
     /// Lets one drive do what it does at `time`, and no later drive event.
@@ -704,6 +727,9 @@ impl<M: Member> Run<'_, '_, M> {
         let drive = &mut self.members[member];
         let (waiting, in_flight) = (drive.queue_len(), host.in_flight);
         drive.advance(Time(time.0 + 1), &mut |c| host.part_done(member, c));
+        if let Some(due) = &mut self.due {
+            due.set(member, drive.next_event());
+        }
         if drive.next_event() <= time && drive.queue_len() == waiting && host.in_flight == in_flight
         {
             return Err(SimulateError::Lost {
@@ -726,6 +752,7 @@ impl<M: Member> Run<'_, '_, M> {
         if self.measuring {
             self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
         }
+        self.take_in_order();
         let mut steps = 0u64;
         while self.host.in_flight > 0 && !self.host.outcome.partial {
             let (time, member) = self.earliest();

@@ -174,6 +174,9 @@ impl Transform {
         bases: Option<BTreeMap<u32, (u64, u64)>>,
     ) -> Result<Source, TraceError> {
         self.check()?;
+        if *self == Transform::default() {
+            return Ok(source);
+        }
         let mut devices = self.devices.clone();
         if let Some(devices) = &mut devices {
             devices.sort_unstable();
