@@ -3,7 +3,6 @@
 //! Both forms go through the same types. Errors name the dotted key, what was got and what is
 //! needed, with the nearest known name.
 
-use crate::arrivals::Arrivals;
 use crate::document::{read_text, toml_value};
 use crate::dotted::change_all;
 use crate::simulate::{PastEnd, WarmUp};
@@ -11,7 +10,7 @@ use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::describe::from_value;
 use headstack_engine::{did_you_mean, SpecError};
-use headstack_trace::{OnError, Order};
+use headstack_trace::{Arrivals, OnError, Order};
 use headstack_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -351,20 +350,9 @@ impl Experiment {
             if let Some(WarmUp::Time(span)) = w.warm_up {
                 check_length(&format!("{key}.warm_up"), span)?;
             }
-            if let Some(Arrivals::Closed {
-                outstanding,
-                think_time,
-            }) = w.arrivals
-            {
-                let key = format!("{key}.arrivals.closed");
-                if outstanding == 0 {
-                    return Err(SpecError::new(
-                        format!("{key}.outstanding"),
-                        0,
-                        "at least 1",
-                    ));
-                }
-                check_length(&format!("{key}.think_time"), think_time)?;
+            if let Some(Arrivals::Closed(closed)) = &w.arrivals {
+                let place = format!("{key}.arrivals.closed");
+                closed.pauses().map_err(|e| e.within(&place))?;
             }
             if w.name.is_empty() {
                 w.name = match &w.trace {

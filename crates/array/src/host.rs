@@ -4,7 +4,7 @@
 use crate::simulate::{Log, MemberOutcome, Outcome, Record, SimulateError};
 use headstack_drive::Completion;
 use headstack_engine::EventQueue;
-use headstack_trace::{ClosedLoop, Request};
+use headstack_trace::{Pauses, Request};
 use headstack_units::Time;
 
 /// A request that is somewhere in the array.
@@ -78,7 +78,7 @@ struct Issues {
     first: u32,
     /// Of what was completed, after the pause.
     after: EventQueue<()>,
-    think: ClosedLoop,
+    pauses: Pauses,
 }
 
 impl Issues {
@@ -310,12 +310,12 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// Closes the loop: each completion issues the next request.
-    pub fn close(&mut self, think: ClosedLoop) {
+    pub fn close(&mut self, outstanding: u32, pauses: Pauses) {
         self.quiet = false;
         self.issues = Some(Issues {
-            first: think.outstanding,
+            first: outstanding,
             after: EventQueue::new(),
-            think,
+            pauses,
         });
     }
 
@@ -335,8 +335,8 @@ impl<'a, 'l> Host<'a, 'l> {
 
     /// What ended at `end` is followed by the next request of a closed loop, after the pause.
     pub fn issue(&mut self, end: Time) {
-        if let Some(Issues { after, think, .. }) = &mut self.issues {
-            after.push(end + think.think(), 0, ());
+        if let Some(Issues { after, pauses, .. }) = &mut self.issues {
+            after.push(end + pauses.draw(), 0, ());
         }
     }
 

@@ -3,7 +3,6 @@
 // Errors end a run; how many bytes they take does not matter.
 #![allow(clippy::result_large_err)]
 
-pub mod arrivals;
 mod document;
 mod dotted;
 mod expected;

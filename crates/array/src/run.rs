@@ -13,7 +13,7 @@ use headstack_drive::{DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
 use headstack_engine::SpecError;
-use headstack_trace::{Counters, Op, Source, TraceError};
+use headstack_trace::{Arrivals, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -309,9 +309,13 @@ impl<'a> Job<'a> {
             workload: self.workload(),
             key: format!("workload[{}]", self.w),
             path: trace.map_or(PathBuf::new(), |t| self.experiment.path(t)),
-            // A workload's stream does not depend on the system: all systems get the same requests.
-            seed: self.experiment.run.seed.wrapping_add(self.w as u64),
+            seed: self.workload_seed(),
         }
+    }
+
+    /// Of the workload's random streams: all systems get the same requests.
+    fn workload_seed(&self) -> u64 {
+        self.experiment.run.seed.wrapping_add(self.w as u64)
     }
 
     fn organisation<M: Member>(
@@ -362,9 +366,12 @@ impl<'a> Job<'a> {
             let got = "a synthetic workload with closed arrivals of its own";
             return Err(SpecError::new(key, got, "one of the two").into());
         }
+        let mut arrivals = workload.arrivals.clone().unwrap_or_default();
+        if let Arrivals::Closed(closed) = &mut arrivals {
+            closed.seed = self.workload_seed();
+        }
         Ok(Options {
-            arrivals: workload.arrivals.clone().unwrap_or_default(),
-            closed,
+            arrivals: closed.map_or(arrivals, Arrivals::Closed),
             warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
             max_requests: run.max_requests,
             duration: run.duration,

@@ -11,14 +11,13 @@
 //! that part, so that they still add up to its response time. Statistics count requests that arrive
 //! after the warm-up.
 
-use crate::arrivals::Arrivals;
 use crate::host::Host;
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use crate::timetable::Timetable;
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
-use headstack_engine::{ByMode, Progress, Quantiles, Series};
-use headstack_trace::{ClosedLoop, Op, Request, Requests, TraceError};
+use headstack_engine::{ByMode, Progress, Quantiles, Series, SpecError};
+use headstack_trace::{Arrivals, ClosedLoop, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -54,8 +53,6 @@ pub enum PastEnd {
 pub struct Options {
     /// How requests come.
     pub arrivals: Arrivals,
-    /// A closed loop whose pauses are drawn, instead of `arrivals`.
-    pub closed: Option<ClosedLoop>,
     /// What the statistics leave out.
     pub warm_up: WarmUp,
     /// No more requests than this, warm-up included.
@@ -76,7 +73,6 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             arrivals: Arrivals::Open,
-            closed: None,
             warm_up: WarmUp::Requests(0),
             max_requests: None,
             duration: None,
@@ -120,6 +116,9 @@ pub enum SimulateError {
     /// The workload is wrong.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A closed loop that cannot be.
+    #[error("arrivals.closed.{0}")]
+    Loop(#[from] SpecError),
     /// A device number without a drive.
     #[error("workload: request {request}: {message}")]
     Device {
@@ -340,25 +339,14 @@ pub fn simulate<'a, 'l, M: Member>(
         reported: 0,
         measuring: false,
     };
-    let closed = match (&options.closed, &options.arrivals) {
-        (Some(closed), _) => Some(closed.clone()),
-        (
-            None,
-            Arrivals::Closed {
-                outstanding,
-                think_time,
-            },
-        ) => Some(ClosedLoop::fixed(*outstanding, *think_time)),
-        (None, Arrivals::Open) => None,
-    };
     let mut feed = Feed {
         source,
         batch: Vec::with_capacity(BATCH),
         failure: None,
     };
-    match closed {
-        None => run.open_loop(&mut feed)?,
-        Some(closed) => run.closed_loop(&mut feed, closed)?,
+    match &options.arrivals {
+        Arrivals::Open => run.open_loop(&mut feed)?,
+        Arrivals::Closed(closed) => run.closed_loop(&mut feed, closed)?,
     }
     run.finish()
 }
@@ -380,9 +368,9 @@ impl<M: Member> Run<'_, '_, M> {
     fn closed_loop(
         &mut self,
         feed: &mut Feed<impl Requests>,
-        closed: ClosedLoop,
+        closed: &ClosedLoop,
     ) -> Result<(), SimulateError> {
-        self.host.close(closed);
+        self.host.close(closed.outstanding, closed.pauses()?);
         self.take_in_order();
         let mut now = Time::ZERO;
         let mut next = 0;
@@ -715,9 +703,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The earliest drive event and whose it is.
     fn earliest(&self) -> (Time, usize) {
-        self.due
-            .as_ref()
-            .map_or((Time::NEVER, 0), Timetable::first)
+        self.due.as_ref().map_or((Time::NEVER, 0), Timetable::first)
     }
 
     /// Lets one drive do what it does at `time`, and no later drive event.

@@ -1,11 +1,10 @@
 //! The loop against closed forms, with a drive of constant service time.
 
-use headstack_array::arrivals::Arrivals;
 use headstack_array::organisation::{find, Context, Organisation};
 use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Completion, Components, DriveEnergy, DriveRequest};
-use headstack_trace::{Each, Request, TraceError};
+use headstack_trace::{Arrivals, ClosedLoop, Each, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use std::collections::VecDeque;
 
@@ -198,10 +197,7 @@ fn closed_arrivals_keep_the_drives_as_busy_as_they_can() {
         let members = drives(drives_n, 1 << 30, service);
         let o = organisation("independent", &members, &[]);
         let options = Options {
-            arrivals: Arrivals::Closed {
-                outstanding,
-                think_time: Span(think),
-            },
+            arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span(think))),
             warm_up: WarmUp::Requests(100),
             ..Options::default()
         };
@@ -382,10 +378,7 @@ fn a_loop_wider_than_its_workload() {
     for outstanding in [1000, 50_000_000] {
         let mut members = drives(1, 1 << 20, 1_000_000);
         let options = Options {
-            arrivals: Arrivals::Closed {
-                outstanding,
-                think_time: Span::ZERO,
-            },
+            arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span::ZERO)),
             ..Options::default()
         };
         let requests = poisson(1000, 1e6, 1, 1 << 20);
