@@ -4,10 +4,10 @@
 use crate::layer::join::Join;
 use crate::layer::Done;
 use crate::member::Answer;
-use crate::simulate::{Log, Outcome, Record};
+use crate::simulate::{Log, Outcome, Record, SimulateError};
 use headstack_drive::{Completion, Components};
 use headstack_engine::EventQueue;
-use headstack_trace::{ClosedLoop, Request};
+use headstack_trace::{Pauses, Request};
 use headstack_units::Time;
 
 /// A request that is somewhere in the array.
@@ -39,6 +39,24 @@ struct Tally {
     end: Time,
 }
 
+/// The issues of a closed loop that are due.
+struct Issues {
+    /// Of the loop's beginning, at time zero: a number, since there may be more of them than requests.
+    first: u32,
+    /// Of what was completed, after the pause.
+    after: EventQueue<()>,
+    pauses: Pauses,
+}
+
+impl Issues {
+    fn next_time(&self) -> Time {
+        match self.first {
+            0 => self.after.next_time(),
+            _ => Time::ZERO,
+        }
+    }
+}
+
 /// What is in flight and what was observed.
 pub(crate) struct Host<'a, 'l> {
     slots: Vec<Slot>,
@@ -56,9 +74,9 @@ pub(crate) struct Host<'a, 'l> {
     pub in_flight: u64,
     pub outcome: Outcome,
     pub log: Option<&'a mut Log<'l>>,
-    pub failure: Option<String>,
-    // Closed arrivals: when slots come free, and the think times.
-    issues: Option<(EventQueue<()>, ClosedLoop)>,
+    /// What ends the run.
+    pub failure: Option<SimulateError>,
+    issues: Option<Issues>,
 }
 
 impl<'a, 'l> Host<'a, 'l> {
@@ -221,6 +239,13 @@ impl<'a, 'l> Host<'a, 'l> {
             m.n_seeks += t.moves;
             m.response_ns += u128::from(t.response_ns);
         }
+        if o.end > Time::LATEST {
+            let late = SimulateError::Late {
+                what: "a completion",
+                time: o.end,
+            };
+            self.failure.get_or_insert(late);
+        }
     }
 
     /// One part of several is done.
@@ -247,29 +272,33 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// Closes the loop: each completion issues the next request.
-    pub fn close(&mut self, queue: EventQueue<()>, think: ClosedLoop) {
+    pub fn close(&mut self, outstanding: u32, pauses: Pauses) {
         self.quiet = false;
-        self.issues = Some((queue, think));
+        self.issues = Some(Issues {
+            first: outstanding,
+            after: EventQueue::new(),
+            pauses,
+        });
     }
 
     /// When the next request of a closed loop is due.
     pub fn next_issue(&self) -> Time {
-        self.issues
-            .as_ref()
-            .map_or(Time::NEVER, |(queue, _)| queue.next_time())
+        self.issues.as_ref().map_or(Time::NEVER, Issues::next_time)
     }
 
     /// The next request of a closed loop is being issued.
     pub fn take_issue(&mut self) {
-        if let Some((queue, _)) = &mut self.issues {
-            queue.pop();
+        match &mut self.issues {
+            Some(Issues { first, .. }) if *first > 0 => *first -= 1,
+            Some(Issues { after, .. }) => drop(after.pop()),
+            None => {}
         }
     }
 
     /// What ended at `end` is followed by the next request of a closed loop, after the pause.
     pub fn issue(&mut self, end: Time) {
-        if let Some((queue, think)) = &mut self.issues {
-            queue.push(end + think.think(), 0, ());
+        if let Some(Issues { after, pauses, .. }) = &mut self.issues {
+            after.push(end + pauses.draw(), 0, ());
         }
     }
 
@@ -323,7 +352,7 @@ impl<'a, 'l> Host<'a, 'l> {
             error: answer.error.is_some(),
         };
         if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
-            self.failure.get_or_insert(e);
+            self.failure.get_or_insert(SimulateError::Log(e));
         }
     }
 }

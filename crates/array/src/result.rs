@@ -230,9 +230,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of so many drives.
-    pub fn of(each: Option<CostRange>, count: u32) -> Cost {
-        let all = each.map(|range| range.times(f64::from(count)));
+    /// Of all drives together.
+    pub fn of(all: Option<CostRange>) -> Cost {
         Cost {
             low: all.map(|c| c.low),
             high: all.map(|c| c.high),
@@ -318,7 +317,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
 pub fn summarise(
     name: &str,
     workload: &str,
-    drive: &str,
+    names: &[String],
     cost_usd: Cost,
     energy: &EnergyPrice,
     outcome: &mut Outcome,
@@ -328,8 +327,8 @@ pub fn summarise(
     let drives: Vec<DriveResult> = outcome
         .members
         .iter()
-        .enumerate()
-        .map(|(i, m)| drive_result(format!("{drive}[{i}]"), m, seconds))
+        .zip(names)
+        .map(|(m, name)| drive_result(name.clone(), m, seconds))
         .collect();
     let mut total = DriveEnergy::default();
     for m in &outcome.members {

@@ -1,7 +1,7 @@
 //! The layers that a layer stands on: which of them is next to do something, and their units as members.
 
-use super::timetable::Timetable;
 use super::{Done, Layer, Request, Setting};
+use crate::timetable::Timetable;
 use headstack_drive::DriveEnergy;
 use headstack_engine::SpecError;
 use headstack_units::Time;

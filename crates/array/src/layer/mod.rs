@@ -24,7 +24,6 @@ pub mod drive;
 pub mod elevator;
 pub(crate) mod join;
 pub mod statistics;
-mod timetable;
 pub mod tree;
 pub mod volume;
 

@@ -245,3 +245,79 @@ fn layers_that_do_not_fit_are_named() {
         assert!(error.contains(want), "{keys}: {error:?}");
     }
 }
+
+/// Drives of one system may differ: a list of equal ones is what `count` makes, and each keeps what is its own.
+#[test]
+fn drives_of_one_system_may_differ() {
+    let text = WORKLOADS.to_string()
+        + r#"
+[[system]]
+name = "counted"
+drive = "cheetah-9lp"
+count = 3
+queue_depth = 4
+organisation = "concatenate"
+[[system]]
+name = "listed"
+queue_depth = 4
+organisation = "concatenate"
+drives = [{ drive = "cheetah-9lp", count = 2 }, { drive = "cheetah-9lp" }]
+[[system]]
+name = "different"
+scheduler = "look"
+organisation = "concatenate"
+drives = [{ drive = "cheetah-9lp" }, { drive = "barracuda-es-750", count = 2, scheduler = "fcfs" }]
+layers = [{ name = "raid1" }]
+[run]
+seed = 5
+"#;
+    let result = go(&text, 1).expect("a run");
+    for w in 0..2 {
+        let mut listed = result.systems[2 + w].clone();
+        listed.name = "counted".into();
+        let json = |s| serde_json::to_value(s).expect("JSON");
+        assert_eq!(json(&listed), json(&result.systems[w]));
+        let different = &result.systems[4 + w];
+        let names: Vec<&str> = different.drives.iter().map(|d| d.name.as_str()).collect();
+        assert_eq!(names.len(), 3);
+        assert!(
+            names[0].ends_with("[0]") && names[1].ends_with("[1]") && names[2].ends_with("[2]")
+        );
+        assert!(names[0].starts_with("cheetah") && names[2].starts_with("barracuda"));
+        assert_eq!(different.n_errors, 0);
+    }
+    for (keys, want) in [
+        ("", "system[0].drive: got nothing, need a value"),
+        (
+            "drive = \"cheetah-9lp\"\ndrives = [{ drive = \"cheetah-9lp\" }]",
+            "system[0].drives: got drive as well, need one of the two",
+        ),
+        (
+            "drives = [{ count = 2 }]",
+            "system[0].drives[0].drive: got nothing",
+        ),
+        (
+            "drives = [{ drive = \"cheetah-9lp\", layers = [] }]",
+            "system[0].drives[0]: got key \"layers\", need one of drive, count",
+        ),
+        (
+            "drives = [{ drive = \"cheetah-9lp\", count = 0 }]",
+            "system[0].drives[0].count: got 0, need 1 to 100000",
+        ),
+        (
+            "count = 2\ndrives = [{ drive = \"cheetah-9lp\" }]",
+            "system[0].count: got 2, need the count of each drive in its own table",
+        ),
+        (
+            "drives = [{ drive = \"cheetah-9lp\" }, { drive = \"chetah-9lp\" }]",
+            "system[0].drives[1].drive: got \"chetah-9lp\"",
+        ),
+    ] {
+        let text = format!("{WORKLOADS}[[system]]\nname = \"x\"\n{keys}\n");
+        let error = go(&text, 1)
+            .err()
+            .map(|e| e.to_string())
+            .unwrap_or_default();
+        assert!(error.contains(want), "{keys}: {error:?}");
+    }
+}

@@ -98,7 +98,7 @@ impl Shape {
         }
     }
 
-    fn has_parity(&self) -> bool {
+    pub fn has_parity(&self) -> bool {
         matches!(self.level, Level::Raid5 { .. })
     }
 }

@@ -12,10 +12,10 @@
 //! One processor's file, or several concatenated in time order (sorted within 8192 requests).
 //! Version 7 only.
 
+use super::blkparse::{Action, Parameters};
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
 use super::{binary, Format};
-use crate::options::{BlockAction, ReadOptions};
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -23,7 +23,7 @@ use std::io::BufRead;
 const TIMES: Times = Times {
     window: 8192,
     dates: false,
-    seconds: false,
+    spread: false,
 };
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
@@ -32,13 +32,17 @@ const VERSION: u32 = 7;
 pub const FORMAT: Format = Format {
     name: "blktrace",
     summary: "blktrace binary, either byte order",
+    parameters: "action = \"issue\"",
     times: TIMES,
     sniff: |bytes, _| match bytes.first_chunk::<4>() {
         Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
         Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,
         _ => 0,
     },
-    open: |input, options| binary(Blktrace::new(options), input, TIMES, options),
+    open: |input, options| {
+        let (Parameters { action }, options) = options.take()?;
+        binary(Blktrace::new(action), input, TIMES, &options)
+    },
     example: || example(true),
 };
 
@@ -51,9 +55,30 @@ pub(crate) fn example(little: bool) -> Vec<u8> {
         (2000, 8, 512, 0x0012_0001, 3),
     ] {
         let mut fields: Vec<Vec<u8>> = Vec::new();
-        let word = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-        let long = |v: u64| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-        let short = |v: u16| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+        let word = |v: u32| {
+            if little {
+                v.to_le_bytes()
+            } else {
+                v.to_be_bytes()
+            }
+            .to_vec()
+        };
+        let long = |v: u64| {
+            if little {
+                v.to_le_bytes()
+            } else {
+                v.to_be_bytes()
+            }
+            .to_vec()
+        };
+        let short = |v: u16| {
+            if little {
+                v.to_le_bytes()
+            } else {
+                v.to_be_bytes()
+            }
+            .to_vec()
+        };
         fields.extend([word(MAGIC | VERSION), word(1), long(time), long(sector)]);
         fields.extend([size, action, 77, 8 << 20, 0].map(word));
         fields.extend([short(0), short(pdu), vec![0; usize::from(pdu)]]);
@@ -68,12 +93,12 @@ struct Blktrace {
 }
 
 impl Blktrace {
-    fn new(options: &ReadOptions) -> Blktrace {
+    fn new(action: Action) -> Blktrace {
         Blktrace {
-            event: match options.blkparse_action {
-                BlockAction::Queue => 1,
-                BlockAction::Issue => 7,
-                BlockAction::Complete => 8,
+            event: match action {
+                Action::Queue => 1,
+                Action::Issue => 7,
+                Action::Complete => 8,
             },
             devices: Vec::new(),
         }

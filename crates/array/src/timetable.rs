@@ -1,4 +1,4 @@
-//! The next event of each of many layers, and which is first.
+//! The next event of each of many drives, and which is first.
 
 use headstack_units::Time;
 
