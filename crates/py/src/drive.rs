@@ -1,6 +1,7 @@
 //! Drives: checking, describing, importing, replaying.
 
 use crate::errors::{config, json, raise, trace};
+use headstack_array::layer::{self, elevator};
 use headstack_array::organisation;
 use headstack_disksim::validate as demerit;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
@@ -146,6 +147,8 @@ pub fn plugins() -> PyResult<String> {
         .collect();
     serde_json::to_string(&json!({
         "cost": list!(cost::PLUGINS),
+        "elevator": list!(elevator::ENTRIES),
+        "layer": list!(layer::ENTRIES),
         "layout": list!(layout::PLUGINS),
         "organisation": organisations,
         "power": list!(power::PLUGINS),
