@@ -1,11 +1,10 @@
 //! The loop against closed forms, with a drive of constant service time.
 
-use headstack_array::arrivals::Arrivals;
 use headstack_array::organisation::{find, Context, Organisation};
 use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
-use headstack_trace::{Each, Op, Request, TraceError};
+use headstack_trace::{Arrivals, ClosedLoop, Each, Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use std::collections::VecDeque;
 
@@ -37,6 +36,7 @@ impl Constant {
 }
 
 impl Member for Constant {
+    type Answer = Completion;
     fn capacity_blocks(&self) -> u64 {
         self.blocks
     }
@@ -231,10 +231,7 @@ fn closed_arrivals_keep_the_drives_as_busy_as_they_can() {
         let members = drives(drives_n, 1 << 30, service);
         let o = organisation("independent", &members, &[]);
         let options = Options {
-            arrivals: Arrivals::Closed {
-                outstanding,
-                think_time: Span(think),
-            },
+            arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span(think))),
             warm_up: WarmUp::Requests(100),
             ..Options::default()
         };
@@ -397,5 +394,51 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
         let requests = poisson(2000, 1e4, 1, 1 << 20);
         let outcome = run(requests, members, &*o, &options, None);
         assert_eq!(outcome.n_requests, good);
+    }
+}
+
+/// Most memory that this process has had so far, in bytes, where the system tells.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// A loop of very many outstanding requests on a workload of few takes memory for the few.
+#[test]
+fn a_loop_wider_than_its_workload() {
+    let before = peak_bytes();
+    for outstanding in [1000, 50_000_000] {
+        let mut members = drives(1, 1 << 20, 1_000_000);
+        let options = Options {
+            arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span::ZERO)),
+            ..Options::default()
+        };
+        let requests = poisson(1000, 1e6, 1, 1 << 20);
+        let organisation = (find("independent").unwrap().build)(&Context {
+            member_blocks: vec![1 << 20],
+            ..Context::default()
+        });
+        let mut source = Each(requests.into_iter().map(Ok));
+        let organisation = organisation.unwrap();
+        let outcome = simulate(
+            &mut source,
+            &mut members,
+            organisation.as_ref(),
+            &options,
+            None,
+        );
+        let outcome = outcome.unwrap();
+        // All of them wait from the beginning: one is served each millisecond.
+        assert_eq!(
+            (outcome.n_requests, outcome.end),
+            (1000, Time(1_000_000_000))
+        );
+    }
+    match before.zip(peak_bytes()) {
+        // One word for each would be 400 MB.
+        Some((before, after)) => assert!(after - before < 200 << 20, "{} B", after - before),
+        None => eprintln!("skipped: the system does not tell how much memory is used"),
     }
 }

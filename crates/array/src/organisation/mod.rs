@@ -122,6 +122,8 @@ pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
 
 /// Drives joined to one linear space of blocks.
 pub(crate) trait Joined: Send {
+    /// Size of the space in blocks.
+    fn blocks(&self) -> u64;
     /// Number of drives.
     fn members(&self) -> u32;
     /// Drive and block of a block of the space, and where the run of blocks that follow it there

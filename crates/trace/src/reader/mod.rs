@@ -11,12 +11,14 @@
 //! | time running backwards | a wrong record, in formats that promise order; sorted within the format's window in the others, and moved forward and counted as clamped beyond it ([`Order`](crate::Order)) |
 //! | a read or write of no bytes | left out, counted as zero-sized |
 //! | an address of 2^55 blocks or more | a wrong record |
+//! | a time past what can be simulated ([`Time::LATEST`](headstack_units::Time::LATEST)) | a wrong record |
 //! | an address past the end of the device | passed on: only the system knows the device's size |
 //! | a record that is no read, write or flush | left out, counted as filtered |
 //! | after an error | nothing more |
 //!
 //! Compressed files (gzip, zstd, bzip2, xz) are read as they are.
-//! To add a format: write its file with a `FORMAT` constant, add its word to the list below.
+//! To add a format: write its file with a `FORMAT` constant, add its word to the list below. Parameters of
+//! its own are a type in that file, which `open` takes out of the options; what is left there is refused.
 
 mod columns;
 pub(crate) mod parse;
@@ -25,6 +27,7 @@ pub(crate) mod stream;
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::Source;
+use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -73,6 +76,8 @@ pub struct Format {
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
+    /// The parameters of its reader, as an example in TOML; empty where it takes none.
+    pub parameters: &'static str,
     /// What is known of its times.
     pub times: Times,
     /// How well the first bytes and the file's name fit, from 0 (not at all) to 100.
@@ -117,12 +122,31 @@ pub fn formats() -> &'static [Format] {
     FORMATS
 }
 
+/// The parameter of formats that give whole seconds.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Spreading {
+    /// Whether requests with equal times are spread evenly over the second.
+    spread_seconds: bool,
+}
+
+impl Spreading {
+    /// Times of a format with this parameter.
+    fn of(&self, times: Times) -> Times {
+        Times {
+            spread: self.spread_seconds,
+            ..times
+        }
+    }
+}
+
 pub(crate) fn text<F: LineFormat + 'static>(
     format: F,
     input: Input,
     times: Times,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
+    options.none_left()?;
     let lines = Lines::new(format, input.reader, &input.path);
     Ok(Box::new(Checked::new(lines, times, options)))
 }
@@ -133,6 +157,7 @@ pub(crate) fn binary<F: BinaryFormat + 'static>(
     times: Times,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
+    options.none_left()?;
     let records = Binary::new(format, input.reader, &input.path);
     Ok(Box::new(Checked::new(records, times, options)))
 }
@@ -344,7 +369,13 @@ pub fn open_with(
             found
         }
     };
-    (format.open)(input, options)
+    (format.open)(input, options).map_err(|e| match e {
+        TraceError::Input { path, got, need } if path.starts_with("format_parameters") => {
+            let got = format!("{got} for {}", format.name);
+            TraceError::Input { path, got, need }
+        }
+        e => e,
+    })
 }
 
 #[cfg(test)]
