@@ -6,12 +6,13 @@ use headstack_array::organisation::{concatenate, Entry, ENTRIES};
 use headstack_array::{
     open_workload, run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
 };
+use headstack_testkit::{shipped, XorShift};
 use headstack_trace::{Each, Op, Request};
 use headstack_units::{Lba, Time};
 use std::path::{Path, PathBuf};
 
 fn drive_dirs() -> Vec<PathBuf> {
-    vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")]
+    vec![shipped::folder()]
 }
 
 /// Requests from the workload's own small table, `n`, `gap_us`, `devices`, or a generator's.
@@ -22,11 +23,9 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     }
     let get = |key: &str| table.get(key).and_then(|v| v.as_u64()).unwrap_or(1);
     let (n, gap, devices, seed) = (get("n"), get("gap_us") * 1000, get("devices"), w.seed);
-    let mut x = seed.wrapping_mul(2) + 12345;
+    let mut noise = XorShift(seed.wrapping_mul(2) + 12345);
     let requests = (0..n).map(move |i| {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        let x = noise.next();
         Ok(Request {
             time: Time(i * gap + x % gap),
             device: (x >> 40) as u32 % devices as u32,
