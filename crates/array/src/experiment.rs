@@ -401,26 +401,23 @@ impl System {
     /// Name and parameters of the organisation.
     ///
     /// # Errors
-    /// An unknown name, with the nearest one.
-    pub fn organisation(&self) -> Result<(&'static crate::organisation::Entry, Params), SpecError> {
-        let (name, params) = match &self.organisation {
-            Value::String(name) => (name.clone(), Params::new()),
+    /// Neither a name nor a table with one.
+    pub fn organisation(&self) -> Result<(String, Params), SpecError> {
+        match &self.organisation {
+            Value::String(name) => Ok((name.clone(), Params::new())),
             Value::Object(table) => {
                 let mut table = table.clone();
                 match table.remove("name") {
-                    Some(Value::String(name)) => (name, table),
-                    Some(other) => {
-                        return Err(SpecError::new("organisation.name", other, "a name"))
-                    }
+                    Some(Value::String(name)) => Ok((name, table)),
+                    Some(other) => Err(SpecError::new("organisation.name", other, "a name")),
                     None => {
                         let error = missing(&table, "name", "a name", &[]);
-                        return Err(error.within("organisation"));
+                        Err(error.within("organisation"))
                     }
                 }
             }
-            other => return Err(SpecError::new("organisation", other, "a name or a table")),
-        };
-        Ok((crate::organisation::find(&name)?, params))
+            other => Err(SpecError::new("organisation", other, "a name or a table")),
+        }
     }
 
     /// The drive with everything that this system changes.
@@ -605,11 +602,8 @@ queue_depth = 32
             ),
             (
                 "\"independent\"",
-                "\"independant\"",
-                &[
-                    "system[0].organisation: got \"independant\"",
-                    "did you mean \"independent\"?",
-                ],
+                "{ stripe_unit = 3 }",
+                &["system[0].organisation.name: got nothing, need a name"],
             ),
             (
                 "organisation = \"independent\"",

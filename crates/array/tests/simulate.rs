@@ -1,9 +1,11 @@
 //! The loop against closed forms, with a drive of constant service time.
 
-use headstack_array::organisation::{find, Context, Organisation};
+use headstack_array::organisation::{find, Context, Organisation, ENTRIES};
 use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
+use headstack_testkit::memory::peak_bytes;
+use headstack_testkit::SplitMix;
 use headstack_trace::{Arrivals, ClosedLoop, Each, Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use std::collections::VecDeque;
@@ -97,23 +99,8 @@ impl Member for Constant {
     }
 }
 
-struct Noise(u64);
-impl Noise {
-    fn next(&mut self) -> u64 {
-        // splitmix64 (Steele, Lea & Flood 2014)
-        self.0 = self.0.wrapping_add(0x9E3779B97F4A7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58476D1CE4E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D049BB133111EB);
-        z ^ (z >> 31)
-    }
-    fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-}
-
 fn poisson(n: usize, mean_ns: f64, devices: u64, size: u64) -> Vec<Request> {
-    let mut noise = Noise(42);
+    let mut noise = SplitMix(42);
     let mut time = 0.0;
     (0..n)
         .map(|_| {
@@ -139,7 +126,7 @@ fn organisation(name: &str, members: &[Constant], devices: &[u64]) -> Box<dyn Or
         device_blocks: devices.to_vec(),
         ..Context::default()
     };
-    (find(name).unwrap().build)(&context).unwrap()
+    (find(name, ENTRIES).unwrap().build)(&context).unwrap()
 }
 
 fn run(
@@ -397,14 +384,6 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
     }
 }
 
-/// Most memory that this process has had so far, in bytes, where the system tells.
-fn peak_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
-}
-
 /// A loop of very many outstanding requests on a workload of few takes memory for the few.
 #[test]
 fn a_loop_wider_than_its_workload() {
@@ -416,7 +395,7 @@ fn a_loop_wider_than_its_workload() {
             ..Options::default()
         };
         let requests = poisson(1000, 1e6, 1, 1 << 20);
-        let organisation = (find("independent").unwrap().build)(&Context {
+        let organisation = (find("independent", ENTRIES).unwrap().build)(&Context {
             member_blocks: vec![1 << 20],
             ..Context::default()
         });

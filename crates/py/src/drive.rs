@@ -238,7 +238,7 @@ pub fn read_measured(path: &str) -> PyResult<(Vec<bool>, Vec<u64>, Vec<u32>, Vec
     let records = read_validate(Path::new(path)).map_err(trace)?;
     let (mut writes, mut lbas, mut blocks, mut measured) = (vec![], vec![], vec![], vec![]);
     for r in records {
-        writes.push(r.op == Op::Write);
+        writes.push(r.op.writes());
         lbas.push(r.lba.0);
         blocks.push(r.blocks);
         measured.push(r.measured.as_secs_f64());
