@@ -1,4 +1,5 @@
-# Everything is built once, in release, under target/: maturin and cargo share it.
+# Everything is built under target/, which maturin and cargo share. Tests are built once, in the profile
+# `checked`: as release, with overflow checks and debug assertions.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,8 +16,10 @@ demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo
 	@echo "report: out/demo/report.html"
 
+test: export HEADSTACK_PROFILE = checked
+test: export MATURIN_PEP517_ARGS = --profile checked
 test: install
-	cargo test --release --workspace
+	cargo test --profile checked --workspace
 	$(BIN)/python -m pytest
 
 install: $(STAMP)

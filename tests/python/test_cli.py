@@ -439,7 +439,8 @@ def rust_example(name):
     """Build an example of the crate `array`; return its path."""
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
-    command = ["cargo", "build", "--release", "--offline", "-p", "headstack-array"]
+    profile = os.environ.get("HEADSTACK_PROFILE", "release")
+    command = ["cargo", "build", "--profile", profile, "--offline", "-p", "headstack-array"]
     command += ["--example", name, "--message-format", "json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]

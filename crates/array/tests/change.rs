@@ -4,7 +4,7 @@
 //! every whole turn; a seek takes 5 ms, however far.
 
 use headstack_array::change::{plan, try_out, Change, ChangeCounts};
-use headstack_array::organisation::{find, Context};
+use headstack_array::organisation::{find, Context, ENTRIES};
 use headstack_array::simulate::{Log, Record, WarmUp};
 use headstack_array::{simulate, Experiment, Options, Outcome};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
@@ -71,7 +71,7 @@ fn run(
         member_blocks: members.iter().map(Drive::capacity_blocks).collect(),
         ..Context::default()
     };
-    let entry = find("independent").expect("an organisation");
+    let entry = find("independent", ENTRIES).expect("an organisation");
     let organisation = (entry.build)(&context).expect("an organisation");
     let options = Options { changes, ..options };
     let mut records = Vec::new();
