@@ -406,8 +406,8 @@ def fit_numbers(
     """Fit the numbers; milliseconds, shape (len(names),), and the objective reached (ms²).
 
     `rounds` of moments and `5 * iterations` trial steps of least squares find the valley from
-    several starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the best. A weak
-    pull to the given numbers, 4e-4 per square, holds those that the requests do not show.
+    several starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the
+    best. A weak pull to the given numbers, 4e-4 per square, holds those that the requests do not show.
     """
     given = numbers_of(spec, names)
     bounds = _bounds(names, given)
