@@ -407,7 +407,8 @@ def fit_numbers(
 
     `rounds` of moments and `5 * iterations` trial steps of least squares find the valley from
     several starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the
-    best. A weak pull to the given numbers, 4e-4 per square, holds those that the requests do not show.
+    best. A weak pull to the given numbers, 4e-4 per square, holds those that the requests do not
+    show.
     """
     given = numbers_of(spec, names)
     bounds = _bounds(names, given)
