@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::command::{Command, DriveRequest};
-use headstack_testkit::XorShift;
 use crate::queue::Arrival;
 use crate::spec::{DriveSpec, Params};
+use headstack_testkit::XorShift;
 use headstack_units::{Lba, Turn};
 
 /// A drive whose measured seek times decrease somewhere.
