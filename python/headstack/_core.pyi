@@ -71,7 +71,7 @@ def replay_closed(
     """Response times in seconds of `count` requests of a validation trace, closed loop."""
 
 def read_validate(path: str) -> tuple[list[bool], list[int], list[int], list[float]]:
-    """Read a validation trace: whether a write, first block, blocks, measured response time in seconds."""
+    """Columns of a validation trace: write, first block, blocks, measured response time in s."""
 
 def demerit(measured: list[float], simulated: list[float]) -> float:
     """Demerit figure of two samples of one unit, in that unit; not-a-number if one is empty."""

@@ -8,7 +8,8 @@ The objective on the fitted half is ``D**2 + 0.3 * sum(share * D_class**2)`` in 
 the demerit figure of sorted samples, the classes read or write after read or write, sequential or
 not. Each policy of a short menu starts from moments (response times of hits and buffered writes
 are straight lines in the number of blocks) and is fitted by least squares on the sorted samples
-(SciPy's trust-region reflective algorithm, which keeps within bounds). A Nelder-Mead run refines the numbers of the best three.
+(SciPy's trust-region reflective algorithm, which keeps within bounds). A Nelder-Mead run refines
+the numbers of the best three.
 
 # Source
 Demerit figure: Ruemmler & Wilkes, IEEE Computer 27(3), 1994. Simplex: Nelder & Mead, Computer
@@ -174,7 +175,6 @@ def demerit(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
         1.0
 
     """
-
     samples = [np.asarray(sample, dtype=float).tolist() for sample in (a, b)]
     if not all(samples):
         raise ConfigError("demerit: got an empty sample, need at least one number")
@@ -363,9 +363,16 @@ def _least_squares(
     """Least squares within the bounds from `start`; the numbers and the objective reached.
 
     Differences are taken 0.04 ms apart (the link's 0.004 ms): a single request gains or loses
-    whole turns, but the sorted samples change smoothly over that distance.
+    whole turns, but the sorted samples change smoothly over that distance. On the way numbers are
+    pulled to the start, 0.01 per square (ms²): without that they follow what is peculiar to the
+    fitted half, and the other half gets worse.
     """
     apart = np.array([0.002 if n == "link" else 0.02 for n in names])
+
+    begin = np.clip(start, *bounds)
+
+    def pulled(values: Floats) -> Floats:
+        return np.concatenate([residuals(values), 0.1 * (values - begin)])
 
     def slopes(values: Floats) -> Floats:
         columns = []
@@ -373,22 +380,14 @@ def _least_squares(
             up, down = values.copy(), values.copy()
             up[i] = min(up[i] + h, bounds[1][i])
             down[i] = max(down[i] - h, bounds[0][i])
-            columns.append((residuals(up) - residuals(down)) / (up[i] - down[i]))
+            columns.append((pulled(up) - pulled(down)) / (up[i] - down[i]))
         return np.column_stack(columns)
 
-    begin = np.clip(start, *bounds)
     found = optimize.least_squares(
-        residuals,
-        begin,
-        jac=slopes,
-        bounds=bounds,
-        # The link's time counts for each block, the others' for each request.
-        x_scale=10 * apart,
-        ftol=1e-3,
-        max_nfev=steps,
+        pulled, begin, jac=slopes, bounds=bounds, x_scale="jac", ftol=1e-2, max_nfev=5 * steps
     )
-    # The cost is half the sum of squares.
-    return found.x, 2 * float(found.cost)
+    reached = residuals(found.x)
+    return found.x, float(reached @ reached)
 
 
 def fit_numbers(
@@ -406,9 +405,10 @@ def fit_numbers(
 ) -> tuple[Floats, float]:
     """Fit the numbers; milliseconds, shape (len(names),), and the objective reached (ms²).
 
-    `rounds` of moments and `iterations` trial steps of least squares find the valley from several
-    starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the best. A weak
-    pull to the given numbers, 4e-4 per square, holds those that the requests do not show.
+    `rounds` of moments and `5 * iterations` trial steps of least squares find the valley from
+    several starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the
+    best. A weak pull to the given numbers, 4e-4 per square, holds those that the requests do not
+    show.
     """
     given = numbers_of(spec, names)
     bounds = _bounds(names, given)

@@ -25,7 +25,7 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     let (n, gap, devices, seed) = (get("n"), get("gap_us") * 1000, get("devices"), w.seed);
     let mut noise = XorShift(seed.wrapping_mul(2) + 12345);
     let requests = (0..n).map(move |i| {
-        let x = noise.next();
+        let x = noise.draw();
         Ok(Request {
             time: Time(i * gap + x % gap),
             device: (x >> 40) as u32 % devices as u32,

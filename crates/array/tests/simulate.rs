@@ -107,9 +107,9 @@ fn poisson(n: usize, mean_ns: f64, devices: u64, size: u64) -> Vec<Request> {
             time += -mean_ns * noise.unit().ln();
             Request {
                 time: Time(time as u64),
-                device: (noise.next() % devices) as u32,
-                lba: Lba(noise.next() % (size - 64)),
-                blocks: 1 + (noise.next() % 64) as u32,
+                device: (noise.draw() % devices) as u32,
+                lba: Lba(noise.draw() % (size - 64)),
+                blocks: 1 + (noise.draw() % 64) as u32,
                 ..Request::default()
             }
         })

@@ -112,7 +112,7 @@ fn random_writes(spec: &DriveSpec, load: Load, skip: u64, count: u64) -> (f64, f
                 let request = DriveRequest {
                     id,
                     command: Command::Write,
-                    lba: Lba(noise.next() % places * 8),
+                    lba: Lba(noise.draw() % places * 8),
                     blocks: 8,
                 };
                 drive.submit(Time(now), request);

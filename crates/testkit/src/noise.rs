@@ -14,7 +14,7 @@ pub struct Lcg(pub u64);
 
 impl SplitMix {
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -23,7 +23,7 @@ impl SplitMix {
     }
     /// A number below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
+        self.draw() % limit
     }
     /// A number from `least` to `most`.
     pub fn between(&mut self, least: u32, most: u32) -> u32 {
@@ -39,7 +39,7 @@ impl SplitMix {
     }
     /// A number between 0 and 1, neither of them.
     pub fn unit(&mut self) -> f64 {
-        unit(self.next())
+        unit(self.draw())
     }
     /// Exponentially distributed.
     pub fn exponential(&mut self, mean: f64) -> f64 {
@@ -60,7 +60,7 @@ impl XorShift {
         XorShift(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -68,11 +68,11 @@ impl XorShift {
     }
     /// A number below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
+        self.draw() % limit
     }
     /// Exponentially distributed.
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        -unit(self.next()).ln() * mean
+        -unit(self.draw()).ln() * mean
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     fn sequences_are_the_published_ones() {
         // Rosetta Code, "Pseudo-random numbers/Splitmix64", seed 1234567.
         let mut split = SplitMix(1_234_567);
-        let got = [split.next(), split.next(), split.next()];
+        let got = [split.draw(), split.draw(), split.draw()];
         let published = [
             6_457_827_717_110_365_317,
             3_203_168_211_198_807_973,
@@ -112,8 +112,8 @@ mod tests {
         assert_eq!(got, published);
         // Worked out with integers of any length.
         let mut shift = XorShift::default();
-        assert_eq!(shift.next(), 8_748_534_153_485_358_512);
-        assert_eq!(shift.next(), 3_040_900_993_826_735_515);
+        assert_eq!(shift.draw(), 8_748_534_153_485_358_512);
+        assert_eq!(shift.draw(), 3_040_900_993_826_735_515);
         // From zero the first state is the increment.
         assert_eq!(Lcg(0).state(), 1_442_695_040_888_963_407);
     }
@@ -124,7 +124,7 @@ mod tests {
         let mut sum = 0.0;
         for _ in 0..10_000 {
             assert!((5..=9).contains(&split.between(5, 9)));
-            assert!(Lcg(split.next()).below(7) < 7);
+            assert!(Lcg(split.draw()).below(7) < 7);
             assert!((0.0..1.0).contains(&split.unit()));
             sum += split.exponential(2.0);
         }

@@ -199,8 +199,7 @@ impl HostQueue {
                 blocks,
                 params: p.elevator_parameters.clone(),
             };
-            let elevator =
-                (entry.build)(&context).map_err(|e| e.within("elevator_parameters"))?;
+            let elevator = (entry.build)(&context).map_err(|e| e.within("elevator_parameters"))?;
             // mq-deadline asks for waiters to be woken one by one.
             let wake_batch = (p.elevator != "none").then_some(1);
             queues.push(Queue {
@@ -503,7 +502,11 @@ impl HostQueue {
 
     fn resize(&mut self, now: Time, n: u32) -> Result<(), SpecError> {
         if n > MOST {
-            return Err(SpecError::new("setting.nr_requests", n, format!("at most {MOST}")));
+            return Err(SpecError::new(
+                "setting.nr_requests",
+                n,
+                format!("at most {MOST}"),
+            ));
         }
         // Linux takes less than four as four.
         let n = n.max(FEWEST);

@@ -199,8 +199,8 @@ impl Layer for Link {
     fn submit(&mut self, now: Time, request: Request) {
         self.now = self.now.max(now);
         let unit = request.unit;
-        let inside = (unit as usize) < self.below.members()
-            && request.is_inside(self.below.blocks_of(unit));
+        let inside =
+            (unit as usize) < self.below.members() && request.is_inside(self.below.blocks_of(unit));
         if !inside {
             let done = Done::at_once(request.id, now, Some(ErrorKind::OutOfRange));
             self.statistics.add_done(&done);

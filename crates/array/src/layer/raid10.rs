@@ -93,10 +93,7 @@ impl CopyMap for Striped {
     }
     fn place(&self, at: u64, copy: u32) -> (Copy, u64) {
         let (number, inside) = (at / self.chunk, at % self.chunk);
-        let (near, far) = (
-            u64::from(copy) % self.near,
-            u64::from(copy) / self.near,
-        );
+        let (near, far) = (u64::from(copy) % self.near, u64::from(copy) / self.near);
         let x = number * self.near + near;
         let row = match self.offset {
             true => x / self.n * self.far + far,
@@ -135,7 +132,11 @@ pub fn volume(context: Context) -> Result<Volume, SpecError> {
     let (near, far) = (u64::from(p.near.unwrap_or(2)), u64::from(p.far));
     if near == 0 || far == 0 || near * far < 2 || near * far > n {
         let got = format!("{near} near times {far} far copies on {n} members");
-        return Err(SpecError::new("near", got, "2 copies to one for each member"));
+        return Err(SpecError::new(
+            "near",
+            got,
+            "2 copies to one for each member",
+        ));
     }
     let smallest = sizes.into_iter().min().unwrap_or(0);
     let rows = smallest / chunk / far;
@@ -223,9 +224,14 @@ mod tests {
     #[test]
     fn places_are_one_to_one() {
         for n in 2..=6u64 {
-            for (near, far, offset) in
-                [(2, 1, false), (3, 1, false), (1, 2, false), (1, 2, true), (2, 2, false), (2, 2, true)]
-            {
+            for (near, far, offset) in [
+                (2, 1, false),
+                (3, 1, false),
+                (1, 2, false),
+                (1, 2, true),
+                (2, 2, false),
+                (2, 2, true),
+            ] {
                 if near * far > n {
                     continue;
                 }

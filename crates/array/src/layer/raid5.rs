@@ -81,7 +81,11 @@ pub fn volume(context: Context) -> Result<Volume, SpecError> {
     }
     let unit = p.unit.0 / 512;
     if unit == 0 || p.unit.0 % 512 != 0 {
-        return Err(SpecError::new("unit", p.unit, "a positive multiple of 512 B"));
+        return Err(SpecError::new(
+            "unit",
+            p.unit,
+            "a positive multiple of 512 B",
+        ));
     }
     let chunk = chunk_blocks(p.chunk, unit)?;
     let smallest = sizes.iter().min().copied().unwrap_or(0);

@@ -60,9 +60,30 @@ pub(crate) fn example(little: bool) -> Vec<u8> {
 /// The record of one event: when and at which sector, bytes, action, and `pdu` bytes behind it.
 pub(crate) fn event(little: bool, at: (u64, u64), bytes: u32, action: u32, pdu: u16) -> Vec<u8> {
     let mut fields: Vec<Vec<u8>> = Vec::new();
-    let word = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-    let long = |v: u64| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-    let short = |v: u16| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+    let word = |v: u32| {
+        if little {
+            v.to_le_bytes()
+        } else {
+            v.to_be_bytes()
+        }
+        .to_vec()
+    };
+    let long = |v: u64| {
+        if little {
+            v.to_le_bytes()
+        } else {
+            v.to_be_bytes()
+        }
+        .to_vec()
+    };
+    let short = |v: u16| {
+        if little {
+            v.to_le_bytes()
+        } else {
+            v.to_be_bytes()
+        }
+        .to_vec()
+    };
     fields.extend([word(MAGIC | VERSION), word(1), long(at.0), long(at.1)]);
     fields.extend([bytes, action, 77, 8 << 20, 0].map(word));
     fields.extend([short(0), short(pdu), vec![0; usize::from(pdu)]]);

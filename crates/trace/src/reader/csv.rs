@@ -80,8 +80,7 @@ fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
         None => 0,
     };
     let text = trim(f[c.op]);
-    let op = operation(text)
-        .ok_or_else(|| field(c.op + 1, "op", text, OPERATIONS))?;
+    let op = operation(text).ok_or_else(|| field(c.op + 1, "op", text, OPERATIONS))?;
     let at = |i: usize, name| need_integer(trim(f[i]), i, name);
     let (lba, blocks) = match (c.address, c.length) {
         (Address::Offset(a), Length::Size(l)) => {

@@ -221,8 +221,7 @@ fn op(array: &dyn Array, row: usize) -> Parsed<Op> {
         DataType::Utf8View if !array.is_null(row) => array.as_string_view().value(row),
         other => return Err(record(format!("op of type {other} or missing"), "text")),
     };
-    operation(text.as_bytes())
-        .ok_or_else(|| record(format!("op {text:?}"), OPERATIONS))
+    operation(text.as_bytes()).ok_or_else(|| record(format!("op {text:?}"), OPERATIONS))
 }
 
 impl Rows {

@@ -75,7 +75,9 @@ impl Elevator for Deadline {
     }
 
     fn take(&mut self, now: Time) -> Option<u32> {
-        let goes_on = self.next.filter(|_| self.batch < self.parameters.fifo_batch);
+        let goes_on = self
+            .next
+            .filter(|_| self.batch < self.parameters.fifo_batch);
         let slot = match goes_on {
             Some(slot) => slot,
             None => {

@@ -56,8 +56,13 @@ impl MqDeadline {
 
     /// When the first of all deadlines is.
     pub fn first_deadline(&self) -> Time {
-        let oldest = [READ, WRITE].into_iter().filter_map(|d| self.waiting.oldest(d));
-        oldest.map(|(deadline, _)| deadline).min().unwrap_or(Time::NEVER)
+        let oldest = [READ, WRITE]
+            .into_iter()
+            .filter_map(|d| self.waiting.oldest(d));
+        oldest
+            .map(|(deadline, _)| deadline)
+            .min()
+            .unwrap_or(Time::NEVER)
     }
 
     /// The direction of a new batch.

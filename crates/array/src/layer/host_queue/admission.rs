@@ -96,7 +96,13 @@ impl Places {
 
     /// Whether nothing is admitted or merged until all has ended.
     pub fn is_frozen(&self) -> bool {
-        matches!(self, Places::Tags(Tags { resize: Some(_), .. }))
+        matches!(
+            self,
+            Places::Tags(Tags {
+                resize: Some(_),
+                ..
+            })
+        )
     }
 
     /// A place for a request of a process; without one it has to wait.
@@ -295,7 +301,9 @@ mod tests {
     fn half_as_many_again_is_the_end() {
         for (n, hard) in [(4, 6), (8, 12), (16, 24), (32, 48)] {
             let mut places = Places::legacy(n);
-            let admitted = (0..1000).take_while(|_| places.take(Time(0), 7, true)).count();
+            let admitted = (0..1000)
+                .take_while(|_| places.take(Time(0), 7, true))
+                .count();
             assert_eq!(admitted, hard, "{n} places");
         }
     }
@@ -336,7 +344,9 @@ mod tests {
     fn tags_never_overshoot_and_wake_in_batches() {
         let mut places = Places::tags(32, None);
         let mut woken = VecDeque::new();
-        let admitted = (0..1000).take_while(|_| places.take(Time(0), 7, true)).count();
+        let admitted = (0..1000)
+            .take_while(|_| places.take(Time(0), 7, true))
+            .count();
         assert_eq!(admitted, 32);
         // Dealt round robin: list 0 has 100, 108, ..., list 1 has 101, 109, ...
         for process in 100..140 {
@@ -367,7 +377,9 @@ mod tests {
         assert!(places.is_frozen() && woken.is_empty());
         places.give_back(Time(1), true, &mut woken);
         assert_eq!(woken, [3]);
-        let admitted = (0..1000).take_while(|_| places.take(Time(2), 7, true)).count();
+        let admitted = (0..1000)
+            .take_while(|_| places.take(Time(2), 7, true))
+            .count();
         assert_eq!(admitted, 4);
     }
 }

@@ -38,13 +38,17 @@ pub(crate) struct Edges {
 
 impl Edges {
     pub fn add(&mut self, run: &Run) {
-        self.starts.insert((run.write, run.lba, run.order, run.slot));
-        self.ends.insert((run.write, run.end(), run.order, run.slot));
+        self.starts
+            .insert((run.write, run.lba, run.order, run.slot));
+        self.ends
+            .insert((run.write, run.end(), run.order, run.slot));
     }
 
     pub fn remove(&mut self, run: &Run) {
-        self.starts.remove(&(run.write, run.lba, run.order, run.slot));
-        self.ends.remove(&(run.write, run.end(), run.order, run.slot));
+        self.starts
+            .remove(&(run.write, run.lba, run.order, run.slot));
+        self.ends
+            .remove(&(run.write, run.end(), run.order, run.slot));
     }
 
     /// The newest that ends at a block.
