@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 API := headstack $(addprefix headstack.,api calibration drives errors plots report table validation)
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test bench lint docs mutants install clean
+.PHONY: demo test bench lint format docs mutants install clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo
@@ -36,10 +36,16 @@ bench: install
 
 lint: install
 	cargo fmt --all --check
+	@# Modules that a macro declares are not followed by cargo fmt.
+	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2021 --check
 	RUSTFLAGS= cargo clippy --release --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check python tests
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
+
+format:
+	cargo fmt --all
+	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2021
 
 docs: install
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps

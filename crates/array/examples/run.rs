@@ -4,7 +4,7 @@
 //! Drives are looked up as by the command line: in the folders of `$HEADSTACK_DRIVES`, then in those that
 //! come with the project; DiskSim parameter files are read too.
 
-use headstack_array::{open_workload, run, Experiment, Inputs, Overrides, RunOptions};
+use headstack_array::{run, Experiment, Inputs, Overrides, RunOptions};
 use headstack_disksim::import_file;
 use std::path::{Path, PathBuf};
 
@@ -26,12 +26,11 @@ fn print_result() -> Result<(), String> {
     let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives"));
     let more = std::env::var_os("HEADSTACK_DRIVES").unwrap_or_default();
     let inputs = Inputs {
-        drive_dirs: std::env::split_paths(&more).chain([own]).collect(),
         other_drive: &|path| match import_file(path) {
             Ok(import) => Ok(import.spec),
             Err(e) => Err(e.to_string()),
         },
-        open: &open_workload,
+        ..Inputs::new(std::env::split_paths(&more).chain([own]).collect())
     };
     let experiment = Experiment::open(Path::new(file), &Overrides::default());
     let experiment = experiment.map_err(|e| e.to_string())?;

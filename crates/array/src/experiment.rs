@@ -396,23 +396,22 @@ impl System {
     /// Name and parameters of the organisation.
     ///
     /// # Errors
-    /// An unknown name, with the nearest one.
-    pub fn organisation(&self) -> Result<(&'static crate::organisation::Entry, Params), SpecError> {
-        let (name, params) = match &self.organisation {
-            Value::String(name) => (name.clone(), Params::new()),
+    /// Neither a name nor a table with one.
+    pub fn organisation(&self) -> Result<(String, Params), SpecError> {
+        match &self.organisation {
+            Value::String(name) => Ok((name.clone(), Params::new())),
             Value::Object(table) => {
                 let mut table = table.clone();
                 match table.remove("name") {
-                    Some(Value::String(name)) => (name, table),
+                    Some(Value::String(name)) => Ok((name, table)),
                     other => {
                         let got = other.map_or("nothing".into(), |v| v.to_string());
-                        return Err(SpecError::new("organisation.name", got, "a name"));
+                        Err(SpecError::new("organisation.name", got, "a name"))
                     }
                 }
             }
-            other => return Err(SpecError::new("organisation", other, "a name or a table")),
-        };
-        Ok((crate::organisation::find(&name)?, params))
+            other => Err(SpecError::new("organisation", other, "a name or a table")),
+        }
     }
 
     /// The drive with everything that this system changes.
@@ -597,11 +596,8 @@ queue_depth = 32
             ),
             (
                 "\"independent\"",
-                "\"independant\"",
-                &[
-                    "system[0].organisation: got \"independant\"",
-                    "did you mean \"independent\"?",
-                ],
+                "{ stripe_unit = 3 }",
+                &["system[0].organisation.name: got nothing, need a name"],
             ),
             (
                 "count = 6",

@@ -4,6 +4,7 @@ use crate::experiment::Workload;
 use crate::run::RunError;
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
+use headstack_trace::reader::Format;
 use headstack_trace::{
     open, ClosedLoop, Counters, ReadOptions, Source, Synthetic, TraceError, Transform,
 };
@@ -45,6 +46,8 @@ pub struct OpenWorkload<'a> {
     pub path: PathBuf,
     /// Seed of its random streams: the same for every system.
     pub seed: u64,
+    /// The formats that its trace can have.
+    pub formats: &'static [Format],
 }
 
 impl OpenWorkload<'_> {
@@ -110,6 +113,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
     let options = ReadOptions {
         on_error: w.workload.on_error,
         order: w.workload.order,
+        formats: w.formats,
         parameters: w.workload.format_parameters.clone(),
         ..ReadOptions::default()
     };

@@ -2,8 +2,9 @@
 
 use crate::expected::{Expected, Known, Watched};
 use crate::experiment::{Experiment, Spindles, System, Workload};
-use crate::open::{OpenWorkload, Opened};
-use crate::organisation::{Context, Entry, Organisation};
+use crate::layer;
+use crate::open::{open_workload, OpenWorkload, Opened};
+use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
 use crate::output::{write_series, RequestLog};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
@@ -13,6 +14,7 @@ use headstack_drive::{DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
 use headstack_engine::SpecError;
+use headstack_trace::reader::{formats, Format};
 use headstack_trace::{Arrivals, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
@@ -24,10 +26,31 @@ use thiserror::Error;
 pub struct Inputs<'a> {
     /// Folders with one TOML file per drive.
     pub drive_dirs: Vec<PathBuf>,
+    /// The organisations that systems can name.
+    pub organisations: &'a [Entry],
+    /// The layers that systems can name.
+    pub layers: &'a [layer::Entry],
+    /// The formats that traces can have.
+    pub formats: &'static [Format],
     /// Reads drive files that are not TOML (DiskSim's).
     pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
     /// Opens a workload from its start; called once more when devices must be measured first.
     pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Opened, RunError> + Sync),
+}
+
+impl Inputs<'_> {
+    /// Drives of these folders, and whatever comes with this crate; drive files of other kinds than TOML
+    /// are refused.
+    pub fn new(drive_dirs: Vec<PathBuf>) -> Self {
+        Inputs {
+            drive_dirs,
+            organisations: ENTRIES,
+            layers: layer::ENTRIES,
+            formats: formats(),
+            other_drive: &|_| Err("its name does not end in .toml".into()),
+            open: &open_workload,
+        }
+    }
 }
 
 /// How a run is run; nothing here changes what it finds.
@@ -140,6 +163,18 @@ pub fn run_with<M: Drivable>(
     options: &RunOptions,
     make: &Make<M>,
 ) -> Result<RunResult, RunError> {
+    let placed = |e: RunError| match &experiment.file {
+        Some(file) => e.in_file(file),
+        None => e,
+    };
+    for (s, system) in experiment.system.iter().enumerate() {
+        // Before anything is simulated.
+        let found = system.organisation().map(|(name, _)| name);
+        found
+            .and_then(|name| find(&name, inputs.organisations).map(drop))
+            .and_then(|()| layer::check(&system.layers()?, inputs.layers))
+            .map_err(|e| placed(e.within(&format!("system[{s}]")).into()))?;
+    }
     if let Some(dir) = &options.out_dir {
         std::fs::create_dir_all(dir)
             .map_err(|e| RunError::Output(format!("{}: {e}", dir.display())))?;
@@ -184,10 +219,6 @@ pub fn run_with<M: Drivable>(
     for slot in slots {
         // A poisoned or empty slot means that its thread panicked, which scope() has passed on.
         if let Ok(Some(result)) = slot.into_inner() {
-            let placed = |e: RunError| match &experiment.file {
-                Some(file) => e.in_file(file),
-                None => e,
-            };
             systems.push(result.map_err(placed)?);
         }
     }
@@ -323,7 +354,7 @@ impl<'a> Job<'a> {
         Ok(Drives {
             names,
             cost,
-            members: Members::of(system, members).map_err(at(&self.key))?,
+            members: Members::of(system, members, self.inputs.layers).map_err(at(&self.key))?,
         })
     }
 
@@ -334,6 +365,7 @@ impl<'a> Job<'a> {
             key: format!("workload[{}]", self.w),
             path: trace.map_or(PathBuf::new(), |t| self.experiment.path(t)),
             seed: self.workload_seed(),
+            formats: self.inputs.formats,
         }
     }
 
@@ -347,7 +379,8 @@ impl<'a> Job<'a> {
         member_blocks: Vec<u64>,
         open: &OpenWorkload,
     ) -> Result<Box<dyn Organisation>, RunError> {
-        let (entry, params) = self.system().organisation().map_err(at(&self.key))?;
+        let (name, params) = self.system().organisation().map_err(at(&self.key))?;
+        let entry = find(&name, self.inputs.organisations).map_err(at(&self.key))?;
         let context = Context {
             member_blocks,
             device_blocks: self.device_blocks(entry, open)?,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::result_large_err)]
 
+use headstack_array::organisation::{concatenate, Entry, ENTRIES};
 use headstack_array::{
     open_workload, run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
 };
@@ -67,9 +68,8 @@ seed = 7
 fn go(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
     let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
     let inputs = Inputs {
-        drive_dirs: drive_dirs(),
-        other_drive: &|path| Err(format!("{path}: not TOML")),
         open: &open,
+        ..Inputs::new(drive_dirs())
     };
     run(&experiment, &inputs, options)
 }
@@ -501,4 +501,56 @@ fn a_request_at_the_end_of_simulated_time() {
     assert!(system.response_time_s.max < 1.0);
     let last = system.series.t_s.last().copied().unwrap_or_default();
     assert!((1e9..4.1e9).contains(&last), "{last}");
+}
+
+/// What an experiment can name is what it is given: nothing is looked up behind its back.
+#[test]
+fn registries_are_those_that_are_passed() {
+    let text = "[workload]\nsynthetic = { n_requests = 100, rate = \"50/s\", footprint = \"1 GB\" }
+        [system]\ndrive = \"barracuda-es-750\"\ncount = 2\norganisation = \"NAME\"";
+    let run_with = |name: &str, organisations: &[Entry]| {
+        let experiment = Experiment::from_toml(&text.replace("NAME", name), Path::new("e.toml"))?;
+        let inputs = Inputs {
+            organisations,
+            ..Inputs::new(drive_dirs())
+        };
+        run(&experiment, &inputs, &RunOptions::default())
+    };
+    // One more, under a name of its own.
+    let more = [Entry {
+        name: "mine",
+        ..concatenate::ENTRY
+    }];
+    let mine = run_with("mine", &more).unwrap();
+    let theirs = run_with("concatenate", ENTRIES).unwrap();
+    assert_eq!(mine.to_json().unwrap(), theirs.to_json().unwrap());
+    for (name, entries, want) in [
+        ("concatenate", &more[..], "got \"concatenate\", need one of mine"),
+        (
+            "independant",
+            ENTRIES,
+            "got \"independant\", need one of independent, concatenate, raid0; did you mean \"independent\"?",
+        ),
+    ] {
+        let error = run_with(name, entries).unwrap_err().to_string();
+        assert_eq!(error, format!("system[0].organisation: {want}"));
+    }
+    // A trace in a format that is not among those that are passed.
+    let path = std::env::temp_dir().join(format!("headstack-formats-{}.csv", std::process::id()));
+    std::fs::write(&path, "time_ns,lba,blocks,op\n0,0,8,read\n").unwrap();
+    let text = format!(
+        "[workload]\ntrace = {path:?}\nformat = \"csv\"\n[system]\ndrive = \"barracuda-es-750\""
+    );
+    let experiment = Experiment::from_toml(&text, Path::new("e.toml")).unwrap();
+    let mut inputs = Inputs::new(drive_dirs());
+    assert!(run(&experiment, &inputs, &RunOptions::default()).is_ok());
+    inputs.formats = &[];
+    let error = run(&experiment, &inputs, &RunOptions::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("workload[0].format: got \"csv\", need one of"),
+        "{error}"
+    );
+    std::fs::remove_file(&path).unwrap();
 }

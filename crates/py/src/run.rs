@@ -1,7 +1,7 @@
 //! Running experiments on threads of their own, while Python's thread watches for Ctrl-C.
 
 use crate::errors;
-use headstack_array::{open_workload, run as simulate, Experiment, Inputs, RunOptions};
+use headstack_array::{run as simulate, Experiment, Inputs, RunOptions};
 use headstack_engine::Progress;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -48,9 +48,8 @@ pub fn run(
             .map_err(|e| Python::attach(|py| e.value(py).to_string()))
     };
     let inputs = Inputs {
-        drive_dirs: drive_dirs.into_iter().map(Into::into).collect(),
         other_drive: &other_drive,
-        open: &open_workload,
+        ..Inputs::new(drive_dirs.into_iter().map(Into::into).collect())
     };
     let mut failed = None;
     let result = std::thread::scope(|scope| {

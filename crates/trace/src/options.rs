@@ -1,6 +1,7 @@
 //! How a trace is read: what happens to what is wrong in it, and what was counted.
 
 use crate::error::TraceError;
+use crate::reader::{formats, Format};
 use headstack_engine::describe::from_value;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
@@ -88,6 +89,8 @@ pub struct ReadOptions {
     pub clock: Clock,
     /// Only these devices; all if empty. Others are counted as filtered.
     pub devices: Vec<u32>,
+    /// The formats that can be named or detected.
+    pub formats: &'static [Format],
     /// What the format's own reader takes, see [`Format::parameters`](crate::reader::Format).
     pub parameters: Map<String, Value>,
     /// What was counted while reading; shared, so that it can be read afterwards.
@@ -101,6 +104,7 @@ impl Default for ReadOptions {
             order: Order::default(),
             clock: Clock::default(),
             devices: Vec::new(),
+            formats: formats(),
             parameters: Map::new(),
             counters: Counters::default(),
         }

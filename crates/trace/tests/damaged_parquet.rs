@@ -5,7 +5,7 @@ use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
 use headstack_engine::random::stream;
-use headstack_trace::reader::{format_named, open_with, Input};
+use headstack_trace::reader::{format_named, formats, open_with, Input};
 use headstack_trace::{OnError, ReadOptions};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -153,7 +153,11 @@ fn read(bytes: &[u8], on_error: OnError, file: Option<&Path>) -> (usize, bool) {
         std::fs::write(path, bytes).unwrap();
         input.file = Some(File::open(path).unwrap());
     }
-    let Ok(source) = open_with(input, Some(format_named("parquet").unwrap()), &options) else {
+    let Ok(source) = open_with(
+        input,
+        Some(format_named("parquet", formats()).unwrap()),
+        &options,
+    ) else {
         return (0, true);
     };
     let (mut rows, mut failed) = (0, false);

@@ -24,9 +24,8 @@ fn go(text: &str, threads: usize) -> Result<RunResult, RunError> {
     let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
     let dirs: Vec<PathBuf> = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")];
     let inputs = Inputs {
-        drive_dirs: dirs,
-        other_drive: &|path| Err(format!("{path}: not TOML")),
         open: &open,
+        ..Inputs::new(dirs)
     };
     let options = RunOptions {
         threads: Some(threads),
@@ -207,7 +206,7 @@ fn layers_that_do_not_fit_are_named() {
     for (keys, want) in [
         (
             "layers = [\"raid6\"]",
-            "e.toml: system[0].layers[0].name: got \"raid6\", need one of independent",
+            "system[0].layers[0].name: got \"raid6\", need one of independent",
         ),
         (
             "layers = [\"raid0\", { of = 2 }]",

@@ -71,6 +71,7 @@ impl Input {
 }
 
 /// One format: how it is called, known and read.
+#[derive(Debug)]
 pub struct Format {
     /// The name on the command line and in experiments.
     pub name: &'static str,
@@ -117,7 +118,7 @@ formats! {
     vscsi,
 }
 
-/// Every format that can be read.
+/// Every format that comes with this crate.
 pub fn formats() -> &'static [Format] {
     FORMATS
 }
@@ -295,13 +296,13 @@ pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, Trac
     })
 }
 
-/// Finds a format by name.
+/// Finds one of `formats` by name.
 ///
 /// # Errors
 /// Lists the names.
-pub fn format_named(name: &str) -> Result<&'static Format, TraceError> {
-    FORMATS.iter().find(|f| f.name == name).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+pub fn format_named(name: &str, formats: &'static [Format]) -> Result<&'static Format, TraceError> {
+    formats.iter().find(|f| f.name == name).ok_or_else(|| {
+        let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
         TraceError::Input {
             path: "format".to_string(),
             got: format!("{name:?}"),
@@ -310,9 +311,13 @@ pub fn format_named(name: &str) -> Result<&'static Format, TraceError> {
     })
 }
 
-/// The format that fits best, if any does.
-pub fn detect(first_bytes: &[u8], file_name: &str) -> Option<&'static Format> {
-    let fits = FORMATS
+/// The one of `formats` that fits best, if any does.
+pub fn detect(
+    first_bytes: &[u8],
+    file_name: &str,
+    formats: &'static [Format],
+) -> Option<&'static Format> {
+    let fits = formats
         .iter()
         .map(|f| ((f.sniff)(first_bytes, file_name), f));
     let best = fits.max_by_key(|(confidence, _)| *confidence)?;
@@ -329,7 +334,8 @@ pub fn open(
     format: Option<&str>,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
-    let chosen = format.map(format_named).transpose()?;
+    let named = |name| format_named(name, options.formats);
+    let chosen = format.map(named).transpose()?;
     open_with(open_input(path, &options.counters)?, chosen, options)
 }
 
@@ -348,22 +354,24 @@ pub fn open_with(
             let first =
                 beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
             let name = input.path.rsplit('/').next().unwrap_or("").to_string();
-            let found = detect(&first, &name).ok_or_else(|| TraceError::Input {
-                path: input.path.clone(),
-                got: if first.is_empty() {
-                    "an empty file".to_string()
-                } else {
-                    format!("{:?}", parse::quote(&first))
-                },
-                need: format!(
-                    "a trace in one of {}; hint: name the format",
-                    FORMATS
-                        .iter()
-                        .map(|f| f.name)
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                ),
-            })?;
+            let found =
+                detect(&first, &name, options.formats).ok_or_else(|| TraceError::Input {
+                    path: input.path.clone(),
+                    got: if first.is_empty() {
+                        "an empty file".to_string()
+                    } else {
+                        format!("{:?}", parse::quote(&first))
+                    },
+                    need: format!(
+                        "a trace in one of {}; hint: name the format",
+                        options
+                            .formats
+                            .iter()
+                            .map(|f| f.name)
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    ),
+                })?;
             let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
             input.reader = Box::new(Cursor::new(first).chain(rest));
             found

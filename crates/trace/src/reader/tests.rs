@@ -6,7 +6,11 @@ use headstack_units::{Lba, Time};
 
 fn read(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<Result<Request, TraceError>> {
     let input = Input::from_bytes(bytes.to_vec(), "test");
-    match open_with(input, Some(format_named(format).unwrap()), options) {
+    match open_with(
+        input,
+        Some(format_named(format, formats()).unwrap()),
+        options,
+    ) {
         Ok(source) => source.collect(),
         Err(error) => vec![Err(error)],
     }
@@ -46,9 +50,12 @@ fn every_format_reads_and_detects_its_example() {
         } else {
             "x"
         };
-        let found = detect(&bytes, name).map(|f| f.name);
+        let found = detect(&bytes, name, formats()).map(|f| f.name);
         assert_eq!(found, Some(format.name));
-        assert_eq!(format_named(format.name).unwrap().name, format.name);
+        assert_eq!(
+            format_named(format.name, formats()).unwrap().name,
+            format.name
+        );
         assert!(!format.summary.is_empty());
     }
 }
@@ -100,7 +107,7 @@ fn binary_records_cut_short_are_errors() {
         ("oracle-general", vec![24, 24]),
         ("vscsi", vec![32, 32]),
     ] {
-        let bytes = (format_named(name).unwrap().example)();
+        let bytes = (format_named(name, formats()).unwrap().example)();
         assert_eq!(bytes.len(), records.iter().sum::<usize>(), "{name}");
         let ends: Vec<usize> = records
             .iter()
