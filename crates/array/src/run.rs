@@ -3,6 +3,7 @@
 use crate::change;
 use crate::expected::{Expected, Known, Watched};
 use crate::experiment::{Experiment, Spindles, System, Workload};
+use crate::layer;
 use crate::open::{open_workload, OpenWorkload, Opened};
 use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
 use crate::output::{write_series, RequestLog};
@@ -28,6 +29,8 @@ pub struct Inputs<'a> {
     pub drive_dirs: Vec<PathBuf>,
     /// The organisations that systems can name.
     pub organisations: &'a [Entry],
+    /// The layers that systems can name.
+    pub layers: &'a [layer::Entry],
     /// The formats that traces can have.
     pub formats: &'static [Format],
     /// Reads drive files that are not TOML (DiskSim's).
@@ -43,6 +46,7 @@ impl Inputs<'_> {
         Inputs {
             drive_dirs,
             organisations: ENTRIES,
+            layers: layer::ENTRIES,
             formats: formats(),
             other_drive: &|_| Err("its name does not end in .toml".into()),
             open: &open_workload,
@@ -169,6 +173,7 @@ pub fn run_with<M: Drivable>(
         let found = system.organisation().map(|(name, _)| name);
         found
             .and_then(|name| find(&name, inputs.organisations).map(drop))
+            .and_then(|()| layer::check(&system.layers()?, inputs.layers))
             .map_err(|e| placed(e.within(&format!("system[{s}]")).into()))?;
     }
     if let Some(dir) = &options.out_dir {
@@ -366,7 +371,7 @@ impl<'a> Job<'a> {
         Ok(Drives {
             names,
             cost,
-            members: Members::of(system, members).map_err(at(&self.key))?,
+            members: Members::of(system, members, self.inputs.layers).map_err(at(&self.key))?,
         })
     }
 

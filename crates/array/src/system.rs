@@ -3,7 +3,7 @@
 use crate::change;
 use crate::experiment::System;
 use crate::layer::tree::{LayerSpec, Tree};
-use crate::layer::LayerResult;
+use crate::layer::{Entry, LayerResult};
 use crate::member::Member;
 use crate::organisation::Organisation;
 use crate::simulate::{simulate, Log, Options, Outcome, SimulateError};
@@ -31,12 +31,12 @@ pub(crate) enum Members<M> {
 }
 
 impl<M: Drivable> Members<M> {
-    /// Drives under the layers that the system asks for, if any.
-    pub fn of(system: &System, drives: Vec<M>) -> Result<Members<M>, SpecError> {
+    /// Drives under the layers that the system asks for, if any; `entries` are those that there are.
+    pub fn of(system: &System, drives: Vec<M>, entries: &[Entry]) -> Result<Members<M>, SpecError> {
         let specs = system.layers()?;
         Ok(match specs.is_empty() {
             true => Members::Bare(drives),
-            false => Members::Layered(Box::new(Tree::new(drives, &specs)?)),
+            false => Members::Layered(Box::new(Tree::new(drives, &specs, entries)?)),
         })
     }
 
@@ -177,7 +177,7 @@ impl System {
     /// The layers over the drives, from the host down; none if there are none.
     ///
     /// # Errors
-    /// An unknown layer, at `layers[i]`.
+    /// An entry that is none, at `layers[i]`.
     pub fn layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
         let read = |(i, value)| {
             LayerSpec::from_value(value).map_err(|e: SpecError| e.within(&format!("layers[{i}]")))

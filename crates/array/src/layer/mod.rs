@@ -34,7 +34,7 @@ use headstack_units::{Bandwidth, Time};
 
 pub use drive::DriveLayer;
 pub use statistics::{LayerResult, Statistics};
-pub use tree::{compose, LayerSpec, Tree};
+pub use tree::{check, compose, LayerSpec, Tree};
 
 /// The submitter of a request that nobody else's requests wait for.
 pub const ANYONE: u32 = u32::MAX;
@@ -236,19 +236,19 @@ pub struct Entry {
 macro_rules! layers {
     ($($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
-        /// Every layer.
+        /// Every layer that comes with this crate.
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
 layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link }
 
-/// Finds a layer by name.
+/// Finds one of `entries` by name.
 ///
 /// # Errors
 /// Lists the names and the nearest one.
-pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
-    ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
+pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
+    entries.iter().find(|e| e.name == name).ok_or_else(|| {
+        let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
         let hint = did_you_mean(name, names.iter().copied());
         SpecError::new(
             "name",

@@ -1,6 +1,9 @@
 //! A whole tree of layers: built from its description, and driven as one member by the simulation.
 
-use super::{find, Context, Done, DriveLayer, Layer, LayerResult, Request, Stands, ANYONE};
+use super::{
+    find, independent, Context, Done, DriveLayer, Entry, Layer, LayerResult, Request, Stands,
+    ANYONE,
+};
 use crate::member::{Answer, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::spec::Params;
@@ -24,7 +27,7 @@ impl LayerSpec {
     /// Reads one entry.
     ///
     /// # Errors
-    /// An unknown layer, or a table without a name.
+    /// A table without a name, or an `of` that is no number.
     pub fn from_value(value: &Value) -> Result<LayerSpec, SpecError> {
         let (name, mut params) = match value {
             Value::String(name) => (name.clone(), Params::new()),
@@ -40,7 +43,6 @@ impl LayerSpec {
             }
             other => return Err(SpecError::new("", other, "a name or a table")),
         };
-        let entry = find(&name)?;
         let of = match params.remove("of") {
             None => None,
             Some(of) => {
@@ -49,19 +51,35 @@ impl LayerSpec {
                 Some(n.ok_or_else(|| SpecError::new("of", of, "a whole number, 1 or more"))?)
             }
         };
-        if entry.stands == Stands::OnOne && of.is_some_and(|n| n != 1) {
-            let got = of.unwrap_or(1);
-            return Err(SpecError::new(
-                "of",
-                got,
-                format!("1: a {name} stands on one layer"),
-            ));
-        }
         Ok(LayerSpec { name, of, params })
+    }
+
+    /// The layer that it names.
+    fn entry<'a>(&self, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
+        let entry = find(&self.name, entries)?;
+        match (entry.stands, self.of) {
+            (Stands::OnOne, Some(of)) if of != 1 => {
+                let need = format!("1: a {} stands on one layer", self.name);
+                Err(SpecError::new("of", of, need))
+            }
+            _ => Ok(entry),
+        }
     }
 }
 
-/// Puts layers over drives. `specs` begins at the host; each entry stands on what the next one made, the last
+/// Checks that every layer that is named is one of `entries`.
+///
+/// # Errors
+/// The first that is not, at `layers[i]`.
+pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
+    let mut all = specs.iter().enumerate();
+    all.try_for_each(|(i, spec)| {
+        let found = spec.entry(entries).map(drop);
+        found.map_err(|e| e.within(&format!("layers[{i}]")))
+    })
+}
+
+/// Puts layers out of `entries` over drives. `specs` begins at the host; each entry stands on what the next one made, the last
 /// one on the drives.
 ///
 /// # Errors
@@ -69,10 +87,12 @@ impl LayerSpec {
 pub fn compose(
     drives: Vec<Box<dyn Layer>>,
     specs: &[LayerSpec],
+    entries: &[Entry],
 ) -> Result<Box<dyn Layer>, SpecError> {
     let mut below = drives;
     for (i, spec) in specs.iter().enumerate().rev() {
-        below = one_height(below, spec).map_err(|e| e.within(&format!("layers[{i}]")))?;
+        let made = spec.entry(entries).and_then(|e| one_height(below, spec, e));
+        below = made.map_err(|e| e.within(&format!("layers[{i}]")))?;
     }
     if below.len() == 1 {
         if let Some(root) = below.pop() {
@@ -80,11 +100,11 @@ pub fn compose(
         }
     }
     let spec = LayerSpec {
-        name: "independent".into(),
+        name: independent::ENTRY.name.into(),
         of: None,
         params: Params::new(),
     };
-    let mut top = one_height(below, &spec)?;
+    let mut top = one_height(below, &spec, &independent::ENTRY)?;
     top.pop()
         .ok_or_else(|| SpecError::new("layers", "no drives", "at least one"))
 }
@@ -93,8 +113,8 @@ pub fn compose(
 fn one_height(
     below: Vec<Box<dyn Layer>>,
     spec: &LayerSpec,
+    entry: &Entry,
 ) -> Result<Vec<Box<dyn Layer>>, SpecError> {
-    let entry = find(&spec.name)?;
     let width = match (entry.stands, spec.of) {
         (Stands::OnOne, _) => 1,
         (Stands::OnMany, Some(of)) => of as usize,
@@ -153,7 +173,7 @@ impl Tree {
     ///
     /// # Errors
     /// As [`compose`].
-    pub fn new<M>(drives: Vec<M>, specs: &[LayerSpec]) -> Result<Tree, SpecError>
+    pub fn new<M>(drives: Vec<M>, specs: &[LayerSpec], entries: &[Entry]) -> Result<Tree, SpecError>
     where
         M: Member<Answer = Completion> + Send + 'static,
     {
@@ -161,7 +181,7 @@ impl Tree {
         let drives = drives
             .map(|(i, drive)| Box::new(DriveLayer::new(drive, i as u32)) as Box<dyn Layer>)
             .collect();
-        Ok(Tree::over(compose(drives, specs)?))
+        Ok(Tree::over(compose(drives, specs, entries)?))
     }
 
     /// A tree that has been put together.

@@ -206,7 +206,7 @@ fn layers_that_do_not_fit_are_named() {
     for (keys, want) in [
         (
             "layers = [\"raid6\"]",
-            "e.toml: system[0].layers[0].name: got \"raid6\", need one of independent",
+            "system[0].layers[0].name: got \"raid6\", need one of independent",
         ),
         (
             "layers = [\"raid0\", { of = 2 }]",

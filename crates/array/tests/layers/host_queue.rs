@@ -2,14 +2,14 @@
 
 use crate::mock::{constants, finish, request, Behaviour, Log, Mock};
 use crate::noise::Noise;
-use headstack_array::layer::{find, Context, Done, ErrorKind, Layer, Request, Setting};
+use headstack_array::layer::{find, Context, Done, ErrorKind, Layer, Request, Setting, ENTRIES};
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
 use headstack_units::Time;
 use std::collections::{BTreeMap, BinaryHeap};
 
 fn build(below: Vec<Box<dyn Layer>>, toml: &str) -> Box<dyn Layer> {
     let params = toml::from_str(toml).expect("a table");
-    let entry = find("host-queue").expect("the layer");
+    let entry = find("host-queue", ENTRIES).expect("the layer");
     (entry.build)(Context { below, params }).unwrap_or_else(|e| panic!("{toml}: {e}"))
 }
 
@@ -251,7 +251,7 @@ fn parameters_that_do_not_fit_are_refused() {
     ] {
         let (below, _) = constants(1, 1000, 1);
         let params = toml::from_str(text).expect("a table");
-        let built = (find("host-queue").expect("it").build)(Context { below, params });
+        let built = (find("host-queue", ENTRIES).expect("it").build)(Context { below, params });
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{text}: {error:?}");
     }

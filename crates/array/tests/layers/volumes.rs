@@ -1,7 +1,7 @@
 //! How many requests to members a request of a volume becomes, and which.
 
 use crate::mock::{constants, finish, request, Log};
-use headstack_array::layer::{find, Context, Done, ErrorKind, Layer, Setting};
+use headstack_array::layer::{find, Context, Done, ErrorKind, Layer, Setting, ENTRIES};
 use headstack_drive::spec::Params;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::Time;
@@ -19,7 +19,7 @@ fn params(toml: &str) -> Params {
 fn volume(name: &str, members: u32, toml: &str) -> (Box<dyn Layer>, Log) {
     let (below, log) = constants(members, 100 * CHUNK, SERVICE);
     let params = params(toml);
-    let entry = find(name).expect("a layer");
+    let entry = find(name, ENTRIES).expect("a layer");
     let volume = (entry.build)(Context { below, params }).expect("a volume");
     (volume, log)
 }
@@ -424,7 +424,7 @@ fn volumes_refuse_what_does_not_fit() {
         ("raid5", 3, "chnk = 1", "got key \"chnk\""),
     ] {
         let (below, _) = constants(members, 100 * CHUNK, SERVICE);
-        let built = (find(name).expect("a layer").build)(Context {
+        let built = (find(name, ENTRIES).expect("a layer").build)(Context {
             below,
             params: params(text),
         });
