@@ -15,3 +15,16 @@ def test_smallest_array_prints_a_table_and_draws(tmp_path):
     for drive in ("10,000 rpm (original)", "SA(2)", "SA(4)", "dual actuator"):
         assert drive in done.stdout
     assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_degraded_raid5_prints_a_table_and_draws(tmp_path):
+    script = ROOT / "examples" / "degraded_raid5.py"
+    figure = tmp_path / "figure"
+    asked = ["--requests", "2000", "--speeds", "1", "2", "--figure", figure]
+    done = subprocess.run(
+        [sys.executable, script, *map(str, asked)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for array in ("conventional, healthy", "two actuators at once, one member gone"):
+        assert done.stdout.count(array) == 2
+    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")

@@ -174,7 +174,6 @@ impl Destage {
     fn reaches_any(site: &Site) -> bool {
         let dirty = &site.buffer.unwritten.dirty;
         !site.restricted
-            || site.buffer.unwritten.incoming_until().is_some()
             || dirty
                 .sweep(0, Scope::All)
                 .any(|e| Destage::reach(site, site.now, dirty.in_sectors(e)).is_some())
@@ -235,12 +234,10 @@ impl Destage {
         };
         let waiting = unwritten.dirty.due_from();
         let waiting = waiting.map_or(NEVER, |t| t.max(idle.min(old)));
-        // What the link brings may be due when it has come.
-        let incoming = unwritten.incoming_until().map_or(NEVER, idle_from);
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
         let free = site.mechanism.free.max(site.happened);
         let free = free.max(unwritten.newest);
-        let due = waiting.min(incoming).max(free).max(again);
+        let due = waiting.max(free).max(again);
         if due < site.wanted_since {
             due
         } else {

@@ -201,6 +201,18 @@ impl Core {
         if until <= self.clock {
             return;
         }
+        if let Some(there) = self.buffer.unwritten.incoming_until() {
+            // What the link brings is dirty from then on, whoever asks.
+            if there < until {
+                self.run_until(there.max(self.clock));
+                self.buffer.unwritten.settle(there);
+            }
+        }
+        self.run_until(until);
+    }
+
+    #[inline]
+    fn run_until(&mut self, until: u64) {
         self.clock = until;
         if self.at_once > 1 {
             return self.run_together(until);
