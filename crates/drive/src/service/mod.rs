@@ -249,7 +249,7 @@ impl Core {
         }
         let r = &self.jobs().read_ahead;
         let stopped = match r.run {
-            Some(run) if self.reading_ahead() => {
+            Some(run) if self.reading_ahead() && run.begun < now => {
                 ReadAhead::run_stops(&run, self.cache.stop_read_ahead_in_sector, now)
             }
             _ => 0,
