@@ -388,14 +388,14 @@ impl Drive {
     pub fn energy(&mut self, until: Time) -> DriveEnergy {
         let active = self.active_until(until.0);
         let low = self.low_power_until(until.0);
-        self.meter.read(until.0, &active, &low)
+        self.meter.read(until.0, &active, low.as_ref())
     }
 
     /// Starts counting time and energy anew at `now`, as at the end of a warm-up.
     pub fn reset_statistics(&mut self, now: Time) {
         let active = self.active_until(now.0);
         let low = self.low_power_until(now.0);
-        self.meter.reset(now.0, active, low);
+        self.meter.reset(now.0, active, low.unwrap_or_default());
     }
 
     /// Whether written data are still on their way to the medium.

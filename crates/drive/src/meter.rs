@@ -183,14 +183,22 @@ impl Meter {
     }
 
     /// Energy since the last reset up to `until`, until when the assemblies have been active so and the
-    /// drive has been in low-power conditions so.
-    pub fn read(&self, until: u64, active: &ActiveByWork, low: &ConditionTime) -> DriveEnergy {
+    /// drive has been in low-power conditions so, if it ever was.
+    pub fn read(
+        &self,
+        until: u64,
+        active: &ActiveByWork,
+        low: Option<&ConditionTime>,
+    ) -> DriveEnergy {
+        if let [epoch] = &self.epochs[..] {
+            return self.drawn(epoch, until, active, low);
+        }
         let mut sum = DriveEnergy::default();
         for (i, epoch) in self.epochs.iter().enumerate() {
             match self.epochs.get(i + 1).filter(|next| next.from <= until) {
-                Some(next) => self.add(&mut sum, epoch, next.from, &next.active, &next.low),
+                Some(next) => sum.add(&self.drawn(epoch, next.from, &next.active, Some(&next.low))),
                 None => {
-                    self.add(&mut sum, epoch, until, active, low);
+                    sum.add(&self.drawn(epoch, until, active, low));
                     break;
                 }
             }
@@ -198,34 +206,39 @@ impl Meter {
         sum
     }
 
-    /// Adds what was drawn from the beginning of an epoch to `until`.
-    fn add(
+    /// What was drawn from the beginning of an epoch to `until`.
+    fn drawn(
         &self,
-        total: &mut DriveEnergy,
         epoch: &Epoch,
         until: u64,
         active: &ActiveByWork,
-        low: &ConditionTime,
-    ) {
+        low: Option<&ConditionTime>,
+    ) -> DriveEnergy {
         let w = &epoch.watts;
         let mut sum = ActiveTime::default();
         let mut by_work = [WorkEnergy::default(); Work::ALL.len()];
         for ((now, before), work) in active.iter().zip(&epoch.active).zip(&mut by_work) {
-            let time = now.since(before);
-            sum.add(&time);
-            *work = self.work(w, &time);
+            // Most drives never do most kinds.
+            if now != before {
+                let time = now.since(before);
+                sum.add(&time);
+                *work = self.work(w, &time);
+            }
         }
         let [(seek_s, seek_j), (rotation_s, rotation_j), (transfer_s, transfer_j)] =
             self.states(w, &sum);
-        let low = low.since(&epoch.low);
-        let conditions = low.energy(&epoch.conditions);
+        let low = low.map(|low| low.since(&epoch.low));
+        let low_ns = low.as_ref().map_or(0, ConditionTime::total_ns);
+        let conditions = low.map_or_else(ConditionEnergy::default, |low| {
+            low.energy(&epoch.conditions)
+        });
         let (low_idle, standby) = (conditions.low_idle(), conditions.all_standby());
         // In whole nanoseconds, so that what is left is exact.
-        let elapsed = i128::from(until.saturating_sub(epoch.from)) - i128::from(low.total_ns());
+        let elapsed = i128::from(until.saturating_sub(epoch.from)) - i128::from(low_ns);
         let busy = i128::from(sum.seek + sum.rotation + sum.transfer);
         let ready_ns = elapsed * self.at_once as i128 - busy;
         let ready_s = ready_ns as f64 * 1e-9 / self.at_once as f64;
-        total.add(&DriveEnergy {
+        DriveEnergy {
             idle_s: ready_s + low_idle.time_s,
             seek_s,
             rotation_s,
@@ -243,7 +256,7 @@ impl Meter {
                 follow: by_work[Work::Follow as usize],
             },
             conditions,
-        });
+        }
     }
 
     /// Seconds and joules of one kind of work, in all active states together.

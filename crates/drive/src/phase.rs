@@ -196,8 +196,9 @@ pub(crate) struct Timeline {
     /// Stretches that may reach beyond the clock, in order of time; the latest two apart, because
     /// there are hardly ever more.
     pending: Vec<Stretch>,
-    last_but_one: Stretch,
-    latest: Stretch,
+    /// The latest two, and which of them is the latest.
+    last: [Stretch; 2],
+    newest: bool,
     /// What a listener has not been told yet, where there is one.
     untold: Option<Vec<Stretch>>,
 }
@@ -207,8 +208,8 @@ impl Default for Timeline {
         Timeline {
             settled: ActiveByWork::default(),
             pending: Vec::new(),
-            last_but_one: Stretch::NONE,
-            latest: Stretch::NONE,
+            last: [Stretch::NONE; 2],
+            newest: false,
             untold: None,
         }
     }
@@ -221,27 +222,29 @@ impl Timeline {
     /// When the assembly is at rest, as far as is decided.
     #[inline]
     pub fn end(&self) -> u64 {
-        self.latest.end
+        self.latest().end
     }
 
     /// Adds what the assembly does next. The clock stands at `now`; it never goes back.
     #[inline(always)]
     pub fn add(&mut self, now: u64, stretch: Stretch) {
         debug_assert!(
-            self.latest.end <= stretch.start
+            self.latest().end <= stretch.start
                 && stretch.start <= stretch.there
                 && stretch.there <= stretch.first
                 && stretch.first <= stretch.end,
             "{:?} then {stretch:?}",
-            self.latest
+            self.latest()
         );
-        if self.pending.is_empty() && self.last_but_one.end <= now {
-            self.settled[self.last_but_one.work as usize].add(&self.last_but_one.whole());
+        let older = usize::from(!self.newest);
+        let last_but_one = &self.last[older];
+        if self.pending.is_empty() && last_but_one.end <= now {
+            self.settled[last_but_one.work as usize].add(&last_but_one.whole());
         } else {
             self.keep_pending(now);
         }
-        self.last_but_one = self.latest;
-        self.latest = stretch;
+        self.last[older] = stretch;
+        self.newest = !self.newest;
         if self.untold.is_some() {
             self.remember(stretch);
         }
@@ -250,8 +253,9 @@ impl Timeline {
     /// The last but one stretch, or others before it, may reach beyond the clock.
     #[inline(never)]
     fn keep_pending(&mut self, now: u64) {
-        self.pending.push(self.last_but_one);
-        if self.last_but_one.end <= now || self.pending.len() % MANY == 0 {
+        let last_but_one = self.last[usize::from(!self.newest)];
+        self.pending.push(last_but_one);
+        if last_but_one.end <= now || self.pending.len() % MANY == 0 {
             let over = self.pending.partition_point(|s| s.end <= now);
             for s in self.pending.drain(..over) {
                 self.settled[s.work as usize].add(&s.whole());
@@ -271,16 +275,17 @@ impl Timeline {
         if let Some(untold) = &mut self.untold {
             untold.pop();
         }
-        self.latest = self.last_but_one;
-        self.last_but_one = self.pending.pop().unwrap_or(Stretch::NONE);
+        self.last[usize::from(self.newest)] = self.pending.pop().unwrap_or(Stretch::NONE);
+        self.newest = !self.newest;
         for part in parts {
             self.add(now, *part);
         }
     }
 
     /// The latest stretch.
+    #[inline]
     pub fn latest(&self) -> &Stretch {
-        &self.latest
+        &self.last[usize::from(self.newest)]
     }
 
     /// Adds the time in each active state up to `until`.
@@ -288,11 +293,7 @@ impl Timeline {
         for (sum, settled) in sum.iter_mut().zip(&self.settled) {
             sum.add(settled);
         }
-        for s in self
-            .pending
-            .iter()
-            .chain([&self.last_but_one, &self.latest])
-        {
+        for s in self.pending.iter().chain(&self.last) {
             sum[s.work as usize].add(&s.part(until));
         }
     }

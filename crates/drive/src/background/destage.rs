@@ -152,7 +152,7 @@ impl Destage {
         let mut best = None;
         for (set, arm) in site.mechanism.arms.iter().enumerate() {
             let may = if site.restricted {
-                site.paths[set].reaches(1 << place.head, place.cylinder)
+                site.paths()[set].reaches(1 << place.head, place.cylinder)
             } else {
                 set == site.mechanism.acting
             };
@@ -230,16 +230,12 @@ impl Destage {
             (Some(oldest), 1..) => after(oldest, site.cache.destage_age.non_negative()),
             _ => NEVER,
         };
-        let waiting = if unwritten.dirty.has(Scope::Due) {
-            Some(0)
-        } else {
-            unwritten.dirty.next_promotion()
-        };
+        let waiting = unwritten.dirty.due_from();
         let waiting = waiting.map_or(NEVER, |t| t.max(idle.min(old)));
         // What the link brings may be due when it has come.
         let incoming = unwritten.incoming_until().map_or(NEVER, idle_from);
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
-        let free = site.mechanism.free.max(site.wanted_until);
+        let free = site.mechanism.free.max(site.happened);
         let free = free.max(unwritten.newest);
         let due = waiting.min(incoming).max(free).max(again);
         if due < site.wanted_since {

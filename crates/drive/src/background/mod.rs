@@ -29,14 +29,15 @@ pub(crate) struct Site<'a> {
     pub now: u64,
     pub mechanics: &'a Mechanics,
     pub cache: &'a CacheSpec,
-    /// What the head sets of the assembly reach.
-    pub paths: &'a [Path],
+    /// What all head sets reach, and which is the first of the assembly.
+    pub all_paths: &'a [Path],
+    pub first_path: usize,
     /// Some head set does not reach everything.
     pub restricted: bool,
     /// Since when a command waits for the mechanism: no job begins then.
     pub wanted_since: u64,
-    /// When the last command that waited was taken: no job has begun before that since.
-    pub wanted_until: u64,
+    /// When something last happened that may make a job due: none that it makes due begins before.
+    pub happened: u64,
     pub mechanism: &'a mut Mechanism,
     pub buffer: &'a mut Buffer,
     pub scratch: &'a mut Scratch,
@@ -44,10 +45,16 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
+    /// What the head sets of the assembly reach, the first of them first.
+    #[inline]
+    pub fn paths(&self) -> &[Path] {
+        &self.all_paths[self.first_path..]
+    }
+
     /// Whether the acting head set reaches a surface.
     #[inline]
     pub fn reaches(&self, head: u16) -> bool {
-        !self.restricted || self.paths[self.mechanism.acting].surfaces >> head & 1 == 1
+        !self.restricted || self.paths()[self.mechanism.acting].surfaces >> head & 1 == 1
     }
 
     /// Runs a pass with the acting head set.
@@ -59,7 +66,8 @@ impl Site<'_> {
         let channels = self.channels.as_deref_mut();
         let pass = pass::run(self.mechanics, arm, order, self.scratch, channels);
         let cylinders = self.mechanics.seek.cylinders();
-        mechanism.carry(self.paths, cylinders, &before, order.start);
+        let paths = &self.all_paths[self.first_path..];
+        mechanism.carry(paths, cylinders, &before, order.start);
         if self.scratch.stretches.is_empty() {
             let there = order.start + pass.seek;
             let stretch = Stretch {
@@ -149,6 +157,7 @@ macro_rules! jobs {
             }
 
             /// Brings the assembly's background up to `until`.
+            #[inline(always)]
             pub fn run(&mut self, site: &mut Site, until: u64) {
                 loop {
                     $(if self.$name.is_under_way() {

@@ -11,7 +11,8 @@
 //! One run of addresses at a time for each assembly.
 
 use super::{BackgroundJob, Site, NEVER};
-use crate::buffer::Segment;
+use crate::assembly::Mechanism;
+use crate::buffer::{Buffer, Segment};
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
 use crate::phase::{ActiveByWork, Stretch, Work};
@@ -45,6 +46,13 @@ impl Run {
             sector_ns,
             late: 0,
         }
+    }
+
+    /// The same without what comes after so many sectors.
+    #[inline]
+    pub fn at_most(mut self, sectors: u64) -> Run {
+        self.count = sectors.min(u64::from(self.count)) as u32;
+        self
     }
 
     /// When so many sectors have passed.
@@ -82,15 +90,19 @@ pub(crate) struct ReadAhead {
     pub at_least: u64,
     /// When the mechanism is free for the next run.
     pub time: u64,
+    /// What it reads now, or first: known in advance where it goes on with what the command read.
     pub run: Option<Run>,
-    /// What the first run will be, where it goes on with what the command read.
-    pub follows: Option<Run>,
     /// Track (and cylinder) on which it began, for the rules that stop at their ends.
     pub cylinder: u32,
     pub head: u16,
 }
 
 impl ReadAhead {
+    /// Whether it has begun a run by `now`.
+    pub fn reads_at(&self, now: u64) -> bool {
+        self.run.is_some_and(|run| run.begun < now)
+    }
+
     /// Whether it has read or will read some of these sectors.
     pub fn touches(&self, segment: &Segment, start: u64, end: u64) -> bool {
         segment.start < end && start < self.limit.max(segment.end)
@@ -102,11 +114,6 @@ impl ReadAhead {
         let left = left.min(u64::from(u32::MAX)) as u32;
         if left == 0 {
             return false;
-        }
-        if let Some(mut run) = self.follows.take() {
-            run.count = run.count.min(left);
-            self.run = Some(run);
-            return true;
         }
         let mut place = Place::default();
         if !site.mechanics.layout.locate_into(self.next, &mut place) {
@@ -148,7 +155,8 @@ impl ReadAhead {
             _ => 0,
         };
         m.skip_rest(arm, place.angle, there);
-        mechanism.carry(site.paths, m.seek.cylinders(), &before, begun);
+        let paths = &site.all_paths[site.first_path..];
+        mechanism.carry(paths, m.seek.cylinders(), &before, begun);
         Run {
             begun,
             there,
@@ -161,15 +169,18 @@ impl ReadAhead {
         }
     }
 
-    /// The run is over at `end`: the mechanism is free for the next one.
-    #[inline]
-    fn finish_run(&mut self, site: &mut Site, run: &Run, end: u64) {
-        self.time = end;
+    /// The run is over: the mechanism is free for the next one.
+    #[inline(always)]
+    fn finish_run(&mut self, site: &mut Site, done: Stretch) {
+        self.time = done.end;
         self.run = None;
-        site.mechanism.timeline.add(site.now, run.stretch(end));
+        site.mechanism.timeline.add(site.now, done);
+        // A read that waits for these sectors decides them in advance.
+        site.mechanism.free = site.mechanism.free.max(done.end);
     }
 
     /// Reads ahead until `until`; true when it ended before.
+    #[inline(always)]
     fn read_until(&mut self, site: &mut Site, until: u64) -> bool {
         loop {
             if self.run.is_none() {
@@ -200,8 +211,8 @@ impl ReadAhead {
             if run.done < run.count {
                 return false;
             }
-            let run = *run;
-            self.finish_run(site, &run, end);
+            let stretch = run.stretch(end);
+            self.finish_run(site, stretch);
         }
     }
 
@@ -226,12 +237,42 @@ impl ReadAhead {
             run.done += take;
             end = run.at(run.done);
             if run.done == run.count {
-                let run = *run;
-                self.finish_run(site, &run, end);
+                let stretch = run.stretch(end);
+                self.finish_run(site, stretch);
             }
         }
         site.buffer.segments.extend(self.segment, self.next);
         end
+    }
+
+    /// Whether it cannot be interrupted yet.
+    #[inline]
+    pub fn must_read_on(&self) -> bool {
+        self.next < self.at_least.min(self.limit)
+    }
+
+    /// Ends at `at`, where it may; returns when the mechanism is free, 0 if it is. The clock stands at
+    /// `now`.
+    #[inline(always)]
+    pub fn stop(
+        &mut self,
+        now: u64,
+        mechanism: &mut Mechanism,
+        buffer: &mut Buffer,
+        in_sector: bool,
+        at: u64,
+    ) -> u64 {
+        self.active = false;
+        let segment = &mut buffer.segments.list[self.segment];
+        if at < segment.whole_track {
+            segment.whole_track = Segment::NEVER;
+        }
+        let Some(run) = &self.run else { return 0 };
+        let free = ReadAhead::run_stops(run, in_sector, at);
+        let end = free.max(run.begun).min(run.at(run.count));
+        mechanism.timeline.add(now, run.stretch(end));
+        mechanism.free = mechanism.free.max(free);
+        free
     }
 
     /// When a run that is to stop at `at` lets the mechanism go.
@@ -256,6 +297,7 @@ impl BackgroundJob for ReadAhead {
         self.active
     }
 
+    #[inline(always)]
     fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
         if !self.read_until(site, until) {
             return None;
@@ -271,22 +313,15 @@ impl BackgroundJob for ReadAhead {
 
     /// The mechanism is not asked for earlier than the clock, up to which everything was read.
     fn give_way(&mut self, site: &mut Site, mut at: u64) -> u64 {
-        self.active = false;
-        let least = self.at_least.min(self.limit);
         let mut forced = 0;
-        if self.next < least {
+        if self.must_read_on() {
+            let least = self.at_least.min(self.limit);
             forced = self.read_to(site, least, |_, _, _, _| {});
             at = at.max(forced);
         }
-        let segment = &mut site.buffer.segments.list[self.segment];
-        if at < segment.whole_track {
-            segment.whole_track = Segment::NEVER;
-        }
-        let Some(run) = self.run else { return forced };
-        let free = ReadAhead::run_stops(&run, site.cache.stop_read_ahead_in_sector, at);
-        let end = free.max(run.begun).min(run.at(run.count));
-        site.mechanism.timeline.add(site.now, run.stretch(end));
-        free
+        let in_sector = site.cache.stop_read_ahead_in_sector;
+        let free = self.stop(site.now, site.mechanism, site.buffer, in_sector, at);
+        free.max(forced)
     }
 
     fn add_active(&self, until: u64, sum: &mut ActiveByWork) {

@@ -67,6 +67,8 @@ pub(crate) struct DirtyExtents {
     due: BTreeSet<u64>,
     /// `(time that an edge came, start)` of the other extents.
     waiting: BTreeSet<(u64, u64)>,
+    /// When edges were last found to have waited long enough.
+    promoted: u64,
 }
 
 impl DirtyExtents {
@@ -80,6 +82,7 @@ impl DirtyExtents {
             by_age: BTreeSet::new(),
             due: BTreeSet::new(),
             waiting: BTreeSet::new(),
+            promoted: 0,
         }
     }
 
@@ -280,11 +283,16 @@ impl DirtyExtents {
             }
             self.waiting.pop_first();
             self.due.insert(start);
+            self.promoted = self.promoted.max(now);
         }
     }
 
-    /// When the next edge will have waited long enough.
-    pub fn next_promotion(&self) -> Option<u64> {
+    /// When [`Scope::Due`] has or gets something: since edges were last found to have waited long enough,
+    /// or when the next one will have; `None` if nothing is dirty.
+    pub fn due_from(&self) -> Option<u64> {
+        if self.has(Scope::Due) {
+            return Some(self.promoted);
+        }
         let first = self.waiting.first();
         first.map(|(since, _)| since.saturating_add(self.partial_wait))
     }

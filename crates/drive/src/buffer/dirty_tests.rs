@@ -200,7 +200,7 @@ fn a_million_extents_are_no_burden() {
     }
     assert_eq!(dirty.blocks(), held);
     assert!(!dirty.has(Scope::Due));
-    assert_eq!(dirty.next_promotion(), Some(1_000_000));
+    assert_eq!(dirty.due_from(), Some(1_000_000));
     dirty.promote(1_499_999);
     let half = dirty.sweep(0, Scope::Due).count();
     assert!((499_000..=500_000).contains(&half), "{half}");

@@ -1,6 +1,6 @@
 //! The buffer's segments: contiguous intervals of addresses, least recently used goes first.
 
-/// One segment holding `[start, end)`.
+/// One segment holding `[start, end)`; the end never comes before the start.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Segment {
     pub start: u64,
@@ -23,9 +23,9 @@ impl Segment {
     }
     #[inline]
     pub fn holds(&self, sector: u64) -> bool {
-        // One comparison that hardly ever holds: on which side of a segment an address lies is
-        // impossible to foresee.
-        sector.wrapping_sub(self.start) < self.end.saturating_sub(self.start)
+        // One comparison that hardly ever holds: a processor cannot predict on which side of a segment an
+        // address lies.
+        sector.wrapping_sub(self.start) < self.end.wrapping_sub(self.start)
     }
     /// Whether it holds some of `[start, end)`, or is empty there.
     #[inline]
@@ -94,7 +94,7 @@ impl Segments {
 
     /// Whether a read that arrives at `now` is wholly in a segment by then.
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
-        self.last_used(|s| s.visible_at <= now && s.start <= start && end <= s.end)
+        self.last_used(|s| s.holds(start) && end <= s.end && s.visible_at <= now)
     }
 
     /// An empty segment, else the least recently used.
@@ -127,23 +127,37 @@ impl Segments {
         s.bound(self.size);
     }
 
-    /// The segment that takes written sectors, `appended` if they continue what is in it; `None` where
-    /// there are no segments.
-    pub fn for_written(&self, start: u64, end: u64, appended: Option<usize>) -> Option<usize> {
-        if self.list.is_empty() || appended.is_some() {
-            return appended;
+    /// The segment that takes written sectors, `appended` if they continue what is in it, and the first one
+    /// that holds some of them already; `None` where there are no segments.
+    pub fn for_written(
+        &self,
+        start: u64,
+        end: u64,
+        appended: Option<usize>,
+    ) -> Option<(usize, Option<usize>)> {
+        if self.list.is_empty() {
+            return None;
         }
-        if self.separate_write {
-            return Some(0);
-        }
-        let overlapping = self.list.iter().position(|s| s.overlaps(start, end));
-        overlapping.or_else(|| self.victim())
+        let old = self.list.iter().position(|s| s.overlaps(start, end));
+        let taken = match appended {
+            None if self.separate_write => Some(0),
+            None => old.or_else(|| self.victim()),
+            appended => appended,
+        };
+        taken.map(|i| (i, old))
     }
 
     /// Puts written sectors into segment `i`, where they may go on with what it holds, and drops what
-    /// they overwrite elsewhere.
-    pub fn write_into(&mut self, i: usize, start: u64, end: u64, goes_on: bool) {
-        self.invalidate(start, end, Some(i));
+    /// they overwrite elsewhere: `old` is the first segment that holds some of them.
+    pub fn write_into(
+        &mut self,
+        (i, old): (usize, Option<usize>),
+        (start, end): (u64, u64),
+        goes_on: bool,
+    ) {
+        if old.is_some() {
+            self.invalidate(start, end, Some(i));
+        }
         self.touch(i);
         let size = self.size;
         let s = &mut self.list[i];
@@ -158,9 +172,9 @@ impl Segments {
 
     /// The same with the segment that [`Segments::for_written`] names; returns which.
     pub fn place_written(&mut self, start: u64, end: u64) -> Option<usize> {
-        let i = self.for_written(start, end, None)?;
-        self.write_into(i, start, end, false);
-        Some(i)
+        let taken = self.for_written(start, end, None)?;
+        self.write_into(taken, (start, end), false);
+        Some(taken.0)
     }
 }
 
@@ -171,7 +185,7 @@ mod tests {
     /// Every small segment against the definition, sector by sector.
     #[test]
     fn segments_hold_and_overlap_by_definition() {
-        for (start, end) in (0..6).flat_map(|s| (0..6).map(move |e| (s, e))) {
+        for (start, end) in (0..6).flat_map(|s| (s..6).map(move |e| (s, e))) {
             let mut s = Segment::default();
             (s.start, s.end) = (start, end);
             let held = |sector: u64| start <= sector && sector < end;

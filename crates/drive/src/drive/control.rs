@@ -253,7 +253,7 @@ impl Drive {
         for unit in 0..self.units.len() {
             let queue = self.queue_of(unit);
             while in_parts || found.is_none() {
-                let Some(waiting) = self.units[unit].take_waiting(name) else {
+                let Some(waiting) = self.units[unit].take_waiting(now, name) else {
                     break;
                 };
                 self.tags[queue].give_back();
@@ -360,8 +360,12 @@ impl Drive {
         let then = ready.saturating_add(takes);
         let active = self.active_until(ready);
         let low = self.low_power_until(ready);
-        self.meter
-            .change(then, active, low, (design.watts, design.conditions));
+        self.meter.change(
+            then,
+            active,
+            low.unwrap_or_default(),
+            (design.watts, design.conditions),
+        );
         for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
             unit.change_speed(mechanics, speed, (ready, then));
             unit.recovers_until(Time(then));
@@ -492,10 +496,10 @@ impl Drive {
     }
 
     /// Time in low-power conditions up to `until`.
-    pub(crate) fn low_power_until(&mut self, until: u64) -> ConditionTime {
+    pub(crate) fn low_power_until(&mut self, until: u64) -> Option<ConditionTime> {
         self.rest_at(until);
         let control = self.control.as_ref();
-        control.map_or_else(ConditionTime::default, |c| c.low_power.time_until(until))
+        control.map(|c| c.low_power.time_until(until))
     }
 }
 

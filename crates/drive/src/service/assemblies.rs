@@ -3,7 +3,7 @@
 use super::channels::Channels;
 use super::Core;
 use crate::assembly::{Assembly, Coupling, Mechanism};
-use crate::background::BackgroundJob;
+use crate::background::{BackgroundJob, NEVER};
 use crate::layout::Place;
 use crate::mechanics::Arm;
 use crate::parallelism::{Parking, Path, UnitPlan};
@@ -252,27 +252,47 @@ impl Core {
         }
     }
 
-    /// Lets assemblies that are not the acting one write buffered data that it does not reach, the one
-    /// that is due first before the others.
-    pub(super) fn destage_with_others(&mut self, until: u64) {
-        while !self.jobs().any_under_way() && self.buffer.unwritten.waits() {
+    /// Brings the background up to `until` where one assembly works at a time and the acting one does not
+    /// reach everything: others may write buffered data too, the one that is due first before the rest.
+    pub(super) fn run_in_turn(&mut self, until: u64) {
+        loop {
             let acting = self.acting;
-            let free = self.assemblies[acting].mechanism.free;
-            let others = (0..self.assemblies.len()).filter(|a| *a != acting);
-            let dues = others.map(|a| {
-                // One works at a time: what the last one has done counts for all.
-                let (site, jobs) = self.site(a);
-                site.mechanism.free = site.mechanism.free.max(free);
-                (jobs.destage.due(&site), a)
-            });
-            let Some((due, a)) = dues.min().filter(|first| first.0 < until) else {
+            let (mut site, jobs) = self.site(acting);
+            while jobs.go_on(&mut site, until) {}
+            let busy = jobs.any_under_way();
+            self.couple(acting);
+            if busy {
+                return;
+            }
+            let Some((due, a)) = self.due_first().filter(|first| first.0 < until) else {
                 return;
             };
-            self.take_over(self.number_of(a, 0), due);
+            if a != acting {
+                self.take_over(self.number_of(a, 0), due);
+            }
             let (mut site, jobs) = self.site(a);
-            jobs.run(&mut site, until);
+            jobs.run(&mut site, due + 1);
             self.couple(a);
         }
+    }
+
+    /// Of the idle acting assembly's jobs and the others' destaging what is due first, and with which
+    /// assembly; of equal times the acting one's.
+    fn due_first(&mut self) -> Option<(u64, usize)> {
+        let acting = self.acting;
+        let (site, jobs) = self.site(acting);
+        let mut first = (jobs.next_event(&site), acting);
+        let free = site.mechanism.free;
+        for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
+            // One works at a time: what the last one has done counts for all.
+            let (site, jobs) = self.site(a);
+            site.mechanism.free = site.mechanism.free.max(free);
+            let due = jobs.destage.due(&site);
+            if due < first.0 {
+                first = (due, a);
+            }
+        }
+        (first.0 < NEVER).then_some(first)
     }
 
     /// Stops read-ahead of the acting assembly for a command at `at`; returns when the mechanism
@@ -283,9 +303,14 @@ impl Core {
             return 0;
         }
         let acting = self.acting;
-        let (mut site, jobs) = self.site(acting);
-        let free = jobs.read_ahead.give_way(&mut site, at);
-        site.mechanism.free = site.mechanism.free.max(free);
+        let assembly = &mut self.assemblies[acting];
+        let read_ahead = &mut assembly.jobs.read_ahead;
+        if read_ahead.must_read_on() {
+            return self.end_read_ahead_of(acting, at);
+        }
+        let in_sector = self.cache.stop_read_ahead_in_sector;
+        let (mechanism, buffer) = (&mut assembly.mechanism, &mut self.buffer);
+        let free = read_ahead.stop(self.clock, mechanism, buffer, in_sector, at);
         self.couple(acting);
         free
     }
@@ -299,25 +324,41 @@ impl Core {
     }
 
     /// Ends read-ahead of other assemblies into segment `keep_out` or into sectors
-    /// `[start, end)`, which are about to be used otherwise.
+    /// `[start, end)`, which are about to be used otherwise; returns when what they read in any case is
+    /// there.
     #[inline]
-    pub(super) fn stop_others(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) {
-        if self.at_once > 1 {
-            self.stop_others_at_work(at, keep_out, start, end);
+    pub(super) fn stop_others(
+        &mut self,
+        at: u64,
+        keep_out: Option<usize>,
+        start: u64,
+        end: u64,
+    ) -> u64 {
+        match self.at_once {
+            1 => 0,
+            _ => self.stop_others_at_work(at, keep_out, start, end),
         }
     }
 
     #[inline(never)]
-    fn stop_others_at_work(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) {
+    fn stop_others_at_work(
+        &mut self,
+        at: u64,
+        keep_out: Option<usize>,
+        start: u64,
+        end: u64,
+    ) -> u64 {
+        let mut there = 0;
         for a in self.others() {
             let r = &self.assemblies[a].jobs.read_ahead;
             let touches = r.is_under_way()
                 && (r.touches(&self.buffer.segments.list[r.segment], start, end)
                     || Some(r.segment) == keep_out);
             if touches {
-                self.end_read_ahead_of(a, at);
+                there = there.max(self.end_read_ahead_of(a, at));
             }
         }
+        there
     }
 
     /// Whether another assembly is reading ahead into this segment.

@@ -99,8 +99,8 @@ pub(crate) struct Core {
     pub previous_end: u64,
     /// Since when a command waits for the mechanism.
     pub wanted_since: u64,
-    /// When the last command that waited was taken.
-    pub wanted_until: u64,
+    /// When something last happened that may make a job in the background due.
+    happened: u64,
     /// Nothing is asked about earlier times any more.
     clock: u64,
     timing: Timing,
@@ -148,7 +148,7 @@ impl Core {
             previous_write: false,
             previous_end: u64::MAX,
             wanted_since: NEVER,
-            wanted_until: 0,
+            happened: 0,
             clock: 0,
             timing: Timing::new(spec)?,
             cache: c.clone(),
@@ -164,10 +164,11 @@ impl Core {
             now: self.clock,
             mechanics: &self.mechanics,
             cache: &self.cache,
-            paths: &self.paths[a * self.sets..(a + 1) * self.sets],
+            all_paths: &self.paths,
+            first_path: a * self.sets,
             restricted: self.restricted,
             wanted_since: self.wanted_since,
-            wanted_until: self.wanted_until,
+            happened: self.happened,
             mechanism: &mut assembly.mechanism,
             buffer: &mut self.buffer,
             scratch: &mut self.scratch,
@@ -186,10 +187,21 @@ impl Core {
         &self.assemblies[self.acting].jobs
     }
 
-    /// Brings the background up to time `until`.
+    /// A command, data or a change of the drive come at `now`. What they make due in the background begins
+    /// then or later; all that was due before has begun.
+    #[inline]
+    pub fn happens(&mut self, now: u64) {
+        self.run_background(now);
+        self.happened = self.happened.max(now);
+    }
+
+    /// Brings the background up to time `until`. How often somebody asks changes nothing.
     #[inline]
     pub fn run_background(&mut self, until: u64) {
-        self.clock = self.clock.max(until);
+        if until <= self.clock {
+            return;
+        }
+        self.clock = until;
         if self.at_once > 1 {
             return self.run_together(until);
         }
@@ -200,12 +212,12 @@ impl Core {
 
     #[inline(never)]
     fn run_assembly(&mut self, a: usize, until: u64) {
+        if self.restricted && self.buffer.unwritten.waits() {
+            return self.run_in_turn(until);
+        }
         let (mut site, jobs) = self.site(a);
         jobs.run(&mut site, until);
         self.couple(a);
-        if self.restricted && self.buffer.unwritten.waits() {
-            self.destage_with_others(until);
-        }
     }
 
     /// Writes that complete in the buffer and wait there for the mechanism, instead of starting
@@ -264,7 +276,7 @@ impl Core {
         let r = &self.jobs().read_ahead;
         self.reading_ahead() && self.visible(r.segment, now) && {
             let held = self.buffer.segments.list[r.segment].start <= sector && sector < r.next;
-            held || (self.cache.almost_hits && r.next == sector && r.run.is_some())
+            held || (self.cache.almost_hits && r.next == sector && r.reads_at(now))
         }
     }
 
@@ -300,12 +312,9 @@ impl Core {
         jobs.destage.finish(&mut site).map(|w| w.end)
     }
 
-    /// Makes sure that everything written is on the medium.
+    /// Makes sure that everything written is on the medium. Nothing is on the link.
     pub fn flush(&mut self, at: u64) -> Completion {
-        // What is on the link was accepted before.
-        let there = self.buffer.unwritten.incoming_until();
-        let (came, at) = (at, at.max(there.unwrap_or(0)));
-        self.run_background(at);
+        self.happens(at);
         self.buffer.unwritten.settle(at);
         let acting = self.acting;
         let mut end = self.flush_assembly(acting, at, at);
@@ -325,11 +334,11 @@ impl Core {
         Completion {
             completion: Time(end),
             components: Components {
-                queue: end - came,
+                queue: end - at,
                 ..Components::default()
             },
-            cache_hit: end == came,
-            mechanical: end > came,
+            cache_hit: end == at,
+            mechanical: end > at,
             ..Completion::default()
         }
     }

@@ -50,6 +50,8 @@ impl Core {
             let arm = assembly.mechanism.arm();
             (arm.cylinder, arm.head)
         };
+        // The arm may have moved on since, after another one.
+        let run = follows.filter(|run| run.begun >= free && limit > next);
         assembly.jobs.read_ahead = ReadAhead {
             active: true,
             segment,
@@ -57,11 +59,9 @@ impl Core {
             limit,
             at_least: next + self.cache.read_ahead_minimum as u64,
             time: time.max(free),
-            // The arm may have moved on since, after another one.
-            follows: follows.filter(|run| run.begun >= free),
+            run: run.map(|run| run.at_most(limit - next)),
             cylinder,
             head,
-            run: None,
         };
     }
 
@@ -146,7 +146,7 @@ impl Core {
         let p = std::mem::replace(&mut self.previous_write, false);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
         let sequential = !p && task.sector == previous_end;
-        self.run_background(a);
+        self.happens(a);
         if self.holds_nothing() {
             return self.read_miss(task, None, sequential);
         }
@@ -192,7 +192,7 @@ impl Core {
         let r = &self.jobs().read_ahead;
         // The sector being read ahead right now is as good as held, where the drive knows it.
         let found = found.or_else(|| {
-            let almost = self.cache.almost_hits && r.next == task.sector && r.run.is_some();
+            let almost = self.cache.almost_hits && r.next == task.sector && r.reads_at(a);
             (active && almost).then_some(r.segment)
         });
 
@@ -207,10 +207,16 @@ impl Core {
             Some(e) => (miss + disconnect).max(e) + reselect + preparation,
             None => hit + preparation,
         };
-        let whole = self.buffer.segments.list[segment].end >= past;
+        let (mut bus, mut waited) = (bus, waited);
+        let mut whole = self.buffer.segments.list[segment].end >= past;
         let another = self.filled_by_another(segment);
         if another && !whole {
-            self.stop_others(a, Some(segment), 0, 0);
+            // What the other assembly reads in any case may be all that is missing.
+            let there = self.stop_others(a, Some(segment), 0, 0);
+            whole = self.buffer.segments.list[segment].end >= past;
+            if whole && there > bus {
+                (bus, waited) = (there, waited.max(there - a));
+            }
         }
         let joined = active && self.jobs().read_ahead.segment == segment;
         let limit = self.read_limit(task, segment);
@@ -220,7 +226,9 @@ impl Core {
                 r.limit = r.limit.max(limit);
             } else {
                 let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
-                if self.cache.read_ahead_on_idle_hit && !another {
+                // Where writes wait in the buffer some may be on their way to the medium.
+                let idle = self.jobs().destage.writing.is_none();
+                if self.cache.read_ahead_on_idle_hit && idle && !another {
                     self.start_read_ahead(task, segment, mech, None);
                 }
             }

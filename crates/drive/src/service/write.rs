@@ -30,7 +30,7 @@ impl Core {
     /// A write that does not wait in the buffer: the drive has no room for such, or the host demands it
     /// (`through`).
     pub fn write(&mut self, task: &Task, through: bool) -> Completion {
-        self.run_background(task.start);
+        self.happens(task.start);
         let previous_write = std::mem::replace(&mut self.previous_write, true);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
         // It takes the place of what waits in the buffer.
@@ -126,6 +126,9 @@ impl Core {
                 admission.mech = ready.max(w.end);
             }
             self.finish_destage();
+            // It may have been told to follow another one since.
+            let free = self.assemblies[self.acting].mechanism.free;
+            admission.mech = admission.mech.max(free);
             return admission;
         }
         match t.extra_write_disconnect {
@@ -180,16 +183,27 @@ impl Core {
     /// Puts written data into a segment, and drops what they overwrite elsewhere.
     fn place_written(&mut self, task: &Task, appended: Option<usize>) -> Option<usize> {
         let (start, end) = (task.sector, task.past());
-        let i = self.buffer.segments.for_written(start, end, appended)?;
-        self.stop_others(task.start, Some(i), start, end);
+        let (i, mut old) = self.buffer.segments.for_written(start, end, appended)?;
+        if self.at_once > 1 {
+            // Others end their read-ahead first, and may have read some of these sectors by then.
+            self.stop_others(task.start, Some(i), start, end);
+            old = Some(i);
+        }
         let goes_on = appended.is_some();
-        self.buffer.segments.write_into(i, start, end, goes_on);
+        let segments = &mut self.buffer.segments;
+        segments.write_into((i, old), (start, end), goes_on);
         Some(i)
+    }
+
+    /// Until when the link brings data, if it does at `now`.
+    pub fn on_link(&self, now: u64) -> Option<u64> {
+        let there = self.buffer.unwritten.incoming_until();
+        there.filter(|t| *t > now)
     }
 
     /// Whether a piece of a write finds room in the buffer at `at`.
     pub fn has_room(&mut self, at: u64, piece: Blocks) -> bool {
-        self.run_background(at);
+        self.happens(at);
         self.buffer.unwritten.has_room(piece)
     }
 
@@ -223,7 +237,7 @@ impl Core {
     /// Has every free assembly begin a pass at `at`, to make room; returns when the first of all passes
     /// ends. `None`: nothing waits, or nothing reaches what waits.
     pub fn force_destage(&mut self, at: u64) -> Option<u64> {
-        self.run_background(at);
+        self.happens(at);
         let all = {
             let dirty = &mut self.buffer.unwritten.dirty;
             dirty.promote(at);

@@ -105,7 +105,7 @@ impl Unit {
         if command.min(entry) >= until.0 {
             return Step::Nothing;
         }
-        if entry <= command {
+        if entry < command || (entry == command && !self.flush_is_next()) {
             return self.enter(entry, done);
         }
         // Data may have set out for the medium since anybody asked; then the command waits for them.
@@ -120,6 +120,11 @@ impl Unit {
             self.free = self.free.max(entry);
             return Step::Again;
         }
+        if let (Command::Flush, Some(there)) = (first.request.command, self.core.on_link(command)) {
+            // What is on the link was accepted before.
+            self.free = there;
+            return Step::Again;
+        }
         if self.core.overdue(command) && self.pass_has_its_turn() {
             if let Some(end) = self.core.force_destage(command) {
                 self.wait_for_pass(end);
@@ -127,6 +132,12 @@ impl Unit {
             }
         }
         self.take_command(Time(command + 1), done)
+    }
+
+    /// Whether the next command is a flush for which no write has to enter first.
+    fn flush_is_next(&self) -> bool {
+        let first = &self.queue.items()[self.queue.oldest()];
+        first.request.command == Command::Flush && !self.enters_before(first.arrival.at)
     }
 
     /// Whether a write that arrived by `at` is not in the buffer yet.
@@ -156,9 +167,6 @@ impl Unit {
     /// Serves the next command.
     fn take_command(&mut self, until: Time, done: &mut Completion) -> Step {
         let step = self.step_command(until, &mut |c| *done = *c);
-        if let Step::Done = step {
-            self.core.wanted_until = until.0 - 1;
-        }
         self.note_waiting();
         match step {
             // A pass that began meanwhile goes first; other units may have something to do before.
@@ -181,6 +189,7 @@ impl Unit {
 
     /// At `now` the first piece of the first write comes in, if it finds room.
     fn enter(&mut self, now: u64, done: &mut Completion) -> Step {
+        self.bring_to(now);
         let Some(write) = self.entering.as_ref().and_then(|e| e.writes.front()) else {
             return Step::Nothing;
         };

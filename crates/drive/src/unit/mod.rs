@@ -453,7 +453,7 @@ impl Unit {
             // The command meets the failure: the drive tries for a while, then gives the part up.
             self.free = start + self.recovery;
             self.arm_free[assembly as usize] = self.free;
-            self.core.run_background(start);
+            self.core.happens(start);
             self.deconfigure(assembly, start + self.recovery);
             return Step::Again;
         }
@@ -488,6 +488,7 @@ impl Unit {
 
     /// Ends a waiting command as an error.
     fn give_up(&mut self, index: usize, start: u64) -> Completion {
+        self.core.happens(start);
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;
         // Time does not go back for the next one.
@@ -601,7 +602,7 @@ impl Unit {
     /// The faults that happen by `now`, each after what the background did before it.
     fn meet_faults(&mut self, now: u64) {
         while let Some(fault) = self.faults.next(now) {
-            self.core.run_background(fault.at);
+            self.core.happens(fault.at);
             if self.faults.happen(fault, &self.core.paths) {
                 self.deconfigure(fault.assembly, fault.at);
             }

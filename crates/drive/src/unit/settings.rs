@@ -107,6 +107,7 @@ impl Unit {
 
     /// A part of the drive fails at `now`, if it is a part of this unit.
     pub fn fail(&mut self, now: Time, spec: &DriveSpec, plan: &UnitPlan) {
+        self.core.happens(now.0);
         for fault in faults::planned(spec, plan, 0) {
             self.be_general();
             if self.faults.happen(fault, &self.core.paths) {
@@ -123,8 +124,9 @@ impl Unit {
         }
     }
 
-    /// Takes the oldest waiting command of a name out of the queue; it and its time of arrival.
-    pub fn take_waiting(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
+    /// Takes the oldest waiting command of a name out of the queue at `now`; it and its time of arrival.
+    pub fn take_waiting(&mut self, now: Time, id: u64) -> Option<(DriveRequest, Time)> {
+        self.core.happens(now.0);
         if let Some(found) = self.entering.as_mut().and_then(|e| e.take_waiting(id)) {
             return Some(found);
         }
