@@ -1,4 +1,5 @@
-# Everything is built once, in release, under target/: maturin and cargo share it.
+# Everything is built under target/, which maturin and cargo share. Tests are built once, in the profile
+# `checked`: as release, with overflow checks and debug assertions.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,14 +10,16 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 API := headstack $(addprefix headstack.,api calibration drives errors plots report table validation)
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test bench lint docs mutants install clean
+.PHONY: demo test bench lint format docs mutants install clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo
 	@echo "report: out/demo/report.html"
 
+test: export HEADSTACK_PROFILE = checked
+test: export MATURIN_PEP517_ARGS = --profile checked
 test: install
-	cargo test --release --workspace
+	cargo test --profile checked --workspace
 	$(BIN)/python -m pytest
 
 install: $(STAMP)
@@ -36,10 +39,16 @@ bench: install
 
 lint: install
 	cargo fmt --all --check
+	@# Modules that a macro declares are not followed by cargo fmt.
+	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2021 --check
 	RUSTFLAGS= cargo clippy --release --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check python tests
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
+
+format:
+	cargo fmt --all
+	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2021
 
 docs: install
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps

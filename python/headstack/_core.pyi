@@ -8,7 +8,7 @@ def version() -> str:
 def plugins() -> str:
     """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}.
 
-    Organisations and trace readers have no example.
+    Organisations have no example; that of a trace reader is its parameters.
     """
 
 def check_drive(spec_json: str) -> str:
@@ -18,21 +18,30 @@ def drive_info(spec_json: str) -> str:
     """JSON: capacity, zones with rates, seek curve, average seek, power by state, cost."""
 
 def run(
-    experiment_json: str,
-    base_dir: str,
+    file: str | None,
+    document_json: str,
     drive_dirs: list[str],
-    threads: int,
+    threads: int | None,
     out_dir: str | None,
     log_requests: bool,
     progress: Callable[[int, int | None], None] | None,
 ) -> str:
     """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true.
 
+    Without `file` the experiment is `document_json`, its paths seen from the current directory;
+    with it, `document_json` holds what replaces parts of the file: {"cost", "seed"}.
+
     `progress` is given the requests done and how many there will be over all systems and
     workloads: exact for synthetic workloads, estimated while a trace is read, None before that.
     """
 
-def trace_info(path: str, format: str | None, on_error: str, order: str = "format") -> str:
+def trace_info(
+    path: str,
+    format: str | None,
+    on_error: str,
+    order: str = "format",
+    parameters_json: str = "{}",
+) -> str:
     """JSON: what a trace holds."""
 
 def convert(
@@ -43,11 +52,12 @@ def convert(
     transform_json: str,
     on_error: str,
     order: str = "format",
+    parameters_json: str = "{}",
 ) -> str:
     """Write `src` as `dst`; returns JSON counts."""
 
 def formats() -> str:
-    """JSON: the trace formats, [{"name", "summary", "reads", "writes"}]."""
+    """JSON: the trace formats, [{"name", "summary", "parameters"}]."""
 
 def import_disksim(path: str) -> str:
     """JSON {"spec", "report"}: a DiskSim file as a drive."""
@@ -59,3 +69,9 @@ def replay_closed(
     spec_json: str, trace_path: str, start: int, count: int | None, compat: bool
 ) -> list[float]:
     """Response times in seconds of `count` requests of a validation trace, closed loop."""
+
+def read_validate(path: str) -> tuple[list[bool], list[int], list[int], list[float]]:
+    """Columns of a validation trace: write, first block, blocks, measured response time in s."""
+
+def demerit(measured: list[float], simulated: list[float]) -> float:
+    """Demerit figure of two samples of one unit, in that unit; not-a-number if one is empty."""

@@ -1,12 +1,8 @@
 """Running experiments from Python, and their results as tables and figures."""
 
-import datetime
 import json
 import math
-import numbers
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +12,10 @@ from headstack import _bridge, drives
 from headstack.errors import ConfigError, told
 from headstack.paths import output_directory
 
+# What only some runs need is imported where it is needed.
 if TYPE_CHECKING:
+    import tempfile
+
     import altair as alt
     import pandas as pd
 
@@ -94,7 +93,7 @@ class Result:
         self,
         document: dict[str, Any],
         out: Path | None = None,
-        _keep: tempfile.TemporaryDirectory[str] | None = None,
+        _keep: "tempfile.TemporaryDirectory[str] | None" = None,
     ) -> None:
         self.document = document
         self.out = out
@@ -183,6 +182,8 @@ class Result:
             OSError: the directory cannot be written to.
 
         """
+        import shutil
+
         out = Path(out)
         out.mkdir(parents=True, exist_ok=True)
         for system in self.document["systems"]:
@@ -223,6 +224,9 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: object) -> str | int:
+    import datetime
+    import numbers
+
     if isinstance(value, datetime.date | datetime.time):
         return str(value.isoformat())
     if isinstance(value, os.PathLike):
@@ -232,25 +236,24 @@ def _plain(value: object) -> str | int:
     raise ConfigError(f"experiment: got a {type(value).__name__}, need text, numbers or tables")
 
 
-def _check_finite(value: object, key: str) -> None:
-    """Refuse infinities and not-a-number, which TOML can write and JSON cannot."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ConfigError(f"{key}: got {value}, need a finite number")
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            _check_finite(inner, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, list | tuple):
-        for i, inner in enumerate(value):
-            _check_finite(inner, f"{key}[{i}]")
+#: Tables of an experiment are not nested more deeply than this.
+_MOST_LEVELS = 64
 
 
-def _threads(document: Mapping[str, Any]) -> int | None:
-    """Return the threads that the experiment itself asks for; the core refuses other types."""
-    asked = document.get("run")
-    threads = asked.get("threads") if isinstance(asked, Mapping) else None
-    if isinstance(threads, int) and threads < 1:
-        raise ConfigError(f"run.threads: got {threads}, need 1 or more")
-    return threads if isinstance(threads, int) else None
+def _check(document: object) -> None:
+    """Refuse what JSON cannot write: infinities, not-a-number, very deep tables."""
+    rest: list[tuple[str, int, object]] = [("", 0, document)]
+    while rest:
+        key, level, value = rest.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{key}: got {value}, need a finite number")
+        if level > _MOST_LEVELS:
+            shown = key if len(key) < 80 else f"{key[:80]}..."
+            raise ConfigError(f"{shown}: got more levels, need at most {_MOST_LEVELS}")
+        if isinstance(value, Mapping):
+            rest += [(f"{key}.{k}".lstrip("."), level + 1, v) for k, v in value.items()]
+        elif isinstance(value, list | tuple):
+            rest += [(f"{key}[{i}]", level + 1, v) for i, v in enumerate(value)]
 
 
 def run(
@@ -299,40 +302,35 @@ def run(
     """
     if (experiment is None) == (workload is None and systems is None):
         raise ConfigError("run: got no experiment or two, need a file, or workload and systems")
+    document: dict[str, Any]
     if experiment is not None:
-        document = drives.read_toml(Path(experiment))
-        base = Path(experiment).resolve().parent
-        where = f"{os.fspath(experiment)}: "
+        document = {k: v for k, v in {"cost": cost, "seed": seed}.items() if v is not None}
     else:
         document = {"workload": dict(workload or {}), "system": [dict(s) for s in systems or ()]}
-        base = Path.cwd()
-        where = ""
-    if cost is not None:
-        document["cost"] = dict(cost)
-    if seed is not None:
-        document.setdefault("run", {})["seed"] = seed
+        if cost is not None:
+            document["cost"] = dict(cost)
+        if seed is not None:
+            document["run"] = {"seed": seed}
     if threads is not None and threads < 1:
         raise ConfigError(f"threads: got {threads}, need 1 or more")
     keep = None
     if out is None and log_requests:
+        import tempfile
+
         keep = tempfile.TemporaryDirectory(prefix="headstack-")
         out = keep.name
     directory = output_directory(out, "out") if out is not None else None
-    try:
-        _check_finite(document, "")
-        answer = _bridge.call(
-            "run",
-            json.dumps(document, default=_plain),
-            str(base),
-            [str(d) for d in drives.drive_dirs()],
-            threads or _threads(document) or os.cpu_count() or 1,
-            str(directory) if directory is not None else None,
-            log_requests,
-            progress,
-        )
-    except ConfigError as e:
-        # The core knows keys, not the file that they stand in.
-        raise ConfigError(f"{where}{e}") from None
+    _check(document)
+    answer = _bridge.call(
+        "run",
+        None if experiment is None else os.fspath(experiment),
+        json.dumps(document, default=_plain),
+        [str(d) for d in drives.drive_dirs()],
+        threads,
+        str(directory) if directory is not None else None,
+        log_requests,
+        progress,
+    )
     return Result(answer, directory, keep)
 
 

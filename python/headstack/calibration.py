@@ -7,12 +7,14 @@ after a write and a seek constant (drives without write buffering: write settle 
 The objective on the fitted half is ``D**2 + 0.3 * sum(share * D_class**2)`` in milliseconds, ``D``
 the demerit figure of sorted samples, the classes read or write after read or write, sequential or
 not. Each policy of a short menu starts from moments (response times of hits and buffered writes
-are straight lines in the number of blocks) and is fitted by damped least squares on the sorted
-samples. A Nelder-Mead run refines the numbers of the best three.
+are straight lines in the number of blocks) and is fitted by least squares on the sorted samples
+(SciPy's trust-region reflective algorithm, which keeps within bounds). A Nelder-Mead run refines
+the numbers of the best three.
 
 # Source
 Demerit figure: Ruemmler & Wilkes, IEEE Computer 27(3), 1994. Simplex: Nelder & Mead, Computer
-Journal 7(4), 1965. Damped least squares: Marquardt, J. SIAM 11(2), 1963.
+Journal 7(4), 1965. Least squares within bounds: Branch, Coleman & Li, SIAM J. Sci. Comput. 21(1),
+1999.
 
 # Validity
 Fitted on one half of a trace, tested on the other, which takes no part in any choice. Mechanics
@@ -140,32 +142,13 @@ def read_trace(path: str | Path) -> Requests:
     """Read a validation trace (``R|W tag lbn count measured_us think_us``).
 
     Raises:
-        TraceError: a line is not such a request, with file and line; or fewer than four are.
-        OSError: the file cannot be read.
+        TraceError: a line is not such a request, with file and line; or fewer than four are; or the
+            file cannot be read.
 
     """
-    rows: list[tuple[bool, int, int, float]] = []
-    with Path(path).open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            words = line.split()
-            if not words:
-                continue
-            try:
-                operation, _, lba, blocks, us = words[:5]
-                if operation not in ("R", "W"):
-                    raise ValueError(operation)
-                row = (operation == "W", int(lba), int(blocks), float(us) * 1e-6)
-                if row[1] < 0 or row[2] <= 0 or not 0 < row[3] < float("inf"):
-                    raise ValueError(line)
-                rows.append(row)
-            except ValueError:
-                raise TraceError(
-                    f'{path}:{number}: got "{line.strip()[:60]}", '
-                    "need R or W, tag, block, count, microseconds, microseconds"
-                ) from None
-    if len(rows) < 4:
-        raise TraceError(f"{path}: got {len(rows)} requests, need at least 4")
-    write, lbas, counts, measured = zip(*rows, strict=True)
+    write, lbas, counts, measured = _bridge.call("read_validate", str(path))
+    if len(write) < 4:
+        raise TraceError(f"{path}: got {len(write)} requests, need at least 4")
     return Requests(
         np.array(write, dtype=np.bool_),
         np.array(lbas, dtype=np.int64),
@@ -192,14 +175,10 @@ def demerit(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
         1.0
 
     """
-
-    def quantiles(sample: npt.ArrayLike) -> Floats:
-        ordered = np.sort(np.asarray(sample, dtype=float))
-        if not len(ordered):
-            raise ConfigError("demerit: got an empty sample, need at least one number")
-        return ordered[-(-np.arange(1, 10_001) * len(ordered) // 10_000) - 1]
-
-    return float(np.sqrt(np.mean((quantiles(a) - quantiles(b)) ** 2)))
+    samples = [np.asarray(sample, dtype=float).tolist() for sample in (a, b)]
+    if not all(samples):
+        raise ConfigError("demerit: got an empty sample, need at least one number")
+    return float(_bridge.call("demerit", *samples))
 
 
 def _residuals(requests: Requests, simulated_s: Floats) -> Floats:
@@ -374,48 +353,41 @@ def _moments(
     return best
 
 
-def _gauss_newton(
+def _least_squares(
     residuals: Callable[[Floats], Floats],
     names: tuple[str, ...],
     start: Floats,
     bounds: tuple[Floats, Floats],
-    iterations: int,
+    steps: int,
 ) -> tuple[Floats, float]:
-    """Damped least squares from `start`; the numbers and the objective reached.
+    """Least squares within the bounds from `start`; the numbers and the objective reached.
 
     Differences are taken 0.04 ms apart (the link's 0.004 ms): a single request gains or loses
-    whole turns, but the sorted samples change smoothly over that distance. A step is at most
-    0.3 ms (the link's 0.02 ms).
+    whole turns, but the sorted samples change smoothly over that distance. On the way numbers are
+    pulled to the start, 0.01 per square (ms²): without that they follow what is peculiar to the
+    fitted half, and the other half gets worse.
     """
     apart = np.array([0.002 if n == "link" else 0.02 for n in names])
-    most = np.array([0.02 if n == "link" else 0.3 for n in names])
-    values = np.clip(start, *bounds)
-    now = residuals(values)
-    reached, damping = float(now @ now), 1e-2
-    for _ in range(iterations):
-        slopes = np.empty((len(now), len(values)))
+
+    begin = np.clip(start, *bounds)
+
+    def pulled(values: Floats) -> Floats:
+        return np.concatenate([residuals(values), 0.1 * (values - begin)])
+
+    def slopes(values: Floats) -> Floats:
+        columns = []
         for i, h in enumerate(apart):
             up, down = values.copy(), values.copy()
-            up[i] += h
-            down[i] -= h
-            up, down = np.clip(up, *bounds), np.clip(down, *bounds)
-            slopes[:, i] = (residuals(up) - residuals(down)) / (up[i] - down[i])
-        normal, pull = slopes.T @ slopes, slopes.T @ now
-        # A number without effect must not make the equations singular.
-        scale = np.diag(normal) + 1e-9 * max(float(np.trace(normal)), 1e-30)
-        before = reached
-        for _ in range(5):
-            step = -np.linalg.solve(normal + damping * np.diag(scale), pull)
-            trial = np.clip(values + np.clip(step, -most, most), *bounds)
-            then = residuals(trial)
-            if float(then @ then) < reached:
-                values, now, reached = trial, then, float(then @ then)
-                damping = max(damping / 4, 1e-4)
-                break
-            damping *= 5
-        if reached > before * (1 - 1e-3):
-            break
-    return values, reached
+            up[i] = min(up[i] + h, bounds[1][i])
+            down[i] = max(down[i] - h, bounds[0][i])
+            columns.append((pulled(up) - pulled(down)) / (up[i] - down[i]))
+        return np.column_stack(columns)
+
+    found = optimize.least_squares(
+        pulled, begin, jac=slopes, bounds=bounds, x_scale="jac", ftol=1e-2, max_nfev=5 * steps
+    )
+    reached = residuals(found.x)
+    return found.x, float(reached @ reached)
 
 
 def fit_numbers(
@@ -433,9 +405,10 @@ def fit_numbers(
 ) -> tuple[Floats, float]:
     """Fit the numbers; milliseconds, shape (len(names),), and the objective reached (ms²).
 
-    `rounds` of moments and `iterations` of damped least squares find the valley from several
-    starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the best. A weak
-    pull to the given numbers, 4e-4 per square, holds those that the requests do not show.
+    `rounds` of moments and `5 * iterations` trial steps of least squares find the valley from
+    several starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the
+    best. A weak pull to the given numbers, 4e-4 per square, holds those that the requests do not
+    show.
     """
     given = numbers_of(spec, names)
     bounds = _bounds(names, given)
@@ -461,7 +434,7 @@ def fit_numbers(
         for i, name in enumerate(names):
             shifted[i] += {"minimum_r": 0.8, "minimum_w": 0.8, "seek": -0.2}.get(name, 0.0)
         starts.append(shifted)
-    found = [_gauss_newton(residuals, names, s, bounds, iterations) for s in starts]
+    found = [_least_squares(residuals, names, s, bounds, iterations) for s in starts]
     values, reached = min(found, key=lambda f: f[1])
     # Each run starts a smaller simplex at the best point, in turn to the other side.
     for run, size in enumerate(0.1 * 0.5**k for k in range(runs)):

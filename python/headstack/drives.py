@@ -5,7 +5,6 @@ A drive is asked for by name (the file's stem) or by path. Names are looked up i
 """
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +56,8 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         ConfigError: the file is absent or is not TOML; the message names file and line.
 
     """
+    import tomllib
+
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as e:

@@ -1,7 +1,6 @@
 """Places that results are written to."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from headstack.errors import ConfigError, told
@@ -18,6 +17,8 @@ def output_directory(path: str | os.PathLike[str], where: str) -> Path:
         ConfigError: it cannot be made, or not be written to.
 
     """
+    import tempfile
+
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)

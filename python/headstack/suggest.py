@@ -1,11 +1,13 @@
 """The hint ``; did you mean "x"?`` of error messages."""
 
-import difflib
 from collections.abc import Iterable
 
 
 def did_you_mean(got: str, known: Iterable[str]) -> str:
     """Return the hint, or nothing when no known name is near."""
+    # Imported where it is needed: most commands never are wrong.
+    import difflib
+
     near = difflib.get_close_matches(got, list(known), n=1, cutoff=0.6)
     return f'; did you mean "{near[0]}"?' if near else ""
 

@@ -2,12 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column: its heading with the unit, how to get the number, and how to write it."""
 
     title: str

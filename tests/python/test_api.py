@@ -218,3 +218,34 @@ def test_every_example_runs(path: Path):
         else api.run(path, log_requests=False)
     )
     assert (r.summary["n_requests"] > 0).all()
+
+
+WORKLOAD = {"synthetic": {"n_requests": 10, "rate": "50/s", "footprint": "1 GB"}}
+
+
+def test_very_deep_tables_are_errors():
+    deep = 1
+    for _ in range(5000):
+        deep = {"a": deep}
+    dotted = {".".join(["a"] * 1400): 1}
+    for changes, need in [(deep, "need at most 64"), (dotted, "got 1400 parts, need a key of")]:
+        system = {"drive": "barracuda-es-750", "set": changes}
+        with pytest.raises(headstack.ConfigError, match=need):
+            headstack.run(workload=WORKLOAD, systems=[system], log_requests=False)
+
+
+def test_pauses_of_a_closed_loop_may_be_drawn():
+    loop = {"outstanding": 1, "think_time": {"distribution": "fixed", "value": "2 ms"}}
+    systems = [{"drive": "barracuda-es-750"}]
+    drawn = headstack.run(
+        workload={**WORKLOAD, "arrivals": {"closed": loop}}, systems=systems, log_requests=False
+    )
+    fixed = headstack.run(
+        workload={
+            **WORKLOAD,
+            "arrivals": {"closed": {"outstanding": 1, "think_time": "2 ms"}},
+        },
+        systems=systems,
+        log_requests=False,
+    )
+    assert drawn.document == fixed.document

@@ -114,5 +114,5 @@ def test_demerit_of_a_shift_and_bad_traces(tmp_path):
     assert calibration.demerit(sample, sample[::-1] + 0.25) == pytest.approx(0.25)
     trace = tmp_path / "bad.trace"
     trace.write_text("R Hit 1 2 3 4\nX Hit 1 2 3 4\n")
-    with pytest.raises(ValueError, match=r"bad\.trace:2: got"):
+    with pytest.raises(ValueError, match=r"bad\.trace:2: column 1 \"op\": got \"X\""):
         calibration.read_trace(trace)

@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -56,6 +57,7 @@ def test_json_is_the_only_output(experiment):
 def test_numbers_stay_whole_on_a_narrow_terminal(document, monkeypatch):
     text = io.StringIO()
     monkeypatch.setattr(_terminal, "console", lambda: Console(width=80, file=text))
+    monkeypatch.setattr(_terminal, "_print_plain", lambda *_: False)
     document["systems"][0].update(
         name="a name of many words " * 3,
         n_requests=123_456_789,
@@ -382,3 +384,89 @@ def test_validation_shows_classes_and_draws_distributions(tmp_path):
     assert "read after write" in done.stdout
     short = run("validate", folder, "--no-classes").stdout
     assert "read after write" not in short
+
+
+BLKPARSE = """\
+8,0 1 1 0.000000000 697 Q R 8 + 8 [x]
+8,0 1 2 0.500000000 697 D R 8 + 8 [x]
+8,0 1 3 1.000000000 697 Q W 16 + 8 [x]
+8,0 1 4 1.250000000 697 D W 16 + 8 [x]
+"""
+
+
+def test_readers_take_parameters(tmp_path):
+    trace = tmp_path / "sda.blkparse"
+    trace.write_text(BLKPARSE)
+
+    def of(*more):
+        return json.loads(run("trace-info", trace, "--json", *more).stdout)
+
+    # From the first to the last: 1 s where requests entered the queue, 0.75 s where they left it.
+    assert of()["duration_s"] == 1.0
+    assert of("-p", "action=issue")["duration_s"] == 0.75
+    done = run("convert", trace, tmp_path / "x.csv", "--format-parameter", 'action="issue"')
+    assert done.returncode == 0
+    assert (tmp_path / "x.csv").read_text().splitlines()[1].startswith("500000000,0,8,8,")
+    for parameter, words in {
+        "acton=issue": ['format_parameters: got key "acton"', 'did you mean "action"?'],
+        "action=isue": ['format_parameters.action: got "isue"', 'did you mean "issue"?'],
+        "action": ['--format-parameter: got "action", need KEY=VALUE'],
+    }.items():
+        done = run("trace-info", trace, "-p", parameter)
+        assert done.returncode == 2
+        assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_tables_in_pipes_are_those_of_terminals(monkeypatch):
+    """The renderer for pipes writes what Rich writes where nothing folds."""
+    headings = [("system", True), ("n ms", False), ("why", True)]
+    rows = [["a", "1.25", ""], ["a longer name", "1,000.00", "because"]]
+    plain = _terminal._print_plain
+    for title in (None, "all"):
+        shown = []
+        for chosen in (plain, lambda *_: False):
+            text = io.StringIO()
+            monkeypatch.setattr(_terminal, "_print_plain", chosen)
+            monkeypatch.setattr("sys.stdout", text)
+            _terminal.print_table(headings, rows, title)
+            monkeypatch.undo()
+            shown.append(text.getvalue())
+        assert shown[0] == shown[1]
+        assert shown[0].count("\n") == 4 + (title is not None)
+
+
+def rust_example(name):
+    """Build an example of the crate `array`; return its path."""
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    profile = os.environ.get("HEADSTACK_PROFILE", "release")
+    command = ["cargo", "build", "--profile", profile, "--offline", "-p", "headstack-array"]
+    command += ["--example", name, "--message-format", "json"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    return next(m["executable"] for m in messages if m.get("executable"))
+
+
+def test_a_rust_binary_runs_the_same_experiment(experiment, tmp_path):
+    binary = rust_example("run")
+    for file, out in [(experiment, "toml"), (ROOT / "examples" / "demo.toml", "demo")]:
+        rust = subprocess.run([binary, file], capture_output=True, check=True).stdout
+        done = run("run", file, "--json", "--out", tmp_path / out, "--no-requests")
+        assert done.returncode == 0, done.stderr
+        written = (tmp_path / out / "result.json").read_bytes()
+        document = json.loads(rust)
+        printed = json.loads(done.stdout)
+        for system, other in zip(document["systems"], printed["systems"], strict=True):
+            assert {**system, **other} == {**system, "series_file": other["series_file"]}
+        # Where series lie is all that the folder adds.
+        with_files = json.loads(written)
+        for system in with_files["systems"]:
+            del system["series_file"]
+        assert json.dumps(with_files) == json.dumps(document)
+        assert len(rust) < len(written)
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(experiment.read_text().replace("fcfs", "fcsf"))
+    done = subprocess.run([binary, wrong], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == run("run", wrong).stderr
+    assert f"{wrong}: system[0].drive.queue.scheduler: got " in done.stderr

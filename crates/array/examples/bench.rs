@@ -4,7 +4,7 @@
 //! Each case runs in a process of its own, so that the memory is its own; seconds are those of one
 //! core, so that what else the machine does counts little.
 
-use headstack_array::organisation::{find, Context};
+use headstack_array::organisation::{find, Context, ENTRIES};
 use headstack_array::Options;
 use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
@@ -159,7 +159,7 @@ fn timed(
 ) -> Result<(f64, f64), String> {
     let synthetic: Synthetic = toml::from_str(workload).map_err(|e| e.to_string())?;
     let mut source = synthetic.source(1).map_err(|e| e.to_string())?;
-    let entry = find(organisation).map_err(|e| e.to_string())?;
+    let entry = find(organisation, ENTRIES).map_err(|e| e.to_string())?;
     let context = Context {
         member_blocks: members.iter().map(Drive::capacity_blocks).collect(),
         device_blocks,

@@ -3,18 +3,29 @@
 //! Both forms go through the same types. Errors name the dotted key, what was got and what is
 //! needed, with the nearest known name.
 
-use crate::arrivals::Arrivals;
-use crate::change::{self, Change};
+use crate::change::Change;
+use crate::document::{read_text, toml_value};
+use crate::dotted::change_all;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::describe::{from_value, missing};
 use headstack_engine::{did_you_mean, SpecError};
-use headstack_trace::{OnError, Order};
-use headstack_units::Span;
+use headstack_trace::{Arrivals, OnError, Order};
+use headstack_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+
+/// What replaces parts of an experiment's file.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overrides {
+    /// Its table `cost`.
+    pub cost: Option<Value>,
+    /// Its seed.
+    pub seed: Option<u64>,
+}
 
 /// Systems to be run on workloads.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -35,6 +46,9 @@ pub struct Experiment {
     /// Folder that relative paths start from.
     #[serde(skip)]
     pub base: PathBuf,
+    /// The file that it was opened from, if any; errors of its run begin with it.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// A trace or a synthetic workload.
@@ -47,6 +61,9 @@ pub struct Workload {
     pub trace: Option<String>,
     /// Format of the trace; detected if absent.
     pub format: Option<String>,
+    /// Parameters of the format's reader.
+    #[serde(default)]
+    pub format_parameters: Params,
     /// What a wrong record does: `fail` or `skip`.
     #[serde(default)]
     pub on_error: OnError,
@@ -79,7 +96,12 @@ pub struct System {
     #[serde(default)]
     pub name: String,
     /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
+    #[serde(default)]
     pub drive: Value,
+    /// Instead of `drive` and `count`: drives that differ, in order. Tables with `drive`, `count` and what is to
+    /// be changed of them; what they leave out is the system's.
+    #[serde(default)]
+    pub drives: Vec<Params>,
     /// Values of the drive to change, by dotted key or nested tables.
     #[serde(default, alias = "drive_overrides")]
     pub set: Params,
@@ -89,6 +111,10 @@ pub struct System {
     /// Name of an organisation, or a table with `name` and its parameters.
     #[serde(default = "independent")]
     pub organisation: Value,
+    /// Layers over the drives, from the host down: names, or tables with `name`, `of` and parameters. The
+    /// organisation then maps devices to the units of the first.
+    #[serde(default)]
+    pub layers: Vec<Value>,
     /// Scheduler of the drives.
     pub scheduler: Option<String>,
     /// Parameters of the scheduler.
@@ -120,6 +146,15 @@ pub enum Spindles {
     Free,
     /// All have the same angle at all times.
     Synchronized,
+}
+
+/// Refuses lengths of time that no run can have.
+fn check_length(key: &str, span: Span) -> Result<(), SpecError> {
+    if (0..=Time::LATEST.0 as i64).contains(&span.0) {
+        return Ok(());
+    }
+    let need = format!("a length of time from 0, {}", Time::LATEST_SHOWN);
+    Err(SpecError::new(key, span, need))
 }
 
 /// A path's file name without its extension.
@@ -219,6 +254,25 @@ impl Experiment {
         Experiment::from_value(value, base).map_err(|e| e.in_file(file.display()))
     }
 
+    /// Reads a TOML file and replaces what `overrides` has; relative paths start from the file's folder.
+    ///
+    /// # Errors
+    /// A file that cannot be read; else as [`Experiment::from_toml`].
+    pub fn open(file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
+        let mut value = toml_value(&read_text(file)?, file)?;
+        if let (Value::Object(table), Some(cost)) = (&mut value, &overrides.cost) {
+            table.insert("cost".into(), cost.clone());
+        }
+        let base = file.parent().unwrap_or(Path::new(""));
+        let experiment = Experiment::from_value(value, base);
+        let mut experiment = experiment.map_err(|e| e.in_file(file.display()))?;
+        if let Some(seed) = overrides.seed {
+            experiment.run.seed = seed;
+        }
+        experiment.file = Some(file.to_path_buf());
+        Ok(experiment)
+    }
+
     /// Reads JSON text; relative paths start from `base`.
     ///
     /// # Errors
@@ -267,6 +321,12 @@ impl Experiment {
 
     fn check(&mut self) -> Result<(), SpecError> {
         self.cost.check()?;
+        if self.run.threads == Some(0) {
+            return Err(SpecError::new("run.threads", 0, "1 or more"));
+        }
+        if let Some(duration) = self.run.duration {
+            check_length("run.duration", duration)?;
+        }
         for (list, n) in [
             ("workload", self.workload.len()),
             ("system", self.system.len()),
@@ -291,9 +351,21 @@ impl Experiment {
                     .unwrap_or_default();
                 return Err(SpecError::new(key, got, format!("one of them{hint}")));
             }
-            if let Some(Arrivals::Closed { outstanding: 0, .. }) = w.arrivals {
-                let key = format!("{key}.arrivals.closed.outstanding");
-                return Err(SpecError::new(key, 0, "at least 1"));
+            if let (Some(parameter), None) = (w.format_parameters.keys().next(), &w.trace) {
+                let got = format!("key {parameter:?} without a trace");
+                let need = "no keys here";
+                return Err(SpecError::new(
+                    format!("{key}.format_parameters"),
+                    got,
+                    need,
+                ));
+            }
+            if let Some(WarmUp::Time(span)) = w.warm_up {
+                check_length(&format!("{key}.warm_up"), span)?;
+            }
+            if let Some(Arrivals::Closed(closed)) = &w.arrivals {
+                let place = format!("{key}.arrivals.closed");
+                closed.pauses().map_err(|e| e.within(&place))?;
             }
             if w.name.is_empty() {
                 w.name = match &w.trace {
@@ -304,18 +376,14 @@ impl Experiment {
         }
         for (i, s) in self.system.iter_mut().enumerate() {
             let key = format!("system[{i}]");
-            if s.count == 0 || s.count > 100_000 {
-                return Err(SpecError::new(
-                    format!("{key}.count"),
-                    s.count,
-                    "1 to 100000",
-                ));
-            }
+            s.check_drives().map_err(|e| e.within(&key))?;
             s.organisation().map_err(|e| e.within(&key))?;
-            change::plan(&s.change, s.count, &key)?;
+            let layers = s.layers().map_err(|e| e.within(&key))?;
+            s.check_changes(!layers.is_empty(), &key)?;
             if s.name.is_empty() {
                 s.name = match &s.drive {
                     Value::String(name) => stem(name),
+                    Value::Null => "mixed".into(),
                     table => table["name"].as_str().unwrap_or("drive").to_string(),
                 };
             }
@@ -333,26 +401,23 @@ impl System {
     /// Name and parameters of the organisation.
     ///
     /// # Errors
-    /// An unknown name, with the nearest one.
-    pub fn organisation(&self) -> Result<(&'static crate::organisation::Entry, Params), SpecError> {
-        let (name, params) = match &self.organisation {
-            Value::String(name) => (name.clone(), Params::new()),
+    /// Neither a name nor a table with one.
+    pub fn organisation(&self) -> Result<(String, Params), SpecError> {
+        match &self.organisation {
+            Value::String(name) => Ok((name.clone(), Params::new())),
             Value::Object(table) => {
                 let mut table = table.clone();
                 match table.remove("name") {
-                    Some(Value::String(name)) => (name, table),
-                    Some(other) => {
-                        return Err(SpecError::new("organisation.name", other, "a name"))
-                    }
+                    Some(Value::String(name)) => Ok((name, table)),
+                    Some(other) => Err(SpecError::new("organisation.name", other, "a name")),
                     None => {
                         let error = missing(&table, "name", "a name", &[]);
-                        return Err(error.within("organisation"));
+                        Err(error.within("organisation"))
                     }
                 }
             }
-            other => return Err(SpecError::new("organisation", other, "a name or a table")),
-        };
-        Ok((crate::organisation::find(&name)?, params))
+            other => Err(SpecError::new("organisation", other, "a name or a table")),
+        }
     }
 
     /// The drive with everything that this system changes.
@@ -410,93 +475,12 @@ impl System {
         let mut value = serde_json::to_value(&spec)
             .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
         for (table, whole) in [(&changes, "drive"), (&self.set, "set")] {
-            for (key, change) in table {
-                let path = parse_key(key).ok_or_else(|| {
-                    SpecError::new(
-                        format!("{whole}.{key}"),
-                        "a bad key",
-                        "a dotted key, indices in brackets",
-                    )
-                })?;
-                change_value(&mut value, &path, change).map_err(|mut e| {
-                    e.key = format!("{whole}.{key}{}", e.key);
-                    e
-                })?;
-            }
+            change_all(&mut value, table).map_err(|mut e| {
+                e.key = format!("{whole}.{}", e.key);
+                e
+            })?;
         }
         from_value(value).map_err(|e| e.within("drive"))
-    }
-}
-
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-fn parse_key(key: &str) -> Option<Vec<Step>> {
-    let mut steps = Vec::new();
-    for piece in key.split('.') {
-        let mut parts = piece.split('[');
-        let name = parts.next().filter(|n| !n.is_empty())?;
-        steps.push(Step::Key(name.to_string()));
-        for index in parts {
-            steps.push(Step::Index(index.strip_suffix(']')?.parse().ok()?));
-        }
-    }
-    Some(steps)
-}
-
-/// Tables are merged, anything else is replaced; null removes.
-fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(), SpecError> {
-    match path {
-        [] => match (target, change) {
-            (Value::Object(target), Value::Object(change)) => {
-                // A model's parameters mean nothing to another model.
-                if change
-                    .get("model")
-                    .is_some_and(|m| target.get("model") != Some(m))
-                {
-                    target.clear();
-                }
-                for (key, change) in change {
-                    if change.is_null() {
-                        target.remove(key);
-                    } else {
-                        let entry = target.entry(key.clone()).or_insert(Value::Null);
-                        change_value(entry, &[], change)?;
-                    }
-                }
-                Ok(())
-            }
-            (target, change) => {
-                *target = change.clone();
-                Ok(())
-            }
-        },
-        [Step::Key(key), rest @ ..] => {
-            if target.is_null() {
-                *target = Value::Object(Params::new());
-            }
-            let table = target.as_object_mut().ok_or_else(|| {
-                SpecError::new("", format!("the key {key:?} in a plain value"), "a table")
-            })?;
-            if rest.is_empty() && change.is_null() {
-                table.remove(key);
-                return Ok(());
-            }
-            change_value(
-                table.entry(key.clone()).or_insert(Value::Null),
-                rest,
-                change,
-            )
-        }
-        [Step::Index(i), rest @ ..] => {
-            let n = target.as_array().map_or(0, Vec::len);
-            let entry = target.get_mut(*i).ok_or_else(|| {
-                SpecError::new("", format!("index {i}"), format!("an index below {n}"))
-            })?;
-            change_value(entry, rest, change)
-        }
     }
 }
 
@@ -532,23 +516,7 @@ pub fn load_drive(
             )
         });
     }
-    let text =
-        std::fs::read_to_string(path).map_err(|e| SpecError::new(&shown, e, "a readable file"))?;
-    from_value(toml_value(&text, path)?).map_err(|e| e.in_file(shown))
-}
-
-/// Parses TOML; errors name file and line.
-fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
-    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-        let before = e.span().and_then(|s| text.get(..s.start)).unwrap_or("");
-        let line = 1 + before.matches('\n').count();
-        let got = e.message().trim().to_string();
-        SpecError::new(format!("{}:{line}", file.display()), got, "valid TOML")
-    })?;
-    serde_json::to_value(table).map_err(|e| {
-        let key = file.display().to_string();
-        SpecError::new(key, e, "values that TOML and JSON share")
-    })
+    from_value(toml_value(&read_text(path)?, path)?).map_err(|e| e.in_file(shown))
 }
 
 /// Names of the drives in these folders, sorted.
@@ -634,11 +602,8 @@ queue_depth = 32
             ),
             (
                 "\"independent\"",
-                "\"independant\"",
-                &[
-                    "system[0].organisation: got \"independant\"",
-                    "did you mean \"independent\"?",
-                ],
+                "{ stripe_unit = 3 }",
+                &["system[0].organisation.name: got nothing, need a name"],
             ),
             (
                 "organisation = \"independent\"",
@@ -693,7 +658,27 @@ queue_depth = 32
                 "order = \"sorted\"",
                 &["workload.order: got \"sorted\", need format, strict, sort or sort:N"],
             ),
-            ("count = 6", "count = 6\ncount = 7", &["e.toml:11: got duplicate key"]),
+            (
+                "\"10 s\"",
+                "\"-10 s\"",
+                &["workload[0].warm_up: got -10 s, need a length of time from 0"],
+            ),
+            (
+                "\"10 s\"",
+                "\"5e9 s\"",
+                &["workload[0].warm_up: got 5000000000 s, need a length of time from 0, at most"],
+            ),
+            (
+                "time_scale = 1.39",
+                "arrivals = { closed = { outstanding = 8, think_time = \"-1 ms\" } }",
+                &["workload[0].arrivals.closed.think_time: got -1 ms, need a length of time from 0"],
+            ),
+            (
+                "[[system]]",
+                "[run]\nduration = \"-1 s\"\n[[system]]",
+                &["x/e.toml: run.duration: got -1 s, need a length of time from 0"],
+            ),
+            ("count = 6", "count = 6\ncount = 7", &["e.toml:11:1: got duplicate key"]),
             ("count = 6", "count = ", &["e.toml:"]),
         ] {
             let text = error(&DESIGN.replacen(from, to, 1));
@@ -727,11 +712,11 @@ queue_depth = 32
         for (text, want) in [
             (
                 "name = \"x\"\n[seek]\nmodel = = 3\n",
-                format!("drive: {shown}:3: got "),
+                format!("drive: {shown}:3:9: got "),
             ),
             (
                 "name = \"x\"\nname = \"y\"\n",
-                format!("drive: {shown}:2: got duplicate key"),
+                format!("drive: {shown}:2:1: got duplicate key"),
             ),
             (
                 "name = 3\n",

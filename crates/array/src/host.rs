@@ -1,10 +1,13 @@
 //! The host's side of a run: requests that are somewhere in the array, joined from their parts and
 //! counted when they are done.
 
-use crate::simulate::{Log, MemberOutcome, Outcome, Record};
-use headstack_drive::Completion;
+use crate::layer::join::Join;
+use crate::layer::Done;
+use crate::member::Answer;
+use crate::simulate::{Log, Outcome, Record, SimulateError};
+use headstack_drive::{Completion, Components};
 use headstack_engine::EventQueue;
-use headstack_trace::{ClosedLoop, Request};
+use headstack_trace::{Pauses, Request};
 use headstack_units::Time;
 
 /// A request that is somewhere in the array.
@@ -36,38 +39,20 @@ struct Tally {
     end: Time,
 }
 
-/// What came of the parts of a request that are done so far.
-#[derive(Clone, Copy)]
-struct Join {
-    /// The part that ended last; of parts that ended together, the one on the first drive.
-    last: Completion,
-    drive: u32,
-    cache_hit: bool,
-    moved: bool,
-    error: bool,
-    /// Parts that are not done yet.
-    remaining: u32,
+/// The issues of a closed loop that are due.
+struct Issues {
+    /// Of the loop's beginning, at time zero: a number, since there may be more of them than requests.
+    first: u32,
+    /// Of what was completed, after the pause.
+    after: EventQueue<()>,
+    pauses: Pauses,
 }
 
-impl Join {
-    fn of(drive: u32, part: &Completion, parts: u32) -> Join {
-        Join {
-            remaining: parts - 1,
-            last: *part,
-            drive,
-            cache_hit: part.cache_hit,
-            moved: part.moved(),
-            error: part.error,
-        }
-    }
-
-    fn add(&mut self, drive: u32, part: &Completion) {
-        self.remaining -= 1;
-        self.cache_hit &= part.cache_hit;
-        self.moved |= part.moved();
-        self.error |= part.error;
-        if (part.completion, self.drive) > (self.last.completion, drive) {
-            (self.last, self.drive) = (*part, drive);
+impl Issues {
+    fn next_time(&self) -> Time {
+        match self.first {
+            0 => self.after.next_time(),
+            _ => Time::ZERO,
         }
     }
 }
@@ -89,9 +74,9 @@ pub(crate) struct Host<'a, 'l> {
     pub in_flight: u64,
     pub outcome: Outcome,
     pub log: Option<&'a mut Log<'l>>,
-    pub failure: Option<String>,
-    // Closed arrivals: when slots come free, and the think times.
-    issues: Option<(EventQueue<()>, ClosedLoop)>,
+    /// What ends the run.
+    pub failure: Option<SimulateError>,
+    issues: Option<Issues>,
 }
 
 impl<'a, 'l> Host<'a, 'l> {
@@ -167,9 +152,9 @@ impl<'a, 'l> Host<'a, 'l> {
 
     /// One part is done by drive `member`.
     #[inline(always)]
-    pub fn part_done(&mut self, member: usize, c: &Completion) {
-        if !self.is_tallied(member, c) {
-            self.part_done_generally(member, c);
+    pub fn part_done<A: Answer>(&mut self, member: usize, answer: &A) {
+        if !(A::IS_COMPLETION && self.is_tallied(member, answer.completion())) {
+            self.part_done_generally(member, answer.completion(), &answer.done(member as u32));
         }
     }
 
@@ -196,7 +181,7 @@ impl<'a, 'l> Host<'a, 'l> {
         let t = &mut self.tally;
         t.n += 1;
         t.response_ns += response;
-        for (sum, share) in t.component_ns.iter_mut().zip(shares(c)) {
+        for (sum, share) in t.component_ns.iter_mut().zip(shares(&c.components)) {
             *sum += share;
         }
         t.blocks += u64::from(slot.blocks);
@@ -204,28 +189,28 @@ impl<'a, 'l> Host<'a, 'l> {
         t.moves += u64::from(c.moved());
         t.end = t.end.max(c.completion);
         if !self.alone {
-            count_part(&mut o.members[member], c);
+            o.members[member].count(c);
         }
         o.series.add_request(c.arrival, c.completion);
         true
     }
 
     #[inline(never)]
-    fn part_done_generally(&mut self, member: usize, c: &Completion) {
+    fn part_done_generally(&mut self, member: usize, c: &Completion, part: &Done) {
         let i = c.id as usize;
         let slot = &mut self.slots[i];
         let measured = slot.measured;
         if measured {
-            count_part(&mut self.outcome.members[member], c);
+            self.outcome.members[member].count(c);
         }
         if slot.parts > 1 {
-            return self.join(member as u32, c);
+            return self.join(part);
         }
         let (arrival, blocks) = (slot.arrival, slot.blocks);
         self.release(i);
-        self.finish(arrival, blocks, c, c.moved(), measured);
+        self.finish(arrival, blocks, part, measured);
         if measured {
-            self.log_slot(i, member as u32, c);
+            self.log_slot(i, part);
         }
     }
 
@@ -254,60 +239,66 @@ impl<'a, 'l> Host<'a, 'l> {
             m.n_seeks += t.moves;
             m.response_ns += u128::from(t.response_ns);
         }
+        if o.end > Time::LATEST {
+            let late = SimulateError::Late {
+                what: "a completion",
+                time: o.end,
+            };
+            self.failure.get_or_insert(late);
+        }
     }
 
     /// One part of several is done.
-    fn join(&mut self, drive: u32, part: &Completion) {
+    fn join(&mut self, part: &Done) {
         let i = part.id as usize;
         let slot = &mut self.slots[i];
         let join = match &mut self.joins[i] {
             Some(join) => {
-                join.add(drive, part);
-                *join
+                join.add(part);
+                join
             }
-            none => *none.insert(Join::of(drive, part, slot.parts)),
+            none => none.insert(Join::of(part, slot.parts)),
         };
-        if join.remaining > 0 {
+        let Some(whole) = join.whole() else {
             return;
-        }
-        let (arrival, blocks, measured) = (slot.arrival, slot.blocks, slot.measured);
-        let answer = Completion {
-            cache_hit: join.cache_hit,
-            error: join.error,
-            ..join.last
         };
+        let (arrival, blocks, measured) = (slot.arrival, slot.blocks, slot.measured);
         self.joins[i] = None;
         self.release(i);
-        self.finish(arrival, blocks, &answer, join.moved, measured);
+        self.finish(arrival, blocks, &whole, measured);
         if measured {
-            self.log_slot(i, join.drive, &answer);
+            self.log_slot(i, &whole);
         }
     }
 
     /// Closes the loop: each completion issues the next request.
-    pub fn close(&mut self, queue: EventQueue<()>, think: ClosedLoop) {
+    pub fn close(&mut self, outstanding: u32, pauses: Pauses) {
         self.quiet = false;
-        self.issues = Some((queue, think));
+        self.issues = Some(Issues {
+            first: outstanding,
+            after: EventQueue::new(),
+            pauses,
+        });
     }
 
     /// When the next request of a closed loop is due.
     pub fn next_issue(&self) -> Time {
-        self.issues
-            .as_ref()
-            .map_or(Time::NEVER, |(queue, _)| queue.next_time())
+        self.issues.as_ref().map_or(Time::NEVER, Issues::next_time)
     }
 
     /// The next request of a closed loop is being issued.
     pub fn take_issue(&mut self) {
-        if let Some((queue, _)) = &mut self.issues {
-            queue.pop();
+        match &mut self.issues {
+            Some(Issues { first, .. }) if *first > 0 => *first -= 1,
+            Some(Issues { after, .. }) => drop(after.pop()),
+            None => {}
         }
     }
 
     /// What ended at `end` is followed by the next request of a closed loop, after the pause.
     pub fn issue(&mut self, end: Time) {
-        if let Some((queue, think)) = &mut self.issues {
-            queue.push(end + think.think(), 0, ());
+        if let Some(Issues { after, pauses, .. }) = &mut self.issues {
+            after.push(end + pauses.draw(), 0, ());
         }
     }
 
@@ -317,14 +308,7 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// A request is done: counted, and in closed loops the next one is due.
-    pub fn finish(
-        &mut self,
-        arrival: Time,
-        blocks: u32,
-        answer: &Completion,
-        moved: bool,
-        measured: bool,
-    ) {
+    pub fn finish(&mut self, arrival: Time, blocks: u32, answer: &Done, measured: bool) {
         self.issue(answer.completion);
         if !measured {
             return;
@@ -332,7 +316,7 @@ impl<'a, 'l> Host<'a, 'l> {
         let o = &mut self.outcome;
         o.n_requests += 1;
         o.end = o.end.max(answer.completion);
-        if answer.error {
+        if answer.error.is_some() {
             o.n_errors += 1;
             return;
         }
@@ -340,55 +324,41 @@ impl<'a, 'l> Host<'a, 'l> {
         o.response.add(response);
         o.service
             .add(response.saturating_sub(answer.components.queue));
-        for (sum, share) in o.component_ns.iter_mut().zip(shares(answer)) {
+        for (sum, share) in o.component_ns.iter_mut().zip(shares(&answer.components)) {
             *sum += share as u128;
         }
         o.bytes += blocks as u128 * 512;
         o.n_cache_hits += answer.cache_hit as u64;
-        o.n_seeks += moved as u64;
+        o.n_seeks += answer.moved as u64;
         o.series.add_request(arrival, answer.completion);
     }
 
-    fn log_slot(&mut self, slot: usize, drive: u32, answer: &Completion) {
+    fn log_slot(&mut self, slot: usize, answer: &Done) {
         if let Some(&(id, request)) = self.names.get(slot) {
-            self.write_log(id, request, drive, answer);
+            self.write_log(id, request, answer);
         }
     }
 
-    pub fn write_log(&mut self, id: u64, request: Request, drive: u32, answer: &Completion) {
+    pub fn write_log(&mut self, id: u64, request: Request, answer: &Done) {
         let record = Record {
             id,
             request,
             completion: answer.completion,
             components: answer.components,
-            drive,
+            drive: answer.drive,
             cache_hit: answer.cache_hit,
             seek_distance: answer.seek_distance,
             arm: answer.arm,
-            error: answer.error,
+            error: answer.error.is_some(),
         };
         if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
-            self.failure.get_or_insert(e);
+            self.failure.get_or_insert(SimulateError::Log(e));
         }
-    }
-}
-
-/// Counts a part for the drive that served it.
-#[inline]
-fn count_part(m: &mut MemberOutcome, c: &Completion) {
-    m.n_requests += 1;
-    if c.error {
-        m.n_errors += 1;
-    } else {
-        m.n_cache_hits += c.cache_hit as u64;
-        m.n_seeks += c.moved() as u64;
-        m.response_ns += c.completion.since(c.arrival).0 as u128;
     }
 }
 
 /// The shares of a response time, in the order of [`Outcome::component_ns`].
 #[inline(always)]
-fn shares(c: &Completion) -> [u64; 6] {
-    let c = &c.components;
+fn shares(c: &Components) -> [u64; 6] {
     [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus]
 }

@@ -1,22 +1,29 @@
-//! Drives put together: organisations, arrivals, experiments and their results.
+//! Drives put together: layers, organisations, arrivals, experiments and their results.
 
 // Errors end a run; how many bytes they take does not matter.
 #![allow(clippy::result_large_err)]
 
-pub mod arrivals;
 pub mod change;
+mod document;
+mod dotted;
 mod expected;
 pub mod experiment;
 mod host;
+pub mod layer;
 pub mod member;
+pub mod open;
 pub mod organisation;
 pub mod output;
 pub mod result;
 pub mod run;
 pub mod simulate;
+mod system;
+mod timetable;
 
-pub use experiment::Experiment;
+pub use experiment::{Experiment, Overrides};
 pub use member::Member;
+pub use open::{open_workload, OpenWorkload, Opened};
 pub use result::{RunResult, SystemResult};
-pub use run::{run, run_with, Inputs, Make, OpenWorkload, Opened, RunError, RunOptions};
+pub use run::{run, run_with, Inputs, Make, RunError, RunOptions};
 pub use simulate::{simulate, Options, Outcome, SimulateError};
+pub use system::Drivable;

@@ -1,8 +1,42 @@
 //! What the host needs of a member drive; static dispatch, so that it costs nothing.
 
+use crate::layer::{Done, ErrorKind};
 use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, Setting};
 use headstack_engine::SpecError;
 use headstack_units::Time;
+
+/// What a member tells of a request that is done.
+pub trait Answer: Copy {
+    /// Whether [`Answer::completion`] says all that there is to know, so that it can be counted by itself.
+    const IS_COMPLETION: bool;
+    /// The completion of the member.
+    fn completion(&self) -> &Completion;
+    /// All that is known, from member number `member`.
+    fn done(&self, member: u32) -> Done;
+}
+
+impl Answer for Completion {
+    const IS_COMPLETION: bool = true;
+    #[inline(always)]
+    fn completion(&self) -> &Completion {
+        self
+    }
+    fn done(&self, member: u32) -> Done {
+        Done {
+            id: self.id,
+            arrival: self.arrival,
+            admitted: self.arrival,
+            completion: self.completion,
+            components: self.components,
+            cache_hit: self.cache_hit,
+            moved: self.moved(),
+            seek_distance: self.seek_distance,
+            arm: self.arm,
+            drive: member,
+            error: self.error.then_some(ErrorKind::Unreachable),
+        }
+    }
+}
 
 /// A drive as the array drives it.
 ///
@@ -13,6 +47,8 @@ use headstack_units::Time;
 /// - Advancing in more or fewer steps changes nothing.
 /// - Each request submitted is reported exactly once; its components add up to its response time.
 pub trait Member {
+    /// What it tells of a request that is done.
+    type Answer: Answer;
     /// Size in 512-byte blocks.
     fn capacity_blocks(&self) -> u64;
     /// Sizes of the logical units that it shows, one after another in its blocks.
@@ -41,7 +77,7 @@ pub trait Member {
     /// queued.
     fn next_event(&self) -> Time;
     /// Starts what starts before `until`, reporting completions.
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Completion));
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Answer));
     /// Commands that wait.
     fn queue_len(&self) -> usize;
     /// Energy from the last reset to `until`.
@@ -64,9 +100,14 @@ pub trait Member {
         let need = "a drive whose parts can fail while it runs";
         Err(SpecError::new("part", format!("{part:?}"), need))
     }
+    /// Ends a command that waits, as an error at `now`; false if none of this name waits.
+    fn abort(&mut self, _now: Time, _id: u64) -> bool {
+        false
+    }
 }
 
 impl Member for Drive {
+    type Answer = Completion;
     fn capacity_blocks(&self) -> u64 {
         Drive::capacity_blocks(self)
     }
@@ -111,5 +152,8 @@ impl Member for Drive {
     }
     fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
         Drive::fail(self, now, part)
+    }
+    fn abort(&mut self, now: Time, id: u64) -> bool {
+        Drive::abort(self, now, id)
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::change::ChangeCounts;
 use crate::experiment::EnergyPrice;
+use crate::layer::LayerResult;
 use crate::simulate::{MemberOutcome, Outcome};
 use headstack_drive::cost::CostRange;
 use headstack_drive::meter::BackgroundEnergy;
@@ -84,6 +85,9 @@ pub struct SystemResult {
     /// What became of the system's changes; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeCounts>,
+    /// The layers over them, from the host down; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerResult>,
     /// What the drives cost; `null` where their description does not say.
     pub cost_usd: Cost,
     /// What the mean power costs over the years of [`RunResult::cost`].
@@ -230,9 +234,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of so many drives.
-    pub fn of(each: Option<CostRange>, count: u32) -> Cost {
-        let all = each.map(|range| range.times(f64::from(count)));
+    /// Of all drives together.
+    pub fn of(all: Option<CostRange>) -> Cost {
         Cost {
             low: all.map(|c| c.low),
             high: all.map(|c| c.high),
@@ -318,7 +321,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
 pub fn summarise(
     name: &str,
     workload: &str,
-    drive: &str,
+    names: &[String],
     cost_usd: Cost,
     energy: &EnergyPrice,
     outcome: &mut Outcome,
@@ -328,8 +331,8 @@ pub fn summarise(
     let drives: Vec<DriveResult> = outcome
         .members
         .iter()
-        .enumerate()
-        .map(|(i, m)| drive_result(format!("{drive}[{i}]"), m, seconds))
+        .zip(names)
+        .map(|(m, name)| drive_result(name.clone(), m, seconds))
         .collect();
     let mut total = DriveEnergy::default();
     for m in &outcome.members {
@@ -375,6 +378,7 @@ pub fn summarise(
         power_w,
         drives,
         changes: outcome.changes,
+        layers: Vec::new(),
         cost_usd,
         quantile_method: outcome.response.method(),
         response_time_cdf: outcome.response.cdf_points(CDF_POINTS),

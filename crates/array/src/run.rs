@@ -3,17 +3,20 @@
 use crate::change;
 use crate::expected::{Expected, Known, Watched};
 use crate::experiment::{Experiment, Spindles, System, Workload};
-use crate::member::Member;
-use crate::organisation::Context;
+use crate::layer;
+use crate::open::{open_workload, OpenWorkload, Opened};
+use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
 use crate::output::{write_series, RequestLog};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
-use crate::simulate::{simulate, Log, Options, Record, SimulateError, WarmUp};
-use headstack_drive::cost::{self, Parts};
+use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
+use crate::system::{Drivable, Members};
+use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::{DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
 use headstack_engine::SpecError;
-use headstack_trace::{ClosedLoop, Counters, Op, Source, TraceError};
+use headstack_trace::reader::{formats, Format};
+use headstack_trace::{Arrivals, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,46 +27,31 @@ use thiserror::Error;
 pub struct Inputs<'a> {
     /// Folders with one TOML file per drive.
     pub drive_dirs: Vec<PathBuf>,
+    /// The organisations that systems can name.
+    pub organisations: &'a [Entry],
+    /// The layers that systems can name.
+    pub layers: &'a [layer::Entry],
+    /// The formats that traces can have.
+    pub formats: &'static [Format],
     /// Reads drive files that are not TOML (DiskSim's).
     pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
     /// Opens a workload from its start; called once more when devices must be measured first.
     pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Opened, RunError> + Sync),
 }
 
-/// A workload ready to be read.
-pub struct Opened {
-    /// Its requests.
-    pub source: Source,
-    /// The loop that a closed synthetic workload asks for.
-    pub closed: Option<ClosedLoop>,
-    /// How many requests it has, where that is known before they are read.
-    pub requests: Option<u64>,
-    /// How far its file has been read, where it has one.
-    pub counters: Option<Counters>,
-}
-
-impl Opened {
-    /// A workload of which only the requests are known.
-    pub fn new(source: Source) -> Opened {
-        Opened {
-            source,
-            closed: None,
-            requests: None,
-            counters: None,
+impl Inputs<'_> {
+    /// Drives of these folders, and whatever comes with this crate; drive files of other kinds than TOML
+    /// are refused.
+    pub fn new(drive_dirs: Vec<PathBuf>) -> Self {
+        Inputs {
+            drive_dirs,
+            organisations: ENTRIES,
+            layers: layer::ENTRIES,
+            formats: formats(),
+            other_drive: &|_| Err("its name does not end in .toml".into()),
+            open: &open_workload,
         }
     }
-}
-
-/// What is needed to open a workload.
-pub struct OpenWorkload<'a> {
-    /// The workload's table.
-    pub workload: &'a Workload,
-    /// Its key in the experiment, for errors: `workload[0]`.
-    pub key: String,
-    /// The trace's path, from the experiment's folder; empty for synthetic workloads.
-    pub path: PathBuf,
-    /// Seed of its random streams: the same for every system.
-    pub seed: u64,
 }
 
 /// How a run is run; nothing here changes what it finds.
@@ -109,10 +97,24 @@ impl RunError {
             RunError::Simulate { source, .. } => {
                 matches!(
                     source,
-                    SimulateError::Trace(_) | SimulateError::Device { .. }
+                    SimulateError::Trace(_)
+                        | SimulateError::Device { .. }
+                        | SimulateError::Late { .. }
                 )
             }
             RunError::Output(_) => false,
+        }
+    }
+
+    /// The same, with the file of the experiment before what is wrong in it.
+    fn in_file(self, file: &Path) -> RunError {
+        match self {
+            RunError::Input(e) => e.in_file(file.display()).into(),
+            RunError::Simulate { system, source } => RunError::Simulate {
+                system: format!("{}: {system}", file.display()),
+                source,
+            },
+            e => e,
         }
     }
 }
@@ -156,12 +158,24 @@ pub type Make<M> = dyn Fn(&Arc<DriveDesign>, &System, u64, u32) -> Result<M, Spe
 ///
 /// # Errors
 /// The first error in the order of the experiment.
-pub fn run_with<M: Member>(
+pub fn run_with<M: Drivable>(
     experiment: &Experiment,
     inputs: &Inputs,
     options: &RunOptions,
     make: &Make<M>,
 ) -> Result<RunResult, RunError> {
+    let placed = |e: RunError| match &experiment.file {
+        Some(file) => e.in_file(file),
+        None => e,
+    };
+    for (s, system) in experiment.system.iter().enumerate() {
+        // Before anything is simulated.
+        let found = system.organisation().map(|(name, _)| name);
+        found
+            .and_then(|name| find(&name, inputs.organisations).map(drop))
+            .and_then(|()| layer::check(&system.layers()?, inputs.layers))
+            .map_err(|e| placed(e.within(&format!("system[{s}]")).into()))?;
+    }
     if let Some(dir) = &options.out_dir {
         std::fs::create_dir_all(dir)
             .map_err(|e| RunError::Output(format!("{}: {e}", dir.display())))?;
@@ -186,7 +200,16 @@ pub fn run_with<M: Member>(
             scope.spawn(|| loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&(s, w)) = jobs.get(i) else { break };
-                let result = one(experiment, s, w, inputs, options, &expected, make);
+                let job = Job {
+                    experiment,
+                    inputs,
+                    options,
+                    expected: &expected,
+                    s,
+                    key: format!("system[{s}]"),
+                    w,
+                };
+                let result = job.run(make);
                 if let Ok(mut slot) = slots[i].lock() {
                     *slot = Some(result);
                 }
@@ -197,7 +220,7 @@ pub fn run_with<M: Member>(
     for slot in slots {
         // A poisoned or empty slot means that its thread panicked, which scope() has passed on.
         if let Ok(Some(result)) = slot.into_inner() {
-            systems.push(result?);
+            systems.push(result.map_err(placed)?);
         }
     }
     let result = RunResult {
@@ -222,171 +245,301 @@ fn at(key: &str) -> impl Fn(SpecError) -> SpecError + '_ {
     move |e| e.within(key)
 }
 
-fn one<M: Member>(
-    experiment: &Experiment,
+fn sum(a: Option<CostRange>, b: Option<CostRange>) -> Option<CostRange> {
+    let (a, b) = (a?, b?);
+    Some(CostRange {
+        low: a.low + b.low,
+        high: a.high + b.high,
+    })
+}
+
+/// One system on one workload.
+struct Job<'a> {
+    experiment: &'a Experiment,
+    inputs: &'a Inputs<'a>,
+    options: &'a RunOptions,
+    expected: &'a Expected<'a>,
+    /// Number of the system, and its key: `system[0]`.
     s: usize,
+    key: String,
+    /// Number of the workload.
     w: usize,
-    inputs: &Inputs,
-    options: &RunOptions,
-    expected: &Expected,
-    make: &Make<M>,
-) -> Result<SystemResult, RunError> {
-    let system: &System = &experiment.system[s];
-    let workload: &Workload = &experiment.workload[w];
-    let key = format!("system[{s}]");
-    let spec = system
-        .drive_spec(&experiment.base, &inputs.drive_dirs, inputs.other_drive)
-        .map_err(at(&key))?;
-    let each = Parts::of(&spec)
-        .and_then(|parts| cost::build(&spec.cost, &parts))
-        .map_err(at(&format!("{key}.drive")))?;
-    let seed = system.seed.unwrap_or(experiment.run.seed);
-    let design = DriveDesign::new(&spec).map_err(at(&format!("{key}.drive")))?;
-    let mut members = (0..system.count)
-        .map(|i| make(&design, system, seed, i))
-        .collect::<Result<Vec<M>, SpecError>>()
-        .map_err(at(&format!("{key}.drive")))?;
-    let changes = change::plan(&system.change, system.count, &key)?;
-    change::try_out(&changes, system.count, |i| make(&design, system, seed, i))?;
-    let (entry, params) = system.organisation().map_err(at(&key))?;
-    let open = OpenWorkload {
-        workload,
-        key: format!("workload[{w}]"),
-        path: workload
-            .trace
-            .as_ref()
-            .map_or(PathBuf::new(), |t| experiment.path(t)),
-        // A workload's stream does not depend on the system: all systems get the same requests.
-        seed: experiment.run.seed.wrapping_add(w as u64),
-    };
-    let device_blocks = match &workload.device_blocks {
-        _ if !entry.needs_device_blocks => Vec::new(),
-        Some(list) if list.len() > 1 => list.clone(),
-        given => {
-            let (sizes, requests) = measure(&mut (inputs.open)(&open)?.source, &options.progress)?;
-            if experiment.run.duration.is_none() {
-                expected.tell(w, Known::Exactly(requests));
-            }
-            match given.as_deref() {
-                Some([size]) => vec![*size; sizes.len().max(1)],
-                // One device fills the whole array.
-                _ if sizes.len() <= 1 => Vec::new(),
-                _ => sizes,
-            }
-        }
-    };
-    let context = Context {
-        member_blocks: members.iter().flat_map(|m| m.logical_units()).collect(),
-        device_blocks,
-        params,
-    };
-    let organisation = (entry.build)(&context).map_err(at(&format!("{key}.organisation")))?;
-    let Opened {
-        source,
-        closed,
-        requests,
-        counters,
-    } = (inputs.open)(&open)?;
-    let counts = counters.clone();
-    // Where a length of time ends the run, nobody knows how many requests that will be.
-    let counters = counters.filter(|_| experiment.run.duration.is_none());
-    if let (Some(requests), None) = (requests, experiment.run.duration) {
-        expected.tell(w, Known::Exactly(requests));
+}
+
+/// The drives of a system.
+struct Drives<M> {
+    /// Of each drive its name and its number in the system.
+    names: Vec<String>,
+    /// Nothing is known of the whole where nothing is known of one.
+    cost: Option<CostRange>,
+    members: Members<M>,
+}
+
+impl<'a> Job<'a> {
+    fn system(&self) -> &'a System {
+        &self.experiment.system[self.s]
     }
-    if closed.is_some() && workload.arrivals.is_some() {
-        let got = "a synthetic workload with closed arrivals of its own";
-        return Err(SpecError::new(format!("{}.arrivals", open.key), got, "one of the two").into());
+
+    fn workload(&self) -> &'a Workload {
+        &self.experiment.workload[self.w]
     }
-    let simulation = Options {
-        arrivals: workload.arrivals.clone().unwrap_or_default(),
-        closed,
-        warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
-        max_requests: experiment.run.max_requests,
-        duration: experiment.run.duration,
-        past_end: workload.past_end,
-        changes,
-        exact_limit: experiment
-            .run
-            .exact_limit
-            .unwrap_or(headstack_engine::quantiles::EXACT_LIMIT),
-        progress: options.progress.clone(),
-        ..Options::default()
-    };
-    let stem = format!(
-        "{}-{}-{}",
-        s * experiment.workload.len() + w,
-        slug(&system.name),
-        slug(&workload.name)
-    );
-    let wanted = options.log_requests || experiment.run.log_requests;
-    let requests_file = format!("requests-{stem}.parquet");
-    let mut log = match &options.out_dir {
-        Some(dir) if wanted => Some(RequestLog::new(dir.join(&requests_file))),
-        None if wanted => {
-            return Err(SpecError::new("run.log_requests", "no output folder", "one").into())
-        }
-        _ => None,
-    };
-    let mut add = |record: &Record| match &mut log {
-        Some(log) => log.add(record),
-        None => Ok(()),
-    };
-    let sink: Option<&mut Log> = if wanted { Some(&mut add) } else { None };
-    let organisation = organisation.as_ref();
-    let mut outcome = match counters {
-        Some(counters) => {
-            let mut source = Watched::new(source, counters, expected, w);
-            simulate(&mut source, &mut members, organisation, &simulation, sink)
-        }
-        None => {
-            let mut source = source;
-            simulate(&mut source, &mut members, organisation, &simulation, sink)
-        }
-    }
-    .map_err(|source| match source {
-        SimulateError::Trace(e) => RunError::Trace(e),
-        SimulateError::Change(e) => RunError::Input(e),
-        SimulateError::Log(e) => RunError::Output(e),
-        source => RunError::Simulate {
-            system: system.name.clone(),
-            source,
-        },
-    })?;
-    let (mut result, points) = summarise(
-        &system.name,
-        &workload.name,
-        &spec.name,
-        Cost::of(each, system.count),
-        &experiment.cost,
-        &mut outcome,
-    );
-    if let Some(counts) = counts {
-        result.trace_records = TraceRecords {
-            n_skipped: counts.skipped(),
-            n_clamped: counts.clamped(),
-            n_zero_sized: counts.zero_sized(),
+
+    fn run<M: Drivable>(&self, make: &Make<M>) -> Result<SystemResult, RunError> {
+        let mut drives = self.drives(make)?;
+        let open = self.open_workload();
+        let organisation = self.organisation(drives.members.logical_units(), &open)?;
+        let mut opened = (self.inputs.open)(&open)?;
+        let simulation = self.simulation(&mut opened)?;
+        let counts = opened.counters.clone();
+        let mut log = self.log()?;
+        let mut add = |record: &Record| match &mut log {
+            Some(log) => log.add(record),
+            None => Ok(()),
         };
+        let sink: Option<&mut Log> = if self.is_logged() {
+            Some(&mut add)
+        } else {
+            None
+        };
+        let (members, organisation) = (&mut drives.members, organisation.as_ref());
+        let outcome = match opened.counters.filter(|_| self.counts_by_content()) {
+            Some(counters) => {
+                let mut source = Watched::new(opened.source, counters, self.expected, self.w);
+                members.simulate(&mut source, organisation, &simulation, sink)
+            }
+            None => members.simulate(&mut opened.source, organisation, &simulation, sink),
+        };
+        let outcome = outcome.map_err(|e| self.placed(&open, e))?;
+        self.result(&drives, outcome, counts, log)
     }
-    if let Some(log) = log {
-        log.close().map_err(RunError::Output)?;
-        result.requests_file = Some(requests_file);
+
+    /// What changes while the system runs.
+    fn changes(&self) -> Result<Vec<change::Planned>, RunError> {
+        let system = self.system();
+        Ok(change::plan(
+            &system.change,
+            system.drive_count()?,
+            &self.key,
+        )?)
     }
-    if let Some(dir) = &options.out_dir {
-        let file = format!("series-{stem}.parquet");
-        write_series(&dir.join(Path::new(&file)), &points).map_err(RunError::Output)?;
-        result.series_file = Some(file);
+
+    /// Whether the run ends where the workload or a number of requests does: where a length of time ends
+    /// it, nobody knows how many requests that will be.
+    fn counts_by_content(&self) -> bool {
+        self.experiment.run.duration.is_none()
     }
-    Ok(result)
+
+    fn drives<M: Drivable>(&self, make: &Make<M>) -> Result<Drives<M>, RunError> {
+        let system = self.system();
+        let seed = system.seed.unwrap_or(self.experiment.run.seed);
+        let (mut names, mut members) = (Vec::new(), Vec::new());
+        let mut cost = None;
+        let mut made_of = Vec::new();
+        for (i, kind) in system.kinds().map_err(at(&self.key))?.iter().enumerate() {
+            let key = match system.drives.is_empty() {
+                true => self.key.clone(),
+                false => format!("{}.drives[{i}]", self.key),
+            };
+            let place = format!("{key}.drive");
+            let spec = kind
+                .drive_spec(
+                    &self.experiment.base,
+                    &self.inputs.drive_dirs,
+                    self.inputs.other_drive,
+                )
+                .map_err(at(&key))?;
+            let each = Parts::of(&spec)
+                .and_then(|parts| cost::build(&spec.cost, &parts))
+                .map_err(at(&place))?;
+            let each = each.map(|range| range.times(f64::from(kind.count)));
+            cost = match i {
+                0 => each,
+                _ => sum(cost, each),
+            };
+            let design = DriveDesign::new(&spec).map_err(at(&place))?;
+            for _ in 0..kind.count {
+                let number = members.len() as u32;
+                members.push(make(&design, kind, seed, number).map_err(at(&place))?);
+                made_of.push((design.clone(), kind.clone()));
+                names.push(format!("{}[{number}]", spec.name));
+            }
+        }
+        change::try_out(&self.changes()?, members.len() as u32, |i| {
+            let (design, kind) = &made_of[i as usize];
+            make(design, kind, seed, i)
+        })?;
+        Ok(Drives {
+            names,
+            cost,
+            members: Members::of(system, members, self.inputs.layers).map_err(at(&self.key))?,
+        })
+    }
+
+    fn open_workload(&self) -> OpenWorkload<'a> {
+        let trace = self.workload().trace.as_ref();
+        OpenWorkload {
+            workload: self.workload(),
+            key: format!("workload[{}]", self.w),
+            path: trace.map_or(PathBuf::new(), |t| self.experiment.path(t)),
+            seed: self.workload_seed(),
+            formats: self.inputs.formats,
+        }
+    }
+
+    /// Of the workload's random streams: all systems get the same requests.
+    fn workload_seed(&self) -> u64 {
+        self.experiment.run.seed.wrapping_add(self.w as u64)
+    }
+
+    fn organisation(
+        &self,
+        member_blocks: Vec<u64>,
+        open: &OpenWorkload,
+    ) -> Result<Box<dyn Organisation>, RunError> {
+        let (name, params) = self.system().organisation().map_err(at(&self.key))?;
+        let entry = find(&name, self.inputs.organisations).map_err(at(&self.key))?;
+        let context = Context {
+            member_blocks,
+            device_blocks: self.device_blocks(entry, open)?,
+            params,
+        };
+        let place = format!("{}.organisation", self.key);
+        Ok((entry.build)(&context).map_err(at(&place))?)
+    }
+
+    /// Sizes of the workload's devices, where the organisation needs them.
+    fn device_blocks(&self, entry: &Entry, open: &OpenWorkload) -> Result<Vec<u64>, RunError> {
+        let given = &self.workload().device_blocks;
+        match given {
+            _ if !entry.needs_device_blocks => return Ok(Vec::new()),
+            Some(list) if list.len() > 1 => return Ok(list.clone()),
+            _ => {}
+        }
+        let mut source = (self.inputs.open)(open)?.source;
+        let (sizes, requests) = measure(&mut source, open, &self.options.progress)?;
+        if self.counts_by_content() {
+            self.expected.tell(self.w, Known::Exactly(requests));
+        }
+        Ok(match given.as_deref() {
+            Some([size]) => vec![*size; sizes.len().max(1)],
+            // One device fills the whole array.
+            _ if sizes.len() <= 1 => Vec::new(),
+            _ => sizes,
+        })
+    }
+
+    /// How the simulation is run; takes the closed loop out of `opened`.
+    fn simulation(&self, opened: &mut Opened) -> Result<Options, RunError> {
+        let (workload, run) = (self.workload(), &self.experiment.run);
+        if let (Some(requests), true) = (opened.requests, self.counts_by_content()) {
+            self.expected.tell(self.w, Known::Exactly(requests));
+        }
+        let closed = opened.closed.take();
+        if closed.is_some() && workload.arrivals.is_some() {
+            let key = format!("workload[{}].arrivals", self.w);
+            let got = "a synthetic workload with closed arrivals of its own";
+            return Err(SpecError::new(key, got, "one of the two").into());
+        }
+        let mut arrivals = workload.arrivals.clone().unwrap_or_default();
+        if let Arrivals::Closed(closed) = &mut arrivals {
+            closed.seed = self.workload_seed();
+        }
+        Ok(Options {
+            arrivals: closed.map_or(arrivals, Arrivals::Closed),
+            warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
+            max_requests: run.max_requests,
+            duration: run.duration,
+            past_end: workload.past_end,
+            changes: self.changes()?,
+            exact_limit: run
+                .exact_limit
+                .unwrap_or(headstack_engine::quantiles::EXACT_LIMIT),
+            progress: self.options.progress.clone(),
+            ..Options::default()
+        })
+    }
+
+    fn is_logged(&self) -> bool {
+        self.options.log_requests || self.experiment.run.log_requests
+    }
+
+    fn log(&self) -> Result<Option<RequestLog>, RunError> {
+        match &self.options.out_dir {
+            _ if !self.is_logged() => Ok(None),
+            Some(dir) => Ok(Some(RequestLog::new(dir.join(self.file("requests"))))),
+            None => Err(SpecError::new("run.log_requests", "no output folder", "one").into()),
+        }
+    }
+
+    /// Name of one of the files of this job.
+    fn file(&self, kind: &str) -> String {
+        let number = self.s * self.experiment.workload.len() + self.w;
+        let (system, workload) = (slug(&self.system().name), slug(&self.workload().name));
+        format!("{kind}-{number}-{system}-{workload}.parquet")
+    }
+
+    fn placed(&self, open: &OpenWorkload, e: SimulateError) -> RunError {
+        match e {
+            SimulateError::Trace(e) => open.placed(e),
+            SimulateError::Change(e) => RunError::Input(e),
+            SimulateError::Log(e) => RunError::Output(e),
+            source => RunError::Simulate {
+                system: self.system().name.clone(),
+                source,
+            },
+        }
+    }
+
+    /// Sums up and writes what was found.
+    fn result<M: Drivable>(
+        &self,
+        drives: &Drives<M>,
+        mut outcome: Outcome,
+        counts: Option<Counters>,
+        log: Option<RequestLog>,
+    ) -> Result<SystemResult, RunError> {
+        let system = self.system();
+        let (mut result, points) = summarise(
+            &system.name,
+            &self.workload().name,
+            &drives.names,
+            Cost::of(drives.cost),
+            &self.experiment.cost,
+            &mut outcome,
+        );
+        result.layers = drives.members.layers();
+        if let Some(counts) = counts {
+            result.trace_records = TraceRecords {
+                n_skipped: counts.skipped(),
+                n_clamped: counts.clamped(),
+                n_zero_sized: counts.zero_sized(),
+            };
+        }
+        if let Some(log) = log {
+            log.close().map_err(RunError::Output)?;
+            result.requests_file = Some(self.file("requests"));
+        }
+        if let Some(dir) = &self.options.out_dir {
+            let file = self.file("series");
+            write_series(&dir.join(&file), &points).map_err(RunError::Output)?;
+            result.series_file = Some(file);
+        }
+        Ok(result)
+    }
 }
 
 /// Sizes of the devices that a workload touches, up to the last block of each, and the number of
 /// its requests.
-fn measure(source: &mut Source, progress: &Progress) -> Result<(Vec<u64>, u64), RunError> {
+fn measure(
+    source: &mut Source,
+    open: &OpenWorkload,
+    progress: &Progress,
+) -> Result<(Vec<u64>, u64), RunError> {
     // More devices than any array has drives: a wrong column rather than a device.
     const MOST: u32 = 1 << 20;
     let (mut sizes, mut requests): (Vec<u64>, u64) = (Vec::new(), 0);
     for (i, request) in source.enumerate() {
-        let request = request?;
+        let request = request.map_err(|e| open.placed(e))?;
         requests += 1;
         if request.op == Op::Flush {
             continue;

@@ -5,20 +5,21 @@
 //! other, so each is brought up to date only when it gets a request (and at the boundaries of the
 //! time series): there is no global event heap. Closed arrivals: `outstanding` requests circulate;
 //! each completion issues the next request after the think time, and the earliest of all drive
-//! events and issues goes first. Drive services that start at the same instant as an arrival see it.
+//! events and issues goes first; a tournament of the drives' next events finds it. Drive services that start at the same instant as an arrival see it.
 //!
 //! A request that an organisation splits completes with its last part; its components are those of
 //! that part, so that they still add up to its response time. Statistics count requests that arrive
 //! after the warm-up.
 
-use crate::arrivals::Arrivals;
 use crate::change::{ChangeCounts, Planned, Schedule};
 use crate::host::Host;
+use crate::layer::{Done, ErrorKind};
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
+use crate::timetable::Timetable;
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
-use headstack_engine::{ByMode, EventQueue, Progress, Quantiles, Series, SpecError};
-use headstack_trace::{ClosedLoop, Op, Request, Requests, TraceError};
+use headstack_engine::{ByMode, Progress, Quantiles, Series, SpecError};
+use headstack_trace::{Arrivals, ClosedLoop, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -54,8 +55,6 @@ pub enum PastEnd {
 pub struct Options {
     /// How requests come.
     pub arrivals: Arrivals,
-    /// A closed loop whose pauses are drawn, instead of `arrivals`.
-    pub closed: Option<ClosedLoop>,
     /// What the statistics leave out.
     pub warm_up: WarmUp,
     /// No more requests than this, warm-up included.
@@ -78,7 +77,6 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             arrivals: Arrivals::Open,
-            closed: None,
             warm_up: WarmUp::Requests(0),
             max_requests: None,
             duration: None,
@@ -123,6 +121,9 @@ pub enum SimulateError {
     /// The workload is wrong.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A closed loop that cannot be.
+    #[error("arrivals.closed.{0}")]
+    Loop(#[from] SpecError),
     /// A device number without a drive.
     #[error("workload: request {request}: {message}")]
     Device {
@@ -137,6 +138,14 @@ pub enum SimulateError {
     /// The log could not be written.
     #[error("{0}")]
     Log(String),
+    /// Simulated time is at its end.
+    #[error("workload: got {what} at {} ns, need {}", time.0, Time::LATEST_SHOWN)]
+    Late {
+        /// What would happen.
+        what: &'static str,
+        /// When.
+        time: Time,
+    },
     /// A drive kept requests for ever.
     #[error("drive {drive}: got {waiting} requests that never complete, need none; this is a bug")]
     Lost {
@@ -170,6 +179,29 @@ pub struct MemberOutcome {
     pub read_modify_writes: u64,
     /// Bytes that a scan of the medium read beside the requests, the warm-up included.
     pub scanned_bytes: u64,
+}
+
+impl MemberOutcome {
+    /// Counts a request or a part of one that it served.
+    #[inline]
+    pub(crate) fn count(&mut self, c: &Completion) {
+        self.n_requests += 1;
+        if c.error {
+            self.n_errors += 1;
+        } else {
+            self.n_cache_hits += c.cache_hit as u64;
+            self.n_seeks += c.moved() as u64;
+            self.response_ns += c.completion.since(c.arrival).0 as u128;
+        }
+    }
+
+    /// Asks a drive for what it has counted itself, but for its energy.
+    pub(crate) fn observe(&mut self, member: &impl Member) {
+        self.faults = member.faults();
+        self.lost_writes = member.lost_writes();
+        self.read_modify_writes = member.read_modify_writes();
+        self.scanned_bytes = member.scanned_bytes();
+    }
 }
 
 /// What was observed after the warm-up.
@@ -222,6 +254,9 @@ struct Run<'a, 'l, M> {
     next_sample: Time,
     sampled: ByMode,
     schedule: Schedule<'a>,
+    // When each drive does something next, where drives are taken in order of time: in closed loops and
+    // once there are no more arrivals.
+    due: Option<Timetable>,
     // When something else than an arrival may be due.
     next_check: Time,
     first: Option<Time>,
@@ -257,18 +292,25 @@ const BATCH: usize = 256;
 impl<S: Requests> Feed<'_, S> {
     /// Takes the next batch, of at most `most` requests: an empty one at the workload's end.
     #[inline(never)]
-    fn refill(&mut self, most: u64) -> Result<(), TraceError> {
+    fn refill(&mut self, most: u64) -> Result<(), SimulateError> {
         self.batch.clear();
         if let Some(e) = self.failure.take() {
-            return Err(e);
+            return Err(e.into());
         }
         let most = most.min(BATCH as u64) as usize;
         match self.source.fill(&mut self.batch, most) {
             // What comes before it is simulated first.
             Err(e) if !self.batch.is_empty() => self.failure = Some(e),
-            result => return result,
+            Err(e) => return Err(e.into()),
+            Ok(()) => {}
         }
-        Ok(())
+        match self.batch.iter().map(|r| r.time).max() {
+            Some(time) if time > Time::LATEST => Err(SimulateError::Late {
+                what: "a request",
+                time,
+            }),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -324,6 +366,7 @@ pub fn simulate<'a, 'l, M: Member>(
         next_sample: Time::NEVER,
         sampled: ByMode::default(),
         schedule: Schedule::new(&options.changes),
+        due: None,
         next_check: Time::ZERO,
         first: None,
         last_arrival: Time::ZERO,
@@ -332,25 +375,14 @@ pub fn simulate<'a, 'l, M: Member>(
         reported: 0,
         measuring: false,
     };
-    let closed = match (&options.closed, &options.arrivals) {
-        (Some(closed), _) => Some(closed.clone()),
-        (
-            None,
-            Arrivals::Closed {
-                outstanding,
-                think_time,
-            },
-        ) => Some(ClosedLoop::fixed(*outstanding, *think_time)),
-        (None, Arrivals::Open) => None,
-    };
     let mut feed = Feed {
         source,
         batch: Vec::with_capacity(BATCH),
         failure: None,
     };
-    match closed {
-        None => run.open_loop(&mut feed)?,
-        Some(closed) => run.closed_loop(&mut feed, closed)?,
+    match &options.arrivals {
+        Arrivals::Open => run.open_loop(&mut feed)?,
+        Arrivals::Closed(closed) => run.closed_loop(&mut feed, closed)?,
     }
     run.finish()
 }
@@ -372,13 +404,10 @@ impl<M: Member> Run<'_, '_, M> {
     fn closed_loop(
         &mut self,
         feed: &mut Feed<impl Requests>,
-        closed: ClosedLoop,
+        closed: &ClosedLoop,
     ) -> Result<(), SimulateError> {
-        let mut queue = EventQueue::new();
-        for _ in 0..closed.outstanding {
-            queue.push(Time::ZERO, 0, ());
-        }
-        self.host.close(queue, closed);
+        self.host.close(closed.outstanding, closed.pauses()?);
+        self.take_in_order();
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
@@ -400,6 +429,12 @@ impl<M: Member> Run<'_, '_, M> {
             }
             if issue == Time::NEVER {
                 break;
+            }
+            if issue > Time::LATEST {
+                return Err(SimulateError::Late {
+                    what: "the end of a pause",
+                    time: issue,
+                });
             }
             now = issue;
             if next == feed.batch.len() {
@@ -499,6 +534,9 @@ impl<M: Member> Run<'_, '_, M> {
                 blocks,
             },
         );
+        if let Some(due) = &mut self.due {
+            due.set(member, drive.next_event());
+        }
     }
 
     /// What happens at certain times only: the run's beginning, the warm-up's and its own end,
@@ -573,18 +611,11 @@ impl<M: Member> Run<'_, '_, M> {
                 .plan(device, lba, request.blocks, &mut plan);
         }
         if plan.parts.is_empty() {
-            let answer = Completion {
-                arrival: now,
-                completion: now,
-                cache_hit: !failed,
-                error: failed,
-                ..Completion::default()
-            };
-            self.host
-                .finish(now, request.blocks, &answer, false, measured);
+            let answer = Done::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
+            self.host.finish(now, request.blocks, &answer, measured);
             if measured {
                 request.time = now;
-                self.host.write_log(id, request, u32::MAX, &answer);
+                self.host.write_log(id, request, &answer);
             }
         } else {
             let parts = plan.parts.len() as u32;
@@ -650,6 +681,22 @@ impl<M: Member> Run<'_, '_, M> {
         for (i, member) in self.members.iter_mut().enumerate() {
             member.advance(until, &mut |c| host.part_done(i, c));
         }
+        self.renew();
+    }
+
+    /// From now on drives are taken in the order of their next events.
+    fn take_in_order(&mut self) {
+        self.due = Some(Timetable::new(self.members.len()));
+        self.renew();
+    }
+
+    /// Asks all drives for their next events, where that matters.
+    fn renew(&mut self) {
+        if let Some(due) = &mut self.due {
+            for (i, member) in self.members.iter().enumerate() {
+                due.set(i, member.next_event());
+            }
+        }
     }
 
     /// Samples energy at each boundary of the series up to `now`, and lets changes happen that are due by
@@ -671,10 +718,12 @@ impl<M: Member> Run<'_, '_, M> {
             if self.schedule.due == at {
                 let happened = self.schedule.happen(self.members, &mut self.host);
                 self.failure = happened.err().map(SimulateError::Change);
+                self.renew();
                 continue;
             }
             self.advance_all(at);
             self.sample(at);
+            self.renew();
             self.next_sample = self.host.outcome.series.next_boundary(at);
         }
     }
@@ -702,12 +751,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The earliest drive event and whose it is.
     fn earliest(&self) -> (Time, usize) {
-        let times = self.members.iter().map(|m| m.next_event());
-        times
-            .enumerate()
-            .map(|(i, t)| (t, i))
-            .min()
-            .unwrap_or((Time::NEVER, 0))
+        self.due.as_ref().map_or((Time::NEVER, 0), Timetable::first)
     }
 
     /// Lets one drive do what it does at `time`, and no later drive event.
@@ -717,6 +761,9 @@ impl<M: Member> Run<'_, '_, M> {
         let drive = &mut self.members[member];
         let (waiting, in_flight) = (drive.queue_len(), host.in_flight);
         drive.advance(Time(time.0 + 1), &mut |c| host.part_done(member, c));
+        if let Some(due) = &mut self.due {
+            due.set(member, drive.next_event());
+        }
         if drive.next_event() <= time && drive.queue_len() == waiting && host.in_flight == in_flight
         {
             return Err(SimulateError::Lost {
@@ -729,8 +776,8 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// What went wrong since this was asked last.
     fn trouble(&mut self) -> Result<(), SimulateError> {
-        let log = self.host.failure.take().map(SimulateError::Log);
-        self.failure.take().or(log).map_or(Ok(()), Err)
+        let failure = self.failure.take().or(self.host.failure.take());
+        failure.map_or(Ok(()), Err)
     }
 
     /// No more arrivals: everything in flight completes (unless the run was cancelled).
@@ -739,6 +786,7 @@ impl<M: Member> Run<'_, '_, M> {
         if self.measuring {
             self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
         }
+        self.take_in_order();
         let mut steps = 0u64;
         while self.host.in_flight > 0 && !self.host.outcome.partial {
             let (time, member) = self.earliest();
@@ -768,6 +816,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     fn finish(mut self) -> Result<Outcome, SimulateError> {
         self.host.settle();
+        self.trouble()?;
         if self.measuring {
             let end = self.host.outcome.end;
             self.pass_until(end);
@@ -778,10 +827,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
         }
         for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
-            o.faults = member.faults();
-            o.lost_writes = member.lost_writes();
-            o.read_modify_writes = member.read_modify_writes();
-            o.scanned_bytes = member.scanned_bytes();
+            o.observe(member);
         }
         self.host.outcome.changes = self.schedule.counts();
         Ok(self.host.outcome)

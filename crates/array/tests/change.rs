@@ -3,15 +3,14 @@
 //! The drive turns 100 times a second and has 100 sectors on each track, the first of which is under the head at
 //! every whole turn; a seek takes 5 ms, however far.
 
-use headstack_array::arrivals::Arrivals;
 use headstack_array::change::{plan, try_out, Change, ChangeCounts};
-use headstack_array::organisation::{find, Context};
+use headstack_array::organisation::{find, Context, ENTRIES};
 use headstack_array::simulate::{Log, Record, WarmUp};
 use headstack_array::{simulate, Experiment, Options, Outcome};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
-use headstack_trace::{Each, Request};
+use headstack_trace::{Arrivals, ClosedLoop, Each, Request};
 use headstack_units::{Lba, Span, Time};
 use std::path::Path;
 
@@ -72,7 +71,7 @@ fn run(
         member_blocks: members.iter().map(Drive::capacity_blocks).collect(),
         ..Context::default()
     };
-    let entry = find("independent").expect("an organisation");
+    let entry = find("independent", ENTRIES).expect("an organisation");
     let organisation = (entry.build)(&context).expect("an organisation");
     let options = Options { changes, ..options };
     let mut records = Vec::new();
@@ -244,10 +243,7 @@ fn a_spindle_slows_down() {
 fn closed_loops_change_too() {
     let spec = drive("", "");
     let options = Options {
-        arrivals: Arrivals::Closed {
-            outstanding: 1,
-            think_time: Span::ZERO,
-        },
+        arrivals: Arrivals::Closed(ClosedLoop::fixed(1, Span::ZERO)),
         ..Options::default()
     };
     let text = "[[change]]\nat = \"95 ms\"\nspindle_speed = { speed = \"3000 rpm\" }\n";

@@ -2,37 +2,30 @@
 
 #![allow(clippy::result_large_err)]
 
+use headstack_array::organisation::{concatenate, Entry, ENTRIES};
 use headstack_array::{
-    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
+    open_workload, run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
 };
-use headstack_engine::describe::from_value;
-use headstack_trace::{Each, Op, Request, Synthetic};
+use headstack_testkit::{shipped, XorShift};
+use headstack_trace::{Each, Op, Request};
 use headstack_units::{Lba, Time};
 use std::path::{Path, PathBuf};
 
 fn drive_dirs() -> Vec<PathBuf> {
-    vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")]
+    vec![shipped::folder()]
 }
 
 /// Requests from the workload's own small table, `n`, `gap_us`, `devices`, or a generator's.
 fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     let table = w.workload.synthetic.clone().unwrap_or_default();
-    if table.contains_key("n_requests") {
-        let synthetic: Synthetic = from_value(table.into())?;
-        return Ok(Opened {
-            source: synthetic.source(w.seed)?,
-            closed: synthetic.closed(w.seed)?,
-            requests: Some(synthetic.n_requests),
-            counters: None,
-        });
+    if w.workload.trace.is_some() || table.contains_key("n_requests") {
+        return open_workload(w);
     }
     let get = |key: &str| table.get(key).and_then(|v| v.as_u64()).unwrap_or(1);
     let (n, gap, devices, seed) = (get("n"), get("gap_us") * 1000, get("devices"), w.seed);
-    let mut x = seed.wrapping_mul(2) + 12345;
+    let mut noise = XorShift(seed.wrapping_mul(2) + 12345);
     let requests = (0..n).map(move |i| {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        let x = noise.draw();
         Ok(Request {
             time: Time(i * gap + x % gap),
             device: (x >> 40) as u32 % devices as u32,
@@ -74,9 +67,8 @@ seed = 7
 fn go(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
     let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
     let inputs = Inputs {
-        drive_dirs: drive_dirs(),
-        other_drive: &|path| Err(format!("{path}: not TOML")),
         open: &open,
+        ..Inputs::new(drive_dirs())
     };
     run(&experiment, &inputs, options)
 }
@@ -478,9 +470,8 @@ drive = "constellation-es3-4tb"
             ..RunOptions::default()
         };
         let inputs = Inputs {
-            drive_dirs: drive_dirs(),
-            other_drive: &|_| Err("no".into()),
             open: &open,
+            ..Inputs::new(drive_dirs())
         };
         run(&experiment, &inputs, &options).expect("a result")
     };
@@ -506,4 +497,127 @@ drive = "constellation-es3-4tb"
             assert!((all - s.duration_s).abs() < 1e-6 * all, "{}", d.name);
         }
     }
+}
+
+/// Simulated time has one end, and every way to it says where it was left and by what.
+#[test]
+fn times_past_the_end_of_simulated_time_are_refused() {
+    let error = |workload: &str, system: &str| {
+        let text =
+            format!("[workload]\n{workload}\n[system]\ndrive = \"barracuda-es-750\"\n{system}");
+        let error = go(&text, &RunOptions::default()).unwrap_err();
+        assert!(error.is_input(), "{error}");
+        error.to_string()
+    };
+    let bound = "need at most 2^62 ns (146 years)";
+    // A request every 31.7 years, evenly: the fifth comes after 158 years.
+    let slow = "synthetic = { n_requests = 1000, arrivals = \"constant\", rate = \"1e-9/s\" }";
+    assert_eq!(
+        error(slow, ""),
+        format!(
+            "workload[0].synthetic: got request 5 with time 5000000000000000000 ns, {bound}; hint: a higher rate"
+        )
+    );
+    // The same one at a time, in phases.
+    let phases = "synthetic = { n_requests = 1000, arrivals = \"constant\", local = 0.5, rate = \"1e-9/s\" }";
+    let e = error(phases, "");
+    assert!(
+        e.starts_with("workload[0].synthetic: got request 5 with time 5000000000000000000 ns"),
+        "{e}"
+    );
+    // The sixth request, at 5 s, becomes 5e18 ns.
+    let scaled = "synthetic = { n_requests = 1000, arrivals = \"constant\", rate = \"1/s\" }\ntime_scale = 1e9";
+    assert_eq!(
+        error(scaled, ""),
+        format!("workload[0].time_scale: got request 5 with time 5000000000 ns times 1000000000, {bound}")
+    );
+    // Also where the workload is read once more before.
+    let system = "organisation = \"concatenate\"";
+    assert!(error(scaled, system).starts_with("workload[0].time_scale: got request 5 with"));
+    // Requests 63 years apart in a loop of one: the third is issued after 126 years, the fourth not.
+    let pauses = "synthetic = { n_requests = 1000, rate = \"1/s\" }
+        arrivals = { closed = { outstanding = 1, think_time = \"2e9 s\" } }";
+    let e = error(pauses, "");
+    assert!(
+        e.starts_with("barracuda-es-750: workload: got the end of a pause at 60000000"),
+        "{e}"
+    );
+    assert!(e.ends_with(bound), "{e}");
+    let e = error(
+        "synthetic = { rate = \"1/s\" }",
+        "set = { \"link.rate\" = \"1e-9 MB/s\" }",
+    );
+    assert!(e.starts_with("system[0].drive.link.rate: got "), "{e}");
+}
+
+/// Requests at the very end of simulated time are simulated, and the numbers are theirs.
+#[test]
+fn a_request_at_the_end_of_simulated_time() {
+    let text =
+        "[workload]\nsynthetic = { n_requests = 4, arrivals = \"constant\", rate = \"1e-9/s\" }
+        [system]\ndrive = \"barracuda-es-750\"";
+    let result = go(text, &RunOptions::default()).unwrap();
+    let system = &result.systems[0];
+    assert_eq!((system.n_requests, system.n_errors), (4, 0));
+    // From the first, at 1e18 ns, to the last, at 4e18 ns.
+    assert!(
+        (system.duration_s - 3e9).abs() < 1.0,
+        "{}",
+        system.duration_s
+    );
+    assert!(system.response_time_s.max < 1.0);
+    let last = system.series.t_s.last().copied().unwrap_or_default();
+    assert!((1e9..4.1e9).contains(&last), "{last}");
+}
+
+/// What an experiment can name is what it is given: nothing is looked up behind its back.
+#[test]
+fn registries_are_those_that_are_passed() {
+    let text = "[workload]\nsynthetic = { n_requests = 100, rate = \"50/s\", footprint = \"1 GB\" }
+        [system]\ndrive = \"barracuda-es-750\"\ncount = 2\norganisation = \"NAME\"";
+    let run_with = |name: &str, organisations: &[Entry]| {
+        let experiment = Experiment::from_toml(&text.replace("NAME", name), Path::new("e.toml"))?;
+        let inputs = Inputs {
+            organisations,
+            ..Inputs::new(drive_dirs())
+        };
+        run(&experiment, &inputs, &RunOptions::default())
+    };
+    // One more, under a name of its own.
+    let more = [Entry {
+        name: "mine",
+        ..concatenate::ENTRY
+    }];
+    let mine = run_with("mine", &more).unwrap();
+    let theirs = run_with("concatenate", ENTRIES).unwrap();
+    assert_eq!(mine.to_json().unwrap(), theirs.to_json().unwrap());
+    for (name, entries, want) in [
+        ("concatenate", &more[..], "got \"concatenate\", need one of mine"),
+        (
+            "independant",
+            ENTRIES,
+            "got \"independant\", need one of independent, concatenate, raid0; did you mean \"independent\"?",
+        ),
+    ] {
+        let error = run_with(name, entries).unwrap_err().to_string();
+        assert_eq!(error, format!("system[0].organisation: {want}"));
+    }
+    // A trace in a format that is not among those that are passed.
+    let path = std::env::temp_dir().join(format!("headstack-formats-{}.csv", std::process::id()));
+    std::fs::write(&path, "time_ns,lba,blocks,op\n0,0,8,read\n").unwrap();
+    let text = format!(
+        "[workload]\ntrace = {path:?}\nformat = \"csv\"\n[system]\ndrive = \"barracuda-es-750\""
+    );
+    let experiment = Experiment::from_toml(&text, Path::new("e.toml")).unwrap();
+    let mut inputs = Inputs::new(drive_dirs());
+    assert!(run(&experiment, &inputs, &RunOptions::default()).is_ok());
+    inputs.formats = &[];
+    let error = run(&experiment, &inputs, &RunOptions::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("workload[0].format: got \"csv\", need one of"),
+        "{error}"
+    );
+    std::fs::remove_file(&path).unwrap();
 }

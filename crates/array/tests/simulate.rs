@@ -1,11 +1,12 @@
 //! The loop against closed forms, with a drive of constant service time.
 
-use headstack_array::arrivals::Arrivals;
-use headstack_array::organisation::{find, Context, Organisation};
+use headstack_array::organisation::{find, Context, Organisation, ENTRIES};
 use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
-use headstack_trace::{Each, Op, Request, TraceError};
+use headstack_testkit::memory::peak_bytes;
+use headstack_testkit::SplitMix;
+use headstack_trace::{Arrivals, ClosedLoop, Each, Op, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use std::collections::VecDeque;
 
@@ -37,6 +38,7 @@ impl Constant {
 }
 
 impl Member for Constant {
+    type Answer = Completion;
     fn capacity_blocks(&self) -> u64 {
         self.blocks
     }
@@ -97,32 +99,17 @@ impl Member for Constant {
     }
 }
 
-struct Noise(u64);
-impl Noise {
-    fn next(&mut self) -> u64 {
-        // splitmix64 (Steele, Lea & Flood 2014)
-        self.0 = self.0.wrapping_add(0x9E3779B97F4A7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58476D1CE4E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D049BB133111EB);
-        z ^ (z >> 31)
-    }
-    fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-}
-
 fn poisson(n: usize, mean_ns: f64, devices: u64, size: u64) -> Vec<Request> {
-    let mut noise = Noise(42);
+    let mut noise = SplitMix(42);
     let mut time = 0.0;
     (0..n)
         .map(|_| {
             time += -mean_ns * noise.unit().ln();
             Request {
                 time: Time(time as u64),
-                device: (noise.next() % devices) as u32,
-                lba: Lba(noise.next() % (size - 64)),
-                blocks: 1 + (noise.next() % 64) as u32,
+                device: (noise.draw() % devices) as u32,
+                lba: Lba(noise.draw() % (size - 64)),
+                blocks: 1 + (noise.draw() % 64) as u32,
                 ..Request::default()
             }
         })
@@ -139,7 +126,7 @@ fn organisation(name: &str, members: &[Constant], devices: &[u64]) -> Box<dyn Or
         device_blocks: devices.to_vec(),
         ..Context::default()
     };
-    (find(name).unwrap().build)(&context).unwrap()
+    (find(name, ENTRIES).unwrap().build)(&context).unwrap()
 }
 
 fn run(
@@ -231,10 +218,7 @@ fn closed_arrivals_keep_the_drives_as_busy_as_they_can() {
         let members = drives(drives_n, 1 << 30, service);
         let o = organisation("independent", &members, &[]);
         let options = Options {
-            arrivals: Arrivals::Closed {
-                outstanding,
-                think_time: Span(think),
-            },
+            arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span(think))),
             warm_up: WarmUp::Requests(100),
             ..Options::default()
         };
@@ -397,5 +381,43 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
         let requests = poisson(2000, 1e4, 1, 1 << 20);
         let outcome = run(requests, members, &*o, &options, None);
         assert_eq!(outcome.n_requests, good);
+    }
+}
+
+/// A loop of very many outstanding requests on a workload of few takes memory for the few.
+#[test]
+fn a_loop_wider_than_its_workload() {
+    let before = peak_bytes();
+    for outstanding in [1000, 50_000_000] {
+        let mut members = drives(1, 1 << 20, 1_000_000);
+        let options = Options {
+            arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span::ZERO)),
+            ..Options::default()
+        };
+        let requests = poisson(1000, 1e6, 1, 1 << 20);
+        let organisation = (find("independent", ENTRIES).unwrap().build)(&Context {
+            member_blocks: vec![1 << 20],
+            ..Context::default()
+        });
+        let mut source = Each(requests.into_iter().map(Ok));
+        let organisation = organisation.unwrap();
+        let outcome = simulate(
+            &mut source,
+            &mut members,
+            organisation.as_ref(),
+            &options,
+            None,
+        );
+        let outcome = outcome.unwrap();
+        // All of them wait from the beginning: one is served each millisecond.
+        assert_eq!(
+            (outcome.n_requests, outcome.end),
+            (1000, Time(1_000_000_000))
+        );
+    }
+    match before.zip(peak_bytes()) {
+        // One word for each would be 400 MB.
+        Some((before, after)) => assert!(after - before < 200 << 20, "{} B", after - before),
+        None => eprintln!("skipped: the system does not tell how much memory is used"),
     }
 }

@@ -8,6 +8,7 @@ use headstack_drive::cost::{self, Parts};
 use headstack_drive::{layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
+use headstack_testkit::XorShift;
 use headstack_units::{Lba, Time};
 use serde_json::{json, Map, Value};
 use std::collections::BTreeSet;
@@ -282,13 +283,8 @@ fn outcome(value: &Value) -> Result<(), SpecError> {
     cost::build(&spec.cost, &Parts::of(&spec)?)?;
     power::build(&spec.power, &power::Shape::of(&spec))?;
     let blocks = drive.capacity_blocks();
-    let mut x = 88_172_645_463_325_252u64;
-    let mut draw = |limit: u64| {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        x % limit
-    };
+    let mut noise = XorShift::default();
+    let mut draw = |limit: u64| noise.below(limit);
     let (mut now, mut done) = (0, 0);
     let mut check = |c: &headstack_drive::Completion| {
         let s = c.components;

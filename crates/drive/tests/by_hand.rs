@@ -6,18 +6,20 @@
 
 use headstack_drive::spec::{Destage, DriveSpec, FaultSpec, ReadAhead};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use headstack_testkit::disk::Disk;
 use headstack_units::{Bandwidth, Lba, Span, Time};
 use Command::{Read, Write};
 
 fn drive() -> DriveSpec {
-    toml::from_str(
+    let disk = Disk {
+        rpm: 6000,
+        surfaces: 2,
+        cylinders: 300,
+        sectors: 100,
+        skew: Some(("sectors", 10.0, 20.0)),
+    };
+    disk.drive(
         r#"
-        name = "round"
-        [geometry]
-        rotation_speed = "6000 rpm"
-        surfaces = 2
-        cylinders = 300
-        zones = [{ first_cylinder = 0, last_cylinder = 299, sectors_per_track = 100, track_skew = 10.0, cylinder_skew = 20.0 }]
         [seek]
         model = "constant"
         time = "2 ms"
@@ -29,7 +31,6 @@ fn drive() -> DriveSpec {
         segment_sectors = 128
     "#,
     )
-    .expect("a drive")
 }
 
 /// 20,000 is sector 0 of cylinder 100: it begins to pass at 0, 10, 20 ... ms.

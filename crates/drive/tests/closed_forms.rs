@@ -2,6 +2,9 @@
 
 use headstack_drive::spec::{Destage, DriveSpec, HitCheck, ReadAhead, ReadAheadTrigger};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use headstack_testkit::commands::{read, response, shares};
+use headstack_testkit::disk::Disk;
+use headstack_testkit::SplitMix;
 use headstack_units::{Bandwidth, Bytes, Lba, Span, Time};
 
 const CYLINDERS: u64 = 1000;
@@ -10,14 +13,16 @@ const SECTORS: u64 = 200;
 const REV_NS: f64 = 10e6;
 const CAPACITY: u64 = CYLINDERS * HEADS * SECTORS;
 
-const DRIVE: &str = r#"
-    name = "one-zone"
-    [geometry]
-    rotation_speed = "6000 rpm"
-    surfaces = 4
-    cylinders = 1000
-    skew_unit = "turns"
-    zones = [{ first_cylinder = 0, last_cylinder = 999, sectors_per_track = 200, track_skew = 0.2, cylinder_skew = 0.4 }]
+/// Of one zone.
+const DISK: Disk = Disk {
+    rpm: 6000,
+    surfaces: HEADS as u32,
+    cylinders: CYLINDERS as u32,
+    sectors: SECTORS as u32,
+    skew: Some(("turns", 0.2, 0.4)),
+};
+
+const REST: &str = r#"
     [seek]
     model = "linear"
     single = "4 ms"
@@ -33,7 +38,7 @@ const DRIVE: &str = r#"
 "#;
 
 fn drive() -> DriveSpec {
-    toml::from_str(DRIVE).expect("a drive")
+    DISK.drive(REST)
 }
 
 fn constant_seek() -> DriveSpec {
@@ -42,47 +47,10 @@ fn constant_seek() -> DriveSpec {
     spec
 }
 
-/// SplitMix64.
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64).ln()
-    }
-}
-
-fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
-    DriveRequest {
-        id,
-        command: Command::Read,
-        lba: Lba(lba),
-        blocks,
-    }
-}
-
-fn response(c: &Completion) -> u64 {
-    c.completion.0 - c.arrival.0
-}
-
-fn sum(c: &Completion) -> u64 {
-    let p = &c.components;
-    p.queue + p.overhead + p.seek + p.rotation + p.transfer + p.bus
-}
-
 /// Single-block random reads with exponential gaps.
 fn open(spec: &DriveSpec, n: u64, gap_ns: f64, mut each: impl FnMut(&Completion)) {
     let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
-    let (mut d, mut now) = (Draw(1), 0.0);
+    let (mut d, mut now) = (SplitMix(1), 0.0);
     for id in 0..n {
         now += d.exponential(gap_ns);
         drive.advance(Time(now as u64), &mut each);
@@ -193,7 +161,7 @@ fn sequential_reads_reach_ngs_sustained_rate() {
 
 /// Reads, writes and flushes of many kinds: near each other, far apart, long and short.
 fn mixed(seed: u64, n: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
-    let mut d = Draw(seed);
+    let mut d = SplitMix(seed);
     let (mut now, mut at) = (0, 0);
     (0..n)
         .map(|id| {
@@ -239,7 +207,7 @@ fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> (Vec<Completion>, 
 /// Drives that differ in buffer, link, overheads, arms and sector size.
 fn variants() -> Vec<(String, DriveSpec)> {
     let mut all = vec![("plain".to_string(), drive())];
-    let mut d = Draw(5);
+    let mut d = SplitMix(5);
     for i in 0..60 {
         let mut s = drive();
         let mut yes = || d.below(2) == 0;
@@ -314,7 +282,7 @@ fn shares_add_up_to_the_response_and_runs_repeat() {
         assert_eq!(done.len(), requests.len(), "{what}");
         for c in &done {
             assert!(!c.error, "{what}: {c:?}");
-            assert_eq!(sum(c), response(c), "{what}: {c:?}");
+            assert_eq!(shares(c), response(c), "{what}: {c:?}");
         }
         assert_eq!(run(&spec, &requests).0, done, "{what}");
         // States fill the time.

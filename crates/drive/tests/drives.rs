@@ -6,35 +6,10 @@ use headstack_drive::power::{self, Shape};
 use headstack_drive::seek::SeekTable;
 use headstack_drive::spec::{ArmShare, DriveSpec, SkewUnit};
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_testkit::{shipped, XorShift};
 use headstack_units::{Lba, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::PathBuf;
-
-/// Every drive file: path, text, description.
-fn drives() -> Vec<(PathBuf, String, DriveSpec)> {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives"));
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .expect("drives/ exists")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
-        .collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "drives/ is empty");
-    paths
-        .into_iter()
-        .map(|path| {
-            let text = std::fs::read_to_string(&path).expect("a readable file");
-            let spec = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-            (path, text, spec)
-        })
-        .collect()
-}
-
-fn drive(name: &str) -> DriveSpec {
-    let found = drives().into_iter().map(|d| d.2).find(|d| d.name == name);
-    found.unwrap_or_else(|| panic!("no drive {name}"))
-}
 
 fn seek_table(spec: &DriveSpec) -> SeekTable {
     SeekTable::build(
@@ -100,7 +75,7 @@ fn leaves(value: &toml::Value, prefix: &str, found: &mut Vec<String>) {
 
 #[test]
 fn names_equal_file_stems() {
-    for (path, _, spec) in drives() {
+    for (path, _, spec) in shipped::files() {
         assert_eq!(path.file_stem().unwrap().to_str(), Some(spec.name.as_str()));
         assert!(
             !spec.title.is_empty() && !spec.description.is_empty(),
@@ -112,7 +87,7 @@ fn names_equal_file_stems() {
 
 #[test]
 fn every_value_has_a_source_and_every_source_a_value() {
-    for (path, text, spec) in drives() {
+    for (path, text, spec) in shipped::files() {
         let mut keys = Vec::new();
         let mut table: toml::Table = toml::from_str(&text).expect("it parsed before");
         for free in ["name", "title", "description", "sources"] {
@@ -144,7 +119,7 @@ fn every_value_has_a_source_and_every_source_a_value() {
 
 #[test]
 fn zones_are_whole_and_hold_the_capacity() {
-    for (_, _, spec) in drives() {
+    for (_, _, spec) in shipped::files() {
         let g = &spec.geometry;
         let mut next = 0;
         for z in &g.zones {
@@ -171,7 +146,7 @@ fn zones_are_whole_and_hold_the_capacity() {
 
 #[test]
 fn models_build_and_know_the_drive() {
-    for (_, _, spec) in drives() {
+    for (_, _, spec) in shipped::files() {
         seek_table(&spec);
         if let Some(cylinders) = spec.seek.get("cylinders") {
             assert_eq!(
@@ -194,7 +169,7 @@ fn models_build_and_know_the_drive() {
 /// costs sequential transfers a turn per track.
 #[test]
 fn skews_cover_switches_and_settling() {
-    for (_, _, spec) in drives() {
+    for (_, _, spec) in shipped::files() {
         if spec.geometry.skew_unit != SkewUnit::Turns {
             // The logging paper's drives state no skew.
             assert!(["ibm-18es", "cheetah-9lp"].contains(&spec.name.as_str()));
@@ -219,7 +194,7 @@ fn skews_cover_switches_and_settling() {
 /// Seeks, rates and capacity of the ISCA 2008 paper's two drives.
 #[test]
 fn drives_of_the_intra_disk_parallelism_paper() {
-    let hc = drive("barracuda-es-750");
+    let hc = shipped::drive("barracuda-es-750");
     assert!(
         (mean_seek_ms(&hc) / 8.5 - 1.0).abs() < 0.01,
         "{}",
@@ -231,7 +206,7 @@ fn drives_of_the_intra_disk_parallelism_paper() {
     let outer = sustained_mb_per_s(&hc, 0);
     assert!((outer / 72.0 - 1.0).abs() < 0.01, "{outer} MB/s");
 
-    let md = drive("cheetah-10k-19g");
+    let md = shipped::drive("cheetah-10k-19g");
     assert!(
         (mean_seek_ms(&md) / 5.2 - 1.0).abs() < 0.01,
         "{}",
@@ -249,7 +224,7 @@ fn drives_of_the_logging_paper() {
         ("ibm-18es", 8.333, 12_742_000),
         ("cheetah-9lp", 5.973, 10_627_000),
     ] {
-        let spec = drive(name);
+        let spec = shipped::drive(name);
         assert!((60e3 / spec.geometry.rotation_speed.0 - turn_ms).abs() < 0.001);
         assert_eq!(seek_table(&spec).ns(spec.geometry.cylinders - 1), full_ns);
     }
@@ -268,7 +243,7 @@ fn data_sheets() {
         ("ultrastar-hs760", 582.0, None),
         ("ultrastar-7k4000", 171.0, None),
     ] {
-        let spec = drive(name);
+        let spec = shipped::drive(name);
         let last = spec.geometry.zones.len() - 1;
         let first = sustained_mb_per_s(&spec, 0);
         assert!(
@@ -283,9 +258,9 @@ fn data_sheets() {
             );
         }
     }
-    let mean = mean_seek_ms(&drive("ultrastar-7k4000"));
+    let mean = mean_seek_ms(&shipped::drive("ultrastar-7k4000"));
     assert!((mean / 8.2 - 1.0).abs() < 0.01, "{mean} ms");
-    let es3 = drive("constellation-es3-4tb");
+    let es3 = shipped::drive("constellation-es3-4tb");
     let watts = power::build(&es3.power, &Shape::of(&es3)).unwrap();
     assert!((watts.idle - 7.97).abs() < 0.01 && (watts.transfer - 10.70).abs() < 0.01);
 }
@@ -298,7 +273,7 @@ fn historical_drives_of_table_1() {
         ("fujitsu-m2361a", 600.0, 2.5, 1, 640.0, 17.0, 20.0),
         ("conner-cp3100", 100.0, 1.0, 1, 10.0, 7.0, 10.0),
     ] {
-        let spec = drive(name);
+        let spec = shipped::drive(name);
         let whole = Drive::new(&spec, &DriveOptions::default()).unwrap();
         let held = whole.capacity_blocks() as f64 * 512e-6;
         // The table rounds the CP3100's 105 MB down.
@@ -357,13 +332,8 @@ fn reads_per_s(spec: &DriveSpec, outstanding: usize, mut next: impl FnMut() -> (
 fn random_reads_per_s(spec: &DriveSpec, outstanding: usize) -> f64 {
     let drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
     let places = drive.capacity_blocks() / 8;
-    let mut x = 88_172_645_463_325_252u64;
-    reads_per_s(spec, outstanding, || {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        (x % places * 8, 8)
-    })
+    let mut noise = XorShift::default();
+    reads_per_s(spec, outstanding, || (noise.below(places) * 8, 8))
 }
 
 /// One stream of 64 KiB reads goes at the rate of the medium, whether one command is outstanding or
@@ -376,7 +346,7 @@ fn sequential_reads_keep_the_media_rate() {
         "constellation-es3-2tb",
         "ultrastar-7k4000",
     ] {
-        let spec = drive(name);
+        let spec = shipped::drive(name);
         let want = sustained_mb_per_s(&spec, 0);
         for outstanding in [1, 4, 16] {
             let mut at = 0;
@@ -402,13 +372,13 @@ fn random_reads_at_depth_16() {
         ("exos-2x18-sas", 304.0),
         ("exos-2x18-sata", 304.0),
     ] {
-        let got = random_reads_per_s(&drive(name), 16);
+        let got = random_reads_per_s(&shipped::drive(name), 16);
         println!("{name}: {got:.1} random reads per second, published {published}");
         assert!((got / published - 1.0).abs() < 0.1, "{name}: {got}");
     }
     // 1.7 times one actuator: half the surfaces and addresses, one assembly.
-    let dual = drive("ultrastar-hs760");
-    let mut single = drive("ultrastar-hs760");
+    let dual = shipped::drive("ultrastar-hs760");
+    let mut single = shipped::drive("ultrastar-hs760");
     single.dash.arms = 1;
     let gain = random_reads_per_s(&dual, 16) / random_reads_per_s(&single, 16);
     println!("ultrastar-hs760: {gain:.2} times one actuator, published 1.7");
@@ -426,7 +396,7 @@ fn actuators_are_units_where_they_should_be() {
         ("ultrastar-hs760", 2),
         ("ibm-3380-ak4", 4),
     ] {
-        let spec = drive(name);
+        let spec = shipped::drive(name);
         let whole = Drive::new(&spec, &DriveOptions::default()).unwrap();
         let shown = whole.logical_units();
         assert_eq!(shown.len(), units, "{name}");
@@ -435,7 +405,7 @@ fn actuators_are_units_where_they_should_be() {
         assert_eq!(whole.capacity_blocks(), of_stacks);
     }
     let watts = |name| {
-        let spec = drive(name);
+        let spec = shipped::drive(name);
         power::build(&spec.power, &Shape::of(&spec)).unwrap().idle
     };
     assert!((watts("exos-2x14") - 7.2).abs() < 0.01);

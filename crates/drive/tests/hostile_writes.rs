@@ -3,31 +3,16 @@
 
 use headstack_drive::phase::{Phase, PhaseKind, Work};
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, DriveSpec};
+use headstack_testkit::SplitMix;
 use headstack_units::{Lba, Time};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// splitmix64.
-struct Noise(u64);
-
-impl Noise {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % limit
-    }
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 const SECTOR_NS: u64 = 100_000;
 
 /// A drive of 600 tracks with a buffer of 64 KiB to 512 KiB, all else drawn.
-fn draw(noise: &mut Noise, faults: bool) -> (DriveSpec, String) {
-    let sector = noise.one(&["512 B", "4 KiB"]);
-    let arms = noise.one(&["D1A1S1H1", "D1A2S1H1"]);
+fn draw(noise: &mut SplitMix, faults: bool) -> (DriveSpec, String) {
+    let sector = noise.of(&["512 B", "4 KiB"]);
+    let arms = noise.of(&["D1A1S1H1", "D1A2S1H1"]);
     let (arms, motion) = match noise.below(2) {
         _ if faults => ("D1A2S1H1", "1"),
         0 => (arms, "1"),
@@ -82,18 +67,18 @@ fn draw(noise: &mut Noise, faults: bool) -> (DriveSpec, String) {
         depth = {depth}
         scheduler = "{scheduler}"
         "#,
-        settle = noise.one(&["0 ms", "0.3 ms"]),
-        check = noise.one(&["arrival", "service"]),
-        ahead = noise.one(&["none", "limit", "track-end"]),
-        kept = noise.one(&["true", "false"]),
-        zero = noise.one(&["true", "false"]),
-        limit = noise.one(&["4 KiB", "12 KiB", "32 KiB", "128 KiB"]),
-        after = noise.one(&["0 ms", "7 ms"]),
-        age = noise.one(&["0 s", "20 ms"]),
-        wait = noise.one(&["0 s", "3 ms", "1 s"]),
-        window = noise.one(&["1", "3", "16"]),
-        depth = noise.one(&["0", "1", "4"]),
-        scheduler = noise.one(&["fcfs", "satf", "c-look"]),
+        settle = noise.of(&["0 ms", "0.3 ms"]),
+        check = noise.of(&["arrival", "service"]),
+        ahead = noise.of(&["none", "limit", "track-end"]),
+        kept = noise.of(&["true", "false"]),
+        zero = noise.of(&["true", "false"]),
+        limit = noise.of(&["4 KiB", "12 KiB", "32 KiB", "128 KiB"]),
+        after = noise.of(&["0 ms", "7 ms"]),
+        age = noise.of(&["0 s", "20 ms"]),
+        wait = noise.of(&["0 s", "3 ms", "1 s"]),
+        window = noise.of(&["1", "3", "16"]),
+        depth = noise.of(&["0", "1", "4"]),
+        scheduler = noise.of(&["fcfs", "satf", "c-look"]),
     );
     let spec = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     (spec, text)
@@ -173,7 +158,7 @@ impl Run {
 fn what_is_written_reaches_the_medium_once() {
     let (mut drawn, mut long) = (0, 0);
     for seed in 0..400u64 {
-        let mut noise = Noise(seed);
+        let mut noise = SplitMix(seed);
         let (spec, text) = draw(&mut noise, false);
         println!("seed {seed}");
         let mut run = Run::new(&spec);
@@ -266,7 +251,7 @@ fn what_is_written_reaches_the_medium_once() {
 fn faults_lose_only_what_nothing_reaches() {
     let mut lost = 0;
     for seed in 1000..1150u64 {
-        let mut noise = Noise(seed);
+        let mut noise = SplitMix(seed);
         let (spec, text) = draw(&mut noise, true);
         println!("seed {seed}");
         let mut run = Run::new(&spec);

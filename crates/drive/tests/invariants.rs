@@ -14,55 +14,16 @@ use headstack_drive::{
     Command, Completion, Drive, DriveDesign, DriveEnergy, DriveOptions, DriveRequest, Phase,
     PhaseKind, Work,
 };
+use headstack_testkit::commands::shares;
+use headstack_testkit::{shipped, SplitMix};
 use headstack_units::{Bytes, Lba, Span, Time};
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
-/// Every shipped drive, in order of names.
-fn shipped() -> Vec<DriveSpec> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .expect("drives/ exists")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
-        .collect();
-    paths.sort();
-    let read = |path: &std::path::PathBuf| {
-        let text = std::fs::read_to_string(path).expect("a readable file");
-        toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-    };
-    paths.iter().map(read).collect()
-}
-
-fn named(name: &str) -> DriveSpec {
-    let found = shipped().into_iter().find(|d| d.name == name);
-    found.unwrap_or_else(|| panic!("no drive {name}"))
-}
-
-/// SplitMix64.
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-    fn ms(&mut self, most: f64) -> Span {
-        Span::from_ms(self.below(1000) as f64 * 1e-3 * most)
-    }
+/// A length of time below `most` milliseconds.
+fn below_ms(draw: &mut SplitMix, most: f64) -> Span {
+    Span::from_ms(draw.below(1000) as f64 * 1e-3 * most)
 }
 
 /// Something that a drive is asked, and when.
@@ -149,11 +110,6 @@ fn at_once(spec: &DriveSpec) -> f64 {
         _ => 1,
     };
     f64::from(spec.dash.stacks * each)
-}
-
-fn shares(c: &Completion) -> u64 {
-    let s = &c.components;
-    s.queue + s.overhead + s.seek + s.rotation + s.transfer + s.bus
 }
 
 fn near(got: f64, need: f64, scale: f64) -> bool {
@@ -274,7 +230,7 @@ fn check_interval(e: &DriveEnergy, busy: &Busy, length_s: f64, w: &StateWatts, n
 fn check(
     design: &Arc<DriveDesign>,
     asks: &[Ask],
-    draw: &mut Draw,
+    draw: &mut SplitMix,
     what: &str,
 ) -> (usize, Vec<Completion>) {
     let spec = design.spec();
@@ -369,7 +325,7 @@ fn check(
 }
 
 /// A mixed load: bursts and pauses, sequences, flushes, long commands; reads and writes.
-fn load(draw: &mut Draw, spec: &DriveSpec, capacity: u64, n: u64) -> Vec<Ask> {
+fn load(draw: &mut SplitMix, spec: &DriveSpec, capacity: u64, n: u64) -> Vec<Ask> {
     let (mut at, mut next) = (0, 0);
     let mut asks = Vec::new();
     // A command of a tenth of a second or so.
@@ -413,7 +369,7 @@ fn load(draw: &mut Draw, spec: &DriveSpec, capacity: u64, n: u64) -> Vec<Ask> {
 }
 
 /// A buffer of any kind.
-fn vary_cache(draw: &mut Draw, spec: &mut DriveSpec) {
+fn vary_cache(draw: &mut SplitMix, spec: &mut DriveSpec) {
     let c = &mut spec.cache;
     c.enabled = !draw.one_in(12);
     c.segments = 2 + draw.below(6) as u32;
@@ -447,7 +403,7 @@ fn vary_cache(draw: &mut Draw, spec: &mut DriveSpec) {
         *flag = draw.one_in(2);
     }
     c.destage = draw.of(&[Destage::Immediate, Destage::Idle]);
-    c.destage_after = draw.ms(40.0);
+    c.destage_after = below_ms(draw, 40.0);
     c.read_watermark = draw.of(&[0.0, 0.3, 1.0]);
     let o = &mut spec.overhead;
     for span in [
@@ -461,12 +417,18 @@ fn vary_cache(draw: &mut Draw, spec: &mut DriveSpec) {
         &mut o.read_disconnect.after_read,
         &mut o.write_disconnect,
     ] {
-        *span = draw.ms(0.6);
+        *span = below_ms(draw, 0.6);
     }
 }
 
 /// A point of the space for a drive, and everything that goes with it.
-fn vary(draw: &mut Draw, spec: &mut DriveSpec, parking: Parking, arms_in_motion: u32, idle: bool) {
+fn vary(
+    draw: &mut SplitMix,
+    spec: &mut DriveSpec,
+    parking: Parking,
+    arms_in_motion: u32,
+    idle: bool,
+) {
     let p = &mut spec.parallelism;
     p.parking = parking;
     p.arms_in_motion = arms_in_motion;
@@ -487,7 +449,7 @@ fn vary(draw: &mut Draw, spec: &mut DriveSpec, parking: Parking, arms_in_motion:
     if !idle {
         spec.cache.destage = Destage::Immediate;
     }
-    spec.positioning.write_settle = draw.ms(0.5);
+    spec.positioning.write_settle = below_ms(draw, 0.5);
     // Which of several arms at work turns the platter on first is not defined.
     if arms_in_motion == 1 {
         spec.positioning.rotation_scale = draw.of(&[1.0, 1.0, 1.0, 0.5]);
@@ -515,10 +477,10 @@ fn vary(draw: &mut Draw, spec: &mut DriveSpec, parking: Parking, arms_in_motion:
 }
 
 /// Heads and assemblies that fail while commands are served, with warning and without.
-fn vary_faults(draw: &mut Draw, spec: &mut DriveSpec) {
+fn vary_faults(draw: &mut SplitMix, spec: &mut DriveSpec) {
     for _ in 0..1 + draw.below(3) {
         spec.parallelism.faults.push(FaultSpec {
-            at: Some(draw.ms(300.0)),
+            at: Some(below_ms(draw, 300.0)),
             stack: draw.below(u64::from(spec.dash.stacks)) as u32,
             arm: draw.below(u64::from(spec.dash.arms)) as u32,
             surface: (!draw.one_in(3))
@@ -536,9 +498,9 @@ fn vary_faults(draw: &mut Draw, spec: &mut DriveSpec) {
 /// Every point of the space and every drive; parking and motion change from pair to pair, so that each
 /// drive meets all four of their combinations, and so does each point.
 fn every_point(idle: bool) {
-    let seed = std::env::var("SEED").map_or(20_080_621, |s| s.parse().unwrap());
+    let seed = 20_080_621;
     println!("seed {seed}");
-    let drives = shipped();
+    let drives = shipped::drives();
     let modes = [
         (Parking::Hold, 1),
         (Parking::Follow, 1),
@@ -553,7 +515,7 @@ fn every_point(idle: bool) {
                 continue;
             }
             let number = u64::from(point) * drives.len() as u64 + i as u64;
-            let mut draw = Draw(seed ^ number << 32);
+            let mut draw = SplitMix(seed ^ number << 32);
             let mut spec = shipped.clone();
             spec.dash.stacks = 1 + (point & 3);
             spec.dash.arms = 1 + (point >> 2 & 3);
@@ -599,7 +561,7 @@ fn ask(id: u64, at: u64, command: Command, lba: u64, blocks: u32) -> Ask {
 /// 128 MiB take 0.5 s; each 100 ms of them is charged with what was drawn in it.
 #[test]
 fn long_reads_are_charged_to_the_intervals_that_they_fill() {
-    let spec = named("exos-x18");
+    let spec = shipped::drive("exos-x18");
     let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
     let w = power::build(&spec.power, &power::Shape::of(&spec)).expect("watts");
     let blocks = 128 << 11;
@@ -635,12 +597,12 @@ fn long_reads_are_charged_to_the_intervals_that_they_fill() {
 /// Three of four arms follow the one that works: together they account for 60 s, no more.
 #[test]
 fn arms_that_follow_account_for_the_time_that_passed() {
-    let mut spec = named("barracuda-es-750");
+    let mut spec = shipped::drive("barracuda-es-750");
     spec.dash.arms = 4;
     spec.parallelism.parking = Parking::Follow;
     let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
     let capacity = drive.capacity_blocks();
-    let mut draw = Draw(5);
+    let mut draw = SplitMix(5);
     let asks: Vec<Ask> = (0..4_800)
         .map(|i| {
             ask(
@@ -661,11 +623,11 @@ fn arms_that_follow_account_for_the_time_that_passed() {
 /// Half reads of 4 KiB at 200/s: the arm is never at work for longer than time passes.
 #[test]
 fn destaging_and_reading_share_one_arm() {
-    let spec = named("exos-x18");
+    let spec = shipped::drive("exos-x18");
     let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
     drive.listen(Time::ZERO);
     let capacity = drive.capacity_blocks() / 8;
-    let mut draw = Draw(7);
+    let mut draw = SplitMix(7);
     let asks: Vec<Ask> = (0..32_000)
         .map(|i| {
             let command = draw.of(&[Command::Read, Command::Write]);
@@ -698,13 +660,13 @@ fn destaging_and_reading_share_one_arm() {
 /// time is enough for all of it.
 #[test]
 fn forced_read_ahead_is_kept_and_takes_its_time() {
-    let mut spec = named("cheetah-10k-19g");
+    let mut spec = shipped::drive("cheetah-10k-19g");
     spec.cache.read_ahead = ReadAhead::Limit;
     spec.cache.read_ahead_sectors = 512;
     spec.cache.read_ahead_minimum = 512;
     let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
     let capacity = drive.capacity_blocks();
-    let mut draw = Draw(11);
+    let mut draw = SplitMix(11);
     // Four are always outstanding.
     let (mut id, mut last, mut misses) = (0, 0, 0u64);
     let mut due = vec![0u64; 4];

@@ -2,6 +2,8 @@
 
 use headstack_drive::spec::{DriveSpec, MediaScanMode};
 use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest};
+use headstack_testkit::disk::Disk;
+use headstack_testkit::Lcg;
 use headstack_units::{Lba, Time};
 
 const REV_NS: u64 = 10_000_000;
@@ -9,15 +11,15 @@ const CAPACITY: u64 = 4 * 400 * 128;
 
 /// 128 sectors a track in four blocks of 16 KiB; no skew is lost on a track switch of 0.
 fn drive(dash: &str, mode: MediaScanMode) -> DriveSpec {
-    let mut spec: DriveSpec = toml::from_str(
+    let disk = Disk {
+        rpm: 6000,
+        surfaces: 4,
+        cylinders: 400,
+        sectors: 128,
+        skew: Some(("turns", 0.125, 0.25)),
+    };
+    let mut spec = disk.drive(
         r#"
-        name = "small"
-        [geometry]
-        rotation_speed = "6000 rpm"
-        surfaces = 4
-        cylinders = 400
-        skew_unit = "turns"
-        zones = [{ first_cylinder = 0, last_cylinder = 399, sectors_per_track = 128, track_skew = 0.125, cylinder_skew = 0.25 }]
         [seek]
         model = "linear"
         single = "1 ms"
@@ -28,8 +30,7 @@ fn drive(dash: &str, mode: MediaScanMode) -> DriveSpec {
         [queue]
         scheduler = "sptf"
     "#,
-    )
-    .expect("a drive");
+    );
     spec.dash = dash.parse().expect("a dash");
     spec.media_scan.mode = mode;
     spec
@@ -38,13 +39,8 @@ fn drive(dash: &str, mode: MediaScanMode) -> DriveSpec {
 fn run(spec: &DriveSpec, n: u64, gap_ns: u64) -> (Vec<Completion>, Drive) {
     let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
     let mut done = Vec::new();
-    let mut state = 4u64;
-    let mut below = |n: u64| {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 33) % n
-    };
+    let mut noise = Lcg(4);
+    let mut below = |n: u64| noise.below(n);
     let mut now = 0;
     for id in 0..n {
         now += below(2 * gap_ns + 1);

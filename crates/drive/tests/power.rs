@@ -3,17 +3,21 @@
 use headstack_drive::power::{self, Shape};
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest};
+use headstack_testkit::disk::Disk;
+use headstack_testkit::XorShift;
 use headstack_units::{Lba, Time};
 
 /// 6000 rpm, so a turn of 10 ms; 100 sectors of 0.1 ms; every seek 5 ms; no skew. At 6000 rpm the
 /// drive draws 11 W idle, 17 W seeking, 13 W waiting or transferring.
-const DRIVE: &str = r#"
-    name = "round-numbers"
-    [geometry]
-    rotation_speed = "6000 rpm"
-    surfaces = 2
-    cylinders = 1000
-    zones = [{ first_cylinder = 0, last_cylinder = 999, sectors_per_track = 100 }]
+const DISK: Disk = Disk {
+    rpm: 6000,
+    surfaces: 2,
+    cylinders: 1000,
+    sectors: 100,
+    skew: None,
+};
+
+const REST: &str = r#"
     [seek]
     model = "constant"
     time = "5 ms"
@@ -26,7 +30,7 @@ const DRIVE: &str = r#"
 "#;
 
 fn drive() -> DriveSpec {
-    toml::from_str(DRIVE).expect("a drive")
+    DISK.drive(REST)
 }
 
 fn joules(e: &DriveEnergy) -> f64 {
@@ -86,14 +90,11 @@ fn energy_is_the_sum_over_requests() {
             transfer += c.components.transfer;
             last = last.max(c.completion.0);
         };
-        let mut x = 88_172_645_463_325_252u64;
+        let mut noise = XorShift::default();
         for id in 0..2000 {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
             let now = Time(id * 9_000_000);
             drive.advance(now, &mut count);
-            let lba = Lba(x % 200_000);
+            let lba = Lba(noise.below(200_000));
             drive.submit(
                 now,
                 DriveRequest {

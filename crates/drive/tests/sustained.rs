@@ -3,6 +3,7 @@
 
 use headstack_drive::spec::{ArmShare, Destage, DriveSpec, SkewUnit};
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_testkit::shipped;
 use headstack_units::{Lba, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -57,12 +58,6 @@ const PUBLISHED: [Published; 12] = [
     },
     published("barracuda-es-750", 72.0, "ISCA 2008, Table 1"),
 ];
-
-fn load(name: &str) -> DriveSpec {
-    let path = format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    toml::from_str(&text).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
 
 /// Assemblies of a stack with surfaces of their own.
 fn arms(spec: &DriveSpec) -> u64 {
@@ -239,7 +234,7 @@ const STARTS: [u64; 4] = [0, 1, 7, 63];
 
 /// All sizes, depths and alignments of one kind of command; deviations go to `wrong`.
 fn sweep(p: &Published, command: Command, wrong: &mut Vec<String>) {
-    let spec = load(p.name);
+    let spec = shipped::drive(p.name);
     let (medium, n) = (media_rate(&spec), shares(&spec));
     let whole = (1u64 << 21).min(zone_blocks(&spec) / 2);
     let write = command == Command::Write;
@@ -284,7 +279,7 @@ fn sweep(p: &Published, command: Command, wrong: &mut Vec<String>) {
 #[test]
 fn files_give_the_published_rates() {
     for p in &PUBLISHED {
-        let spec = load(p.name);
+        let spec = shipped::drive(p.name);
         let rate = match p.of_a_track {
             true => track_rate(&spec),
             false => media_rate(&spec),
@@ -322,7 +317,7 @@ fn sequential_writes_go_at_the_rate_of_the_medium() {
 /// One command of 68.7 GB goes through the buffer piece by piece.
 #[test]
 fn a_write_of_half_the_outer_zone_flows_through_the_buffer() {
-    let spec = load("exos-x18");
+    let spec = shipped::drive("exos-x18");
     let blocks = 1u32 << 27;
     let streams = Streams {
         spec: &spec,

@@ -3,31 +3,10 @@
 use headstack_drive::seek::SeekTable;
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_testkit::{shipped, XorShift};
 use headstack_units::{Bytes, Lba, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-fn load(name: &str) -> DriveSpec {
-    let path = format!("{}/../../drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    toml::from_str(&text).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
-
-/// Marsaglia's xorshift.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-    fn exponential(&mut self, mean: f64) -> f64 {
-        let uniform = ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        -uniform.ln() * mean
-    }
-}
 
 /// The sweep model: seconds for a pass where `extents` wait, all over the drive.
 struct Model {
@@ -117,7 +96,7 @@ impl Model {
 fn random_writes(spec: &DriveSpec, load: Load, skip: u64, count: u64) -> (f64, f64) {
     let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
     let places = drive.capacity_blocks() / 8;
-    let mut noise = Noise(88_172_645_463_325_252);
+    let mut noise = XorShift::default();
     let mut arrivals: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
     let mut next_open = 0.0;
     match load {
@@ -133,7 +112,7 @@ fn random_writes(spec: &DriveSpec, load: Load, skip: u64, count: u64) -> (f64, f
                 let request = DriveRequest {
                     id,
                     command: Command::Write,
-                    lba: Lba(noise.next() % places * 8),
+                    lba: Lba(noise.draw() % places * 8),
                     blocks: 8,
                 };
                 drive.submit(Time(now), request);
@@ -170,7 +149,7 @@ enum Load {
 }
 
 fn with(name: &str, extents: u64, window: u32) -> DriveSpec {
-    let mut spec = load(name);
+    let mut spec = shipped::drive(name);
     spec.cache.dirty_limit = Some(Bytes(extents * 4096));
     spec.cache.destage_window = window;
     spec

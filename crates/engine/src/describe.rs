@@ -55,62 +55,86 @@ fn unknown_key(got: &str, known: &[&str]) -> SpecError {
     SpecError::new("", format!("key {got:?}"), need)
 }
 
-/// Turns serde's sentences into key, got and need; `others` are further keys of the whole.
-fn explain(path: &str, message: &str, others: &[&str]) -> SpecError {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    if let (true, Some((got, known))) = (message.starts_with("unknown field"), quoted.split_first())
-    {
-        // The path already ends with the unknown key itself.
-        let parent = match path.strip_suffix(got) {
-            Some(parent) => parent.strip_suffix('.').unwrap_or(parent),
-            None => path,
-        };
-        let others = if parent.is_empty() { others } else { &[] };
-        return unknown_key(got, &[others, known].concat()).within(parent);
-    }
-    if let (true, Some((got, known))) =
-        (message.starts_with("unknown variant"), quoted.split_first())
-    {
-        let hint = did_you_mean(got, known.iter().copied());
-        let need = format!("one of {}{hint}", known.join(", "));
-        return SpecError::new(path, format!("{got:?}"), need);
-    }
-    if let (true, Some(field)) = (message.starts_with("missing field"), quoted.first()) {
-        return SpecError::new(*field, "nothing", "a value").within(path);
-    }
-    if let Some((got, need)) = message
-        .strip_prefix("got ")
-        .and_then(|m| m.split_once(", need "))
-    {
-        return SpecError::new(path, got, need);
-    }
-    if let Some((key, got, need)) = within_table(message) {
-        return SpecError::new(key, got, need).within(path);
-    }
-    if let Some((got, need)) = message.split_once(", expected ") {
-        let got = got
-            .trim_start_matches("invalid type: ")
-            .trim_start_matches("invalid value: ")
-            .replace('`', "");
-        let need = match need {
-            "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
-            "i64" => "a whole number",
-            "f64" => "a number",
-            "unit" => "its name alone",
-            other if other.starts_with("struct ") => "a table",
-            other => other,
-        };
-        return SpecError::new(path, got, need);
-    }
-    SpecError::new(path, "a value that does not fit", message)
+/// What serde says of a value, and where the value is.
+struct Sentence<'a> {
+    path: &'a str,
+    message: &'a str,
+    /// What stands between backquotes.
+    quoted: Vec<&'a str>,
 }
 
-/// The parts of `<key>: got <value>, need <bound>`.
-fn within_table(message: &str) -> Option<(&str, &str, &str)> {
-    let (key, rest) = message.split_once(": got ")?;
+/// Turns serde's sentences into key, got and need; `others` are further keys of the whole.
+fn explain(path: &str, message: &str, others: &[&str]) -> SpecError {
+    let sentence = Sentence {
+        path,
+        message,
+        quoted: message.split('`').skip(1).step_by(2).collect(),
+    };
+    unknown_field(&sentence, others)
+        .or_else(|| unknown_variant(&sentence))
+        .or_else(|| missing_field(&sentence))
+        .or_else(|| own_words(&sentence))
+        .or_else(|| within_table(&sentence))
+        .or_else(|| other_type(&sentence))
+        .unwrap_or_else(|| SpecError::new(path, "a value that does not fit", message))
+}
+
+fn unknown_field(s: &Sentence, others: &[&str]) -> Option<SpecError> {
+    s.message.strip_prefix("unknown field")?;
+    let (got, known) = s.quoted.split_first()?;
+    // The path already ends with the unknown key itself.
+    let parent = match s.path.strip_suffix(got) {
+        Some(parent) => parent.strip_suffix('.').unwrap_or(parent),
+        None => s.path,
+    };
+    let others = if parent.is_empty() { others } else { &[] };
+    Some(unknown_key(got, &[others, known].concat()).within(parent))
+}
+
+fn unknown_variant(s: &Sentence) -> Option<SpecError> {
+    s.message.strip_prefix("unknown variant")?;
+    let (got, known) = s.quoted.split_first()?;
+    let hint = did_you_mean(got, known.iter().copied());
+    let need = format!("one of {}{hint}", known.join(", "));
+    Some(SpecError::new(s.path, format!("{got:?}"), need))
+}
+
+fn missing_field(s: &Sentence) -> Option<SpecError> {
+    s.message.strip_prefix("missing field")?;
+    let field = s.quoted.first()?;
+    Some(SpecError::new(*field, "nothing", "a value").within(s.path))
+}
+
+/// What a type says itself.
+fn own_words(s: &Sentence) -> Option<SpecError> {
+    let (got, need) = s.message.strip_prefix("got ")?.split_once(", need ")?;
+    Some(SpecError::new(s.path, got, need))
+}
+
+fn other_type(s: &Sentence) -> Option<SpecError> {
+    let (got, need) = s.message.split_once(", expected ")?;
+    let got = got
+        .trim_start_matches("invalid type: ")
+        .trim_start_matches("invalid value: ")
+        .replace('`', "");
+    let need = match need {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i64" => "a whole number",
+        "f64" => "a number",
+        "unit" => "its name alone",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    };
+    Some(SpecError::new(s.path, got, need))
+}
+
+/// What a table inside says: `<key>: got <value>, need <bound>`.
+fn within_table(s: &Sentence) -> Option<SpecError> {
+    let (key, rest) = s.message.split_once(": got ")?;
     let (got, need) = rest.split_once(", need ")?;
     let dotted = |c: char| c.is_ascii_alphanumeric() || "_-.[]".contains(c);
-    key.chars().all(dotted).then_some((key, got, need))
+    let error = || SpecError::new(key, got, need).within(s.path);
+    key.chars().all(dotted).then(error)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Drives: checking, describing, importing, replaying.
 
 use crate::errors::{config, json, raise, trace};
+use headstack_array::layer::{self, elevator};
 use headstack_array::organisation;
 use headstack_disksim::validate as demerit;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
@@ -138,7 +139,7 @@ pub fn plugins() -> PyResult<String> {
     }
     let readers: Vec<Value> = headstack_trace::formats()
         .iter()
-        .map(|f| json!({"name": f.name, "summary": f.summary}))
+        .map(|f| json!({"name": f.name, "summary": f.summary, "example": f.parameters}))
         .collect();
     let organisations: Vec<Value> = organisation::ENTRIES
         .iter()
@@ -146,6 +147,8 @@ pub fn plugins() -> PyResult<String> {
         .collect();
     serde_json::to_string(&json!({
         "cost": list!(cost::PLUGINS),
+        "elevator": list!(elevator::ENTRIES),
+        "layer": list!(layer::ENTRIES),
         "layout": list!(layout::PLUGINS),
         "organisation": organisations,
         "power": list!(power::PLUGINS),
@@ -226,6 +229,27 @@ pub fn replay_closed(
     let chosen = &rest[..count.unwrap_or(rest.len()).min(rest.len())];
     py.detach(|| simulate(&spec, chosen, compat))
         .map_err(config)
+}
+
+/// A validation trace by columns: write, first block, blocks, measured response time in seconds.
+#[pyfunction(name = "read_validate")]
+#[allow(clippy::type_complexity)]
+pub fn read_measured(path: &str) -> PyResult<(Vec<bool>, Vec<u64>, Vec<u32>, Vec<f64>)> {
+    let records = read_validate(Path::new(path)).map_err(trace)?;
+    let (mut writes, mut lbas, mut blocks, mut measured) = (vec![], vec![], vec![], vec![]);
+    for r in records {
+        writes.push(r.op.writes());
+        lbas.push(r.lba.0);
+        blocks.push(r.blocks);
+        measured.push(r.measured.as_secs_f64());
+    }
+    Ok((writes, lbas, blocks, measured))
+}
+
+/// The demerit figure of two samples.
+#[pyfunction(name = "demerit")]
+pub fn demerit_of(measured: Vec<f64>, simulated: Vec<f64>) -> f64 {
+    demerit::demerit(&measured, &simulated)
 }
 
 /// Demerit of one drive of a DiskSim directory; else the file that cannot be used, and why.

@@ -11,7 +11,10 @@ mod trace;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::drive::{check_drive, drive_info, import_disksim, plugins, replay_closed, validate};
+    use super::drive::{
+        check_drive, demerit_of, drive_info, import_disksim, plugins, read_measured, replay_closed,
+        validate,
+    };
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]

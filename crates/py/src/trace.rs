@@ -2,7 +2,9 @@
 
 use crate::errors::{config, json, raise, trace};
 use headstack_engine::describe::from_value;
-use headstack_trace::{create, formats as list, open, ReadOptions, TraceInfo, Transform};
+use headstack_trace::{
+    create, formats as list, open, ReadOptions, TraceError, TraceInfo, Transform,
+};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -15,26 +17,41 @@ fn word<T: DeserializeOwned>(key: &str, word: &str) -> PyResult<T> {
     from_value(word.into()).map_err(|e| config(e.within(key)))
 }
 
-fn options(on_error: &str, order: &str) -> PyResult<ReadOptions> {
+fn options(on_error: &str, order: &str, parameters_json: &str) -> PyResult<ReadOptions> {
     Ok(ReadOptions {
         on_error: word("on_error", on_error)?,
         order: word("order", order)?,
+        parameters: serde_json::from_str(parameters_json).map_err(|e| {
+            let message = format!("format_parameters: got {e}, need a table");
+            raise("ConfigError", message)
+        })?,
         ..ReadOptions::default()
     })
 }
 
+/// Parameters of a reader that it refused are the user's, not the trace's.
+fn reading(e: TraceError) -> PyErr {
+    match e {
+        TraceError::Input { ref path, .. } if path.starts_with("format_parameters") => {
+            raise("ConfigError", e)
+        }
+        e => trace(e),
+    }
+}
+
 /// What a trace holds.
 #[pyfunction]
-#[pyo3(signature = (path, format, on_error, order="format"))]
+#[pyo3(signature = (path, format, on_error, order="format", parameters_json="{}"))]
 pub fn trace_info(
     py: Python<'_>,
     path: &str,
     format: Option<&str>,
     on_error: &str,
     order: &str,
+    parameters_json: &str,
 ) -> PyResult<String> {
-    let options = options(on_error, order)?;
-    let source = open(Path::new(path), format, &options).map_err(trace)?;
+    let options = options(on_error, order, parameters_json)?;
+    let source = open(Path::new(path), format, &options).map_err(reading)?;
     let mut info = TraceInfo::new();
     let mut n = 0;
     for request in source {
@@ -52,7 +69,9 @@ pub fn trace_info(
 
 /// Writes one trace as another; returns counts.
 #[pyfunction]
-#[pyo3(signature = (src, dst, src_format, dst_format, transform_json, on_error, order="format"))]
+#[pyo3(signature = (
+    src, dst, src_format, dst_format, transform_json, on_error, order="format", parameters_json="{}"
+))]
 #[allow(clippy::too_many_arguments)]
 pub fn convert(
     py: Python<'_>,
@@ -63,8 +82,9 @@ pub fn convert(
     transform_json: &str,
     on_error: &str,
     order: &str,
+    parameters_json: &str,
 ) -> PyResult<String> {
-    let options = options(on_error, order)?;
+    let options = options(on_error, order, parameters_json)?;
     let transform: Transform = serde_json::from_str(transform_json).map_err(|e| {
         raise(
             "ConfigError",
@@ -73,7 +93,7 @@ pub fn convert(
     })?;
     let source = transform
         .open(|| open(Path::new(src), src_format, &options))
-        .map_err(trace)?;
+        .map_err(reading)?;
     let mut writer = create(Path::new(dst), dst_format).map_err(trace)?;
     let mut written: u64 = 0;
     for request in source {
@@ -97,7 +117,7 @@ pub fn convert(
 pub fn formats() -> PyResult<String> {
     let known: Vec<_> = list()
         .iter()
-        .map(|f| json!({"name": f.name, "summary": f.summary}))
+        .map(|f| json!({"name": f.name, "summary": f.summary, "parameters": f.parameters}))
         .collect();
     serde_json::to_string(&known).map_err(json)
 }

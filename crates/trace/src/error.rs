@@ -6,6 +6,11 @@ use std::io::{Error, ErrorKind};
 fn told(source: &Error) -> String {
     match (source.raw_os_error(), source.kind()) {
         (None, ErrorKind::UnexpectedEof) => format!("an end in the middle ({source})"),
+        (Some(_), _) => {
+            let text = source.to_string();
+            let words = text.split(" (os error").next().unwrap_or(&text);
+            words.to_lowercase()
+        }
         _ => source.to_string(),
     }
 }

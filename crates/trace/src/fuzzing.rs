@@ -1,6 +1,6 @@
 //! One body for the fuzzer and for the tests that replay its corpus.
 
-use crate::options::{FioWait, OnError, Order, ReadOptions};
+use crate::options::{OnError, Order, ReadOptions};
 use crate::reader::{formats, open_with, Input};
 
 /// More requests than bytes cannot come out of any uncompressed format; Parquet's run lengths can
@@ -14,6 +14,11 @@ pub fn read_hostile(data: &[u8]) {
         return;
     };
     let chosen = formats().get(usize::from(first) % (formats().len() + 1));
+    let example = chosen.map_or("", |format| format.parameters);
+    let parameters = match first & 0x40 {
+        0 => serde_json::Map::new(),
+        _ => toml::from_str(example).unwrap_or_default(),
+    };
     for on_error in [OnError::Fail, OnError::Skip] {
         let options = ReadOptions {
             on_error,
@@ -22,12 +27,7 @@ pub fn read_hostile(data: &[u8]) {
             } else {
                 Order::Sort(16)
             },
-            fio_wait_unit: if first & 0x40 == 0 {
-                FioWait::MillisecondsSinceStart
-            } else {
-                FioWait::MicrosecondsSinceWait
-            },
-            spread_seconds: first & 0x20 != 0,
+            parameters: parameters.clone(),
             ..ReadOptions::default()
         };
         let input = Input::from_bytes(rest.to_vec(), "fuzz");

@@ -3,6 +3,7 @@
 //! Everything is a stream of [`Request`]s in time order, with addresses and lengths in 512-byte
 //! blocks whatever the source counts in.
 
+mod arrivals;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -15,12 +16,13 @@ pub mod synthetic;
 pub mod transform;
 pub mod writer;
 
+pub use arrivals::{Arrivals, ClosedLoop, Pauses};
 pub use error::TraceError;
 pub use info::{DeviceSummary, Gaps, RowSummary, SizeClass, TraceInfo, TraceSummary};
-pub use options::{BlockAction, Clock, Counters, FioWait, OnError, Order, ReadOptions};
+pub use options::{Clock, Counters, OnError, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};
 pub use source::{Each, Requests, Source};
-pub use synthetic::{ClosedLoop, Synthetic, SyntheticSource};
+pub use synthetic::{Synthetic, SyntheticSource};
 pub use transform::Transform;
 pub use writer::{create, TraceWriter};

@@ -1,6 +1,11 @@
 //! How a trace is read: what happens to what is wrong in it, and what was counted.
 
+use crate::error::TraceError;
+use crate::reader::{formats, Format};
+use headstack_engine::describe::from_value;
+use serde::de::DeserializeOwned;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -73,28 +78,6 @@ pub enum Clock {
     Zero,
 }
 
-/// What `wait` counts in the fio iolog of version 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FioWait {
-    /// Milliseconds since the log began, as fio's code replays it.
-    #[default]
-    MillisecondsSinceStart,
-    /// Microseconds since the wait before it, those under 100 left out, as fio's manual says.
-    MicrosecondsSinceWait,
-}
-
-/// Which event of a block-layer trace is the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BlockAction {
-    /// `Q`: it entered the block layer.
-    #[default]
-    Queue,
-    /// `D`: it was sent to the driver.
-    Issue,
-    /// `C`: it was completed.
-    Complete,
-}
-
 /// How a trace is read.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
@@ -106,15 +89,10 @@ pub struct ReadOptions {
     pub clock: Clock,
     /// Only these devices; all if empty. Others are counted as filtered.
     pub devices: Vec<u32>,
-    /// What `wait` counts in fio iologs of version 2.
-    pub fio_wait_unit: FioWait,
-    /// Which event is the request in `blkparse` and `blktrace`.
-    pub blkparse_action: BlockAction,
-    /// Spread requests with equal times evenly over the second, in formats that only give
-    /// seconds (`tencent`, `oracle-general`).
-    pub spread_seconds: bool,
-    /// The disk space that each file gets in formats that name files (`thesios`), in bytes.
-    pub file_extent_bytes: u64,
+    /// The formats that can be named or detected.
+    pub formats: &'static [Format],
+    /// What the format's own reader takes, see [`Format::parameters`](crate::reader::Format).
+    pub parameters: Map<String, Value>,
     /// What was counted while reading; shared, so that it can be read afterwards.
     pub counters: Counters,
 }
@@ -126,11 +104,47 @@ impl Default for ReadOptions {
             order: Order::default(),
             clock: Clock::default(),
             devices: Vec::new(),
-            fio_wait_unit: FioWait::default(),
-            blkparse_action: BlockAction::default(),
-            spread_seconds: false,
-            file_extent_bytes: 64 << 20,
+            formats: formats(),
+            parameters: Map::new(),
             counters: Counters::default(),
+        }
+    }
+}
+
+/// The key of an experiment's workload that holds [`ReadOptions::parameters`].
+const PARAMETERS: &str = "format_parameters";
+
+impl ReadOptions {
+    /// The parameters of a format's own reader, and the options without them.
+    ///
+    /// # Errors
+    /// A key or a value that the reader does not know, by its dotted key.
+    pub(crate) fn take<T: DeserializeOwned>(&self) -> Result<(T, ReadOptions), TraceError> {
+        let mut rest = self.clone();
+        let parameters = std::mem::take(&mut rest.parameters);
+        let taken = from_value(Value::Object(parameters)).map_err(|e| {
+            let e = e.within(PARAMETERS);
+            TraceError::Input {
+                path: e.key,
+                got: e.got,
+                need: e.need,
+            }
+        })?;
+        Ok((taken, rest))
+    }
+
+    /// Refuses parameters that nobody has taken.
+    ///
+    /// # Errors
+    /// Names the first.
+    pub(crate) fn none_left(&self) -> Result<(), TraceError> {
+        match self.parameters.keys().next() {
+            None => Ok(()),
+            Some(key) => Err(TraceError::Input {
+                path: PARAMETERS.into(),
+                got: format!("key {key:?}"),
+                need: "no keys here".into(),
+            }),
         }
     }
 }

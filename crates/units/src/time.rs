@@ -18,6 +18,11 @@ impl Time {
     pub const ZERO: Time = Time(0);
     /// Later than every event: "never".
     pub const NEVER: Time = Time(u64::MAX);
+    /// The latest point in time that a run may reach: 2^62 ns, 146 years. Whoever makes a time checks it
+    /// against this; what is added to such a time on the way stays far from 2^63.
+    pub const LATEST: Time = Time(1 << 62);
+    /// [`Time::LATEST`] as errors say it.
+    pub const LATEST_SHOWN: &'static str = "at most 2^62 ns (146 years)";
 
     /// Seconds since the run began.
     pub fn as_secs_f64(self) -> f64 {

@@ -6,25 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-from rich import box
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from headstack import _bridge
-from headstack.api import Progress as Report
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
+
+# Rich takes longer to import than a small run takes: it is left to what needs a terminal.
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from headstack.api import Progress as Report
 
 #: Told the name of a stage, what is done of it and its total, where that is known.
 Stages = Callable[[str, int, int | None], None]
@@ -36,8 +28,10 @@ PIPE_WIDTH = 200
 NARROW_WIDTH = 120
 
 
-def console() -> Console:
+def console() -> "Console":
     """Return a console on standard output that does not fold lines in pipes."""
+    from rich.console import Console
+
     return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
 
 
@@ -54,6 +48,12 @@ def print_table(
     Numbers are never broken: where the terminal is narrow, headings and texts are, and numbers
     that have no room stand in a second table with the same texts.
     """
+    if not sys.stdout.isatty() and _print_plain(headings, rows, title):
+        return
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     output = console()
     narrow = output.width < NARROW_WIDTH
     groups = _groups(headings, rows, output.width) if narrow else [range(len(headings))]
@@ -78,6 +78,33 @@ def print_table(
         if n:
             output.print()
         output.print(table)
+
+
+def _print_plain(
+    headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None
+) -> bool:
+    """Print a table as Rich does where nothing folds; return whether it could be done.
+
+    It cannot where a character may be wider or narrower than a column.
+    """
+    lines = [[heading for heading, _ in headings], *rows]
+    if not all(cell.isascii() and cell.isprintable() for line in lines for cell in line):
+        return False
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    width = sum(widths) + 3 * (len(widths) - 1)
+    if width > PIPE_WIDTH or len(title or "") > width:
+        return False
+    texts = [text for _, text in headings]
+    shown = [
+        "   ".join(
+            cell.ljust(size) if text else cell.rjust(size)
+            for cell, size, text in zip(line, widths, texts, strict=True)
+        )
+        for line in lines
+    ]
+    above = [] if title is None else [title.ljust(width)]
+    print("\n".join([*above, shown[0], "\N{BOX DRAWINGS LIGHT HORIZONTAL}" * width, *shown[1:]]))
+    return True
 
 
 def _groups(
@@ -108,6 +135,16 @@ def stages(what: str, unit: str = "requests/s") -> Iterator[Stages | None]:
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -134,7 +171,7 @@ def stages(what: str, unit: str = "requests/s") -> Iterator[Stages | None]:
 
 
 @contextmanager
-def progress(what: str, unit: str = "requests/s") -> Iterator[Report | None]:
+def progress(what: str, unit: str = "requests/s") -> "Iterator[Report | None]":
     """Give a function to report progress to, or None when standard error is no terminal."""
     with stages(what, unit) as report:
         yield None if report is None else partial(report, what)

@@ -3,36 +3,32 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from headstack.cli._arguments import Argument, Option
 
 
 def command(
-    drive: Annotated[
-        str, typer.Argument(metavar="DRIVE", help="A drive's name, or a TOML or DiskSim file.")
-    ],
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="Requests with measured response times.")
-    ],
+    drive: Annotated[str, Argument("DRIVE", help="A drive's name, or a TOML or DiskSim file.")],
+    trace: Annotated[Path, Argument("TRACE", help="Requests with measured response times.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the fitted drive.")
+        Path | None, Option("--out", "-o", metavar="FILE", help="Write the fitted drive.")
     ] = None,
     half: Annotated[
-        int, typer.Option(min=1, max=2, help="Which half to fit to; the other one judges.")
+        int, Option(min=1, max=2, help="Which half to fit to; the other one judges.")
     ] = 1,
     numbers: Annotated[
-        int, typer.Option(help="7: overheads and link; 10: also positioning and seeks.")
+        int, Option(help="7: overheads and link; 10: also positioning and seeks.")
     ] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    r"""Fit a drive's overheads and read-ahead to response times measured on the real one.
+    """Fit a drive's overheads and read-ahead to response times measured on the real one.
 
     The trace has DiskSim's six validation columns: R or W, tag, block, count, measured
     microseconds, pause in microseconds. A policy and 7 or 10 numbers are fitted to one half of
     it; the demerit of the other half says what the fit is worth. It takes minutes.
 
-    \b
     Example:
       headstack calibrate cheetah9LP.parv cheetah9LP.trace --out my-cheetah.toml
+
     """
     import json
     import sys

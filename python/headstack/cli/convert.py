@@ -3,36 +3,35 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from headstack.cli._options import OnError, Order
+from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import FormatParameters, OnError, Order, format_parameters
 
 
 def command(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The trace to read.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The trace to write.")],
+    source: Annotated[Path, Argument("IN", help="The trace to read.")],
+    target: Annotated[Path, Argument("OUT", help="The trace to write.")],
     source_format: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="Format of IN; else detected.")
+        str | None, Option("--from", metavar="FORMAT", help="Format of IN; else detected.")
     ] = None,
     target_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; else by its name.")
+        str | None, Option("--to", metavar="FORMAT", help="Format of OUT; else by its name.")
     ] = None,
     time_scale: Annotated[
-        float | None, typer.Option(metavar="FACTOR", help="Multiply every time by this.")
+        float | None, Option(metavar="FACTOR", help="Multiply every time by this.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop after N requests.")
-    ] = None,
+    limit: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N requests.")] = None,
     on_error: OnError = "fail",
     order: Order = "format",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    format_parameter: FormatParameters = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    r"""Write a trace in another format.
+    """Write a trace in another format.
 
-    \b
     Examples:
       headstack convert websearch.trace websearch.csv --from mqsim
       headstack convert day1.csv day1.spc --from msr --to spc --time-scale 2
+      headstack convert sda.blktrace.0 sda.csv -p action=issue
+
     """
     import json
 
@@ -47,6 +46,7 @@ def command(
     if target.exists() and source.exists() and target.samefile(source):
         raise ConfigError(f"{target}: got the trace that is read, need another file")
     wanted = {"time_scale": time_scale, "count": limit}
+    parameters = format_parameters(format_parameter)
     transform = {k: v for k, v in wanted.items() if v is not None}
     # A file appears under its name when it is whole; devices and pipes are written as they are.
     plain = target.is_file() or not target.exists()
@@ -61,6 +61,7 @@ def command(
             json.dumps(transform),
             on_error,
             order,
+            parameters,
         )
         if plain:
             part.replace(target)

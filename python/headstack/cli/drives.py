@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from headstack.cli._arguments import Argument, Option
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -40,23 +40,21 @@ def _summary(info: Mapping[str, Any]) -> None:
 
 
 def command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A drive's name or its file.")
-    ] = None,
+    name: Annotated[str | None, Argument("NAME", help="A drive's name or its file.")] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the seek curve and the zones as PNG and SVG."),
+        Option(metavar="DIR", help="Write the seek curve and the zones as PNG and SVG."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    r"""List the drives, or show one with the source of each value.
+    """List the drives, or show one with the source of each value.
 
     More drives are found in the directories of $HEADSTACK_DRIVES (separated by colons).
 
-    \b
     Examples:
       headstack drives
       headstack drives cheetah-10k-19g --plot out/cheetah
+
     """
     import json
 

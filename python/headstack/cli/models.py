@@ -2,22 +2,22 @@
 
 from typing import Annotated
 
-import typer
+from headstack.cli._arguments import Argument, Option
 
 
 def command(
     kind: Annotated[
-        str | None, typer.Argument(metavar="KIND", help="Only these: seek, scheduler, reader, ...")
+        str | None, Argument("KIND", help="Only these: seek, scheduler, reader, ...")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    r"""List the models, schedulers, layouts, organisations and trace readers that there are.
+    """List the models, schedulers, layouts, organisations and trace readers that there are.
 
-    \b
     Examples:
       headstack models
       headstack models scheduler
       headstack models seek --json
+
     """
     from headstack import _bridge
     from headstack.cli import _terminal

@@ -3,24 +3,19 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from headstack.cli._arguments import Argument, Option
 from headstack.studies import PAPERS
 
 
 def command(
-    paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help=f"Which paper: {', '.join(PAPERS)}.")
-    ],
-    claims: Annotated[
-        list[str] | None, typer.Argument(metavar="CLAIM-ID", help="All claims by default.")
-    ] = None,
+    paper: Annotated[str, Argument("PAPER", help=f"Which paper: {', '.join(PAPERS)}.")],
+    claims: Annotated[list[str] | None, Argument("CLAIM-ID", help="All claims by default.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer requests: minutes become seconds.")
+        bool, Option("--quick", help="Fewer requests: minutes become seconds.")
     ] = False,
     out: Annotated[
         Path,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="DIR",
@@ -29,22 +24,22 @@ def command(
     ] = Path("out/reproduce"),
     trace: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=PATH",
             help="The trace of one of the paper's workloads; without it a synthetic stand-in.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    r"""Regenerate the figures and tables of a paper, and judge its claims one by one.
+    """Regenerate the figures and tables of a paper, and judge its claims one by one.
 
     Interrupt it when you like: started again with the same --out, it goes on where it stopped.
 
-    \b
     Examples:
       headstack reproduce isca08 --quick
       headstack reproduce isca08 IDP-5 IDP-6 --out out/isca08
       headstack reproduce isca08 --trace financial=Financial1.spc --json
+
     """
     from headstack import studies
     from headstack.cli import _terminal

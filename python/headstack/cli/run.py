@@ -4,14 +4,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from headstack.cli._arguments import Argument, Option
 
 
 def command(
-    experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT.toml", help="What to run.")],
+    experiment: Annotated[Path, Argument("EXPERIMENT.toml", help="What to run.")],
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="DIR",
@@ -19,26 +19,24 @@ def command(
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
+        bool, Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
-    requests: Annotated[
-        bool, typer.Option(help="With --out: one row per request as Parquet.")
-    ] = True,
-    seed: Annotated[int | None, typer.Option(min=0, help="Replaces the experiment's seed.")] = None,
+    requests: Annotated[bool, Option(help="With --out: one row per request as Parquet.")] = True,
+    seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads to use; results do not depend on it.")
+        int | None, Option(min=1, help="Threads to use; results do not depend on it.")
     ] = None,
-) -> None:
-    r"""Simulate the systems of an experiment on its workload and compare them.
+) -> int | None:
+    """Simulate the systems of an experiment on its workload and compare them.
 
     Ctrl-C ends the run with the results until then, marked as partial; a second one ends it at
     once.
 
-    \b
     Examples:
       headstack run examples/demo.toml
       headstack run examples/demo.toml --out out/demo
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
+
     """
     import headstack
     from headstack import table
@@ -74,4 +72,5 @@ def command(
             f"{experiment}: partial results, of the requests completed until the interrupt",
             file=sys.stderr,
         )
-        raise typer.Exit(INTERRUPTED)
+        return INTERRUPTED
+    return None

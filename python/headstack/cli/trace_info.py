@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from headstack.cli._options import OnError, Order
+from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import FormatParameters, OnError, Order, format_parameters
 
 
 def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
@@ -22,30 +21,32 @@ def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
 
 
 def command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
+    trace: Annotated[Path, Argument("TRACE", help="The trace to read.")],
     trace_format: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="Its format; else detected.")
+        str | None, Option("--format", metavar="FORMAT", help="Its format; else detected.")
     ] = None,
     on_error: OnError = "fail",
     order: Order = "format",
+    format_parameter: FormatParameters = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write figures of it as PNG and SVG.")
+        Path | None, Option(metavar="DIR", help="Write figures of it as PNG and SVG.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    r"""Say what a trace holds: requests, rates, sizes, read share, footprint.
+    """Say what a trace holds: requests, rates, sizes, read share, footprint.
 
-    \b
     Examples:
       headstack trace-info websearch.trace
       headstack trace-info day1.csv --format msr --json
+
     """
     from headstack import _bridge
     from headstack.cli import _terminal
 
     _terminal.check_on_error(on_error)
     _terminal.check_format("--format", trace_format)
-    info = _bridge.call("trace_info", str(trace), trace_format, on_error, order)
+    parameters = format_parameters(format_parameter)
+    info = _bridge.call("trace_info", str(trace), trace_format, on_error, order, parameters)
     written: list[Path] = []
     if plot is not None:
         from headstack import plots

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from headstack.cli._arguments import Argument, Option
 
 _HEADINGS = (
     ("requests", False),
@@ -26,28 +26,26 @@ def _class(row: Mapping[str, Any]) -> str:
 
 
 def command(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Holds NAME.parv and NAME.trace files.")
-    ],
+    directory: Annotated[Path, Argument("DIR", help="Holds NAME.parv and NAME.trace files.")],
     compat: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="disksim-4.0: keep its quirks, for comparison."),
+        Option(metavar="NAME", help="disksim-4.0: keep its quirks, for comparison."),
     ] = None,
     classes: Annotated[
-        bool, typer.Option(help="Also by operation, operation before, and sequence.")
+        bool, Option(help="Also by operation, operation before, and sequence.")
     ] = True,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="DIR",
             help="Write each drive's two distributions as PNG and SVG.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    r"""Compare simulated with measured response times of real drives.
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+) -> int | None:
+    """Compare simulated with measured response times of real drives.
 
     Every DiskSim parameter file of the directory that has a measured trace beside it is run
     closed-loop. The demerit is the root mean square distance between the measured and the
@@ -57,11 +55,11 @@ def command(
     A drive of which a file cannot be used is reported, and the exit code is 1; the others are
     compared all the same.
 
-    \b
     Examples:
       headstack validate ~/disksim-4.0/valid
       headstack validate ~/disksim-4.0/valid --no-classes --out out/valid
       headstack validate ~/disksim-4.0/valid --compat disksim-4.0 --json
+
     """
     from headstack import validation
     from headstack.cli import _terminal
@@ -105,4 +103,5 @@ def command(
         print(error["message"], file=sys.stderr)
     _terminal.told(written, as_json)
     if errors:
-        raise typer.Exit(1)
+        return 1
+    return None

@@ -11,6 +11,7 @@
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
 use headstack_drive::plugin::params;
+use headstack_drive::spec::Params;
 use headstack_engine::SpecError;
 use serde::Deserialize;
 
@@ -26,25 +27,34 @@ pub const ENTRY: Entry = Entry {
 #[serde(deny_unknown_fields)]
 struct NoParameters {}
 
-struct Concatenate {
+/// Members end to end.
+pub(crate) struct Concatenate {
     // First block of each drive, and the end of the last.
     starts: Vec<u64>,
 }
 
 fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
-    params::<NoParameters>(&context.params)?;
-    let mut starts = vec![0u64];
-    for blocks in &context.member_blocks {
-        starts.push(starts[starts.len() - 1] + blocks);
-    }
-    let total = starts[starts.len() - 1];
+    let drives = end_to_end(&context.member_blocks, &context.params)?;
     Ok(Box::new(Linear {
-        space: DeviceSpace::new(&context.device_blocks, total),
-        drives: Concatenate { starts },
+        space: DeviceSpace::new(&context.device_blocks, drives.blocks()),
+        drives,
     }))
 }
 
+/// Members of these sizes end to end; there are no parameters.
+pub(crate) fn end_to_end(member_blocks: &[u64], table: &Params) -> Result<Concatenate, SpecError> {
+    params::<NoParameters>(table)?;
+    let mut starts = vec![0u64];
+    for blocks in member_blocks {
+        starts.push(starts[starts.len() - 1] + blocks);
+    }
+    Ok(Concatenate { starts })
+}
+
 impl Joined for Concatenate {
+    fn blocks(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
     fn members(&self) -> u32 {
         self.starts.len() as u32 - 1
     }

@@ -98,19 +98,19 @@ pub struct Entry {
 macro_rules! organisations {
     ($($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
-        /// Every organisation.
+        /// Every organisation that comes with this crate.
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
 organisations! { independent, concatenate, raid0 }
 
-/// Finds an organisation by name.
+/// Finds one of `entries` by name.
 ///
 /// # Errors
 /// Lists the names and the nearest one.
-pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
-    ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
+pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
+    entries.iter().find(|e| e.name == name).ok_or_else(|| {
+        let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
         let hint = did_you_mean(name, names.iter().copied());
         SpecError::new(
             "organisation",
@@ -122,6 +122,8 @@ pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
 
 /// Drives joined to one linear space of blocks.
 pub(crate) trait Joined: Send {
+    /// Size of the space in blocks.
+    fn blocks(&self) -> u64;
     /// Number of drives.
     fn members(&self) -> u32;
     /// Drive and block of a block of the space, and where the run of blocks that follow it there
@@ -298,13 +300,13 @@ mod tests {
             member_blocks: vec![10, 10],
             ..Context::default()
         };
-        let organisation = (find("independent").unwrap().build)(&context).unwrap();
+        let organisation = (find("independent", ENTRIES).unwrap().build)(&context).unwrap();
         let error = organisation.device_blocks(2).unwrap_err();
         assert!(
             error.contains("device 2") && error.contains("2 drives"),
             "{error}"
         );
-        let error = find("raid-0").err().unwrap().to_string();
+        let error = find("raid-0", ENTRIES).err().unwrap().to_string();
         assert!(error.contains("did you mean \"raid0\"?"), "{error}");
     }
 
@@ -316,7 +318,7 @@ mod tests {
             device_blocks: vec![],
             params: params(r#"{"stripe_unit":"4 KiB"}"#),
         };
-        let organisation = (find("raid0").unwrap().build)(&context).unwrap();
+        let organisation = (find("raid0", ENTRIES).unwrap().build)(&context).unwrap();
         let mut plan = Plan::default();
         organisation.plan(0, 8 * 5 + 3, 10, &mut plan);
         let want = [

@@ -12,6 +12,7 @@
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
 use headstack_drive::plugin::params;
+use headstack_drive::spec::Params;
 use headstack_engine::SpecError;
 use headstack_units::Bytes;
 use serde::Deserialize;
@@ -38,14 +39,24 @@ fn default_unit() -> Bytes {
     Bytes(64 * 1024)
 }
 
-struct Raid0 {
+/// A striped space.
+pub(crate) struct Raid0 {
     total: u64,
     unit: u64,
     members: u64,
 }
 
 fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
-    let p: Parameters = params(&context.params)?;
+    let drives = striped(&context.member_blocks, &context.params)?;
+    Ok(Box::new(Linear {
+        space: DeviceSpace::new(&context.device_blocks, drives.total),
+        drives,
+    }))
+}
+
+/// Members of these sizes, striped as the parameters say.
+pub(crate) fn striped(member_blocks: &[u64], table: &Params) -> Result<Raid0, SpecError> {
+    let p: Parameters = params(table)?;
     let unit = p.stripe_unit.0 / 512;
     if unit == 0 || p.stripe_unit.0 % 512 != 0 || unit > u32::MAX as u64 {
         return Err(SpecError::new(
@@ -54,8 +65,8 @@ fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
             "a positive multiple of 512 B below 2 TiB",
         ));
     }
-    let members = context.member_blocks.len() as u64;
-    let smallest = context.member_blocks.iter().min().copied().unwrap_or(0);
+    let members = member_blocks.len() as u64;
+    let smallest = member_blocks.iter().min().copied().unwrap_or(0);
     let mut total = smallest / unit * unit * members;
     if let Some(footprint) = p.footprint {
         let blocks = footprint.0 / 512;
@@ -68,17 +79,17 @@ fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
         }
         total = blocks;
     }
-    Ok(Box::new(Linear {
-        space: DeviceSpace::new(&context.device_blocks, total),
-        drives: Raid0 {
-            total,
-            unit,
-            members,
-        },
-    }))
+    Ok(Raid0 {
+        total,
+        unit,
+        members,
+    })
 }
 
 impl Joined for Raid0 {
+    fn blocks(&self) -> u64 {
+        self.total
+    }
     fn members(&self) -> u32 {
         self.members as u32
     }

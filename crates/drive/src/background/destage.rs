@@ -148,7 +148,10 @@ impl Destage {
 
     /// How soon the assembly reaches data, with which head set; `None` if it does not.
     fn reach(site: &Site, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
-        let place = site.mechanics.layout.locate(blocks.start >> site.buffer.shift)?;
+        let place = site
+            .mechanics
+            .layout
+            .locate(blocks.start >> site.buffer.shift)?;
         let mut best = None;
         for (set, arm) in site.mechanism.arms.iter().enumerate() {
             let may = if site.restricted {

@@ -17,11 +17,11 @@
 //! target, as their planner does, not all. The scan starts anew when everything is read.
 
 use super::{BackgroundJob, Site};
-use headstack_engine::SpecError;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{Stretch, Work};
 use crate::spec::{DriveSpec, MediaScan as ScanSpec, MediaScanMode};
+use headstack_engine::SpecError;
 use headstack_units::Turn;
 
 /// Tracks on the way that are looked at before each access.

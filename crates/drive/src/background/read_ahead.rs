@@ -191,7 +191,9 @@ impl ReadAhead {
                     return true;
                 }
             }
-            let Some(run) = &mut self.run else { return true };
+            let Some(run) = &mut self.run else {
+                return true;
+            };
             let end = run.at(run.count);
             let passed = if until > end {
                 run.count

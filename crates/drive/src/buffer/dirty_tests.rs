@@ -1,7 +1,7 @@
 //! Dirty extents against a plain list of blocks.
 
 use super::dirty::{Blocks, DirtyExtents, Scope};
-use crate::fixtures::Noise;
+use headstack_testkit::XorShift;
 
 /// When each block became dirty.
 struct Plain {
@@ -56,7 +56,7 @@ const BLOCKS: u64 = 400;
 #[test]
 fn extents_are_what_a_list_of_blocks_says() {
     for (seed, sector) in (1..=24u64).zip([1, 8].into_iter().cycle()) {
-        let mut noise = Noise::seeded(seed);
+        let mut noise = XorShift::seeded(seed);
         let mut dirty = DirtyExtents::new(sector, 1000);
         let mut plain = Plain {
             blocks: vec![None; BLOCKS as usize],
@@ -84,7 +84,7 @@ fn extents_are_what_a_list_of_blocks_says() {
     }
 }
 
-fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut Noise, about: &str) {
+fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut XorShift, about: &str) {
     let all = Blocks::new(0, BLOCKS);
     assert_eq!(dirty.blocks() as usize, plain.dirty(all), "{about}");
     assert_eq!(dirty.len(), plain.runs().len(), "{about}");
@@ -187,7 +187,7 @@ fn the_edge_of_a_stream_stays_young() {
 
 #[test]
 fn a_million_extents_are_no_burden() {
-    let mut noise = Noise::seeded(5);
+    let mut noise = XorShift::seeded(5);
     let mut dirty = DirtyExtents::new(8, 1_000_000);
     let mut held = 0u64;
     for i in 0..1_000_000u64 {

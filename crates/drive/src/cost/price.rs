@@ -10,8 +10,8 @@
 //! arms or platters changes nothing, and prices of different years do not compare.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use headstack_engine::SpecError;
 use crate::plugin::{params_beside, Plugin};
+use headstack_engine::SpecError;
 use serde::Deserialize;
 
 /// The registry entry.
@@ -25,10 +25,18 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
             (Some(usd), None) => check_range("usd", usd)?,
             (None, Some(usd_per_mb)) => check_range("usd_per_mb", usd_per_mb)?,
             (None, None) => {
-                return Err(SpecError::new("usd", "nothing", "[low, high], or usd_per_mb"))
+                return Err(SpecError::new(
+                    "usd",
+                    "nothing",
+                    "[low, high], or usd_per_mb",
+                ))
             }
             (Some(_), Some(_)) => {
-                return Err(SpecError::new("usd_per_mb", "a second price", "one of usd and it"))
+                return Err(SpecError::new(
+                    "usd_per_mb",
+                    "a second price",
+                    "one of usd and it",
+                ))
             }
         }
         Ok(Box::new(p))
@@ -50,7 +58,11 @@ impl CostModel for Params {
             return Ok(CostRange { low, high });
         }
         let blocks = parts.capacity_blocks.ok_or_else(|| {
-            SpecError::new("usd_per_mb", "no geometry.capacity_blocks", "the capacity that it counts")
+            SpecError::new(
+                "usd_per_mb",
+                "no geometry.capacity_blocks",
+                "the capacity that it counts",
+            )
         })?;
         let [low, high] = self.usd_per_mb.unwrap_or_default();
         Ok(CostRange { low, high }.times(blocks as f64 * 512e-6))
@@ -65,9 +77,15 @@ mod tests {
     /// ISCA 2008, Table 1: $0.00042 to $0.00034 per MB of 750,000 MB.
     #[test]
     fn per_megabyte() {
-        let parts = Parts { capacity_blocks: Some(750_000_000_000 / 512), ..parts(1) };
+        let parts = Parts {
+            capacity_blocks: Some(750_000_000_000 / 512),
+            ..parts(1)
+        };
         let got = cost("model = \"price\"\nusd_per_mb = [0.00034, 0.00042]", &parts).unwrap();
-        assert!((got.low - 255.0).abs() < 1e-3 && (got.high - 315.0).abs() < 1e-3, "{got:?}");
+        assert!(
+            (got.low - 255.0).abs() < 1e-3 && (got.high - 315.0).abs() < 1e-3,
+            "{got:?}"
+        );
     }
 
     #[test]

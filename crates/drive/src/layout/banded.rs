@@ -13,9 +13,9 @@
 
 use super::zoned::{BandOrder, ZonedLayout};
 use super::{parameters, Layout};
-use headstack_engine::SpecError;
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
+use headstack_engine::SpecError;
 use serde::Deserialize;
 
 /// The registry entry.

@@ -13,9 +13,9 @@
 
 use super::shape::{self, Skews};
 use super::{parameters, Layout, Place};
-use headstack_engine::SpecError;
 use crate::plugin::Plugin;
 use crate::spec::{GeometrySpec, Sparing};
+use headstack_engine::SpecError;
 use serde::{Deserialize, Serialize};
 
 /// The registry entry.
@@ -170,7 +170,10 @@ impl Extents {
                 return Err(SpecError::new(
                     key(),
                     format!("cylinder {cylinder}, head {head}, sector {sector}"),
-                    format!("a place that the extent of address {} leaves out", run.first),
+                    format!(
+                        "a place that the extent of address {} leaves out",
+                        run.first
+                    ),
                 ));
             }
         }

@@ -19,6 +19,9 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     example: "",
     build: |spec| {
         no_parameters(spec)?;
-        Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineDisk))?))
+        Ok(Box::new(ZonedLayout::build(
+            spec,
+            StackOrder(HeadOrder::SerpentineDisk),
+        )?))
     },
 };

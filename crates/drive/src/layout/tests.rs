@@ -4,24 +4,9 @@ use super::extents::Map;
 use super::*;
 use crate::plugin::contract;
 use crate::spec::{Params, PerSurface, SkewUnit, Sparing, ZoneSpec};
+use headstack_testkit::SplitMix;
 use headstack_units::{Bytes, Rpm};
 use std::collections::BTreeMap;
-
-/// SplitMix64: enough randomness for choosing geometries.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % n
-    }
-    fn between(&mut self, a: u32, b: u32) -> u32 {
-        a + self.below((b - a + 1) as u64) as u32
-    }
-}
 
 fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
     GeometrySpec {
@@ -82,7 +67,7 @@ fn takes_any_sparing(layout: &str, same: bool) -> bool {
 }
 
 /// A geometry of up to three zones with everything that this layout allows, but no remaps.
-fn random(layout: &str, sparing: Sparing, d: &mut Draw) -> GeometrySpec {
+fn random(layout: &str, sparing: Sparing, d: &mut SplitMix) -> GeometrySpec {
     let surfaces = d.between(1, 4);
     let plain = matches!(
         sparing,
@@ -129,7 +114,7 @@ fn random(layout: &str, sparing: Sparing, d: &mut Draw) -> GeometrySpec {
 }
 
 /// Cuts the tracks of each zone into extents in random order; some of what is left is defective.
-fn scatter(g: &mut GeometrySpec, d: &mut Draw) {
+fn scatter(g: &mut GeometrySpec, d: &mut SplitMix) {
     g.sparing = Sparing::None;
     let mut map = Map::default();
     let mut first = 0;
@@ -360,7 +345,7 @@ fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
         for sparing in Sparing::SCHEMES {
             let (mut built, mut refused) = (0, String::new());
             for seed in 0..120 {
-                let mut d = Draw(seed);
+                let mut d = SplitMix(seed);
                 let g = random(plugin.name, sparing, &mut d);
                 let what = format!("{} {sparing:?} seed {seed}: {g:?}", plugin.name);
                 match build(&g) {
@@ -399,7 +384,7 @@ fn stretches_of_addresses_keep_the_promises() {
         .into_iter()
         .enumerate()
     {
-        let mut d = Draw(seed as u64);
+        let mut d = SplitMix(seed as u64);
         let mut zones = vec![
             zone(0, 43, PerSurface::Same(97)),
             zone(44, 60, PerSurface::Each(vec![83, 61])),
@@ -434,7 +419,7 @@ fn extents_repeat_the_layout_that_they_were_taken_from() {
     ] {
         let mut compared = 0;
         for seed in 0..60 {
-            let g = random("cylinder-major", sparing, &mut Draw(seed));
+            let g = random("cylinder-major", sparing, &mut SplitMix(seed));
             let Some(map) = mapped(&g) else { continue };
             let (zoned, extents) = (build(&g).unwrap(), build(&map).unwrap());
             assert_eq!(zoned.capacity(), extents.capacity());
@@ -556,7 +541,7 @@ fn contradictory_extents_are_refused_by_key() {
 fn remaps_move_single_places_into_spares() {
     for sparing in Sparing::SCHEMES {
         for seed in 0..200 {
-            let mut d = Draw(seed);
+            let mut d = SplitMix(seed);
             let mut g = random("cylinder-major", sparing, &mut d);
             g.zones.truncate(1);
             g.cylinders = g.zones[0].last_cylinder + 1;

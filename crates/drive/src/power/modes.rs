@@ -19,9 +19,7 @@
 //! cost, and a seek the same per unit of time whatever its length. `raid-fitted` knows only the sum
 //! of spindle and electronics: away from 7200 rpm it rests on `main`'s electronics.
 
-use super::{
-    power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
-};
+use super::{power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
 use crate::plugin::{params_beside, Plugin};
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Deserialize;
@@ -181,7 +179,11 @@ mod tests {
     fn raid_fitted_profile() {
         for (arms, per_drive) in [(1, 61.4 / 4.0), (2, 37.1 / 2.0), (4, 26.2)] {
             let w = watts("profile = \"raid-fitted\"", 7200.0, arms).unwrap();
-            near(w.idle.max(w.seek.min(per_drive)), per_drive, 0.04 * per_drive);
+            near(
+                w.idle.max(w.seek.min(per_drive)),
+                per_drive,
+                0.04 * per_drive,
+            );
         }
         let four = watts("profile = \"raid-fitted\"", 7200.0, 4).unwrap();
         near(four.with_arms_moving(4), 34.0, 0.1);
@@ -199,7 +201,12 @@ mod tests {
     fn reference_speed_is_a_parameter() {
         let platters: f64 = 6.24 * (10_000.0f64 / 7200.0).powf(2.8) * (3.3f64 / 3.7).powf(4.6);
         near(platters, 9.25, 0.01);
-        let w = watts("spindle = \"9.25 W\"\nrotation_speed = \"10000 rpm\"", 1e4, 1).unwrap();
+        let w = watts(
+            "spindle = \"9.25 W\"\nrotation_speed = \"10000 rpm\"",
+            1e4,
+            1,
+        )
+        .unwrap();
         near(w.idle, 12.31, 0.01);
         let scaled = watts("platter_diameter = \"3.3 in\"", 1e4, 1).unwrap();
         near(scaled.idle, 12.31, 0.01);
@@ -215,7 +222,10 @@ mod tests {
             ("standby = \"90 W\"", "power"),
             ("platters = 0", "power.platters"),
             ("platter_diameter = \"0 mm\"", "power.platter_diameter"),
-            ("spindle = \"5 W\"\nplatter_diameter = \"95 mm\"", "power.reference_diameter"),
+            (
+                "spindle = \"5 W\"\nplatter_diameter = \"95 mm\"",
+                "power.reference_diameter",
+            ),
             ("model = 3", "power.model"),
         ] {
             assert_eq!(watts(toml, 7200.0, 1).unwrap_err().key, key);

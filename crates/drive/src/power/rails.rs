@@ -24,12 +24,10 @@
 //! idle 12 V current counts as spindle; a part of it (bearings, holding the arm) is not. Mean power,
 //! not peaks.
 
-use super::{
-    power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts,
-};
-use headstack_engine::SpecError;
+use super::{power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
 use crate::bounds::bounded;
 use crate::plugin::{params_beside, Plugin};
+use headstack_engine::SpecError;
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Deserialize;
 
@@ -176,7 +174,11 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
     ];
     let points = p.points.iter().enumerate();
     let points = points.map(|(i, point)| (format!("points[{i}].current"), Some(point.current)));
-    for (key, row) in named.map(|(key, row)| (key.to_string(), row)).into_iter().chain(points) {
+    for (key, row) in named
+        .map(|(key, row)| (key.to_string(), row))
+        .into_iter()
+        .chain(points)
+    {
         for a in row.into_iter().flatten() {
             if !(0.0..=MOST_AMPERES).contains(&a) {
                 let need = format!("amperes, 0 to {MOST_AMPERES}");
@@ -187,10 +189,16 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
     let idle = watts(p.idle);
     let rows = rows(p, idle.iter().sum())?;
     let fit = |rail: usize, first: fn(&[f64; 3]) -> f64| {
-        let rises = rows.iter().map(|o| (first(&o.shares), o.shares[2], o.watts[rail] - idle[rail]));
+        let rises = rows
+            .iter()
+            .map(|o| (first(&o.shares), o.shares[2], o.watts[rail] - idle[rail]));
         non_negative_fit(rises).ok_or_else(|| {
             let need = "a random and a sequential row, or points that differ in kind";
-            SpecError::new("points", "rows that do not tell seeks and transfers apart", need)
+            SpecError::new(
+                "points",
+                "rows that do not tell seeks and transfers apart",
+                need,
+            )
         })
     };
     let [channel, transfer_5] = fit(0, |[seek, rotation, _]| seek + rotation)?;
@@ -224,10 +232,18 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
 fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
     let (s, x) = (p.seek_share, p.transfer_share);
     if !(0.0..=1.0).contains(&p.read_ratio) {
-        return Err(SpecError::new("read_ratio", p.read_ratio, "a share from 0 to 1"));
+        return Err(SpecError::new(
+            "read_ratio",
+            p.read_ratio,
+            "a share from 0 to 1",
+        ));
     }
     if !(s > 0.0 && s <= 1.0) {
-        return Err(SpecError::new("seek_share", s, "a share above 0 and at most 1"));
+        return Err(SpecError::new(
+            "seek_share",
+            s,
+            "a share above 0 and at most 1",
+        ));
     }
     if !((0.0..1.0).contains(&x) && s + x <= 1.0) {
         return Err(SpecError::new(
@@ -281,7 +297,13 @@ fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
         }
         let shares = match point.iops {
             None if times.iter().all(|(_, t)| t.is_none()) => given,
-            None => return Err(SpecError::new(key("iops"), "nothing", "the rate of the times")),
+            None => {
+                return Err(SpecError::new(
+                    key("iops"),
+                    "nothing",
+                    "the rate of the times",
+                ))
+            }
             Some(_) if given != [0.0; 3] => {
                 let need = "shares of time, or a rate with times per request";
                 return Err(SpecError::new(key("iops"), "both", need));
@@ -323,15 +345,19 @@ fn non_negative_fit(rows: impl Iterator<Item = (f64, f64, f64)>) -> Option<[f64;
     if determinant.is_nan() || determinant <= 1e-6 * aa * bb {
         return None;
     }
-    let free = [(ac * bb - bc * ab) / determinant, (bc * aa - ac * ab) / determinant];
+    let free = [
+        (ac * bb - bc * ab) / determinant,
+        (bc * aa - ac * ab) / determinant,
+    ];
     if free.iter().all(|adder| *adder >= 0.0) {
         return Some(free);
     }
     let on_axis = [[f64::max(ac / aa, 0.0), 0.0], [0.0, f64::max(bc / bb, 0.0)]];
-    let error = |[p, q]: [f64; 2]| {
-        aa * p * p + 2.0 * ab * p * q + bb * q * q - 2.0 * (ac * p + bc * q)
-    };
-    on_axis.into_iter().min_by(|l, r| error(*l).total_cmp(&error(*r)))
+    let error =
+        |[p, q]: [f64; 2]| aa * p * p + 2.0 * ab * p * q + bb * q * q - 2.0 * (ac * p + bc * q);
+    on_axis
+        .into_iter()
+        .min_by(|l, r| error(*l).total_cmp(&error(*r)))
 }
 
 struct Rails {
@@ -413,12 +439,20 @@ mod tests {
             );
         }
         points += &format!("{{ {}, transfer = 0.95 }}, ", row(0.0, 0.0, 0.95));
-        points += &format!("{{ {}, seek = 0.3, rotation = 0.6, transfer = 0.1 }}", row(0.3, 0.6, 0.1));
+        points += &format!(
+            "{{ {}, seek = 0.3, rotation = 0.6, transfer = 0.1 }}",
+            row(0.3, 0.6, 0.1)
+        );
         let toml = format!(
             "model = \"rails\"\nidle = [0.4, 0.5]\nstandby = [0.2, 0.0]\npoints = [{points}]"
         );
         let w = watts(&toml, 7200.0, 1).unwrap();
-        for (got, need) in [(w.idle, 8.0), (w.seek, 13.8), (w.rotation, 8.7), (w.transfer, 10.6)] {
+        for (got, need) in [
+            (w.idle, 8.0),
+            (w.seek, 13.8),
+            (w.rotation, 8.7),
+            (w.transfer, 10.6),
+        ] {
             assert!((got - need).abs() < 1e-9, "{got} W, need {need} W");
         }
     }
@@ -446,7 +480,9 @@ mod tests {
             [(0.1, 0.9, 2.0), (0.5, 0.5, 0.1), (0.1, 0.2, 0.5)],
         ] {
             let error = |p: f64, q: f64| -> f64 {
-                rows.iter().map(|(a, b, c)| (p * a + q * b - c).powi(2)).sum()
+                rows.iter()
+                    .map(|(a, b, c)| (p * a + q * b - c).powi(2))
+                    .sum()
             };
             let [p, q] = super::non_negative_fit(rows.into_iter()).unwrap();
             assert!(p >= 0.0 && q >= 0.0);
@@ -458,7 +494,10 @@ mod tests {
                 }
             }
         }
-        assert_eq!(super::non_negative_fit([(0.6, 0.01, 3.0), (0.3, 0.005, 1.5)].into_iter()), None);
+        assert_eq!(
+            super::non_negative_fit([(0.6, 0.01, 3.0), (0.3, 0.005, 1.5)].into_iter()),
+            None
+        );
     }
 
     /// Constellation ES.3 4 TB, table 2 of its manual: the steps below idle and the peak at start.
@@ -481,18 +520,39 @@ mod tests {
             ("transfer_share = 0.5", "power.transfer_share"),
             ("read_ratio = 0.5", "power.random_write"),
             ("read_ratio = 2.0", "power.read_ratio"),
-            ("points = [{ current = [0.5, 0.6] }]", "power.points[0].seek"),
-            ("points = [{ current = [0.5, 0.6], seek = 0.7, transfer = 0.4 }]", "power.points[0].seek"),
-            ("points = [{ current = [0.5, 0.6], seek_time = \"4 ms\" }]", "power.points[0].iops"),
-            ("points = [{ current = [0.5, 0.6], iops = 9, seek = 0.1 }]", "power.points[0].iops"),
-            ("points = [{ current = [0.3, 0.3], seek = 0.1 }]", "power.points[0].current"),
-            ("points = [{ current = [0.5, -1], seek = 0.1 }]", "power.points[0].current"),
+            (
+                "points = [{ current = [0.5, 0.6] }]",
+                "power.points[0].seek",
+            ),
+            (
+                "points = [{ current = [0.5, 0.6], seek = 0.7, transfer = 0.4 }]",
+                "power.points[0].seek",
+            ),
+            (
+                "points = [{ current = [0.5, 0.6], seek_time = \"4 ms\" }]",
+                "power.points[0].iops",
+            ),
+            (
+                "points = [{ current = [0.5, 0.6], iops = 9, seek = 0.1 }]",
+                "power.points[0].iops",
+            ),
+            (
+                "points = [{ current = [0.3, 0.3], seek = 0.1 }]",
+                "power.points[0].current",
+            ),
+            (
+                "points = [{ current = [0.5, -1], seek = 0.1 }]",
+                "power.points[0].current",
+            ),
             ("spin_up = [-1, 0.1]", "power.spin_up"),
         ] {
             assert_eq!(watts(&es3(more), 7200.0, 1).unwrap_err().key, key);
         }
         let low = es3("").replace("[0.82, 0.55]", "[0.1, 0.1]");
-        assert_eq!(watts(&low, 7200.0, 1).unwrap_err().key, "power.sequential_read");
+        assert_eq!(
+            watts(&low, 7200.0, 1).unwrap_err().key,
+            "power.sequential_read"
+        );
         let alike = es3("").replace("sequential_read = [0.82, 0.55]", "");
         assert_eq!(watts(&alike, 7200.0, 1).unwrap_err().key, "power.points");
         let below = es3("").replace("0.24", "-0.24");

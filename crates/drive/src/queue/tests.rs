@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixtures::Noise;
+use headstack_testkit::XorShift;
 use headstack_units::{Lba, Turn};
 
 fn push(queue: &mut Queue, id: u64, (cylinder, angle): (u32, u64), write: bool) {
@@ -88,8 +88,8 @@ fn orders_name_every_command() {
     for (cylinders, angles) in [(10_000, u64::MAX), (3, u64::MAX), (1, 2)] {
         let mut queue = Queue::new(ALL);
         let mut model: Vec<u64> = Vec::new();
-        let mut noise = Noise::new();
-        println!("{cylinders} cylinders, seed of Noise::new");
+        let mut noise = XorShift::default();
+        println!("{cylinders} cylinders, seed of XorShift::default");
         for id in 0..4_000u64 {
             let grow = id / 500 % 2 == 0;
             if model.is_empty() || (noise.below(10) < 8) == grow {

@@ -55,7 +55,10 @@ struct Aged<'a> {
 impl Aged<'_> {
     /// What the waiting of a command is worth, nanoseconds.
     fn worth(&self, i: usize) -> f64 {
-        let age = self.view.now.saturating_sub(self.queue.items()[i].arrival.at);
+        let age = self
+            .view
+            .now
+            .saturating_sub(self.queue.items()[i].arrival.at);
         self.weight * age as f64
     }
 }

@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::command::{Command, DriveRequest};
-use crate::fixtures::Noise;
 use crate::queue::Arrival;
 use crate::spec::{DriveSpec, Params};
+use headstack_testkit::XorShift;
 use headstack_units::{Lba, Turn};
 
 /// A drive whose measured seek times decrease somewhere.
@@ -44,7 +44,7 @@ impl Buffer for Ranges {
     }
 }
 
-fn waiting(noise: &mut Noise, capacity: u64) -> (DriveRequest, (u64, u32)) {
+fn waiting(noise: &mut XorShift, capacity: u64) -> (DriveRequest, (u64, u32)) {
     let kind = noise.below(8);
     // Most anywhere, some where many others are: on one cylinder or at one of a few addresses.
     let sector = match kind {
@@ -161,7 +161,7 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
 
 /// One scheduler over a queue that grows to `longest` and shrinks again, with random views.
 fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool, seed: u64) {
-    let mut noise = Noise::new();
+    let mut noise = XorShift::default();
     for _ in 0..seed {
         noise.below(2);
     }
@@ -206,7 +206,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
             .collect();
         queue.place_lone();
         // Ranges of the buffer, most of them where a command waits.
-        let held = |noise: &mut Noise| {
+        let held = |noise: &mut XorShift| {
             let rank = noise.below(queue.len() as u64) as usize;
             let waits = queue.by_age().nth(rank).expect("a command");
             let start = match noise.below(4) {
@@ -293,8 +293,8 @@ fn bounds_are_bounds() {
     for positioning in POSITIONING {
         let m = mechanics(positioning);
         let floor = Floor::new(&m);
-        let mut noise = Noise::new();
-        println!("{positioning}, seed of Noise::new");
+        let mut noise = XorShift::default();
+        println!("{positioning}, seed of XorShift::default");
         let (mut sure, n) = (0, 40_000);
         for i in 0..n {
             let arm = Arm {
@@ -355,10 +355,10 @@ fn bounds_are_bounds() {
 
 /// Commands looked at for each choice, with `n` waiting.
 fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
-    let mut noise = Noise::new();
+    let mut noise = XorShift::default();
     let mut plugin = scheduler(name, "");
     let mut queue = Queue::new(plugin.needs());
-    let one_more = |queue: &mut Queue, noise: &mut Noise, id: u64| {
+    let one_more = |queue: &mut Queue, noise: &mut XorShift, id: u64| {
         let sector = noise.below(m.layout.capacity() / 8 - 8) * 8;
         let request = DriveRequest {
             id,

@@ -6,6 +6,7 @@ use crate::command::{Command, Completion, DriveRequest};
 use crate::drive::{Drive, DriveOptions};
 use crate::plugin::contract;
 use crate::spec::DriveSpec;
+use headstack_testkit::Lcg;
 use headstack_units::{Lba, Span, Time};
 
 const CYLINDERS: u64 = 200;
@@ -41,13 +42,8 @@ fn spec(scheduler: &str, arms: usize) -> DriveSpec {
 
 /// Requests with random gaps: `load` in mean milliseconds between arrivals.
 fn requests(seed: u64, n: u64, gap_ns: u64) -> Vec<(u64, DriveRequest)> {
-    let mut state = seed;
-    let mut below = |n: u64| {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 33) % n
-    };
+    let mut noise = Lcg(seed);
+    let mut below = |n: u64| noise.below(n);
     let mut now = 0;
     (0..n)
         .map(|id| {

@@ -13,8 +13,8 @@
 
 use super::{positive, with_unit, SeekModel, MOST_SEEK};
 use crate::bounds::bounded;
-use headstack_engine::SpecError;
 use crate::plugin::{params_beside, Plugin};
+use headstack_engine::SpecError;
 use headstack_units::Span;
 use serde::{Deserialize, Deserializer};
 
@@ -34,7 +34,11 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
             (None, Some(density)) => INCH_M / positive("tracks_per_inch", density, 1e9)?,
             (both, _) => {
                 let got = if both.is_some() { "both" } else { "neither" };
-                return Err(SpecError::new("track_pitch", got, "track_pitch or tracks_per_inch"));
+                return Err(SpecError::new(
+                    "track_pitch",
+                    got,
+                    "track_pitch or tracks_per_inch",
+                ));
             }
         };
         bounded("settle", p.settle, Span::ZERO..=MOST_SEEK)?;
@@ -88,7 +92,11 @@ impl SeekModel for Arm {
         if distance == 0 {
             return Span::ZERO;
         }
-        let (x, g, v) = (f64::from(distance) * self.pitch_m, self.acceleration, self.velocity_limit);
+        let (x, g, v) = (
+            f64::from(distance) * self.pitch_m,
+            self.acceleration,
+            self.velocity_limit,
+        );
         let travel = if x * g <= v * v {
             2.0 * (x / g).sqrt()
         } else {
@@ -112,7 +120,10 @@ mod tests {
     #[test]
     fn both_pieces_by_hand() {
         let m = model("bang-bang", TOML).unwrap();
-        assert_eq!(m.seek(1_000), Span::from_secs_f64(2.0 * 2e-6f64.sqrt() + 1e-3));
+        assert_eq!(
+            m.seek(1_000),
+            Span::from_secs_f64(2.0 * 2e-6f64.sqrt() + 1e-3)
+        );
         assert_eq!(m.seek(2_000), Span::from_ms(5.0));
         assert_eq!(m.seek(10_000), Span::from_ms(13.0));
         // The pieces meet with the same slope 1/v: one cylinder more costs 1 us on either side.

@@ -33,6 +33,10 @@ struct Constant {
 
 impl SeekModel for Constant {
     fn seek(&self, distance: u32) -> Span {
-        if distance == 0 { Span::ZERO } else { self.time }
+        if distance == 0 {
+            Span::ZERO
+        } else {
+            self.time
+        }
     }
 }

@@ -13,8 +13,8 @@
 
 use super::{coefficient, milliseconds, seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
-use headstack_engine::SpecError;
 use crate::plugin::{params_beside, Plugin};
+use headstack_engine::SpecError;
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -43,7 +43,11 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
         }
         for (key, d) in [("short_base", 1), ("long_base", model.short_limit.max(1))] {
             if model.seek(d).0 <= 0 {
-                return Err(SpecError::new(key, "a seek that takes no time", "a positive time"));
+                return Err(SpecError::new(
+                    key,
+                    "a seek that takes no time",
+                    "a positive time",
+                ));
             }
         }
         Ok(Box::new(model))

@@ -14,8 +14,8 @@
 //! comparing densities; the paper prints no constants.
 
 use super::{coefficient, milliseconds, positive, SeekModel};
-use headstack_engine::SpecError;
 use crate::plugin::{params_beside, Plugin};
+use headstack_engine::SpecError;
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -90,6 +90,9 @@ mod tests {
     #[test]
     fn refuses_a_density_of_zero() {
         let bad = super::PLUGIN.example.replace("10000", "0");
-        assert_eq!(model("ng", &bad).err().expect("refused").key, "tracks_per_inch");
+        assert_eq!(
+            model("ng", &bad).err().expect("refused").key,
+            "tracks_per_inch"
+        );
     }
 }

@@ -11,8 +11,8 @@
 //! Times must stay positive over the cylinders of the drive that uses the table.
 
 use super::{SeekModel, MOST_SEEK};
-use headstack_engine::SpecError;
 use crate::plugin::{params_beside, Plugin};
+use headstack_engine::SpecError;
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -100,7 +100,14 @@ mod tests {
             "points = [[0, \"0 ms\"], [1, \"1 ms\"], [11, \"3 ms\"], [21, \"2 ms\"]]",
         )
         .unwrap();
-        for (d, ms) in [(1, 1.0), (6, 2.0), (11, 3.0), (16, 2.5), (21, 2.0), (31, 1.0)] {
+        for (d, ms) in [
+            (1, 1.0),
+            (6, 2.0),
+            (11, 3.0),
+            (16, 2.5),
+            (21, 2.0),
+            (31, 1.0),
+        ] {
             assert_eq!(m.seek(d), Span::from_ms(ms), "{d}");
         }
     }
@@ -122,7 +129,9 @@ mod tests {
             ("[[2, \"1 ms\"], [3, \"9 ms\"]]", "points"),
             ("[[1, 2]]", "points[0][1]"),
         ] {
-            let error = model("table", &format!("points = {points}")).err().expect(points);
+            let error = model("table", &format!("points = {points}"))
+                .err()
+                .expect(points);
             assert_eq!(error.key, key, "{error}");
         }
     }

@@ -14,8 +14,8 @@
 
 use super::{seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
-use headstack_engine::SpecError;
 use crate::plugin::{params_beside, Plugin};
+use headstack_engine::SpecError;
 use headstack_units::Span;
 use serde::Deserialize;
 
@@ -37,7 +37,10 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
             return Err(SpecError::new(
                 "average",
                 model.average,
-                format!("a time from single ({}) to full ({})", model.single, model.full),
+                format!(
+                    "a time from single ({}) to full ({})",
+                    model.single, model.full
+                ),
             ));
         }
         bounded("cylinders", model.cylinders, 2..=MOST_CYLINDERS)?;

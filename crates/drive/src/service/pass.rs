@@ -395,7 +395,8 @@ fn piece(start: u64, distance: u32, there: u64, first: u64, end: u64) -> Stretch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{small_drive, Noise};
+    use crate::fixtures::small_drive;
+    use headstack_testkit::XorShift;
     use headstack_units::Turn;
 
     /// Whatever goes the short way gives what the long way gives.
@@ -403,7 +404,7 @@ mod tests {
     fn plain_passes_are_passes() {
         let spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
         let m = Mechanics::new(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
-        let mut noise = Noise::new();
+        let mut noise = XorShift::default();
         let mut draw = |limit| noise.below(limit);
         let (mut arm, mut scratch) = (Arm::default(), Scratch::default());
         let mut plain = [0; 2];

@@ -3,6 +3,7 @@
 use crate::command::{Command, Completion, DriveRequest};
 use crate::drive::{Drive, DriveOptions};
 use crate::spec::{Destage, DriveSpec};
+use headstack_testkit::Lcg;
 use headstack_units::{Bandwidth, Bytes, Lba, Span, Time};
 
 const REV: u64 = 10_000_000;
@@ -307,11 +308,9 @@ fn hits_are_those_of_a_list_in_order_of_use() {
         spec.cache.read_hits_on_written = written_too;
         let mut host = Host::new(&spec);
         let mut list: Vec<(u64, bool)> = Vec::new();
-        let (mut state, mut now, mut hits) = (9u64, 0, 0);
+        let (mut noise, mut now, mut hits) = (Lcg(9), 0, 0);
         for i in 0..3000 {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            let state = noise.state();
             let lba = (state >> 40) % 7 * 1000;
             // Written data that may not be read leave an empty segment: writes only at the end.
             let write = written_too && (state >> 35) % 3 == 0;

@@ -273,6 +273,8 @@ impl Unit {
         let mut later = pass.or(busy);
         if later.is_none() {
             if self.next_command() <= now && !self.pass_has_its_turn() {
+                // A pass that ends now may have been what the command waited for.
+                self.free = self.free.max(now);
                 return self.take_command(Time(now + 1), done);
             }
             later = self.core.force_destage(now);

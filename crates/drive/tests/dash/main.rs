@@ -10,6 +10,8 @@ use headstack_drive::spec::{
     ReadAhead,
 };
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use headstack_testkit::disk::Disk;
+use headstack_testkit::Lcg;
 use headstack_units::{Bytes, Lba, Span, Time};
 use proptest::prelude::*;
 
@@ -20,15 +22,15 @@ const ACCESS_W: f64 = 2.0;
 
 /// 8 surfaces, 120 cylinders, 100 sectors a track.
 fn conventional() -> DriveSpec {
-    toml::from_str(
+    let disk = Disk {
+        rpm: 6000,
+        surfaces: 8,
+        cylinders: 120,
+        sectors: 100,
+        skew: Some(("turns", 0.1, 0.2)),
+    };
+    disk.drive(
         r#"
-        name = "small"
-        [geometry]
-        rotation_speed = "6000 rpm"
-        surfaces = 8
-        cylinders = 120
-        skew_unit = "turns"
-        zones = [{ first_cylinder = 0, last_cylinder = 119, sectors_per_track = 100, track_skew = 0.1, cylinder_skew = 0.2 }]
         [seek]
         model = "linear"
         single = "1 ms"
@@ -48,7 +50,6 @@ fn conventional() -> DriveSpec {
         access = "2 W"
     "#,
     )
-    .expect("a drive")
 }
 
 fn at(dash: &str) -> DriveSpec {
@@ -68,13 +69,8 @@ fn cached(mut spec: DriveSpec) -> DriveSpec {
 
 /// A linear congruential generator: arrival in ns, request.
 fn requests(seed: u64, n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
-    let mut state = seed;
-    let mut below = |n: u64| {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 33) % n
-    };
+    let mut noise = Lcg(seed);
+    let mut below = |n: u64| noise.below(n);
     let (mut now, mut end) = (0, 0);
     (0..n)
         .map(|id| {
@@ -323,12 +319,9 @@ fn heads_at_equal_angles_wait_half_the_arc() {
         let capacity = new(&spec).capacity_blocks();
         let mut reads = single_reads(60_000, 40_000_000, capacity);
         // Independent places: the generator's sequential quarter is thinned out.
-        let mut state = 77u64;
+        let mut noise = Lcg(77);
         for (_, r) in &mut reads {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            r.lba = Lba((state >> 20) % capacity);
+            r.lba = Lba((noise.state() >> 20) % capacity);
         }
         let done = run(&mut new(&spec), &reads);
         let (got, want) = (

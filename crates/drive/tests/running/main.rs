@@ -9,6 +9,7 @@ use headstack_drive::spec::DriveSpec;
 use headstack_drive::{
     Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Phase, PhaseKind, Setting,
 };
+use headstack_testkit::disk::Disk;
 use headstack_units::{Lba, Time};
 
 const S: u64 = 1_000_000_000;
@@ -16,15 +17,15 @@ const MS: u64 = 1_000_000;
 
 /// 100 turns per second, 100 sectors a track; idle 10 W, access 13 W; a standby timer of 2 s.
 fn small() -> DriveSpec {
-    toml::from_str(
+    let disk = Disk {
+        rpm: 6000,
+        surfaces: 4,
+        cylinders: 120,
+        sectors: 100,
+        skew: None,
+    };
+    disk.drive(
         r#"
-        name = "small"
-        [geometry]
-        rotation_speed = "6000 rpm"
-        surfaces = 4
-        cylinders = 120
-        skew_unit = "turns"
-        zones = [{ first_cylinder = 0, last_cylinder = 119, sectors_per_track = 100 }]
         [seek]
         model = "linear"
         single = "1 ms"
@@ -44,7 +45,6 @@ fn small() -> DriveSpec {
         standby = { timer = "2 s", enter_time = "0.5 s", recovery_time = "3 s" }
     "#,
     )
-    .expect("a drive")
 }
 
 /// The same that never goes down by itself.

@@ -18,6 +18,7 @@ use super::{sniff_lines, text, Format};
 pub const FORMAT: Format = Format {
     name: "alibaba",
     summary: "Alibaba 2020: device,op,offset,length,microseconds",
+    parameters: "",
     times: Times::UNORDERED_DATES,
     sniff: |bytes, _| sniff_lines(Alibaba, bytes, 80),
     open: |input, options| text(Alibaba, input, Times::UNORDERED_DATES, options),

@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! `maj,min cpu sequence seconds pid action rwbs sector + count [process]`, sectors of 512 bytes.
-//! One event of each request is taken, `Q` (it entered the block layer) unless asked otherwise:
+//! One event of each request is taken, `Q` (it entered the block layer) unless `action` asks otherwise:
 //! taking several would double the load. Devices are numbered in the order of appearance. A flush
 //! without data (`F…` without `+`) is a flush; an `F` behind the `W` of a write is forced unit access;
 //! discards and pass-through are counted as filtered.
@@ -14,22 +14,23 @@
 //! a write with data asks for before itself (`F` before the `W`) is not made.
 
 use super::parse::{field, need_blocks, need_integer, need_time, record, words, Parsed};
-use super::stream::{action_letter, Found, LineFormat, Times};
+use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
-use crate::options::ReadOptions;
 use crate::request::{Op, Request};
 use headstack_units::Lba;
+use serde::Deserialize;
 
 const TIMES: Times = Times {
     window: 8192,
     dates: false,
-    seconds: false,
+    spread: false,
 };
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "blkparse",
-    summary: "blkparse text output (events Q, or D on request)",
+    summary: "blkparse text output (events Q, or others on request)",
+    parameters: "action = \"issue\"",
     times: TIMES,
     sniff: |bytes, _| {
         let mut fits = 0;
@@ -45,7 +46,10 @@ pub const FORMAT: Format = Format {
             0
         }
     },
-    open: |input, options| text(Blkparse::new(options), input, TIMES, options),
+    open: |input, options| {
+        let (Parameters { action }, options) = options.take()?;
+        text(Blkparse::new(action), input, TIMES, &options)
+    },
     example: || {
         b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
             8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
@@ -58,8 +62,40 @@ pub const FORMAT: Format = Format {
 
 fn device_text(text: &[u8]) -> bool {
     let mut parts = text.splitn(2, |&b| b == b',');
-    let digits = |p: Option<&[u8]>| p.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit));
+    let digits =
+        |p: Option<&[u8]>| p.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit));
     digits(parts.next()) && digits(parts.next())
+}
+
+/// Which event of a block-layer trace is the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Action {
+    /// `Q`: it entered the block layer.
+    #[default]
+    Queue,
+    /// `D`: it was sent to the driver.
+    Issue,
+    /// `C`: it was completed.
+    Complete,
+}
+
+impl Action {
+    /// What `blkparse` prints.
+    fn letter(self) -> u8 {
+        match self {
+            Action::Queue => b'Q',
+            Action::Issue => b'D',
+            Action::Complete => b'C',
+        }
+    }
+}
+
+/// Of this format and of `blktrace`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Parameters {
+    pub(crate) action: Action,
 }
 
 struct Blkparse {
@@ -73,9 +109,9 @@ struct Blkparse {
 const MAX_DEVICES: usize = 4096;
 
 impl Blkparse {
-    fn new(options: &ReadOptions) -> Blkparse {
+    fn new(action: Action) -> Blkparse {
         Blkparse {
-            action: action_letter(options.blkparse_action),
+            action: action.letter(),
             devices: Vec::new(),
             ended: false,
             wanted: 0,
@@ -125,7 +161,14 @@ impl LineFormat for Blkparse {
             Some(b'W') => Op::Write,
             Some(b'D' | b'N') => return Ok(Found::Other),
             _ if rwbs.starts_with(b"F") => Op::Flush,
-            _ => return Err(field(7, "rwbs", rwbs, "letters of which one is R, W, D, N or F")),
+            _ => {
+                return Err(field(
+                    7,
+                    "rwbs",
+                    rwbs,
+                    "letters of which one is R, W, D, N or F",
+                ))
+            }
         };
         if count < 10 || f[8] != b"+" {
             if rwbs.starts_with(b"F") {
@@ -142,7 +185,11 @@ impl LineFormat for Blkparse {
         }
         let lba = need_integer(f[7], 7, "sector")?;
         let blocks = need_blocks(f[9], 9, "count")?;
-        let op = if blocks == 0 && rwbs.starts_with(b"F") { Op::Flush } else { op };
+        let op = if blocks == 0 && rwbs.starts_with(b"F") {
+            Op::Flush
+        } else {
+            op
+        };
         Ok(Found::Request(Request {
             time,
             device,
@@ -155,8 +202,13 @@ impl LineFormat for Blkparse {
     fn finish(&mut self) -> Parsed<()> {
         if self.wanted == 0 && self.others > 0 {
             return Err(record(
-                format!("no event {:?}, {} others", char::from(self.action), self.others),
-                "events of the kind asked for; hint: set blkparse_action",
+                format!(
+                    "no event {:?}, {} others",
+                    char::from(self.action),
+                    self.others
+                ),
+                "events of the kind asked for; hint: format_parameters = { action = \"issue\" } \
+                 (--format-parameter action=issue) takes D",
             ));
         }
         Ok(())

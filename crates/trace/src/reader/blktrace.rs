@@ -13,10 +13,10 @@
 //! One processor's file, or several concatenated in time order (sorted within 8192 requests).
 //! Version 7 only. The flush that a write with data asks for before itself is not made.
 
+use super::blkparse::{Action, Parameters};
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
 use super::{binary, Format};
-use crate::options::{BlockAction, ReadOptions};
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -24,7 +24,7 @@ use std::io::BufRead;
 const TIMES: Times = Times {
     window: 8192,
     dates: false,
-    seconds: false,
+    spread: false,
 };
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
@@ -33,13 +33,17 @@ const VERSION: u32 = 7;
 pub const FORMAT: Format = Format {
     name: "blktrace",
     summary: "blktrace binary, either byte order",
+    parameters: "action = \"issue\"",
     times: TIMES,
     sniff: |bytes, _| match bytes.first_chunk::<4>() {
         Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
         Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,
         _ => 0,
     },
-    open: |input, options| binary(Blktrace::new(options), input, TIMES, options),
+    open: |input, options| {
+        let (Parameters { action }, options) = options.take()?;
+        binary(Blktrace::new(action), input, TIMES, &options)
+    },
     example: || example(true),
 };
 
@@ -56,9 +60,30 @@ pub(crate) fn example(little: bool) -> Vec<u8> {
 /// The record of one event: when and at which sector, bytes, action, and `pdu` bytes behind it.
 pub(crate) fn event(little: bool, at: (u64, u64), bytes: u32, action: u32, pdu: u16) -> Vec<u8> {
     let mut fields: Vec<Vec<u8>> = Vec::new();
-    let word = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-    let long = |v: u64| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
-    let short = |v: u16| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+    let word = |v: u32| {
+        if little {
+            v.to_le_bytes()
+        } else {
+            v.to_be_bytes()
+        }
+        .to_vec()
+    };
+    let long = |v: u64| {
+        if little {
+            v.to_le_bytes()
+        } else {
+            v.to_be_bytes()
+        }
+        .to_vec()
+    };
+    let short = |v: u16| {
+        if little {
+            v.to_le_bytes()
+        } else {
+            v.to_be_bytes()
+        }
+        .to_vec()
+    };
     fields.extend([word(MAGIC | VERSION), word(1), long(at.0), long(at.1)]);
     fields.extend([bytes, action, 77, 8 << 20, 0].map(word));
     fields.extend([short(0), short(pdu), vec![0; usize::from(pdu)]]);
@@ -71,12 +96,12 @@ struct Blktrace {
 }
 
 impl Blktrace {
-    fn new(options: &ReadOptions) -> Blktrace {
+    fn new(action: Action) -> Blktrace {
         Blktrace {
-            event: match options.blkparse_action {
-                BlockAction::Queue => 1,
-                BlockAction::Issue => 7,
-                BlockAction::Complete => 8,
+            event: match action {
+                Action::Queue => 1,
+                Action::Issue => 7,
+                Action::Complete => 8,
             },
             devices: Vec::new(),
         }

@@ -23,6 +23,7 @@ use headstack_units::Lba;
 pub const FORMAT: Format = Format {
     name: "csv",
     summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device",
+    parameters: "",
     times: Times::ORDERED,
     sniff: |bytes, _| {
         let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
@@ -33,10 +34,13 @@ pub const FORMAT: Format = Format {
         }
     },
     open: |input, options| text(Csv { columns: None }, input, Times::ORDERED, options),
-    example: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
+    example: || {
+        b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec()
+    },
 };
 
 const MAX_COLUMNS: usize = 64;
+const FEW_COLUMNS: usize = 8;
 
 struct Csv {
     columns: Option<Columns>,
@@ -57,39 +61,54 @@ impl LineFormat for Csv {
             self.columns = Some(columns(line)?);
             return Ok(Found::Nothing);
         };
-        let (f, count) = split::<MAX_COLUMNS>(line, b',');
-        need_columns(count, c.last + 1, "as in the header")?;
-        let time = need_time(trim(f[c.time]), c.time, "time", c.time_places)?;
-        let device = match c.device {
-            Some(i) => need_device(trim(f[i]), i, "device")?,
-            None => 0,
-        };
-        let text = trim(f[c.op]);
-        let op = operation(text)
-            .ok_or_else(|| field(c.op + 1, "op", text, OPERATIONS))?;
-        let at = |i: usize, name| need_integer(trim(f[i]), i, name);
-        let (lba, blocks) = match (c.address, c.length) {
-            (Address::Offset(a), Length::Size(l)) => {
-                let found = by_bytes(time, device, op, at(a, "offset_bytes")?, at(l, "size_bytes")?)?;
-                return Ok(found.map_or(Found::Nothing, Found::Request));
-            }
-            (Address::Lba(a), Length::Size(l)) => {
-                (at(a, "lba")?, need_cover(0, at(l, "size_bytes")?)?.1)
-            }
-            (Address::Lba(a), Length::Blocks(l)) => {
-                (at(a, "lba")?, need_blocks(trim(f[l]), l, "blocks")?)
-            }
-            (Address::Offset(a), Length::Blocks(l)) => (
-                at(a, "offset_bytes")? / 512,
-                need_blocks(trim(f[l]), l, "blocks")?,
-            ),
-        };
-        Ok(Found::Request(Request {
-            time,
-            device,
-            lba: Lba(lba),
-            blocks,
-            op,
-        }))
+        // Room for columns that are not there costs more than reading those that are.
+        match c.last < FEW_COLUMNS {
+            true => request::<FEW_COLUMNS>(c, line),
+            false => request::<MAX_COLUMNS>(c, line),
+        }
     }
+}
+
+/// A line of the columns `c`, all among the first `N`.
+#[inline]
+fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
+    let (f, count) = split::<N>(line, b',');
+    need_columns(count, c.last + 1, "as in the header")?;
+    let time = need_time(trim(f[c.time]), c.time, "time", c.time_places)?;
+    let device = match c.device {
+        Some(i) => need_device(trim(f[i]), i, "device")?,
+        None => 0,
+    };
+    let text = trim(f[c.op]);
+    let op = operation(text).ok_or_else(|| field(c.op + 1, "op", text, OPERATIONS))?;
+    let at = |i: usize, name| need_integer(trim(f[i]), i, name);
+    let (lba, blocks) = match (c.address, c.length) {
+        (Address::Offset(a), Length::Size(l)) => {
+            let found = by_bytes(
+                time,
+                device,
+                op,
+                at(a, "offset_bytes")?,
+                at(l, "size_bytes")?,
+            )?;
+            return Ok(found.map_or(Found::Nothing, Found::Request));
+        }
+        (Address::Lba(a), Length::Size(l)) => {
+            (at(a, "lba")?, need_cover(0, at(l, "size_bytes")?)?.1)
+        }
+        (Address::Lba(a), Length::Blocks(l)) => {
+            (at(a, "lba")?, need_blocks(trim(f[l]), l, "blocks")?)
+        }
+        (Address::Offset(a), Length::Blocks(l)) => (
+            at(a, "offset_bytes")? / 512,
+            need_blocks(trim(f[l]), l, "blocks")?,
+        ),
+    };
+    Ok(Found::Request(Request {
+        time,
+        device,
+        lba: Lba(lba),
+        blocks,
+        op,
+    }))
 }

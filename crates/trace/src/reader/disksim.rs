@@ -21,10 +21,14 @@ use headstack_units::Lba;
 pub const FORMAT: Format = Format {
     name: "disksim",
     summary: "DiskSim ascii: time in ms, device, block, count, flags in hex (1 = read)",
+    parameters: "",
     times: Times::ORDERED,
     sniff: |bytes, _| {
         // Without a decimal point in the times these are as well MQSim's columns.
-        let first = bytes.trim_ascii_start().split(|b| b.is_ascii_whitespace()).next();
+        let first = bytes
+            .trim_ascii_start()
+            .split(|b| b.is_ascii_whitespace())
+            .next();
         let point = first.is_some_and(|f| f.contains(&b'.'));
         sniff_lines(Disksim, bytes, if point { 70 } else { 40 })
     },
@@ -41,8 +45,8 @@ impl LineFormat for Disksim {
         if count > 5 {
             return Err(record("more than 5 columns", "5 columns"));
         }
-        let flags = hexadecimal(f[4])
-            .ok_or_else(|| field(5, "flags", f[4], "a hexadecimal number"))?;
+        let flags =
+            hexadecimal(f[4]).ok_or_else(|| field(5, "flags", f[4], "a hexadecimal number"))?;
         Ok(Found::Request(Request {
             time: need_time(f[0], 0, "time", 6)?,
             device: need_device(f[1], 1, "device")?,

@@ -8,24 +8,23 @@
 //! # Source
 //! fio `HOWTO`, "Trace file format v2/v3", and `iolog.c`, which disagree on `wait`: the code takes
 //! milliseconds since the start, the manual says microseconds since the wait before. Ours follows
-//! the code; `fio_wait_unit` follows the manual. `wait` is ignored in version 3, as by fio.
+//! the code; `wait = "microseconds-since-wait"` follows the manual. `wait` is ignored in version 3, as by fio.
 //! # Validity
 //! A file must be added before it is used. At most 65,536 files.
 
-use super::parse::{
-    by_bytes, field, need_columns, need_integer, need_time, record, words, Parsed,
-};
+use super::parse::{by_bytes, field, need_columns, need_integer, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
-use crate::options::{FioWait, ReadOptions};
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
+use serde::Deserialize;
 use std::collections::HashMap;
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "fio-iolog",
     summary: "fio I/O log, versions 2 and 3",
+    parameters: "wait = \"microseconds-since-wait\"",
     times: Times::ORDERED,
     sniff: |bytes, _| {
         if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
@@ -34,7 +33,10 @@ pub const FORMAT: Format = Format {
             0
         }
     },
-    open: |input, options| text(Iolog::new(options), input, Times::ORDERED, options),
+    open: |input, options| {
+        let (Parameters { wait }, options) = options.take()?;
+        text(Iolog::new(wait), input, Times::ORDERED, &options)
+    },
     example: || {
         b"fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n10 /dev/sda write 4096 8192\n\
           25 /dev/sda read 0 512\n25 /dev/sda sync 0 0\n30 /dev/sda close\n"
@@ -42,20 +44,37 @@ pub const FORMAT: Format = Format {
     },
 };
 
+/// What `wait` counts in version 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Wait {
+    /// As fio's code replays it.
+    #[default]
+    MillisecondsSinceStart,
+    /// Those under 100 left out, as fio's manual says.
+    MicrosecondsSinceWait,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Parameters {
+    wait: Wait,
+}
+
 const MAX_FILES: usize = 65_536;
 
 struct Iolog {
     version: u8,
-    wait: FioWait,
+    wait: Wait,
     now: Time,
     files: HashMap<Vec<u8>, u32>,
 }
 
 impl Iolog {
-    fn new(options: &ReadOptions) -> Iolog {
+    fn new(wait: Wait) -> Iolog {
         Iolog {
             version: 0,
-            wait: options.fio_wait_unit,
+            wait,
             now: Time::ZERO,
             files: HashMap::new(),
         }
@@ -65,13 +84,13 @@ impl Iolog {
         let count = need_integer(text, 2, "wait")?;
         let too_long = || field(3, "wait", text, "a time below 2^64 ns");
         self.now = match self.wait {
-            FioWait::MillisecondsSinceStart => {
+            Wait::MillisecondsSinceStart => {
                 let at = count.checked_mul(1_000_000).ok_or_else(too_long)?;
                 // A deadline that has passed means no wait.
                 self.now.max(Time(at))
             }
-            FioWait::MicrosecondsSinceWait if count < 100 => self.now,
-            FioWait::MicrosecondsSinceWait => count
+            Wait::MicrosecondsSinceWait if count < 100 => self.now,
+            Wait::MicrosecondsSinceWait => count
                 .checked_mul(1000)
                 .and_then(|ns| self.now.0.checked_add(ns))
                 .map(Time)

@@ -11,12 +11,14 @@
 //! | time running backwards | a wrong record, in formats that promise order; sorted within the format's window in the others, and moved forward and counted as clamped beyond it ([`Order`](crate::Order)) |
 //! | a read or write of no bytes | left out, counted as zero-sized |
 //! | an address of 2^55 blocks or more | a wrong record |
+//! | a time past what can be simulated ([`Time::LATEST`](headstack_units::Time::LATEST)) | a wrong record |
 //! | an address past the end of the device | passed on: only the system knows the device's size |
 //! | a record that is no read, write or flush | left out, counted as filtered |
 //! | after an error | nothing more |
 //!
 //! Compressed files (gzip, zstd, bzip2, xz) are read as they are.
-//! To add a format: write its file with a `FORMAT` constant, add its word to the list below.
+//! To add a format: write its file with a `FORMAT` constant, add its word to the list below. Parameters of
+//! its own are a type in that file, which `open` takes out of the options; what is left there is refused.
 
 mod columns;
 pub(crate) mod parse;
@@ -25,6 +27,7 @@ pub(crate) mod stream;
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::Source;
+use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -68,11 +71,14 @@ impl Input {
 }
 
 /// One format: how it is called, known and read.
+#[derive(Debug)]
 pub struct Format {
     /// The name on the command line and in experiments.
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
+    /// The parameters of its reader, as an example in TOML; empty where it takes none.
+    pub parameters: &'static str,
     /// What is known of its times.
     pub times: Times,
     /// How well the first bytes and the file's name fit, from 0 (not at all) to 100.
@@ -112,9 +118,27 @@ formats! {
     vscsi,
 }
 
-/// Every format that can be read.
+/// Every format that comes with this crate.
 pub fn formats() -> &'static [Format] {
     FORMATS
+}
+
+/// The parameter of formats that give whole seconds.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Spreading {
+    /// Whether requests with equal times are spread evenly over the second.
+    spread_seconds: bool,
+}
+
+impl Spreading {
+    /// Times of a format with this parameter.
+    fn of(&self, times: Times) -> Times {
+        Times {
+            spread: self.spread_seconds,
+            ..times
+        }
+    }
 }
 
 pub(crate) fn text<F: LineFormat + 'static>(
@@ -123,6 +147,7 @@ pub(crate) fn text<F: LineFormat + 'static>(
     times: Times,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
+    options.none_left()?;
     let lines = Lines::new(format, input.reader, &input.path);
     Ok(Box::new(Checked::new(lines, times, options)))
 }
@@ -133,6 +158,7 @@ pub(crate) fn binary<F: BinaryFormat + 'static>(
     times: Times,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
+    options.none_left()?;
     let records = Binary::new(format, input.reader, &input.path);
     Ok(Box::new(Checked::new(records, times, options)))
 }
@@ -270,13 +296,13 @@ pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, Trac
     })
 }
 
-/// Finds a format by name.
+/// Finds one of `formats` by name.
 ///
 /// # Errors
 /// Lists the names.
-pub fn format_named(name: &str) -> Result<&'static Format, TraceError> {
-    FORMATS.iter().find(|f| f.name == name).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+pub fn format_named(name: &str, formats: &'static [Format]) -> Result<&'static Format, TraceError> {
+    formats.iter().find(|f| f.name == name).ok_or_else(|| {
+        let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
         TraceError::Input {
             path: "format".to_string(),
             got: format!("{name:?}"),
@@ -285,9 +311,13 @@ pub fn format_named(name: &str) -> Result<&'static Format, TraceError> {
     })
 }
 
-/// The format that fits best, if any does.
-pub fn detect(first_bytes: &[u8], file_name: &str) -> Option<&'static Format> {
-    let fits = FORMATS
+/// The one of `formats` that fits best, if any does.
+pub fn detect(
+    first_bytes: &[u8],
+    file_name: &str,
+    formats: &'static [Format],
+) -> Option<&'static Format> {
+    let fits = formats
         .iter()
         .map(|f| ((f.sniff)(first_bytes, file_name), f));
     let best = fits.max_by_key(|(confidence, _)| *confidence)?;
@@ -304,7 +334,8 @@ pub fn open(
     format: Option<&str>,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
-    let chosen = format.map(format_named).transpose()?;
+    let named = |name| format_named(name, options.formats);
+    let chosen = format.map(named).transpose()?;
     open_with(open_input(path, &options.counters)?, chosen, options)
 }
 
@@ -323,28 +354,36 @@ pub fn open_with(
             let first =
                 beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
             let name = input.path.rsplit('/').next().unwrap_or("").to_string();
-            let found = detect(&first, &name).ok_or_else(|| TraceError::Input {
-                path: input.path.clone(),
-                got: if first.is_empty() {
-                    "an empty file".to_string()
-                } else {
-                    format!("{:?}", parse::quote(&first))
-                },
-                need: format!(
-                    "a trace in one of {}; hint: name the format",
-                    FORMATS
-                        .iter()
-                        .map(|f| f.name)
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                ),
-            })?;
+            let found =
+                detect(&first, &name, options.formats).ok_or_else(|| TraceError::Input {
+                    path: input.path.clone(),
+                    got: if first.is_empty() {
+                        "an empty file".to_string()
+                    } else {
+                        format!("{:?}", parse::quote(&first))
+                    },
+                    need: format!(
+                        "a trace in one of {}; hint: name the format",
+                        options
+                            .formats
+                            .iter()
+                            .map(|f| f.name)
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    ),
+                })?;
             let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
             input.reader = Box::new(Cursor::new(first).chain(rest));
             found
         }
     };
-    (format.open)(input, options)
+    (format.open)(input, options).map_err(|e| match e {
+        TraceError::Input { path, got, need } if path.starts_with("format_parameters") => {
+            let got = format!("{got} for {}", format.name);
+            TraceError::Input { path, got, need }
+        }
+        e => e,
+    })
 }
 
 #[cfg(test)]

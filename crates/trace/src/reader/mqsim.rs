@@ -20,6 +20,7 @@ use headstack_units::{Lba, Time};
 pub const FORMAT: Format = Format {
     name: "mqsim",
     summary: "MQSim: time in ns, device, LBA, sectors, 1 = read",
+    parameters: "",
     times: Times::ORDERED,
     sniff: |bytes, _| sniff_lines(Mqsim, bytes, 60),
     open: |input, options| text(Mqsim, input, Times::ORDERED, options),

@@ -10,7 +10,7 @@
 //! two hosts would fall together: another host name is an error.
 
 use super::parse::{
-    by_bytes, need_columns, need_device, need_integer, need_read_or_write, record, quote, split,
+    by_bytes, need_columns, need_device, need_integer, need_read_or_write, quote, record, split,
     trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
@@ -21,6 +21,7 @@ use headstack_units::Time;
 pub const FORMAT: Format = Format {
     name: "msr",
     summary: "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response",
+    parameters: "",
     times: Times::UNORDERED_DATES,
     sniff: |bytes, _| sniff_lines(Msr::default(), bytes, 85),
     open: |input, options| text(Msr::default(), input, Times::UNORDERED_DATES, options),
@@ -39,11 +40,15 @@ struct Msr {
 impl LineFormat for Msr {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {
         let (f, count) = split::<7>(line, b',');
-        need_columns(count, 7, "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime")?;
+        need_columns(
+            count,
+            7,
+            "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+        )?;
         let ticks = need_integer(f[0], 0, "Timestamp")?;
-        let time = ticks.checked_mul(100).ok_or_else(|| {
-            record(format!("Timestamp {ticks}"), "a time below 2^64 ns")
-        })?;
+        let time = ticks
+            .checked_mul(100)
+            .ok_or_else(|| record(format!("Timestamp {ticks}"), "a time below 2^64 ns"))?;
         if self.host != f[1] {
             if !self.host.is_empty() {
                 return Err(record(

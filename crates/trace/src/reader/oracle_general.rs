@@ -12,7 +12,7 @@
 
 use super::parse::need_cover;
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
-use super::{binary, Format};
+use super::{binary, Format, Spreading};
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -20,13 +20,14 @@ use std::io::BufRead;
 const TIMES: Times = Times {
     window: 0,
     dates: true,
-    seconds: true,
+    spread: false,
 };
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "oracle-general",
     summary: "libCacheSim oracleGeneral binary (1 s resolution, all reads)",
+    parameters: "spread_seconds = true",
     times: TIMES,
     sniff: |_, name| {
         if name.contains(".oracleGeneral") {
@@ -35,7 +36,10 @@ pub const FORMAT: Format = Format {
             0
         }
     },
-    open: |input, options| binary(Oracle, input, TIMES, options),
+    open: |input, options| {
+        let (spreading, options) = options.take::<Spreading>()?;
+        binary(Oracle, input, spreading.of(TIMES), &options)
+    },
     example: || {
         let mut bytes = Vec::new();
         for (time, object, size) in [(10u32, 77u64, 4096u32), (11, 1 << 40, 512)] {

@@ -21,7 +21,10 @@ use crate::Source;
 use arrow_array::{cast::AsArray, types::*, Array, RecordBatch};
 use arrow_schema::DataType;
 use headstack_units::{Lba, Time};
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::ChunkReader;
 use std::io::Read;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -30,11 +33,15 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 pub const FORMAT: Format = Format {
     name: "parquet",
     summary: "Parquet with the columns of csv",
+    parameters: "",
     times: Times::ORDERED,
     sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
     open,
     example: || {
-        let requests = [(0u64, 0u32, 1000u64, 8u32, Op::Read), (1_500_000, 1, 8, 1, Op::Write)];
+        let requests = [
+            (0u64, 0u32, 1000u64, 8u32, Op::Read),
+            (1_500_000, 1, 8, 1, Op::Write),
+        ];
         let mut bytes = Vec::new();
         let written = crate::writer::parquet::to_bytes(
             &mut bytes,
@@ -63,12 +70,38 @@ fn unusable(path: &str, got: impl std::fmt::Display) -> TraceError {
     }
 }
 
-/// The parquet crate asserts in places on hostile files; that must not end the program.
+/// The parquet crate asserts in places on what stands in damaged pages, which nobody knows before they
+/// are decoded; that must not end the program.
 fn guarded<T>(path: &str, f: impl FnOnce() -> Result<T, TraceError>) -> Result<T, TraceError> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(unusable(path, "a damaged file")))
 }
 
+/// Says what is wrong with where columns lie: the crate asserts that places are not negative, and takes as
+/// much memory as a column says that it is long.
+fn check_places(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), String> {
+    for (i, group) in metadata.row_groups().iter().enumerate() {
+        if group.num_rows() < 0 {
+            return Err(format!("{} rows in row group {i}", group.num_rows()));
+        }
+        for column in group.columns() {
+            let data = column.data_page_offset();
+            let start = column.dictionary_page_offset().unwrap_or(data);
+            let bytes = column.compressed_size();
+            let end = u64::try_from(start).ok().zip(u64::try_from(bytes).ok());
+            let end = end.and_then(|(start, bytes)| start.checked_add(bytes));
+            if end.is_none_or(|end| end > file_bytes) || data < 0 || column.num_values() < 0 {
+                let path = column.column_path();
+                return Err(format!(
+                    "column {path} of row group {i} in {bytes} bytes at byte {start} of {file_bytes}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
+    options.none_left()?;
     let path = input.path;
     if let Some(file) = input.file {
         return build(file, path, options);
@@ -91,9 +124,18 @@ fn build<T: ChunkReader + 'static>(
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
     let (reader, columns) = guarded(&path, || {
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unusable(&path, e))?;
-        let names: Vec<String> = builder.schema().fields().iter().map(|f| f.name().clone()).collect();
+        let length = file.len();
+        // The columns say what they hold; what a writer's Arrow schema says beside that is not needed.
+        let reading = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, reading)
+            .map_err(|e| unusable(&path, e))?;
+        check_places(builder.metadata(), length).map_err(|got| unusable(&path, got))?;
+        let names: Vec<String> = builder
+            .schema()
+            .fields()
+            .iter()
+            .map(|f| f.name().clone())
+            .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let columns = Columns::find(&names).map_err(|need| TraceError::Input {
             path: path.clone(),
@@ -179,8 +221,7 @@ fn op(array: &dyn Array, row: usize) -> Parsed<Op> {
         DataType::Utf8View if !array.is_null(row) => array.as_string_view().value(row),
         other => return Err(record(format!("op of type {other} or missing"), "text")),
     };
-    operation(text.as_bytes())
-        .ok_or_else(|| record(format!("op {text:?}"), OPERATIONS))
+    operation(text.as_bytes()).ok_or_else(|| record(format!("op {text:?}"), OPERATIONS))
 }
 
 impl Rows {

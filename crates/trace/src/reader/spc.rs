@@ -24,6 +24,7 @@ use std::io::BufRead;
 pub const FORMAT: Format = Format {
     name: "spc",
     summary: "SPC/UMass: ASU,LBA,size in bytes,op,seconds",
+    parameters: "",
     times: Times::ORDERED,
     sniff: |bytes, _| sniff_lines(Spc, bytes, 80),
     open: |input, options| text(Spc, input, Times::ORDERED, options),

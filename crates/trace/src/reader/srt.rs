@@ -22,7 +22,7 @@ use std::io::BufRead;
 const TIMES: Times = Times {
     window: 8192,
     dates: false,
-    seconds: false,
+    spread: false,
 };
 const MAX_HEADER: usize = 1 << 20;
 
@@ -30,6 +30,7 @@ const MAX_HEADER: usize = 1 << 20;
 pub const FORMAT: Format = Format {
     name: "srt",
     summary: "HP SRT binary, versions 1.1 to 1.4",
+    parameters: "",
     times: TIMES,
     sniff: |bytes, _| {
         let header = bytes.split(|&b| b == 0x0c).next().unwrap_or(&[]);
@@ -44,8 +45,37 @@ pub const FORMAT: Format = Format {
     example: || {
         let mut bytes = b"tracedate    = \"Sat Apr 18 1992\"\n\x0c".to_vec();
         for record in [
-            &[52u32, 3 << 16 | 1, 5, 250, 1, 2, 8192, 1000, 0x0300, 0, 9, 1, 0][..],
-            &[56, 4 << 16 | 1, 6, 0, 1, 2, 1024, 7, 0x0400, 0, 9, 0x100, 0, 3],
+            &[
+                52u32,
+                3 << 16 | 1,
+                5,
+                250,
+                1,
+                2,
+                8192,
+                1000,
+                0x0300,
+                0,
+                9,
+                1,
+                0,
+            ][..],
+            &[
+                56,
+                4 << 16 | 1,
+                6,
+                0,
+                1,
+                2,
+                1024,
+                7,
+                0x0400,
+                0,
+                9,
+                0x100,
+                0,
+                3,
+            ],
         ] {
             bytes.extend(record.iter().flat_map(|w| w.to_be_bytes()));
         }
@@ -117,7 +147,11 @@ impl BinaryFormat for Srt {
             device: word(8) >> 8 & 0xff,
             lba: Lba(u64::from(word(7))),
             blocks,
-            op: if word(11) & 1 == 1 { Op::Read } else { Op::Write },
+            op: if word(11) & 1 == 1 {
+                Op::Read
+            } else {
+                Op::Write
+            },
         })))
     }
 }

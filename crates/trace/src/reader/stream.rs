@@ -2,7 +2,7 @@
 
 use super::parse::{record, Parsed, Wrong, MAX_BLOCK};
 use crate::error::TraceError;
-use crate::options::{BlockAction, Clock, Counters, OnError, Order, ReadOptions, Tally};
+use crate::options::{Clock, Counters, OnError, Order, ReadOptions, Tally};
 use crate::request::{Op, Request};
 use crate::source::Requests;
 use headstack_units::Time;
@@ -333,8 +333,8 @@ pub struct Times {
     pub window: usize,
     /// Whether times are dates, which are then counted from the first request.
     pub dates: bool,
-    /// Whether times are whole seconds, which can be spread.
-    pub seconds: bool,
+    /// Whether requests of one time are spread evenly over the second that it begins.
+    pub spread: bool,
 }
 
 impl Times {
@@ -342,7 +342,7 @@ impl Times {
     pub const ORDERED: Times = Times {
         window: 0,
         dates: false,
-        seconds: false,
+        spread: false,
     };
     /// In order, dates.
     pub const DATES: Times = Times {
@@ -353,16 +353,17 @@ impl Times {
     pub const UNORDERED_DATES: Times = Times {
         window: 8192,
         dates: true,
-        seconds: false,
+        spread: false,
     };
 }
 
 /// At most this many requests are spread over one second.
 const MAX_PER_SECOND: usize = 1 << 20;
 
+/// Time, number of the record, request.
 type Held = Reverse<(u64, u64, HeldRequest)>;
 
-/// A request that never takes part in the comparison (the sequence number decides before).
+/// A request that never takes part in the comparison (the record's number decides before).
 struct HeldRequest(Request);
 impl PartialEq for HeldRequest {
     fn eq(&self, _: &Self) -> bool {
@@ -390,10 +391,9 @@ pub struct Checked<I> {
     tally: Tally,
     window: usize,
     held: BinaryHeap<Held>,
-    sequence: u64,
     last: Time,
+    /// What is subtracted from times: the first request's, once there is one, where they count from it.
     zero: Option<Time>,
-    from_first: bool,
     spread: bool,
     second: std::collections::VecDeque<Request>,
     ahead: Option<Request>,
@@ -409,6 +409,11 @@ impl<I: Records> Checked<I> {
         };
         let mut devices = options.devices.clone();
         devices.sort_unstable();
+        let from_first = match options.clock {
+            Clock::Format => times.dates,
+            Clock::Keep => false,
+            Clock::Zero => true,
+        };
         Checked {
             records,
             skip: options.on_error == OnError::Skip,
@@ -417,15 +422,9 @@ impl<I: Records> Checked<I> {
             tally: Tally::default(),
             window,
             held: BinaryHeap::new(),
-            sequence: 0,
             last: Time::ZERO,
-            zero: None,
-            from_first: match options.clock {
-                Clock::Format => times.dates,
-                Clock::Keep => false,
-                Clock::Zero => true,
-            },
-            spread: options.spread_seconds && times.seconds,
+            zero: (!from_first).then_some(Time::ZERO),
+            spread: times.spread,
             second: std::collections::VecDeque::new(),
             ahead: None,
             ended: false,
@@ -454,12 +453,14 @@ impl<I: Records> Checked<I> {
                             "blocks below 2^55",
                         );
                         located(*wrong, self.records.path(), self.records.number())
-                    } else if self.window == 0 && request.time < self.last {
+                    } else if self.window > 0 {
+                        return Some(Ok(request));
+                    } else if request.time < self.last {
                         self.backwards(request.time)
+                    } else if self.is_late(request.time) {
+                        self.late(request.time, self.records.number())
                     } else {
-                        if self.window == 0 {
-                            self.last = request.time;
-                        }
+                        self.last = request.time;
                         return Some(Ok(request));
                     }
                 }
@@ -489,6 +490,20 @@ impl<I: Records> Checked<I> {
         located(*wrong, self.records.path(), self.records.number())
     }
 
+    /// Whether a time, in the order of which requests are given, lies past what can be simulated.
+    #[inline]
+    fn is_late(&mut self, time: Time) -> bool {
+        let zero = *self.zero.get_or_insert(time);
+        time.0 - zero.0 > Time::LATEST.0
+    }
+
+    #[cold]
+    fn late(&self, time: Time, number: u64) -> TraceError {
+        let zero = self.zero.unwrap_or_default();
+        let wrong = record(format!("time {} ns", time.0 - zero.0), Time::LATEST_SHOWN);
+        located(*wrong, self.records.path(), number)
+    }
+
     /// The next request in time order.
     #[inline]
     fn next_in_order(&mut self) -> Option<Result<Request, TraceError>> {
@@ -499,27 +514,32 @@ impl<I: Records> Checked<I> {
     }
 
     fn next_sorted(&mut self) -> Option<Result<Request, TraceError>> {
-        while !self.ended && self.held.len() < self.window {
-            match self.next_well_formed() {
-                Some(Ok(request)) => {
-                    self.sequence += 1;
-                    self.held.push(Reverse((
-                        request.time.0,
-                        self.sequence,
-                        HeldRequest(request),
-                    )));
+        loop {
+            while !self.ended && self.held.len() < self.window {
+                match self.next_well_formed() {
+                    Some(Ok(request)) => {
+                        let number = self.records.number();
+                        self.held
+                            .push(Reverse((request.time.0, number, HeldRequest(request))));
+                    }
+                    Some(Err(error)) => return Some(Err(error)),
+                    None => self.ended = true,
                 }
-                Some(Err(error)) => return Some(Err(error)),
-                None => self.ended = true,
             }
+            let Reverse((_, number, HeldRequest(mut request))) = self.held.pop()?;
+            if request.time < self.last {
+                request.time = self.last;
+                self.tally.clamped += 1;
+            } else if self.is_late(request.time) {
+                if !self.skip {
+                    return Some(Err(self.late(request.time, number)));
+                }
+                self.tally.skipped += 1;
+                continue;
+            }
+            self.last = request.time;
+            return Some(Ok(request));
         }
-        let Reverse((_, _, HeldRequest(mut request))) = self.held.pop()?;
-        if request.time < self.last {
-            request.time = self.last;
-            self.tally.clamped += 1;
-        }
-        self.last = request.time;
-        Some(Ok(request))
     }
 
     /// Spreads the requests of one second evenly over it.
@@ -592,10 +612,8 @@ impl<I: Records> Iterator for Checked<I> {
         };
         match next {
             Some(Ok(mut request)) => {
-                if self.from_first {
-                    let zero = *self.zero.get_or_insert(request.time);
-                    request.time = Time(request.time.0 - zero.0);
-                }
+                let zero = self.zero.unwrap_or_default();
+                request.time = Time(request.time.0 - zero.0);
                 self.tally.read += 1;
                 if self.tally.read >= 1024 {
                     self.flush_tally();
@@ -619,14 +637,5 @@ impl<I: Records> Requests for Checked<I> {}
 impl<I> Drop for Checked<I> {
     fn drop(&mut self) {
         self.counters.add(&self.tally);
-    }
-}
-
-/// The letter that `blkparse` prints for an action.
-pub(crate) fn action_letter(action: BlockAction) -> u8 {
-    match action {
-        BlockAction::Queue => b'Q',
-        BlockAction::Issue => b'D',
-        BlockAction::Complete => b'C',
     }
 }

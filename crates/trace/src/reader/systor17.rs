@@ -23,6 +23,7 @@ const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 pub const FORMAT: Format = Format {
     name: "systor17",
     summary: "Systor '17: seconds,response,type,LUN,offset,size, with a header",
+    parameters: "",
     times: Times::UNORDERED_DATES,
     sniff: |bytes, _| if bytes.starts_with(HEADER) { 95 } else { 0 },
     open: |input, options| text(Systor, input, Times::UNORDERED_DATES, options),

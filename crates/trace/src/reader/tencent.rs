@@ -14,7 +14,7 @@ use super::parse::{
     field, need_blocks, need_columns, need_device, need_integer, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Format};
+use super::{sniff_lines, text, Format, Spreading};
 use crate::request::{Op, Request};
 use headstack_units::Lba;
 
@@ -22,16 +22,20 @@ const TIMES: Times = Times {
     // In a sample of 50,000 requests some come more than 16,384 requests late (by 1 s).
     window: 32_768,
     dates: true,
-    seconds: true,
+    spread: false,
 };
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "tencent",
     summary: "Tencent 2018: seconds,sector,sectors,0 = read,volume (1 s resolution)",
+    parameters: "spread_seconds = true",
     times: TIMES,
     sniff: |bytes, _| sniff_lines(Tencent, bytes, 75),
-    open: |input, options| text(Tencent, input, TIMES, options),
+    open: |input, options| {
+        let (spreading, options) = options.take::<Spreading>()?;
+        text(Tencent, input, spreading.of(TIMES), &options)
+    },
     example: || b"1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n".to_vec(),
 };
 

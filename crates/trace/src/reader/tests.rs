@@ -1,14 +1,26 @@
 //! Contract tests over every format, and each format's own facts.
 
 use super::*;
-use crate::{BlockAction, FioWait, OnError, Op, Order, Request};
+use crate::{OnError, Op, Order, Request};
 use headstack_units::{Lba, Time};
 
 fn read(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<Result<Request, TraceError>> {
     let input = Input::from_bytes(bytes.to_vec(), "test");
-    match open_with(input, Some(format_named(format).unwrap()), options) {
+    match open_with(
+        input,
+        Some(format_named(format, formats()).unwrap()),
+        options,
+    ) {
         Ok(source) => source.collect(),
         Err(error) => vec![Err(error)],
+    }
+}
+
+/// Options with parameters of the format, as TOML.
+fn with(parameters: &str) -> ReadOptions {
+    ReadOptions {
+        parameters: toml::from_str(parameters).unwrap(),
+        ..ReadOptions::default()
     }
 }
 
@@ -38,9 +50,12 @@ fn every_format_reads_and_detects_its_example() {
         } else {
             "x"
         };
-        let found = detect(&bytes, name).map(|f| f.name);
+        let found = detect(&bytes, name, formats()).map(|f| f.name);
         assert_eq!(found, Some(format.name));
-        assert_eq!(format_named(format.name).unwrap().name, format.name);
+        assert_eq!(
+            format_named(format.name, formats()).unwrap().name,
+            format.name
+        );
         assert!(!format.summary.is_empty());
     }
 }
@@ -92,7 +107,7 @@ fn binary_records_cut_short_are_errors() {
         ("oracle-general", vec![24, 24]),
         ("vscsi", vec![32, 32]),
     ] {
-        let bytes = (format_named(name).unwrap().example)();
+        let bytes = (format_named(name, formats()).unwrap().example)();
         assert_eq!(bytes.len(), records.iter().sum::<usize>(), "{name}");
         let ends: Vec<usize> = records
             .iter()
@@ -258,10 +273,7 @@ fn blkparse_takes_one_action() {
             (20_000, 0, 0, 0, Op::Flush)
         ]
     );
-    let options = ReadOptions {
-        blkparse_action: BlockAction::Issue,
-        ..ReadOptions::default()
-    };
+    let options = with(r#"action = "issue""#);
     let lines = b"8,0 3 1 0.000000000 697 D W 8 + 8 [x]\n8,0 3 1 0.1 697 Q W 8 + 8 [x]\n";
     assert_eq!(good("blkparse", lines, &options).len(), 1);
     assert!(read("blkparse", b"8,0 3 1 0.1 697 C W 8 + 8 [x]\n", &options)[0].is_err());
@@ -323,24 +335,15 @@ fn blktrace_tells_forced_unit_access_from_a_flush_before() {
 fn fio_wait_is_read_both_ways() {
     let bytes =
         b"fio version 2 iolog\nf add\nf open\nf wait 5\nf wait 200\nf read 0 512\nf close\n";
-    let time = |unit| {
-        let options = ReadOptions {
-            fio_wait_unit: unit,
-            ..ReadOptions::default()
-        };
-        good("fio-iolog", bytes, &options)[0].0
-    };
-    assert_eq!(time(FioWait::MillisecondsSinceStart), 200_000_000);
-    assert_eq!(time(FioWait::MicrosecondsSinceWait), 200_000);
+    let time = |wait: &str| good("fio-iolog", bytes, &with(&format!("wait = {wait:?}")))[0].0;
+    assert_eq!(time("milliseconds-since-start"), 200_000_000);
+    assert_eq!(time("microseconds-since-wait"), 200_000);
 }
 
 #[test]
 fn seconds_are_spread_evenly_on_request() {
     let bytes = b"10,0,8,0,1\n10,8,8,0,1\n11,0,8,1,1\n";
-    let options = ReadOptions {
-        spread_seconds: true,
-        ..ReadOptions::default()
-    };
+    let options = with("spread_seconds = true");
     let times: Vec<u64> = good("tencent", bytes, &options)
         .iter()
         .map(|r| r.0)
@@ -413,4 +416,88 @@ fn writers_round_trip_what_they_hold() {
             prop_assert_eq!(&back, &requests, "{}", format);
         }
     });
+}
+
+/// 2^62 ns are 4611686018.427387904 s. In the order of the file and sorted, the first record later than
+/// that, counted from the trace's zero, is a wrong one.
+#[test]
+fn times_past_the_end_of_simulated_time_are_wrong_records() {
+    let csv = b"time_ns,device,lba,blocks,op\n5,0,0,8,read\n4611686018427387904,0,0,8,read\n4611686018427387905,0,0,8,read\n9223372036854775808,0,0,8,read\n";
+    let late = "got time 4611686018427387905 ns, need at most 2^62 ns (146 years)";
+    for order in [Order::Strict, Order::Sort(2), Order::Sort(100)] {
+        let options = |on_error| ReadOptions {
+            on_error,
+            order,
+            ..ReadOptions::default()
+        };
+        let all = read("csv", csv, &options(OnError::Fail));
+        assert_eq!(all.len(), 3);
+        let error = all[2].as_ref().unwrap_err().to_string();
+        assert!(error.ends_with(late) && error.contains(":4: "), "{error}");
+        let skip = options(OnError::Skip);
+        assert_eq!(good("csv", csv, &skip).len(), 2);
+        assert_eq!(skip.counters.skipped(), 2);
+    }
+    // Dates count from the first request: here both are past 2^63 ns since 1601.
+    let msr = b"128166372003061629,src1,0,Read,0,512,0\n128166372003061639,src1,0,Read,0,512,0\n";
+    let times: Vec<u64> = good("msr", msr, &ReadOptions::default())
+        .iter()
+        .map(|r| r.0)
+        .collect();
+    assert_eq!(times, [0, 1000]);
+}
+
+#[test]
+fn every_format_takes_its_parameters_and_refuses_others() {
+    for format in formats() {
+        let bytes = (format.example)();
+        for first in read(format.name, &bytes, &with(format.parameters)) {
+            // Which events a trace has depends on what is asked of it.
+            let asked = format.parameters.starts_with("action");
+            assert!(first.is_ok() || asked, "{}: {first:?}", format.name);
+        }
+        let refused = |parameters: &str| {
+            let all = read(format.name, &bytes, &with(parameters));
+            assert_eq!(all.len(), 1, "{}: {parameters}", format.name);
+            all[0].as_ref().unwrap_err().to_string()
+        };
+        let error = refused("no_such_key = 1");
+        let start = format!(
+            "format_parameters: got key \"no_such_key\" for {}, need ",
+            format.name
+        );
+        assert!(error.starts_with(&start), "{error}");
+        if let Some((key, _)) = format.parameters.split_once(" = ") {
+            let misspelt = format!("{}{} = 1", &key[1..2], key);
+            let error = refused(&misspelt);
+            assert!(
+                error.ends_with(&format!("did you mean {key:?}?")),
+                "{error}"
+            );
+            let error = refused(&format!("{key} = []"));
+            assert!(
+                error.starts_with(&format!("format_parameters.{key}: got ")),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// 100 MiB of a file lie within 128 MiB, not within the usual 64 MiB.
+#[test]
+fn files_get_the_extent_that_is_asked_for() {
+    let bytes =
+        b"filename,file_offset,op_type,request_io_size_bytes,disk_io_size_bytes,start_time\n\
+        a,104857600,READ,512,512,1.0\nb,0,READ,512,512,2.0\n";
+    let requests = good("thesios", bytes, &with(r#"file_extent = "128 MiB""#));
+    let places: Vec<u64> = requests.iter().map(|r| r.2).collect();
+    assert_eq!(places, [100 << 11, 128 << 11]);
+    let error = read("thesios", bytes, &ReadOptions::default())[0]
+        .as_ref()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("hint: format_parameters = { file_extent = "),
+        "{error}"
+    );
 }

@@ -9,7 +9,7 @@
 //! Phothilimthana, Kadekodi, Ghodrati, Moon & Maas, "Thesios", ASPLOS 2024, and its README.
 //! # Validity
 //! **Addresses are offsets in files.** Each file is given an extent of its own on device 0, in the
-//! order of appearance (`file_extent_bytes`, 64 MiB); an offset beyond it is an error. Distances
+//! order of appearance (`file_extent`, 64 MiB); an offset beyond it is an error. Distances
 //! between files are therefore made up. At most 2^22 files. Sorted within 8192 requests.
 
 use super::parse::{
@@ -18,14 +18,16 @@ use super::parse::{
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
-use crate::options::ReadOptions;
 use crate::request::Op;
+use headstack_units::Bytes;
+use serde::Deserialize;
 use std::collections::HashMap;
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "thesios",
     summary: "Google Thesios CSV (file offsets laid out in extents)",
+    parameters: "file_extent = \"64 MiB\"",
     times: Times::UNORDERED_DATES,
     sniff: |bytes, _| {
         let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
@@ -36,7 +38,17 @@ pub const FORMAT: Format = Format {
             0
         }
     },
-    open: |input, options| text(Thesios::new(options), input, Times::UNORDERED_DATES, options),
+    open: |input, options| {
+        let (Parameters { file_extent }, options) = options.take()?;
+        // Whole pages, so that files stay aligned; more than any device has is as good as that much.
+        let extent = file_extent.0.clamp(512, 1 << 60).next_multiple_of(4096);
+        text(
+            Thesios::new(extent),
+            input,
+            Times::UNORDERED_DATES,
+            &options,
+        )
+    },
     example: || {
         b"filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,\
           from_flash_cache,cache_hit,request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,\
@@ -46,6 +58,21 @@ pub const FORMAT: Format = Format {
             .to_vec()
     },
 };
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Parameters {
+    /// The disk space that each file gets.
+    file_extent: Bytes,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            file_extent: Bytes(64 << 20),
+        }
+    }
+}
 
 const NAMES: [&str; 6] = [
     "filename",
@@ -66,10 +93,10 @@ struct Thesios {
 }
 
 impl Thesios {
-    fn new(options: &ReadOptions) -> Thesios {
+    fn new(extent: u64) -> Thesios {
         Thesios {
             columns: None,
-            extent: options.file_extent_bytes.max(512).next_multiple_of(4096),
+            extent,
             files: HashMap::new(),
         }
     }
@@ -104,7 +131,7 @@ impl LineFormat for Thesios {
                 offset + 1,
                 NAMES[1],
                 f[offset],
-                &format!("an end within {} bytes; hint: set file_extent_bytes", self.extent),
+                &format!("an end within {} bytes; hint: format_parameters = {{ file_extent = \"1 GiB\" }}", self.extent),
             ));
         }
         let index = match self.files.get(f[name]) {
@@ -118,7 +145,9 @@ impl LineFormat for Thesios {
                 index
             }
         };
-        let base = index.checked_mul(self.extent).and_then(|b| b.checked_add(begin));
+        let base = index
+            .checked_mul(self.extent)
+            .and_then(|b| b.checked_add(begin));
         let at = base.ok_or_else(|| record("an extent past 2^64 bytes", "smaller extents"))?;
         let request = by_bytes(time, 0, kind, at, size)?;
         Ok(request.map_or(Found::Nothing, Found::Request))

@@ -25,10 +25,13 @@ use std::path::Path;
 pub const FORMAT: Format = Format {
     name: "validate",
     summary: "DiskSim validate: op, tag, block, count, measured us, think us",
+    parameters: "",
     times: Times::ORDERED,
     sniff: |bytes, _| sniff_lines(Validate::default(), bytes, 85),
     open: |input, options| text(Validate::default(), input, Times::ORDERED, options),
-    example: || b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec(),
+    example: || {
+        b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec()
+    },
 };
 
 /// One measured request.

@@ -21,6 +21,7 @@ use std::io::BufRead;
 pub const FORMAT: Format = Format {
     name: "vscsi",
     summary: "CloudPhysics vscsi, binary, versions 1 and 2",
+    parameters: "",
     times: Times::UNORDERED_DATES,
     sniff: |bytes, _| match version(bytes) {
         Some(_) => 90,
@@ -117,13 +118,15 @@ impl BinaryFormat for Vscsi {
             _ => return Ok(Some(Found::Other)),
         };
         let size = u32::from_le_bytes(
-            bytes[length_at..length_at + 4].try_into().unwrap_or_default(),
+            bytes[length_at..length_at + 4]
+                .try_into()
+                .unwrap_or_default(),
         );
         let (_, blocks) = need_cover(0, u64::from(size)).map_err(Halt::Wrong)?;
         let ts = long(lbn_at + 8);
-        let time = ts.checked_mul(1000).ok_or_else(|| {
-            Halt::Wrong(record(format!("time {ts} us"), "a time below 2^64 ns"))
-        })?;
+        let time = ts
+            .checked_mul(1000)
+            .ok_or_else(|| Halt::Wrong(record(format!("time {ts} us"), "a time below 2^64 ns")))?;
         Ok(Some(Found::Request(Request {
             time: Time(time),
             device: 0,

@@ -18,10 +18,11 @@ mod distribution;
 
 pub use distribution::{Distribution, Quantity, Table};
 
+use crate::arrivals::ClosedLoop;
 use crate::error::TraceError;
 use crate::request::{Op, Request};
 use crate::source::{Requests, Source};
-use distribution::Sampler;
+pub(crate) use distribution::Sampler;
 use headstack_engine::random::stream;
 use headstack_units::{Bytes, Frequency, Lba, Span, Time};
 use rand::Rng;
@@ -29,10 +30,10 @@ use rand_distr::{Distribution as _, Exp1, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// How requests arrive.
+/// The process that draws the times of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Arrivals {
+pub enum ArrivalProcess {
     /// Independently, at `rate` on average.
     #[default]
     Poisson,
@@ -40,8 +41,8 @@ pub enum Arrivals {
     Constant,
     /// Gaps evenly distributed from zero to twice the mean.
     Uniform,
-    /// `outstanding` at a time, each `think` after a completion: times are zero, the system that
-    /// runs the workload sets them ([`Synthetic::closed`]).
+    /// None: times are zero, and requests come in a closed loop of `outstanding`, each `think` after a
+    /// completion ([`Synthetic::closed`]).
     Closed,
 }
 
@@ -67,7 +68,7 @@ pub struct Synthetic {
     /// Starts and sizes are multiples of this (DiskSim's blocking factor).
     pub block: Bytes,
     /// How requests arrive.
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalProcess,
     /// The mean rate of arrivals.
     pub rate: Option<Frequency>,
     /// Gaps between arrivals, instead of `arrivals` and `rate`.
@@ -136,7 +137,7 @@ impl Default for Synthetic {
             local_distance: None,
             size: Distribution::Value(Bytes(4096)),
             block: Bytes(4096),
-            arrivals: Arrivals::Poisson,
+            arrivals: ArrivalProcess::Poisson,
             rate: None,
             interarrival: None,
             sequential_interarrival: None,
@@ -148,30 +149,6 @@ impl Default for Synthetic {
             think: Distribution::Value(Span::ZERO),
             phases: Vec::new(),
         }
-    }
-}
-
-/// The closed loop that a workload asks for.
-#[derive(Debug, Clone)]
-pub struct ClosedLoop {
-    /// How many requests are outstanding at once.
-    pub outstanding: u32,
-    think: Sampler,
-    random: Xoshiro256PlusPlus,
-}
-
-impl ClosedLoop {
-    /// So many requests outstanding and always the same pause.
-    pub fn fixed(outstanding: u32, think: Span) -> ClosedLoop {
-        ClosedLoop {
-            outstanding,
-            think: Sampler::Fixed(think.non_negative() as f64),
-            random: stream(0, "synthetic.think"),
-        }
-    }
-    /// The next pause.
-    pub fn think(&mut self) -> Span {
-        Span(self.think.draw_positive(&mut self.random).round() as i64)
     }
 }
 
@@ -272,7 +249,8 @@ impl Synthetic {
     /// # Errors
     /// Names the key that cannot be used, what was got and what is needed.
     pub fn source(&self, seed: u64) -> Result<Source, TraceError> {
-        Ok(Box::new(Generated(self.generator(seed)?)))
+        let source = self.generator(seed)?;
+        Ok(Box::new(Generated { source, given: 0 }))
     }
 
     /// What a closed workload asks of the system; `None` for open arrivals.
@@ -280,22 +258,23 @@ impl Synthetic {
     /// # Errors
     /// As for [`Synthetic::source`].
     pub fn closed(&self, seed: u64) -> Result<Option<ClosedLoop>, TraceError> {
-        if self.arrivals != Arrivals::Closed {
+        if self.arrivals != ArrivalProcess::Closed {
             return Ok(None);
         }
-        if self.outstanding == 0 {
-            return Err(refuse("outstanding", 0, "at least 1"));
-        }
-        let think = self.think.sampler();
-        let think = think.map_err(|need| refuse("think", &self.think, &need))?;
-        if think.reach() < 0.0 {
-            return Err(refuse("think", &self.think, "times that are not negative"));
-        }
-        Ok(Some(ClosedLoop {
+        let closed = ClosedLoop {
             outstanding: self.outstanding,
-            think,
-            random: stream(seed, "synthetic.think"),
-        }))
+            think_time: self.think.clone(),
+            seed,
+        };
+        closed.pauses().map_err(|e| TraceError::Input {
+            path: match e.key.as_str() {
+                "think_time" => "synthetic.think".into(),
+                key => format!("synthetic.{key}"),
+            },
+            got: e.got,
+            need: e.need,
+        })?;
+        Ok(Some(closed))
     }
 
     fn profile(&self, phase: Option<&Phase>) -> Result<Profile, TraceError> {
@@ -308,7 +287,7 @@ impl Synthetic {
         }
         let rate = phase.and_then(|p| p.rate).or(self.rate);
         let gap = match (self.arrivals, &self.interarrival, rate) {
-            (Arrivals::Closed, ..) => f64::INFINITY,
+            (ArrivalProcess::Closed, ..) => f64::INFINITY,
             (_, Some(_), None) => 1.0,
             (_, Some(_), Some(rate)) => {
                 return Err(refuse("rate", rate, "rate or interarrival, not both"))
@@ -360,15 +339,15 @@ impl Synthetic {
             None => Ok(None),
         };
         let gaps = match (self.arrivals, sampler("interarrival", &self.interarrival)?) {
-            (Arrivals::Closed, _) => Gaps::Closed,
+            (ArrivalProcess::Closed, _) => Gaps::Closed,
             (_, Some(drawn)) => Gaps::Drawn(drawn),
-            (Arrivals::Poisson, _) => Gaps::Poisson,
-            (Arrivals::Constant, _) => Gaps::Constant,
-            (Arrivals::Uniform, _) => Gaps::Uniform,
+            (ArrivalProcess::Poisson, _) => Gaps::Poisson,
+            (ArrivalProcess::Constant, _) => Gaps::Constant,
+            (ArrivalProcess::Uniform, _) => Gaps::Uniform,
         };
         let mut profiles = if self.phases.is_empty() {
             vec![self.profile(None)?]
-        } else if self.arrivals == Arrivals::Closed {
+        } else if self.arrivals == ArrivalProcess::Closed {
             return Err(refuse("phases", "closed arrivals", "open arrivals"));
         } else {
             self.phases
@@ -438,25 +417,61 @@ impl Synthetic {
     }
 }
 
-/// A generator as a stream in which nothing can be wrong.
-struct Generated(SyntheticSource);
+/// A generator as a stream that ends with an error where time does.
+struct Generated {
+    source: SyntheticSource,
+    given: u64,
+}
+
+impl Generated {
+    #[cold]
+    fn late(&self, request: &Request) -> TraceError {
+        TraceError::Record {
+            path: "synthetic".into(),
+            line: self.given + 1,
+            got: format!("time {} ns", request.time.0),
+            need: format!("{}; hint: a higher rate", Time::LATEST_SHOWN),
+        }
+    }
+}
 
 impl Iterator for Generated {
     type Item = Result<Request, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(Ok)
+        let request = self.source.next()?;
+        if request.time > Time::LATEST {
+            return Some(Err(self.late(&request)));
+        }
+        self.given += 1;
+        Some(Ok(request))
     }
 }
 
 impl Requests for Generated {
     fn fill(&mut self, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
-        if self.0.is_independent() {
-            self.0.fill_columns(batch, most);
+        let first = batch.len();
+        if self.source.is_independent() {
+            self.source.fill_columns(batch, most);
         } else {
-            batch.extend(self.0.by_ref().take(most));
+            batch.extend(self.source.by_ref().take(most));
         }
-        Ok(())
+        // Times never decrease: the last one is the latest.
+        let fits = match batch.last() {
+            Some(last) if last.time > Time::LATEST => {
+                batch.partition_point(|r| r.time <= Time::LATEST)
+            }
+            _ => batch.len(),
+        };
+        self.given += (fits - first) as u64;
+        match batch.get(fits) {
+            Some(late) => {
+                let error = self.late(late);
+                batch.truncate(fits);
+                Err(error)
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! arrivals**.
 
 use crate::error::TraceError;
+use crate::reader::parse::MAX_BLOCK;
 use crate::request::Request;
 use crate::source::{Requests, Source};
 use headstack_units::{Bytes, Lba, Span, Time};
@@ -173,6 +174,9 @@ impl Transform {
         bases: Option<BTreeMap<u32, (u64, u64)>>,
     ) -> Result<Source, TraceError> {
         self.check()?;
+        if *self == Transform::default() {
+            return Ok(source);
+        }
         let mut devices = self.devices.clone();
         if let Some(devices) = &mut devices {
             devices.sort_unstable();
@@ -222,30 +226,41 @@ impl Transformed {
         if let Some(device) = self.remap.get(&r.device) {
             r.device = *device;
         }
+        let wrong = |key: &str, got: String, need: String| TraceError::Record {
+            path: format!("transform.{key}"),
+            line: self.number,
+            got,
+            need,
+        };
         if let Some(bases) = &self.bases {
-            let wrong = |got: String, need: String| TraceError::Record {
-                path: "transform.concatenate".to_string(),
-                line: self.number,
-                got,
-                need,
-            };
             let Some((base, size)) = bases.get(&r.device) else {
                 let need = format!("one of the {} devices with a size", bases.len());
-                return Err(wrong(format!("device {}", r.device), need));
+                return Err(wrong("concatenate", format!("device {}", r.device), need));
             };
             let end = r.lba.0.saturating_add(u64::from(r.blocks));
             if end > *size {
                 let need = format!("an end within the device's {size} blocks");
-                return Err(wrong(format!("device {} block {end}", r.device), need));
+                let got = format!("device {} block {end}", r.device);
+                return Err(wrong("concatenate", got, need));
             }
             r.lba = Lba(base + r.lba.0);
             r.device = 0;
         }
         if let Some(scale) = self.space_scale {
-            r.lba = Lba((r.lba.0 as f64 * scale) as u64);
+            let scaled = (r.lba.0 as f64 * scale) as u64;
+            if scaled > MAX_BLOCK - u64::from(r.blocks) {
+                let got = format!("block {} times {scale}", r.lba.0);
+                return Err(wrong("space_scale", got, "blocks below 2^55".into()));
+            }
+            r.lba = Lba(scaled);
         }
         if let Some(scale) = self.time_scale {
-            r.time = Time((r.time.0 as f64 * scale).round() as u64);
+            let scaled = Time((r.time.0 as f64 * scale).round() as u64);
+            if scaled > Time::LATEST {
+                let got = format!("time {} ns times {scale}", r.time.0);
+                return Err(wrong("time_scale", got, Time::LATEST_SHOWN.into()));
+            }
+            r.time = scaled;
         }
         Ok(r)
     }
@@ -417,6 +432,9 @@ mod tests {
         ] {
             let transform: Transform = toml::from_str(toml).unwrap();
             for wrong in [0, 1, 256, 999, 1000] {
+                // A source that is not changed is handed on: it ends itself after what is wrong.
+                let end = if toml.is_empty() { wrong + 1 } else { 1000 };
+                let long = |wrong| -> Source { Box::new(Each(long(wrong).take(end as usize))) };
                 let (mut want, mut want_error) = (Vec::new(), None);
                 for request in transform.apply(long(wrong)).unwrap() {
                     match request {
@@ -451,6 +469,15 @@ mod tests {
             ("time_scale = 0.0", "transform.time_scale"),
             ("concatenate = ['51200 B']", "device 1"),
             ("concatenate = ['512 B', '512 B', '512 B']", "1 blocks"),
+            // 5 s times 10^9 are 158 years; 4 s are 127.
+            (
+                "time_scale = 1e9",
+                "transform.time_scale:6: got time 5000000000 ns times 1000000000, need at most 2^62 ns",
+            ),
+            (
+                "space_scale = 1e15",
+                "transform.space_scale:5: got block 40 times 1000000000000000, need blocks below 2^55",
+            ),
         ] {
             let transform: Transform = toml::from_str(toml).unwrap();
             let error = match transform.open(|| Ok(requests())) {

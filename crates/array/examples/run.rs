@@ -1,0 +1,40 @@
+//! Runs an experiment without Python: `run EXPERIMENT.toml` prints the document that `headstack run --out`
+//! writes to `result.json`.
+//!
+//! Drives are looked up as by the command line: in the folders of `$HEADSTACK_DRIVES`, then in those that
+//! come with the project; DiskSim parameter files are read too.
+
+use headstack_array::{run, Experiment, Inputs, Overrides, RunOptions};
+use headstack_disksim::import_file;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    if let Err(message) = print_result() {
+        eprintln!("{message}");
+        std::process::exit(2);
+    }
+}
+
+fn print_result() -> Result<(), String> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [file] = args.as_slice() else {
+        return Err(format!(
+            "run: got {} arguments, need EXPERIMENT.toml",
+            args.len()
+        ));
+    };
+    let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives"));
+    let more = std::env::var_os("HEADSTACK_DRIVES").unwrap_or_default();
+    let inputs = Inputs {
+        other_drive: &|path| match import_file(path) {
+            Ok(import) => Ok(import.spec),
+            Err(e) => Err(e.to_string()),
+        },
+        ..Inputs::new(std::env::split_paths(&more).chain([own]).collect())
+    };
+    let experiment = Experiment::open(Path::new(file), &Overrides::default());
+    let experiment = experiment.map_err(|e| e.to_string())?;
+    let result = run(&experiment, &inputs, &RunOptions::default()).map_err(|e| e.to_string())?;
+    println!("{}", result.to_json().map_err(|e| e.to_string())?);
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Descriptions as they lie in files: text into values.
+
+use headstack_engine::SpecError;
+use serde_json::{Map, Number, Value};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The text of a file.
+pub(crate) fn read_text(file: &Path) -> Result<String, SpecError> {
+    std::fs::read_to_string(file).map_err(|e| {
+        let got = match e.kind() {
+            ErrorKind::NotFound => "no such file".into(),
+            ErrorKind::InvalidData => "bytes that are not UTF-8".into(),
+            _ => e.to_string().to_lowercase(),
+        };
+        SpecError::new(file.display().to_string(), got, "a file of TOML")
+    })
+}
+
+/// Parses TOML.
+///
+/// # Errors
+/// File, line and column of what is no TOML; the key of a number that is not finite.
+pub(crate) fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+        let before = e.span().and_then(|s| text.get(..s.start)).unwrap_or("");
+        let line = 1 + before.matches('\n').count();
+        let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
+        let got = e.message().trim().to_string();
+        let place = format!("{}:{line}:{column}", file.display());
+        SpecError::new(place, got, "valid TOML")
+    })?;
+    let value = plain_table(table);
+    value.map_err(|e| e.in_file(file.display()))
+}
+
+fn plain_table(table: toml::Table) -> Result<Value, SpecError> {
+    let entries = table.into_iter().map(|(key, value)| {
+        let value = plain(value).map_err(|e| e.within(&key))?;
+        Ok((key, value))
+    });
+    Ok(Value::Object(entries.collect::<Result<Map<_, _>, _>>()?))
+}
+
+/// What TOML and JSON share; dates become text.
+fn plain(value: toml::Value) -> Result<Value, SpecError> {
+    Ok(match value {
+        toml::Value::String(text) => Value::String(text),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Float(number) => match Number::from_f64(number) {
+            Some(number) => Value::Number(number),
+            None => {
+                let got = number.to_string().to_lowercase();
+                return Err(SpecError::new("", got, "a finite number"));
+            }
+        },
+        toml::Value::Boolean(is) => Value::Bool(is),
+        toml::Value::Datetime(date) => Value::String(date.to_string()),
+        toml::Value::Array(list) => {
+            let entries = list
+                .into_iter()
+                .enumerate()
+                .map(|(i, value)| plain(value).map_err(|e| e.within(&format!("[{i}]"))));
+            Value::Array(entries.collect::<Result<_, _>>()?)
+        }
+        toml::Value::Table(table) => plain_table(table)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(text: &str) -> Result<Value, String> {
+        toml_value(text, Path::new("x.toml")).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn values_are_those_of_json() {
+        let text = "a = 1\nb = [1.5, \"x\", true]\n[c.d]\ne = 1979-05-27\n[[f]]\ng = {}";
+        let want = json!({
+            "a": 1, "b": [1.5, "x", true], "c": { "d": { "e": "1979-05-27" } }, "f": [{ "g": {} }]
+        });
+        assert_eq!(read(text), Ok(want));
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_place() {
+        for (text, want) in [
+            ("a = 1\nb = = 2", "x.toml:2:5: got "),
+            (
+                "a = 1\na = 2",
+                "x.toml:2:1: got duplicate key, need valid TOML",
+            ),
+            ("a = inf", "x.toml: a: got inf, need a finite number"),
+            (
+                "[[a]]\nb = [0, { c = nan }]",
+                "x.toml: a[0].b[1].c: got nan, need a finite number",
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(want), "{error}");
+        }
+        let error = read_text(Path::new("absent.toml")).unwrap_err().to_string();
+        assert_eq!(error, "absent.toml: got no such file, need a file of TOML");
+    }
+
+    /// Deeper than any stack is refused where it is parsed.
+    #[test]
+    fn very_deep_tables_are_refused() {
+        for levels in [1_400, 100_000] {
+            let dotted = format!("{} = 1", vec!["a"; levels].join("."));
+            let lists = format!("a = {}{}", "[".repeat(levels), "]".repeat(levels));
+            let tables = format!("[{}]", vec!["a"; levels].join("."));
+            for text in [dotted, lists, tables] {
+                let error = read(&text).unwrap_err();
+                assert!(error.starts_with("x.toml:1:"), "{error}");
+            }
+        }
+    }
+}

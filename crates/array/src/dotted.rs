@@ -1,0 +1,167 @@
+//! Values of a description changed by dotted keys and nested tables.
+
+use headstack_drive::spec::Params;
+use headstack_engine::SpecError;
+use serde_json::Value;
+
+/// No description is nested as deeply as this; what is would end the stack of whatever walks it.
+const MOST_LEVELS: usize = 32;
+
+/// Changes `target` by each entry of `changes`, a dotted key with its value.
+///
+/// Tables are merged, anything else is replaced; null removes.
+///
+/// # Errors
+/// The key, seen from inside `changes`: one that cannot be read, that leads nowhere, or of too many parts.
+pub(crate) fn change_all(target: &mut Value, changes: &Params) -> Result<(), SpecError> {
+    for (key, change) in changes {
+        let path = parse_key(key)?;
+        change_value(target, &path, change).map_err(|mut e| {
+            e.key = format!("{key}{}", e.key);
+            e
+        })?;
+    }
+    Ok(())
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+fn parse_key(key: &str) -> Result<Vec<Step>, SpecError> {
+    let levels = 1 + key.matches(['.', '[']).count();
+    if levels > MOST_LEVELS {
+        let beginning: String = key.chars().take(40).collect();
+        let need = format!("a key of at most {MOST_LEVELS} parts");
+        return Err(SpecError::new(
+            format!("{beginning}..."),
+            format!("{levels} parts"),
+            need,
+        ));
+    }
+    read_steps(key)
+        .ok_or_else(|| SpecError::new(key, "a bad key", "a dotted key, indices in brackets"))
+}
+
+fn read_steps(key: &str) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
+    for piece in key.split('.') {
+        let mut parts = piece.split('[');
+        let name = parts.next().filter(|n| !n.is_empty())?;
+        steps.push(Step::Key(name.to_string()));
+        for index in parts {
+            steps.push(Step::Index(index.strip_suffix(']')?.parse().ok()?));
+        }
+    }
+    Some(steps)
+}
+
+/// Tables are merged, anything else is replaced; null removes.
+fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(), SpecError> {
+    match path {
+        [] => match (target, change) {
+            (Value::Object(target), Value::Object(change)) => {
+                // A model's parameters mean nothing to another model.
+                if change
+                    .get("model")
+                    .is_some_and(|m| target.get("model") != Some(m))
+                {
+                    target.clear();
+                }
+                for (key, change) in change {
+                    if change.is_null() {
+                        target.remove(key);
+                    } else {
+                        let entry = target.entry(key.clone()).or_insert(Value::Null);
+                        change_value(entry, &[], change)?;
+                    }
+                }
+                Ok(())
+            }
+            (target, change) => {
+                *target = change.clone();
+                Ok(())
+            }
+        },
+        [Step::Key(key), rest @ ..] => {
+            if target.is_null() {
+                *target = Value::Object(Params::new());
+            }
+            let table = target.as_object_mut().ok_or_else(|| {
+                SpecError::new("", format!("the key {key:?} in a plain value"), "a table")
+            })?;
+            if rest.is_empty() && change.is_null() {
+                table.remove(key);
+                return Ok(());
+            }
+            change_value(
+                table.entry(key.clone()).or_insert(Value::Null),
+                rest,
+                change,
+            )
+        }
+        [Step::Index(i), rest @ ..] => {
+            let n = target.as_array().map_or(0, Vec::len);
+            let entry = target.get_mut(*i).ok_or_else(|| {
+                SpecError::new("", format!("index {i}"), format!("an index below {n}"))
+            })?;
+            change_value(entry, rest, change)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn changed(key: &str, change: Value) -> Result<Value, String> {
+        let mut target =
+            json!({ "queue": { "depth": 1 }, "zones": [{ "first": 0 }, { "first": 5 }] });
+        let changes = [(key.to_string(), change)].into_iter().collect();
+        change_all(&mut target, &changes).map_err(|e| e.to_string())?;
+        Ok(target)
+    }
+
+    #[test]
+    fn keys_lead_to_tables_and_places_in_lists() {
+        let at = |key: &str, change: Value, place: &str| {
+            changed(key, change).unwrap().pointer(place).cloned()
+        };
+        assert_eq!(at("queue.depth", json!(4), "/queue/depth"), Some(json!(4)));
+        assert_eq!(
+            at("zones[1].first", json!(7), "/zones/1/first"),
+            Some(json!(7))
+        );
+        assert_eq!(at("queue.depth", json!(null), "/queue/depth"), None);
+        assert_eq!(at("new.key", json!("x"), "/new/key"), Some(json!("x")));
+    }
+
+    #[test]
+    fn keys_that_cannot_be_followed_are_named() {
+        let error = |key: &str| changed(key, json!(1)).unwrap_err();
+        for key in ["", "a..b", "zones[x]", "zones[1", ".a"] {
+            let want = "got a bad key, need a dotted key, indices in brackets";
+            assert!(error(key).ends_with(want), "{key}: {}", error(key));
+        }
+        assert_eq!(
+            error("zones[7].first"),
+            "zones[7].first: got index 7, need an index below 2"
+        );
+        assert!(error("queue.depth.x").starts_with("queue.depth.x: got the key"));
+    }
+
+    #[test]
+    fn keys_of_very_many_parts_are_refused() {
+        let key = |levels: usize| vec!["a"; levels].join(".");
+        assert!(changed(&key(MOST_LEVELS), json!(1)).is_ok());
+        for levels in [MOST_LEVELS + 1, 1_400, 1_000_000] {
+            let error = changed(&key(levels), json!(1)).unwrap_err();
+            let want = format!("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a....: got {levels} parts, need a key of at most 32 parts");
+            assert_eq!(error, want);
+        }
+        let error = changed(&format!("a{}", "[0]".repeat(1_400)), json!(1)).unwrap_err();
+        assert!(error.contains("got 1401 parts"), "{error}");
+    }
+}

@@ -1,0 +1,151 @@
+//! The layers that a layer stands on: which of them is next to do something, and their units as members.
+
+use super::{Done, Layer, Request, Setting};
+use crate::timetable::Timetable;
+use headstack_drive::DriveEnergy;
+use headstack_engine::SpecError;
+use headstack_units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Lower layers. Their units, one after another, are the members.
+pub(crate) struct Below {
+    layers: Vec<Box<dyn Layer>>,
+    /// Layer and unit of each member, and its size in blocks.
+    members: Vec<(u32, u32, u64)>,
+    events: Timetable,
+}
+
+impl Below {
+    pub fn new(layers: Vec<Box<dyn Layer>>) -> Below {
+        let mut members = Vec::new();
+        for (i, layer) in layers.iter().enumerate() {
+            for (unit, blocks) in layer.units().into_iter().enumerate() {
+                members.push((i as u32, unit as u32, blocks));
+            }
+        }
+        let mut below = Below {
+            events: Timetable::new(layers.len().max(1)),
+            layers,
+            members,
+        };
+        (0..below.layers.len()).for_each(|i| below.note(i));
+        below
+    }
+
+    /// Size of each member in blocks.
+    pub fn member_blocks(&self) -> Vec<u64> {
+        self.members.iter().map(|m| m.2).collect()
+    }
+
+    /// Size of a member in blocks.
+    pub fn blocks_of(&self, member: u32) -> u64 {
+        self.members[member as usize].2
+    }
+
+    /// Number of members.
+    pub fn members(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn layers(&self) -> &[Box<dyn Layer>] {
+        &self.layers
+    }
+
+    pub fn layers_mut(&mut self) -> &mut [Box<dyn Layer>] {
+        &mut self.layers
+    }
+
+    /// When one of them does something next.
+    #[inline]
+    pub fn next_event(&self) -> Time {
+        self.events.first().0
+    }
+
+    fn note(&mut self, layer: usize) {
+        self.events.set(layer, self.layers[layer].next_event());
+    }
+
+    /// Gives a member a request.
+    #[inline]
+    pub fn submit(&mut self, now: Time, member: u32, mut request: Request) {
+        let (layer, unit, _) = self.members[member as usize];
+        request.unit = unit;
+        self.layers[layer as usize].submit(now, request);
+        self.note(layer as usize);
+    }
+
+    /// Lets the layer whose event is first do what it does at that time.
+    #[inline]
+    pub fn step(&mut self, sink: &mut dyn FnMut(&Done)) {
+        let (time, layer) = self.events.first();
+        if time != Time::NEVER {
+            self.layers[layer].advance(Time(time.0 + 1), sink);
+            self.note(layer);
+        }
+    }
+
+    /// Forgets a request of a member, as far as the member can: it ends soon, as an error.
+    pub fn abort(&mut self, now: Time, member: u32, id: u64) {
+        let (layer, _, _) = self.members[member as usize];
+        // A layer that cannot abort ends the request in its own time; both are waited for.
+        let _ = self.layers[layer as usize].set(now, &[], &Setting::Abort { id });
+        self.note(layer as usize);
+    }
+
+    /// Passes a setting on to the layer that the first step of the path names.
+    ///
+    /// # Errors
+    /// A step beyond the last layer, and what that layer refuses.
+    pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        let n = self.layers.len();
+        let Some((&first, rest)) = path.split_first() else {
+            return Err(SpecError::new("setting", "no path", "one below this layer"));
+        };
+        let layer = self.layers.get_mut(first as usize).ok_or_else(|| {
+            let need = format!("one of the {n} layers below, counted from 0");
+            SpecError::new("setting.path", first, need)
+        })?;
+        let result = layer.set(now, rest, setting);
+        self.note(first as usize);
+        result.map_err(|e| e.within(&format!("below[{first}]")))
+    }
+
+    /// Energy of all drives since the last reset.
+    pub fn meter(&mut self, until: Time) -> DriveEnergy {
+        let mut sum = DriveEnergy::default();
+        for layer in &mut self.layers {
+            sum.add(&layer.meter(until));
+        }
+        sum
+    }
+
+    /// All count anew from `now`.
+    pub fn reset_statistics(&mut self, now: Time) {
+        self.layers.iter_mut().for_each(|l| l.reset_statistics(now));
+    }
+}
+
+/// Ends that are announced and not reached yet: earliest first, of equal ones the lower member first, then
+/// the lower name.
+#[derive(Debug, Default)]
+pub(crate) struct Ends(BinaryHeap<Reverse<(Time, u32, u32)>>);
+
+impl Ends {
+    /// The request called `name` of a member ends at `time`.
+    #[inline]
+    pub fn push(&mut self, time: Time, member: u32, name: u32) {
+        self.0.push(Reverse((time, member, name)));
+    }
+
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.0.peek().map_or(Time::NEVER, |Reverse(e)| e.0)
+    }
+
+    /// The first one: when, and its name.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Time, u32)> {
+        self.0.pop().map(|Reverse((time, _, name))| (time, name))
+    }
+}

@@ -1,0 +1,29 @@
+//! One space over the members, one after another.
+//!
+//! # Model
+//! As the organisation of the same name.
+//! # Source
+//! Linux md, `linear`.
+//! # Validity
+//! No redundancy: an error of a member is the request's.
+
+use super::below::Below;
+use super::volume::copies::{Copies, Single};
+use super::volume::{choice, Volume};
+use super::{Context, Entry, Stands};
+use crate::organisation::concatenate::end_to_end;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "concatenate",
+    summary: "one space over all members, one after another",
+    example: "",
+    stands: Stands::OnMany,
+    build: |context| {
+        let Context { below, params } = context;
+        let below = Below::new(below);
+        let map = Single(end_to_end(&below.member_blocks(), &params)?);
+        let copies = Copies::new(map, choice::find("first")?);
+        Ok(Box::new(Volume::new(ENTRY.name, Box::new(copies), below)))
+    },
+};

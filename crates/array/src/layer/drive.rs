@@ -1,0 +1,190 @@
+//! A drive as a layer: the leaf of every tree.
+
+use super::{not_supported, Done, ErrorKind, Layer, Request, Setting, Statistics};
+use crate::member::{Answer, Member};
+use crate::simulate::MemberOutcome;
+use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
+use headstack_engine::SpecError;
+use headstack_units::{Lba, Time};
+
+/// A drive and what it did. Its logical units are the layer's units.
+///
+/// The drive tells a completion when the service begins; the layer passes it on at once.
+pub struct DriveLayer<M> {
+    drive: M,
+    /// Its number in the system.
+    index: u32,
+    /// First block and size of each unit.
+    units: Vec<(u64, u64)>,
+    /// The last time that it was given.
+    now: Time,
+    /// Completions that the drive did not give.
+    refused: Vec<Done>,
+    aborted: Vec<u64>,
+    outcome: MemberOutcome,
+    statistics: Statistics,
+    early: Vec<Completion>,
+}
+
+impl<M: Member<Answer = Completion>> DriveLayer<M> {
+    /// Drive number `index` of the system.
+    pub fn new(drive: M, index: u32) -> DriveLayer<M> {
+        let mut first = 0;
+        let mut units = Vec::new();
+        for blocks in drive.logical_units() {
+            units.push((first, blocks));
+            first += blocks;
+        }
+        DriveLayer {
+            drive,
+            index,
+            units,
+            now: Time::ZERO,
+            refused: Vec::new(),
+            aborted: Vec::new(),
+            outcome: MemberOutcome::default(),
+            statistics: Statistics::default(),
+            early: Vec::new(),
+        }
+    }
+
+    fn tell(&mut self, c: &Completion, sink: &mut dyn FnMut(&Done)) {
+        let done = self.done(c);
+        self.statistics.add_done(&done);
+        if self.statistics.counts_from(done.arrival) {
+            self.outcome.count(c);
+        }
+        sink(&done);
+    }
+
+    fn done(&mut self, c: &Completion) -> Done {
+        let error = c.error.then(|| {
+            match self.aborted.iter().position(|id| *id == c.id) {
+                Some(i) => {
+                    self.aborted.swap_remove(i);
+                    ErrorKind::Aborted
+                }
+                // What is outside the drive was refused before it got there.
+                None => ErrorKind::Unreachable,
+            }
+        });
+        Done {
+            error,
+            ..c.done(self.index)
+        }
+    }
+}
+
+impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
+    fn name(&self) -> &'static str {
+        "drive"
+    }
+
+    fn units(&self) -> Vec<u64> {
+        self.units.iter().map(|u| u.1).collect()
+    }
+
+    fn submit(&mut self, now: Time, request: Request) {
+        let early = &mut self.early;
+        self.drive.advance(now, &mut |c| early.push(*c));
+        self.now = now;
+        let unit = self.units.get(request.unit as usize);
+        let Some(&(first, _)) = unit.filter(|u| request.is_inside(u.1)) else {
+            let error = Some(ErrorKind::OutOfRange);
+            self.refused.push(Done {
+                drive: self.index,
+                ..Done::at_once(request.id, now, error)
+            });
+            return;
+        };
+        let flush = request.command == Command::Flush;
+        self.drive.submit(
+            now,
+            DriveRequest {
+                id: request.id,
+                command: request.command,
+                lba: Lba(if flush { 0 } else { first + request.lba }),
+                blocks: if flush { 0 } else { request.blocks },
+            },
+        );
+    }
+
+    fn next_event(&self) -> Time {
+        if self.refused.is_empty() && self.early.is_empty() {
+            self.drive.next_event().max(self.now)
+        } else {
+            self.now
+        }
+    }
+
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+        if until <= self.now && !(self.refused.is_empty() && self.early.is_empty()) {
+            return;
+        }
+        for done in self.refused.drain(..) {
+            self.statistics.add_done(&done);
+            sink(&done);
+        }
+        let mut decided = std::mem::take(&mut self.early);
+        self.drive.advance(until, &mut |c| decided.push(*c));
+        self.now = self.now.max(Time(until.0.saturating_sub(1)));
+        for c in &decided {
+            self.tell(c, sink);
+        }
+        decided.clear();
+        self.early = decided;
+    }
+
+    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        if let Some(step) = path.first() {
+            return Err(SpecError::new(
+                "setting.path",
+                step,
+                "no more: this is a drive",
+            ));
+        }
+        let early = &mut self.early;
+        self.drive.advance(now, &mut |c| early.push(*c));
+        self.now = self.now.max(now);
+        match setting {
+            Setting::Drive(setting) => self.drive.set(now, setting.clone()),
+            Setting::FailPart(part) => self.drive.fail(now, *part),
+            Setting::Abort { id } => {
+                if !self.drive.abort(now, *id) {
+                    let need = "the name of a command that waits";
+                    return Err(SpecError::new("setting.abort", id, need));
+                }
+                self.aborted.push(*id);
+                Ok(())
+            }
+            other => Err(not_supported("a drive", other)),
+        }
+    }
+
+    fn meter(&mut self, until: Time) -> DriveEnergy {
+        let early = &mut self.early;
+        self.drive.advance(until, &mut |c| early.push(*c));
+        self.drive.energy(until)
+    }
+
+    fn reset_statistics(&mut self, now: Time) {
+        let early = &mut self.early;
+        self.drive.advance(now, &mut |c| early.push(*c));
+        self.drive.reset_statistics(now);
+        self.statistics.reset(now);
+        self.outcome = MemberOutcome::default();
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.statistics.clone()
+    }
+
+    fn drive_outcome(&mut self, until: Time) -> Option<MemberOutcome> {
+        let energy = self.meter(until);
+        self.outcome.observe(&self.drive);
+        Some(MemberOutcome {
+            energy,
+            ..self.outcome.clone()
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! The deadline elevator of Linux 3.x.
+//!
+//! # Model
+//! Reads and writes are sorted by address and have deadlines. A batch goes on in order of address, from
+//! request to request as each stood behind the one before when that was taken; deadlines are not looked at
+//! inside a batch. A new batch is of reads, unless reads have gone before waiting writes `writes_starved`
+//! times; it begins with the oldest request if that is past its deadline or if the direction
+//! has changed, else where the last batch stopped.
+//!
+//! Parameters: `read_expire` (500 ms), `write_expire` (5 s), `fifo_batch` (16), `writes_starved` (2).
+//! # Source
+//! Linux 3.x, `block/deadline-iosched.c`.
+//! # Validity
+//! Front merges are always tried.
+
+use super::sorted::{Parameters, Sorted, READ, WRITE};
+use super::{Elevator, Entry, Queued};
+use headstack_drive::plugin::params;
+use headstack_units::Time;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "deadline",
+    summary: "sorted batches, deadlines between them (Linux 3.x)",
+    example: "fifo_batch = 4\nread_expire = \"100 ms\"",
+    build: |context| {
+        let parameters = params::<Parameters>(&context.params)?.check()?;
+        Ok(Box::new(Deadline::new(parameters)))
+    },
+};
+
+struct Deadline {
+    parameters: Parameters,
+    waiting: Sorted,
+    /// What comes next in the batch.
+    next: Option<u32>,
+    batch: u32,
+    starved: u32,
+}
+
+impl Deadline {
+    fn new(parameters: Parameters) -> Deadline {
+        Deadline {
+            waiting: Sorted::new(parameters.read_expire, parameters.write_expire),
+            parameters,
+            next: None,
+            batch: 0,
+            starved: 0,
+        }
+    }
+
+    /// The direction of a new batch.
+    fn choose(&mut self) -> Option<usize> {
+        let (reads, writes) = (self.waiting.waits(READ), self.waiting.waits(WRITE));
+        if reads {
+            let starved = self.starved >= self.parameters.writes_starved;
+            if !writes {
+                return Some(READ);
+            }
+            self.starved = self.starved.saturating_add(1);
+            if !starved {
+                return Some(READ);
+            }
+        }
+        writes.then(|| {
+            self.starved = 0;
+            WRITE
+        })
+    }
+}
+
+impl Elevator for Deadline {
+    fn add(&mut self, now: Time, request: &Queued) {
+        self.waiting.add(now, request);
+    }
+
+    fn take(&mut self, now: Time) -> Option<u32> {
+        let goes_on = self
+            .next
+            .filter(|_| self.batch < self.parameters.fifo_batch);
+        let slot = match goes_on {
+            Some(slot) => slot,
+            None => {
+                let direction = self.choose()?;
+                let (deadline, oldest) = self.waiting.oldest(direction)?;
+                let ahead = self
+                    .next
+                    .filter(|n| self.waiting.direction(*n) == Some(direction));
+                self.batch = 0;
+                ahead.filter(|_| now < deadline).unwrap_or(oldest)
+            }
+        };
+        self.batch += 1;
+        self.next = self.waiting.successor(slot);
+        self.waiting.remove(slot);
+        Some(slot)
+    }
+
+    fn resort(&mut self, request: &Queued) {
+        self.waiting.resort(request);
+    }
+
+    fn absorb(&mut self, survivor: u32, gone: u32) {
+        if self.next == Some(gone) {
+            self.next = self.waiting.successor(gone);
+        }
+        self.waiting.absorb(survivor, gone);
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}

@@ -1,0 +1,124 @@
+//! The deadline elevator of blk-mq.
+//!
+//! # Model
+//! As `deadline`, save that each direction goes on from the address of the request that it took last, looked
+//! up when a request is taken: what arrives ahead of it meanwhile is served in order, and reads go on where
+//! they were after writes. The first batch is of writes, if there are any.
+//!
+//! Parameters: `read_expire` (500 ms), `write_expire` (5 s), `fifo_batch` (16), `writes_starved` (2).
+//! # Source
+//! Linux 6.18, `block/mq-deadline.c`.
+//! # Validity
+//! One priority class; `async_depth` at its present default, which limits nothing.
+
+use super::sorted::{Parameters, Sorted, READ, WRITE};
+use super::{Elevator, Entry, Queued};
+use headstack_drive::plugin::params;
+use headstack_units::Time;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "mq-deadline",
+    summary: "sorted batches from the last address on, deadlines between them (blk-mq)",
+    example: "writes_starved = 4",
+    build: |context| {
+        let parameters = params::<Parameters>(&context.params)?.check()?;
+        Ok(Box::new(MqDeadline::new(parameters)))
+    },
+};
+
+/// See the file.
+pub(crate) struct MqDeadline {
+    parameters: Parameters,
+    waiting: Sorted,
+    /// Address of the last request taken, of each direction.
+    latest: [u64; 2],
+    last_direction: usize,
+    batch: u32,
+    starved: u32,
+}
+
+impl MqDeadline {
+    pub fn new(parameters: Parameters) -> MqDeadline {
+        MqDeadline {
+            waiting: Sorted::new(parameters.read_expire, parameters.write_expire),
+            parameters,
+            latest: [0; 2],
+            last_direction: WRITE,
+            batch: 0,
+            starved: 0,
+        }
+    }
+
+    fn next(&self, direction: usize) -> Option<u32> {
+        self.waiting.at_or_behind(direction, self.latest[direction])
+    }
+
+    /// When the first of all deadlines is.
+    pub fn first_deadline(&self) -> Time {
+        let oldest = [READ, WRITE]
+            .into_iter()
+            .filter_map(|d| self.waiting.oldest(d));
+        oldest
+            .map(|(deadline, _)| deadline)
+            .min()
+            .unwrap_or(Time::NEVER)
+    }
+
+    /// The direction of a new batch.
+    fn choose(&mut self) -> Option<usize> {
+        let (reads, writes) = (self.waiting.waits(READ), self.waiting.waits(WRITE));
+        if reads {
+            let starved = self.starved >= self.parameters.writes_starved;
+            if !writes {
+                return Some(READ);
+            }
+            self.starved = self.starved.saturating_add(1);
+            if !starved {
+                return Some(READ);
+            }
+        }
+        writes.then(|| {
+            self.starved = 0;
+            WRITE
+        })
+    }
+}
+
+impl Elevator for MqDeadline {
+    fn add(&mut self, now: Time, request: &Queued) {
+        self.waiting.add(now, request);
+    }
+
+    fn take(&mut self, now: Time) -> Option<u32> {
+        let goes_on = self.batch < self.parameters.fifo_batch;
+        let slot = match self.next(self.last_direction).filter(|_| goes_on) {
+            Some(slot) => slot,
+            None => {
+                let direction = self.choose()?;
+                let (deadline, oldest) = self.waiting.oldest(direction)?;
+                self.last_direction = direction;
+                self.batch = 0;
+                let next = self.next(direction).filter(|_| now < deadline);
+                next.unwrap_or(oldest)
+            }
+        };
+        self.batch += 1;
+        if let Some((direction, lba)) = self.waiting.remove(slot) {
+            self.latest[direction] = lba;
+        }
+        Some(slot)
+    }
+
+    fn resort(&mut self, request: &Queued) {
+        self.waiting.resort(request);
+    }
+
+    fn absorb(&mut self, survivor: u32, gone: u32) {
+        self.waiting.absorb(survivor, gone);
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}

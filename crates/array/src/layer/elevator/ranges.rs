@@ -1,0 +1,156 @@
+//! Deadlines for each independent access range of a drive with several actuators.
+//!
+//! # Model
+//! The blocks are divided into equal ranges, one for each actuator; a request belongs to the range of its
+//! last block, and is not merged with one of another. Each range has an `mq-deadline` of its own. The next
+//! request is of the range with the fewest requests at the drive, among those where one waits, as long as
+//! these are fewer than `load`; of equal ones the first. Where all have `load` there, the range whose
+//! earliest deadline is first goes on.
+//!
+//! | parameter | means | if absent |
+//! |---|---|---|
+//! | `ranges` | how many, 1 to 8 | 2 |
+//! | `load` | requests at the drive that keep an actuator busy | 4 |
+//!
+//! and those of `mq-deadline`.
+//! # Source
+//! What Linux's BFQ does for drives with several actuators since 6.3 (`bfq_find_bfqq_for_underused_actuator`),
+//! on deadlines; 4 is BFQ's empirical number.
+//! # Validity
+//! No slices, budgets or weights: the rule for actuators only. BFQ, where all are loaded, goes on with the
+//! process in service.
+
+use super::mq_deadline::MqDeadline;
+use super::sorted::Parameters;
+use super::{Context, Elevator, Entry, Queued};
+use headstack_engine::describe::from_value;
+use headstack_engine::SpecError;
+use headstack_units::{Span, Time};
+use serde::Deserialize;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "ranges",
+    summary: "deadlines per independent access range, idle actuators first",
+    example: "ranges = 2",
+    build: |context| Ok(Box::new(Ranges::new(context)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(default = "two")]
+    ranges: u32,
+    #[serde(default = "four")]
+    load: u32,
+    read_expire: Option<Span>,
+    write_expire: Option<Span>,
+    fifo_batch: Option<u32>,
+    writes_starved: Option<u32>,
+}
+
+fn two() -> u32 {
+    2
+}
+fn four() -> u32 {
+    4
+}
+
+struct Range {
+    waiting: MqDeadline,
+    /// Requests of it at the drive.
+    at_drive: u32,
+}
+
+struct Ranges {
+    ranges: Vec<Range>,
+    /// Blocks of each but the last, which has the rest.
+    size: u64,
+    load: u32,
+    /// By slot.
+    range_of: Vec<u32>,
+}
+
+impl Ranges {
+    fn new(context: &Context) -> Result<Ranges, SpecError> {
+        let table: Table = from_value(serde_json::Value::Object(context.params.clone()))?;
+        if !(1..=8).contains(&table.ranges) {
+            return Err(SpecError::new("ranges", table.ranges, "1 to 8"));
+        }
+        let usual = Parameters::default();
+        let parameters = Parameters {
+            read_expire: table.read_expire.unwrap_or(usual.read_expire),
+            write_expire: table.write_expire.unwrap_or(usual.write_expire),
+            fifo_batch: table.fifo_batch.unwrap_or(usual.fifo_batch),
+            writes_starved: table.writes_starved.unwrap_or(usual.writes_starved),
+        }
+        .check()?;
+        let ranges = (0..table.ranges).map(|_| Range {
+            waiting: MqDeadline::new(parameters.clone()),
+            at_drive: 0,
+        });
+        Ok(Ranges {
+            ranges: ranges.collect(),
+            size: (context.blocks / u64::from(table.ranges)).max(1),
+            load: table.load,
+            range_of: Vec::new(),
+        })
+    }
+
+    fn range_at(&self, block: u64) -> u64 {
+        (block / self.size).min(self.ranges.len() as u64 - 1)
+    }
+
+    fn of(&self, slot: u32) -> usize {
+        self.range_of.get(slot as usize).map_or(0, |r| *r as usize)
+    }
+}
+
+impl Elevator for Ranges {
+    fn add(&mut self, now: Time, request: &Queued) {
+        let range = self.range_at(request.lba + request.blocks.saturating_sub(1));
+        let slot = request.slot as usize;
+        if slot >= self.range_of.len() {
+            self.range_of.resize(slot + 1, 0);
+        }
+        self.range_of[slot] = range as u32;
+        self.ranges[range as usize].waiting.add(now, request);
+    }
+
+    fn take(&mut self, now: Time) -> Option<u32> {
+        let load = self.load;
+        let waiting = self.ranges.iter_mut().filter(|r| !r.waiting.is_empty());
+        // The first of the least loaded; where all are loaded, of those whose time is up first.
+        let range = waiting.min_by_key(|r| match r.at_drive < load {
+            true => (r.at_drive, Time::ZERO),
+            false => (load, r.waiting.first_deadline()),
+        })?;
+        let slot = range.waiting.take(now)?;
+        range.at_drive += 1;
+        Some(slot)
+    }
+
+    fn resort(&mut self, request: &Queued) {
+        let range = self.of(request.slot);
+        self.ranges[range].waiting.resort(request);
+    }
+
+    fn absorb(&mut self, survivor: u32, gone: u32) {
+        let range = self.of(survivor);
+        self.ranges[range].waiting.absorb(survivor, gone);
+    }
+
+    fn may_join(&self, last: u64, other_last: u64) -> bool {
+        self.range_at(last) == self.range_at(other_last)
+    }
+
+    fn ended(&mut self, slot: u32) {
+        let range = self.of(slot);
+        let range = &mut self.ranges[range];
+        range.at_drive = range.at_drive.saturating_sub(1);
+    }
+
+    fn len(&self) -> usize {
+        self.ranges.iter().map(|r| r.waiting.len()).sum()
+    }
+}

@@ -1,0 +1,226 @@
+//! Elevators against sequences worked by hand from the kernel's rules, and their contract.
+
+use super::*;
+use headstack_units::Span;
+
+fn build(name: &str, toml: &str) -> Box<dyn Elevator> {
+    let context = Context {
+        blocks: 1000,
+        params: toml::from_str(toml).expect("a table"),
+    };
+    (find(name).expect("an elevator").build)(&context).expect("parameters that fit")
+}
+
+fn queued(slot: u32, write: bool, lba: u64) -> Queued {
+    Queued {
+        slot,
+        write,
+        lba,
+        blocks: 1,
+    }
+}
+
+/// Adds requests such as `R50` and takes them all at `now`.
+fn order(elevator: &mut dyn Elevator, arrivals: &str, now: Time) -> String {
+    let names: Vec<&str> = arrivals.split(' ').collect();
+    for (slot, name) in names.iter().enumerate() {
+        let lba = name[1..].parse().expect("a number");
+        elevator.add(Time::ZERO, &queued(slot as u32, name.starts_with('W'), lba));
+    }
+    let taken = std::iter::from_fn(|| elevator.take(now));
+    taken
+        .map(|slot| names[slot as usize])
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn both_deadline_elevators_by_hand() {
+    let arrivals = "R50 R10 W20 R30 R70 W60 R90 R80 W5";
+    for (batch, starved, deadline, mq) in [
+        (
+            2,
+            2,
+            "R50 R70 R80 R90 W20 W60 R10 R30 W5",
+            "W5 W20 R10 R30 R50 R70 W60 R80 R90",
+        ),
+        (
+            2,
+            1,
+            "R50 R70 W20 W60 R10 R30 W5 R90 R80",
+            "W5 W20 R10 R30 W60 R50 R70 R80 R90",
+        ),
+        (
+            16,
+            2,
+            "R50 R70 R80 R90 R10 R30 W20 W60 W5",
+            "W5 W20 W60 R10 R30 R50 R70 R80 R90",
+        ),
+    ] {
+        let text = format!("fifo_batch = {batch}\nwrites_starved = {starved}");
+        for (name, want) in [("deadline", deadline), ("mq-deadline", mq)] {
+            let mut elevator = build(name, &text);
+            let got = order(&mut *elevator, arrivals, Time::ZERO);
+            assert_eq!(got, want, "{name}, {text}");
+        }
+    }
+    assert_eq!(
+        order(&mut *build("none", ""), arrivals, Time::ZERO),
+        arrivals
+    );
+}
+
+/// By hand: at 600 ms all reads are past their deadline of 500 ms. `deadline` then starts each batch with
+/// the oldest: 50, 70 / 10, 30 / 90 (the oldest that is left) / 80. `mq-deadline` starts at 50, goes on to 70,
+/// then 10, 30, then 90, and has nothing behind: a new batch with 80.
+#[test]
+fn requests_past_their_deadline_begin_batches() {
+    let late = Time(Span::from_ms(600.0).0 as u64);
+    for name in ["deadline", "mq-deadline"] {
+        let mut elevator = build(name, "fifo_batch = 2");
+        let got = order(&mut *elevator, "R50 R10 R30 R70 R90 R80", late);
+        assert_eq!(got, "R50 R70 R10 R30 R90 R80", "{name}");
+        let mut elevator = build(name, "fifo_batch = 2\nread_expire = \"601 ms\"");
+        let got = order(&mut *elevator, "R50 R10 R30 R70 R90 R80", late);
+        let want = match name {
+            "deadline" => "R50 R70 R80 R90 R10 R30",
+            _ => "R10 R30 R50 R70 R80 R90",
+        };
+        assert_eq!(got, want, "{name}");
+    }
+}
+
+/// A request that arrives between the one in service and the next: `deadline` has fixed the next one
+/// and passes it over, `mq-deadline` serves it.
+#[test]
+fn late_arrivals_ahead_of_the_head() {
+    for (name, want) in [("deadline", [0, 1, 2]), ("mq-deadline", [0, 2, 1])] {
+        let mut elevator = build(name, "");
+        elevator.add(Time::ZERO, &queued(0, false, 10));
+        elevator.add(Time::ZERO, &queued(1, false, 90));
+        let first = elevator.take(Time::ZERO);
+        elevator.add(Time::ZERO, &queued(2, false, 50));
+        let got = [first, elevator.take(Time::ZERO), elevator.take(Time::ZERO)];
+        assert_eq!(got, want.map(Some), "{name}");
+    }
+}
+
+/// Blocks 0 to 499 and 500 to 999. By hand: the lower load first, of equal ones the first range, in order of
+/// address within each.
+#[test]
+fn ranges_serve_the_idle_actuator_first() {
+    let mut elevator = build("ranges", "ranges = 2\nload = 2");
+    for (slot, lba) in [30, 10, 20, 600, 499, 40].into_iter().enumerate() {
+        // Number 4 ends at block 500: the second range.
+        let blocks = if slot == 4 { 2 } else { 1 };
+        let request = Queued {
+            blocks,
+            ..queued(slot as u32, false, lba)
+        };
+        elevator.add(Time(slot as u64), &request);
+    }
+    let take = |e: &mut dyn Elevator| e.take(Time::ZERO).expect("one waits");
+    let got: Vec<u32> = (0..4).map(|_| take(&mut *elevator)).collect();
+    assert_eq!(
+        got,
+        [1, 4, 2, 3],
+        "10, 499 to 500, 20, 600: one each, two each"
+    );
+    // All have two at the drive, and only the first range has more.
+    assert_eq!(take(&mut *elevator), 0);
+    elevator.ended(4);
+    elevator.ended(3);
+    elevator.add(Time(9), &queued(3, false, 999));
+    assert_eq!(take(&mut *elevator), 3, "the second actuator is idle");
+    assert_eq!(take(&mut *elevator), 5);
+    assert_eq!(elevator.take(Time::ZERO), None);
+    assert!(elevator.may_join(498, 499) && !elevator.may_join(499, 500));
+}
+
+/// Every elevator, random adds, takes, growth and merges: nothing is lost, repeated or invented.
+#[test]
+fn every_elevator_keeps_its_contract() {
+    for entry in ENTRIES {
+        for seed in 1..100u64 {
+            let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut random = |below: u64| {
+                x ^= x << 13;
+                x ^= x >> 7;
+                x ^= x << 17;
+                x % below
+            };
+            let mut elevator = build(entry.name, entry.example);
+            let mut waiting: Vec<Queued> = Vec::new();
+            let mut taken: Vec<u32> = Vec::new();
+            let mut free: Vec<u32> = (0..64).rev().collect();
+            for step in 0..600u64 {
+                let at = format!("{} seed {seed} step {step}", entry.name);
+                assert_eq!(elevator.len(), waiting.len(), "{at}");
+                let now = Time(step * 20_000_000);
+                match random(8) {
+                    0..=3 if !free.is_empty() => {
+                        let slot = free.pop().expect("free");
+                        let request = queued(slot, random(2) == 0, 1 + random(900));
+                        elevator.add(now, &request);
+                        waiting.push(request);
+                    }
+                    4 if waiting.len() > 1 => {
+                        let (a, b) = (random(waiting.len() as u64), random(waiting.len() as u64));
+                        let (a, b) = (waiting[a as usize], waiting[b as usize]);
+                        if a.slot != b.slot && a.write == b.write && elevator.may_join(a.lba, b.lba)
+                        {
+                            elevator.absorb(a.slot, b.slot);
+                            waiting.retain(|q| q.slot != b.slot);
+                            free.push(b.slot);
+                        }
+                    }
+                    5 if !waiting.is_empty() => {
+                        let i = random(waiting.len() as u64) as usize;
+                        if elevator.may_join(waiting[i].lba - 1, waiting[i].lba) {
+                            waiting[i].lba -= u64::from(waiting[i].lba > 1);
+                            waiting[i].blocks += 1;
+                            elevator.resort(&waiting[i]);
+                        }
+                    }
+                    6 if !taken.is_empty() => {
+                        let slot = taken.swap_remove(random(taken.len() as u64) as usize);
+                        elevator.ended(slot);
+                        free.push(slot);
+                    }
+                    _ => match elevator.take(now) {
+                        Some(slot) => {
+                            let n = waiting.len();
+                            waiting.retain(|q| q.slot != slot);
+                            assert_eq!(waiting.len() + 1, n, "{at}: took {slot}");
+                            taken.push(slot);
+                        }
+                        None => assert!(waiting.is_empty(), "{at}"),
+                    },
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn parameters_that_do_not_fit_are_refused() {
+    for (name, text, want) in [
+        ("deadline", "fifo_bach = 2", "did you mean \"fifo_batch\"?"),
+        ("mq-deadline", "read_expire = \"-1 ms\"", "read_expire: got"),
+        ("ranges", "ranges = 9", "ranges: got 9, need 1 to 8"),
+        ("none", "x = 1", "got key \"x\""),
+    ] {
+        let context = Context {
+            blocks: 1000,
+            params: toml::from_str(text).expect("a table"),
+        };
+        let built = (find(name).expect("an elevator").build)(&context);
+        let error = built.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains(want), "{name} {text}: {error:?}");
+    }
+    let error = find("cfq").err().expect("an error").to_string();
+    assert!(
+        error.contains("none, deadline, mq-deadline, ranges"),
+        "{error}"
+    );
+}

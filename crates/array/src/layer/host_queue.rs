@@ -1,0 +1,664 @@
+//! The host's request queue: so many places, an elevator, merging, and a depth at the device.
+//!
+//! # Model
+//! A request first tries to join one that waits (`merging.rs`). Else it takes a place (`admission.rs`); if there
+//! is none, its submitter waits, and with it what the submitter asks for meanwhile. Admitted requests wait in
+//! the elevator until fewer than `depth` are below. A place is free again when its request has ended. Each unit
+//! of the lower layer has a queue of its own.
+//!
+//! Flushes and write-through requests take a place as others do, are never merged, and go before the elevator.
+//!
+//! | parameter | means | if absent |
+//! |---|---|---|
+//! | `elevator` | `none`, `deadline`, `mq-deadline`, `ranges` | `mq-deadline` |
+//! | `elevator_parameters` | a table, as the elevator's file documents | none |
+//! | `places` | `legacy`: sync and async requests apart, with batchers; `blk-mq`: one pool | `legacy` for `deadline`, else `blk-mq` |
+//! | `nr_requests` | places, 4 to 65,536; in flight ones are counted | `legacy`: 128; `blk-mq`: twice the depth, at most 256; for `none` the depth |
+//! | `depth` | requests below at once | 32 |
+//! | `sync_writes` | somebody waits for plain writes (as with direct input and output) | `false` |
+//! | `merge`, `front_merges` | whether requests are merged at all, and before others | `true` |
+//! | `max_request` | longest merged request | `legacy`: 512 KiB; `blk-mq`: 1280 KiB |
+//! | `max_segments` | requests in a merged one | 128 |
+//!
+//! Statistics: `merged_back`, `merged_front`, `merged_neighbours`, `dispatched`, `blocked` (requests that
+//! waited for a place), `most_admitted`; times `blocked` and `waited_in_elevator`.
+//! # Source
+//! Linux 3.3 `blk-core.c`, `elevator.c`; Linux 6.x `blk-mq.c`, `blk-mq-sched.c`, `blk-merge.c`.
+//! # Validity
+//! No plug lists: requests are seen one at a time. No priorities, cgroups or writeback throttling. The flush
+//! machine's sharing of flushes is not modelled: each goes down by itself.
+
+mod admission;
+mod merging;
+
+use super::below::{Below, Ends};
+use super::elevator::{self, Elevator, Queued};
+use super::{
+    not_supported, Context, Done, Entry, ErrorKind, Layer, Request, Setting, Stands, Statistics,
+    ANYONE,
+};
+use admission::{Places, Process, LAST_NAMED};
+use headstack_drive::plugin::params;
+use headstack_drive::spec::Params;
+use headstack_drive::{Command, DriveEnergy};
+use headstack_engine::SpecError;
+use headstack_units::{Bytes, Time};
+use merging::{Edges, Limits, Run};
+use serde::Deserialize;
+use slab::Slab;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "host-queue",
+    summary: "places for requests, merging, an elevator, a depth at the device",
+    example: "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4",
+    stands: Stands::OnOne,
+    build: |context| Ok(Box::new(HostQueue::new(context)?)),
+};
+
+/// Fewest and most places, as in Linux.
+const FEWEST: u32 = 4;
+const MOST: u32 = 65_536;
+/// No part.
+const NONE: u32 = u32::MAX;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    #[serde(default = "mq_deadline")]
+    elevator: String,
+    #[serde(default)]
+    elevator_parameters: Params,
+    places: Option<PlacesName>,
+    nr_requests: Option<u32>,
+    #[serde(default = "usual_depth")]
+    depth: u32,
+    #[serde(default)]
+    sync_writes: bool,
+    #[serde(default = "yes")]
+    merge: bool,
+    #[serde(default = "yes")]
+    front_merges: bool,
+    max_request: Option<Bytes>,
+    #[serde(default = "usual_segments")]
+    max_segments: u32,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum PlacesName {
+    Legacy,
+    BlkMq,
+}
+
+fn mq_deadline() -> String {
+    "mq-deadline".into()
+}
+fn usual_depth() -> u32 {
+    32
+}
+fn usual_segments() -> u32 {
+    128
+}
+fn yes() -> bool {
+    true
+}
+
+/// A request as it was submitted.
+struct Submitted {
+    request: Request,
+    arrival: Time,
+    admitted: Time,
+    /// The next one of the same merged request.
+    next: u32,
+}
+
+/// What is given to the layer below as one: a request or several merged ones.
+struct Group {
+    queue: u32,
+    command: Command,
+    sync: bool,
+    run: Run,
+    first: u32,
+    last: u32,
+    added: Time,
+    dispatched: Time,
+    announced: Option<Done>,
+}
+
+/// The queue of one unit.
+struct Queue {
+    elevator: Box<dyn Elevator>,
+    places: Places,
+    edges: Edges,
+    /// Go before the elevator.
+    ahead: VecDeque<u32>,
+    /// What a process that waits for a place has asked for, in order.
+    blocked: BTreeMap<Process, VecDeque<u32>>,
+    woken: VecDeque<Process>,
+    below: u32,
+    depth: u32,
+}
+
+#[derive(Default, Clone)]
+struct Counts {
+    merged_back: u64,
+    merged_front: u64,
+    merged_neighbours: u64,
+    dispatched: u64,
+    blocked: u64,
+    most_admitted: u64,
+    blocked_ns: u128,
+    in_elevator_ns: u128,
+}
+
+/// See the file.
+struct HostQueue {
+    below: Below,
+    queues: Vec<Queue>,
+    submitted: Slab<Submitted>,
+    groups: Slab<Group>,
+    ends: Ends,
+    ready: VecDeque<Done>,
+    limits: Limits,
+    sync_writes: bool,
+    order: u64,
+    now: Time,
+    counts: Counts,
+    statistics: Statistics,
+}
+
+impl HostQueue {
+    fn new(context: Context) -> Result<HostQueue, SpecError> {
+        let p: Parameters = params(&context.params)?;
+        let below = Below::new(context.below);
+        let entry = elevator::find(&p.elevator)?;
+        let legacy = match p.places {
+            Some(name) => name == PlacesName::Legacy,
+            None => p.elevator == "deadline",
+        };
+        bounded("depth", p.depth, 1, MOST)?;
+        bounded("max_segments", p.max_segments, 1, MOST)?;
+        let usual = match (legacy, p.elevator.as_str()) {
+            (true, _) => 128,
+            (false, "none") => p.depth.max(FEWEST),
+            (false, _) => (2 * p.depth.min(128)).max(FEWEST),
+        };
+        let n = p.nr_requests.unwrap_or(usual);
+        bounded("nr_requests", n, FEWEST, MOST)?;
+        let longest = Bytes(if legacy { 512 } else { 1280 } * 1024);
+        let max_request = p.max_request.unwrap_or(longest);
+        if !(4096..=1 << 30).contains(&max_request.0) {
+            let need = "4 KiB to 1 GiB";
+            return Err(SpecError::new("max_request", max_request, need));
+        }
+        let mut queues = Vec::new();
+        for blocks in below.member_blocks() {
+            let context = elevator::Context {
+                blocks,
+                params: p.elevator_parameters.clone(),
+            };
+            let elevator = (entry.build)(&context).map_err(|e| e.within("elevator_parameters"))?;
+            // mq-deadline asks for waiters to be woken one by one.
+            let wake_batch = (p.elevator != "none").then_some(1);
+            queues.push(Queue {
+                elevator,
+                places: match legacy {
+                    true => Places::legacy(n),
+                    false => Places::tags(n, wake_batch),
+                },
+                edges: Edges::default(),
+                ahead: VecDeque::new(),
+                blocked: BTreeMap::new(),
+                woken: VecDeque::new(),
+                below: 0,
+                depth: p.depth,
+            });
+        }
+        Ok(HostQueue {
+            below,
+            queues,
+            submitted: Slab::new(),
+            groups: Slab::new(),
+            ends: Ends::default(),
+            ready: VecDeque::new(),
+            limits: Limits {
+                never: !p.merge,
+                front: p.front_merges,
+                blocks: max_request.0 / 512,
+                segments: p.max_segments,
+            },
+            sync_writes: p.sync_writes,
+            order: 0,
+            now: Time::ZERO,
+            counts: Counts::default(),
+            statistics: Statistics::default(),
+        })
+    }
+
+    fn is_sync(&self, command: Command) -> bool {
+        command != Command::Write || self.sync_writes
+    }
+
+    /// A process asks for something that has been submitted; false: it waits.
+    fn ask(&mut self, q: usize, now: Time, process: Process, child: u32, waited: bool) -> bool {
+        let request = self.submitted[child as usize].request;
+        let sync = self.is_sync(request.command);
+        let frozen = self.queues[q].places.is_frozen();
+        // Who has waited for a place is merged when the request goes into the elevator.
+        if !waited && !frozen && self.merge(q, now, child) {
+            return true;
+        }
+        if !self.queues[q].places.take(now, process, sync) {
+            return false;
+        }
+        let taken = u64::from(self.queues[q].places.taken());
+        self.counts.most_admitted = self.counts.most_admitted.max(taken);
+        self.admit(child, now);
+        self.insert(q, now, child, waited);
+        true
+    }
+
+    fn admit(&mut self, child: u32, now: Time) {
+        let submitted = &mut self.submitted[child as usize];
+        submitted.admitted = now;
+        if self.statistics.counts_from(submitted.arrival) {
+            self.counts.blocked_ns += u128::from(now.0 - submitted.arrival.0);
+        }
+    }
+
+    /// A request that has a place begins to wait for its turn.
+    fn insert(&mut self, q: usize, now: Time, child: u32, waited: bool) {
+        let request = self.submitted[child as usize].request;
+        self.order += 1;
+        let slot = self.groups.insert(Group {
+            queue: q as u32,
+            command: request.command,
+            sync: self.is_sync(request.command),
+            run: Run {
+                slot: 0,
+                write: request.command.writes(),
+                lba: request.lba,
+                blocks: u64::from(request.blocks),
+                segments: 1,
+                order: self.order,
+            },
+            first: child,
+            last: child,
+            added: now,
+            dispatched: now,
+            announced: None,
+        }) as u32;
+        self.groups[slot as usize].run.slot = slot;
+        if !matches!(request.command, Command::Read | Command::Write) {
+            self.queues[q].ahead.push_back(slot);
+            return;
+        }
+        let run = self.groups[slot as usize].run;
+        let queue = &mut self.queues[q];
+        queue.elevator.add(now, &queued(&run));
+        queue.edges.add(&run);
+        if waited && queue.elevator.newest().is_none() {
+            if let Some(before) = queue.edges.ending_at(run.write, run.lba) {
+                if self.unite(q, now, before, slot) {
+                    self.counts.merged_back += 1;
+                }
+            }
+        }
+    }
+
+    /// Tries to make a request part of one that waits.
+    fn merge(&mut self, q: usize, now: Time, child: u32) -> bool {
+        let request = self.submitted[child as usize].request;
+        if self.limits.never || !matches!(request.command, Command::Read | Command::Write) {
+            return false;
+        }
+        let new = Run {
+            slot: NONE,
+            write: request.command.writes(),
+            lba: request.lba,
+            blocks: u64::from(request.blocks),
+            segments: 1,
+            order: 0,
+        };
+        let (back, front) = self.touching(q, &new);
+        let back = back.filter(|slot| self.may_grow(q, *slot, &new));
+        let front = front.filter(|slot| self.limits.front && self.may_grow(q, *slot, &new));
+        let (slot, at_front) = match (back, front) {
+            (Some(slot), _) => (slot, false),
+            (None, Some(slot)) => (slot, true),
+            (None, None) => return false,
+        };
+        self.admit(child, now);
+        self.grow(q, slot, child, &new, at_front);
+        let run = self.groups[slot as usize].run;
+        if self.queues[q].elevator.newest().is_none() {
+            let edges = &self.queues[q].edges;
+            let pair = match at_front {
+                true => edges.ending_at(run.write, run.lba).map(|n| (n, slot)),
+                false => edges.starting_at(run.write, run.end()).map(|n| (slot, n)),
+            };
+            if let Some((first, second)) = pair {
+                self.counts.merged_neighbours += u64::from(self.unite(q, now, first, second));
+            }
+        }
+        true
+    }
+
+    /// The waiting requests behind which, and before which, a new one fits.
+    fn touching(&self, q: usize, new: &Run) -> (Option<u32>, Option<u32>) {
+        let queue = &self.queues[q];
+        let end = new.end();
+        match queue.elevator.newest() {
+            None => (
+                queue.edges.ending_at(new.write, new.lba),
+                queue.edges.starting_at(new.write, end),
+            ),
+            Some(newest) => {
+                let run = |slot: u32| self.groups[slot as usize].run;
+                let of = |f: &dyn Fn(&Run) -> bool| {
+                    let fits = |s: &&u32| run(**s).write == new.write && f(&run(**s));
+                    newest.iter().find(fits).copied()
+                };
+                (of(&|r| r.end() == new.lba), of(&|r| r.lba == end))
+            }
+        }
+    }
+
+    fn may_grow(&self, q: usize, slot: u32, new: &Run) -> bool {
+        let run = &self.groups[slot as usize].run;
+        self.limits.allow(run, new)
+            && self.queues[q]
+                .elevator
+                .may_join(run.end() - 1, new.end() - 1)
+    }
+
+    /// Adds a request to a group that waits.
+    fn grow(&mut self, q: usize, slot: u32, child: u32, new: &Run, at_front: bool) {
+        let group = &mut self.groups[slot as usize];
+        let queue = &mut self.queues[q];
+        queue.edges.remove(&group.run);
+        group.run.blocks += new.blocks;
+        group.run.segments += 1;
+        let last = group.last;
+        group.last = child;
+        self.submitted[last as usize].next = child;
+        if at_front {
+            group.run.lba = new.lba;
+            queue.elevator.resort(&queued(&group.run));
+            self.counts.merged_front += 1;
+        } else {
+            self.counts.merged_back += 1;
+        }
+        queue.edges.add(&group.run);
+    }
+
+    /// Makes one of two groups that follow each other, if that may be; the place of one comes free.
+    fn unite(&mut self, q: usize, now: Time, first: u32, second: u32) -> bool {
+        let (a, b) = (
+            self.groups[first as usize].run,
+            self.groups[second as usize].run,
+        );
+        let queue = &mut self.queues[q];
+        let joins = queue.elevator.may_join(a.end() - 1, b.end() - 1);
+        if first == second || !joins || !self.limits.allow(&a, &b) {
+            return false;
+        }
+        queue.edges.remove(&a);
+        queue.edges.remove(&b);
+        queue.elevator.absorb(first, second);
+        let gone = self.groups.remove(second as usize);
+        let kept = &mut self.groups[first as usize];
+        kept.run.blocks += b.blocks;
+        kept.run.segments += b.segments;
+        kept.added = kept.added.min(gone.added);
+        let last = std::mem::replace(&mut kept.last, gone.last);
+        self.submitted[last as usize].next = gone.first;
+        let run = kept.run;
+        queue.edges.add(&run);
+        queue.places.give_back(now, gone.sync, &mut queue.woken);
+        true
+    }
+
+    /// Who was woken goes on, and requests go down as far as the depth allows.
+    fn go_on(&mut self, q: usize, now: Time) {
+        while let Some(process) = self.queues[q].woken.pop_front() {
+            let Some(mut backlog) = self.queues[q].blocked.remove(&process) else {
+                continue;
+            };
+            let mut waited = true;
+            while let Some(child) = backlog.front().copied() {
+                if !self.ask(q, now, process, child, waited) {
+                    let command = self.submitted[child as usize].request.command;
+                    let sync = self.is_sync(command);
+                    self.counts.blocked += u64::from(!waited);
+                    self.queues[q].blocked.insert(process, backlog);
+                    self.queues[q].places.wait(process, sync);
+                    break;
+                }
+                backlog.pop_front();
+                waited = false;
+            }
+        }
+        self.dispatch(q, now);
+    }
+
+    fn dispatch(&mut self, q: usize, now: Time) {
+        let queue = &mut self.queues[q];
+        while queue.below < queue.depth {
+            let ahead = queue.ahead.pop_front();
+            let Some(slot) = ahead.or_else(|| queue.elevator.take(now)) else {
+                return;
+            };
+            let group = &mut self.groups[slot as usize];
+            if ahead.is_none() {
+                queue.edges.remove(&group.run);
+            }
+            queue.below += 1;
+            group.dispatched = now;
+            self.counts.dispatched += 1;
+            self.counts.in_elevator_ns += u128::from(now.0 - group.added.0);
+            let request = Request {
+                id: u64::from(slot),
+                command: group.command,
+                unit: q as u32,
+                lba: group.run.lba,
+                // No longer than the limit, which 32 bits hold, or than what was submitted.
+                blocks: group.run.blocks as u32,
+                submitter: ANYONE,
+            };
+            self.below.submit(now, q as u32, request);
+        }
+    }
+
+    /// A request has ended below: so have all that it was made of.
+    fn ended(&mut self, slot: u32, now: Time) {
+        let group = self.groups.remove(slot as usize);
+        let q = group.queue as usize;
+        let queue = &mut self.queues[q];
+        queue.below -= 1;
+        if matches!(group.command, Command::Read | Command::Write) {
+            queue.elevator.ended(slot);
+        }
+        queue.places.give_back(now, group.sync, &mut queue.woken);
+        let lower = group.announced.unwrap_or_default();
+        let mut child = group.first;
+        while child != NONE {
+            let s = self.submitted.remove(child as usize);
+            child = s.next;
+            let mut done = Done {
+                id: s.request.id,
+                arrival: s.arrival,
+                admitted: s.admitted,
+                ..lower
+            };
+            done.components.queue += group.dispatched.0 - s.arrival.0;
+            self.statistics.add_done(&done);
+            self.ready.push_back(done);
+        }
+        self.go_on(q, now);
+    }
+
+    fn resize(&mut self, now: Time, n: u32) -> Result<(), SpecError> {
+        if n > MOST {
+            return Err(SpecError::new(
+                "setting.nr_requests",
+                n,
+                format!("at most {MOST}"),
+            ));
+        }
+        // Linux takes less than four as four.
+        let n = n.max(FEWEST);
+        for q in 0..self.queues.len() {
+            let queue = &mut self.queues[q];
+            queue.places.resize(now, n, &mut queue.woken);
+            self.go_on(q, now);
+        }
+        Ok(())
+    }
+}
+
+fn bounded(key: &str, got: u32, least: u32, most: u32) -> Result<(), SpecError> {
+    match (least..=most).contains(&got) {
+        true => Ok(()),
+        false => Err(SpecError::new(key, got, format!("{least} to {most}"))),
+    }
+}
+
+fn queued(run: &Run) -> Queued {
+    Queued {
+        slot: run.slot,
+        write: run.write,
+        lba: run.lba,
+        blocks: run.blocks,
+    }
+}
+
+impl Layer for HostQueue {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn units(&self) -> Vec<u64> {
+        self.below.member_blocks()
+    }
+
+    fn submit(&mut self, now: Time, request: Request) {
+        self.now = self.now.max(now);
+        let q = request.unit as usize;
+        let inside = q < self.queues.len() && request.is_inside(self.below.blocks_of(q as u32));
+        if !inside {
+            let done = Done::at_once(request.id, now, Some(ErrorKind::OutOfRange));
+            self.statistics.add_done(&done);
+            self.ready.push_back(done);
+            return;
+        }
+        let child = self.submitted.insert(Submitted {
+            request,
+            arrival: now,
+            admitted: now,
+            next: NONE,
+        }) as u32;
+        let process = match request.submitter {
+            // Nobody else waits for it.
+            ANYONE => LAST_NAMED + 1 + Process::from(child),
+            submitter => Process::from(submitter),
+        };
+        if let Some(backlog) = self.queues[q].blocked.get_mut(&process) {
+            backlog.push_back(child);
+            self.counts.blocked += 1;
+        } else if !self.ask(q, now, process, child, false) {
+            let sync = self.is_sync(request.command);
+            self.counts.blocked += 1;
+            let queue = &mut self.queues[q];
+            queue.blocked.insert(process, VecDeque::from([child]));
+            queue.places.wait(process, sync);
+        }
+        self.go_on(q, now);
+    }
+
+    fn next_event(&self) -> Time {
+        if !self.ready.is_empty() {
+            return self.now;
+        }
+        self.ends.next().min(self.below.next_event())
+    }
+
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+        loop {
+            if !self.ready.is_empty() && self.now < until {
+                self.ready.drain(..).for_each(|done| sink(&done));
+            }
+            let (own, low) = (self.ends.next(), self.below.next_event());
+            let time = own.min(low);
+            if time >= until {
+                return;
+            }
+            self.now = self.now.max(time);
+            if low < own {
+                let (groups, ends) = (&mut self.groups, &mut self.ends);
+                self.below.step(&mut |done| {
+                    let group = &mut groups[done.id as usize];
+                    group.announced = Some(*done);
+                    ends.push(done.completion, group.queue, done.id as u32);
+                });
+            } else if let Some((_, slot)) = self.ends.pop() {
+                self.ended(slot, own);
+            }
+        }
+    }
+
+    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        self.now = self.now.max(now);
+        match (path, setting) {
+            ([], Setting::Requests(n)) => self.resize(now, *n),
+            ([], Setting::Depth(depth)) => {
+                bounded("setting.depth", *depth, 1, MOST)?;
+                for q in 0..self.queues.len() {
+                    self.queues[q].depth = *depth;
+                    self.go_on(q, now);
+                }
+                Ok(())
+            }
+            ([], other) => Err(not_supported("a host queue", other)),
+            (path, setting) => self.below.set(now, path, setting),
+        }
+    }
+
+    fn meter(&mut self, until: Time) -> DriveEnergy {
+        self.below.meter(until)
+    }
+
+    fn reset_statistics(&mut self, now: Time) {
+        self.statistics.reset(now);
+        self.counts = Counts::default();
+        self.below.reset_statistics(now);
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut all = self.statistics.clone();
+        let c = &self.counts;
+        for (name, n) in [
+            ("merged_back", c.merged_back),
+            ("merged_front", c.merged_front),
+            ("merged_neighbours", c.merged_neighbours),
+            ("dispatched", c.dispatched),
+            ("blocked", c.blocked),
+        ] {
+            all.count(name, n);
+        }
+        all.most("most_admitted", c.most_admitted);
+        all.add_ns("blocked", c.blocked_ns);
+        all.add_ns("waited_in_elevator", c.in_elevator_ns);
+        all
+    }
+
+    fn below(&self) -> &[Box<dyn Layer>] {
+        self.below.layers()
+    }
+
+    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
+        self.below.layers_mut()
+    }
+}

@@ -1,0 +1,385 @@
+//! Places for requests: how many there are, and who waits for one.
+//!
+//! # Model
+//! A place is taken from admission until the request has ended at the layer below.
+//!
+//! *Legacy* (Linux 2.6.30 to 4.20): a pool for what somebody waits for (reads, sync writes) and one for the
+//! rest, each of `n` places. Who meets a full pool waits, first come first served; who filled it, or was
+//! woken, is a *batcher* and may go on up to `3n/2` for 32 requests or 20 ms. Each request that ends wakes
+//! one process as soon as there is room.
+//!
+//! *blk-mq*: one pool of exactly `n` places. Waiters are dealt to eight lists; after every `wake_batch` ends
+//! while somebody waits, as many waiters of the current list are woken.
+//! # Source
+//! Linux 3.3, `blk-core.c`; `sbitmap.c` of 6.x.
+//! # Validity
+//! Once no place is taken, waiters are woken without waiting for a batch of ends.
+
+use headstack_units::Time;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Requests that a batcher may have admitted.
+const BATCH: u32 = 32;
+/// How long a process stays a batcher, nanoseconds.
+const BATCH_TIME: u64 = 20_000_000;
+/// Lists of waiters of blk-mq.
+const LISTS: usize = 8;
+
+/// Which process, or which single request of nobody's.
+pub(crate) type Process = u64;
+
+/// Processes beyond this one ask for one request only.
+pub(crate) const LAST_NAMED: Process = u32::MAX as Process;
+
+/// One of the two pools of the legacy queue.
+#[derive(Debug, Default)]
+struct Pool {
+    count: u32,
+    full: bool,
+    waiting: VecDeque<Process>,
+}
+
+/// See the file.
+#[derive(Debug)]
+pub(crate) struct Legacy {
+    n: u32,
+    /// Of async and of sync requests.
+    pools: [Pool; 2],
+    /// Credits left, and since when.
+    batchers: BTreeMap<Process, (u32, Time)>,
+}
+
+/// See the file.
+#[derive(Debug)]
+pub(crate) struct Tags {
+    n: u32,
+    count: u32,
+    wake_batch: u32,
+    /// Ends since waiters were woken last.
+    ends: u32,
+    lists: [VecDeque<Process>; LISTS],
+    deal: usize,
+    current: usize,
+    /// A new number of places, once all have been given back.
+    resize: Option<u32>,
+}
+
+/// The places of one queue.
+#[derive(Debug)]
+pub(crate) enum Places {
+    Legacy(Legacy),
+    Tags(Tags),
+}
+
+impl Places {
+    pub fn legacy(n: u32) -> Places {
+        Places::Legacy(Legacy {
+            n,
+            pools: Default::default(),
+            batchers: BTreeMap::new(),
+        })
+    }
+
+    /// `wake_batch` as sbitmap works it out if it is `None`.
+    pub fn tags(n: u32, wake_batch: Option<u32>) -> Places {
+        Places::Tags(Tags {
+            n,
+            count: 0,
+            wake_batch: wake_batch.unwrap_or((n / 8).clamp(1, 8)),
+            ends: 0,
+            lists: Default::default(),
+            deal: 0,
+            current: 0,
+            resize: None,
+        })
+    }
+
+    /// Whether nothing is admitted or merged until all has ended.
+    pub fn is_frozen(&self) -> bool {
+        matches!(
+            self,
+            Places::Tags(Tags {
+                resize: Some(_),
+                ..
+            })
+        )
+    }
+
+    /// A place for a request of a process; without one it has to wait.
+    pub fn take(&mut self, now: Time, process: Process, sync: bool) -> bool {
+        match self {
+            Places::Legacy(l) => l.take(now, process, sync),
+            Places::Tags(t) => {
+                let free = t.count < t.n && t.resize.is_none();
+                t.count += u32::from(free);
+                free
+            }
+        }
+    }
+
+    /// A process waits for a place.
+    pub fn wait(&mut self, process: Process, sync: bool) {
+        match self {
+            Places::Legacy(l) => l.pools[usize::from(sync)].waiting.push_back(process),
+            Places::Tags(t) => {
+                t.lists[t.deal].push_back(process);
+                t.deal = (t.deal + 1) % LISTS;
+            }
+        }
+    }
+
+    /// A request has ended; who is woken is added to `woken`.
+    pub fn give_back(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
+        match self {
+            Places::Legacy(l) => l.give_back(now, sync, woken),
+            Places::Tags(t) => t.give_back(woken),
+        }
+    }
+
+    /// Another number of places. Legacy queues take it at once; blk-mq lets nothing in until all has ended.
+    pub fn resize(&mut self, now: Time, n: u32, woken: &mut VecDeque<Process>) {
+        match self {
+            Places::Legacy(l) => {
+                l.n = n;
+                for sync in [false, true] {
+                    let pool = &mut l.pools[usize::from(sync)];
+                    pool.full = pool.count >= n;
+                    if !pool.full {
+                        l.wake(now, sync, woken);
+                    }
+                }
+            }
+            Places::Tags(t) => {
+                t.resize = Some(n);
+                t.thaw(woken);
+            }
+        }
+    }
+
+    /// Places taken.
+    pub fn taken(&self) -> u32 {
+        match self {
+            Places::Legacy(l) => l.pools.iter().map(|p| p.count).sum(),
+            Places::Tags(t) => t.count,
+        }
+    }
+}
+
+impl Legacy {
+    fn is_batcher(&self, now: Time, process: Process) -> bool {
+        self.batchers.get(&process).is_some_and(|(credits, since)| {
+            *credits == BATCH || (*credits > 0 && now.0 - since.0 < BATCH_TIME)
+        })
+    }
+
+    fn take(&mut self, now: Time, process: Process, sync: bool) -> bool {
+        let batcher = self.is_batcher(now, process);
+        let pool = &mut self.pools[usize::from(sync)];
+        let mut becomes = false;
+        if pool.count + 1 >= self.n {
+            if !pool.full {
+                pool.full = true;
+                becomes = true;
+            } else if !batcher {
+                return false;
+            }
+        }
+        // Half as many again is the end for batchers, too.
+        if pool.count >= self.n.saturating_mul(3) / 2 {
+            return false;
+        }
+        pool.count += 1;
+        if becomes {
+            self.batchers.insert(process, (BATCH, now));
+        }
+        if process > LAST_NAMED {
+            // It asks only once.
+            self.batchers.remove(&process);
+        } else if batcher || becomes {
+            if let Some((credits, _)) = self.batchers.get_mut(&process) {
+                *credits -= 1;
+            }
+        } else {
+            self.batchers.remove(&process);
+        }
+        true
+    }
+
+    fn give_back(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
+        let pool = &mut self.pools[usize::from(sync)];
+        pool.count -= 1;
+        if pool.count < self.n {
+            pool.full = false;
+            self.wake(now, sync, woken);
+        }
+        while self.pools[usize::from(sync)].count == 0 && self.wake(now, sync, woken) {}
+    }
+
+    /// Wakes one process, which becomes a batcher.
+    fn wake(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) -> bool {
+        let Some(process) = self.pools[usize::from(sync)].waiting.pop_front() else {
+            return false;
+        };
+        self.batchers.insert(process, (BATCH, now));
+        woken.push_back(process);
+        true
+    }
+}
+
+impl Tags {
+    fn give_back(&mut self, woken: &mut VecDeque<Process>) {
+        self.count -= 1;
+        if self.resize.is_some() {
+            return self.thaw(woken);
+        }
+        let waiting = self.lists.iter().any(|l| !l.is_empty());
+        if !waiting {
+            return;
+        }
+        self.ends += 1;
+        if self.ends >= self.wake_batch {
+            self.ends = 0;
+            self.wake(self.wake_batch, woken);
+        }
+        if self.count == 0 {
+            self.wake(self.n, woken);
+        }
+    }
+
+    /// Wakes up to `n` processes of the current list, or of the next that has any, and goes on to the next.
+    fn wake(&mut self, n: u32, woken: &mut VecDeque<Process>) {
+        for _ in 0..LISTS {
+            let list = &mut self.lists[self.current];
+            self.current = (self.current + 1) % LISTS;
+            if !list.is_empty() {
+                let n = list.len().min(n as usize);
+                woken.extend(list.drain(..n));
+                return;
+            }
+        }
+    }
+
+    /// Takes the new size if nothing is admitted any more; all who waited try again.
+    fn thaw(&mut self, woken: &mut VecDeque<Process>) {
+        if self.count > 0 {
+            return;
+        }
+        if let Some(n) = self.resize.take() {
+            let most = (n / 8).clamp(1, 8);
+            self.wake_batch = if self.wake_batch == 1 { 1 } else { most };
+            self.n = n;
+            for i in 0..LISTS {
+                let list = (self.current + i) % LISTS;
+                woken.extend(self.lists[list].drain(..));
+            }
+            self.current = 0;
+            self.deal = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One process takes what it can at one time: by hand, 127 requests, then it fills the pool with the 128th,
+    /// is the batcher, and that request takes the first of 32 credits: 127 + 32 = 159.
+    #[test]
+    fn a_batcher_goes_beyond_the_pool_by_its_credits() {
+        let mut places = Places::legacy(128);
+        let now = Time(5);
+        let admitted = (0..1000).take_while(|_| places.take(now, 7, true)).count();
+        assert_eq!(admitted, 127 + 32);
+        // Nobody else gets in, the other pool is empty, and after 20 ms nor does the batcher.
+        assert!(!places.take(now, 8, true));
+        assert!(places.take(now, 8, false));
+        assert_eq!(places.taken(), 160);
+    }
+
+    /// With 4 places the hard limit of 6 comes before the credits end; with 16, 24.
+    #[test]
+    fn half_as_many_again_is_the_end() {
+        for (n, hard) in [(4, 6), (8, 12), (16, 24), (32, 48)] {
+            let mut places = Places::legacy(n);
+            let admitted = (0..1000)
+                .take_while(|_| places.take(Time(0), 7, true))
+                .count();
+            assert_eq!(admitted, hard, "{n} places");
+        }
+    }
+
+    /// Who was woken has its credits until it uses the first; from then on they last 20 ms.
+    #[test]
+    fn credits_end_with_time() {
+        for (after, want) in [(19_999_999, true), (20_000_000, false)] {
+            let mut places = Places::legacy(16);
+            let admitted = (0..16).filter(|_| places.take(Time(0), 7, true)).count();
+            assert_eq!(admitted, 16);
+            assert_eq!(places.take(Time(after), 7, true), want, "{after} ns");
+        }
+    }
+
+    /// Single requests of many processes: the pool holds `n`, and each that ends lets one in, in order.
+    #[test]
+    fn one_end_wakes_one_waiter_in_order() {
+        let mut places = Places::legacy(4);
+        let mut woken = VecDeque::new();
+        for process in 0..4 {
+            assert!(places.take(Time(0), process, true), "{process}");
+        }
+        for process in 4..8 {
+            assert!(!places.take(Time(0), process, true));
+            places.wait(process, true);
+        }
+        for process in 4..8 {
+            places.give_back(Time(1), true, &mut woken);
+            assert_eq!(woken.pop_front(), Some(process));
+            assert!(places.take(Time(1), process, true));
+            assert_eq!((places.taken(), woken.len()), (4, 0));
+        }
+    }
+
+    /// 32 tags wake four at a time: nothing after three ends, four of one list after the fourth.
+    #[test]
+    fn tags_never_overshoot_and_wake_in_batches() {
+        let mut places = Places::tags(32, None);
+        let mut woken = VecDeque::new();
+        let admitted = (0..1000)
+            .take_while(|_| places.take(Time(0), 7, true))
+            .count();
+        assert_eq!(admitted, 32);
+        // Dealt round robin: list 0 has 100, 108, ..., list 1 has 101, 109, ...
+        for process in 100..140 {
+            places.wait(process, true);
+        }
+        for _ in 0..3 {
+            places.give_back(Time(1), true, &mut woken);
+        }
+        assert!(woken.is_empty());
+        places.give_back(Time(1), true, &mut woken);
+        assert_eq!(woken, [100, 108, 116, 124]);
+        woken.clear();
+        for _ in 0..4 {
+            places.give_back(Time(1), true, &mut woken);
+        }
+        assert_eq!(woken, [101, 109, 117, 125]);
+    }
+
+    #[test]
+    fn blk_mq_changes_its_size_when_it_is_empty() {
+        let mut places = Places::tags(8, None);
+        let mut woken = VecDeque::new();
+        assert!(places.take(Time(0), 1, true) && places.take(Time(0), 2, true));
+        places.resize(Time(0), 4, &mut woken);
+        assert!(places.is_frozen() && !places.take(Time(0), 3, true));
+        places.wait(3, true);
+        places.give_back(Time(1), true, &mut woken);
+        assert!(places.is_frozen() && woken.is_empty());
+        places.give_back(Time(1), true, &mut woken);
+        assert_eq!(woken, [3]);
+        let admitted = (0..1000)
+            .take_while(|_| places.take(Time(2), 7, true))
+            .count();
+        assert_eq!(admitted, 4);
+    }
+}

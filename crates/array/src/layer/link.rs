@@ -1,0 +1,298 @@
+//! Lower layers behind one port of finite bandwidth.
+//!
+//! # Model
+//! The data of every request cross the port, which carries one request at a time (in each direction, if it is
+//! full duplex), first come first served. Data of a request take `bytes / bandwidth`, where each begun
+//! `frame` of data costs `frame_overhead` bytes more. A write reaches the layer below when its data have
+//! crossed. The data of a read follow the medium: on an idle port the last of them arrive when the layer
+//! below is done, else when the port has carried what was before it and them. Requests without data do not
+//! wait. The units of the layers below are the link's, in order.
+//!
+//! | parameter | means | if absent |
+//! |---|---|---|
+//! | `bandwidth` | bytes per second in each direction | needed |
+//! | `duplex` | `full`: reads and writes do not meet; `half`: they share the port | `full` |
+//! | `frame`, `frame_overhead` | data of a frame, and what is sent with each besides | 2 KiB, none |
+//!
+//! Statistics: times `reads_crossing` and `writes_crossing`, and `waited_for_port`.
+//! # Source
+//! A single server with constant service per byte. SAS: frames carry up to 1 KiB, SATA: up to 8 KiB of data.
+//! # Validity
+//! Commands and answers cost nothing. A drive's own link, if its file has one, is the drive's: give it no
+//! bandwidth, or a larger one, where both would be the same wire. Requests are not interleaved.
+
+use super::below::{Below, Ends};
+use super::{Context, Done, Entry, ErrorKind, Layer, Request, Setting, Stands, Statistics};
+use headstack_drive::plugin::params;
+use headstack_drive::{Command, DriveEnergy};
+use headstack_engine::SpecError;
+use headstack_units::{Bandwidth, Bytes, Time};
+use serde::Deserialize;
+use slab::Slab;
+use std::collections::VecDeque;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "link",
+    summary: "lower layers behind one port of finite bandwidth",
+    example: "bandwidth = \"600 MB/s\"",
+    stands: Stands::OnMany,
+    build: |context| Ok(Box::new(Link::new(context)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    bandwidth: Bandwidth,
+    #[serde(default)]
+    duplex: Duplex,
+    #[serde(default = "usual_frame")]
+    frame: Bytes,
+    #[serde(default = "nothing")]
+    frame_overhead: Bytes,
+}
+
+#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Duplex {
+    #[default]
+    Full,
+    Half,
+}
+
+fn usual_frame() -> Bytes {
+    Bytes(2048)
+}
+fn nothing() -> Bytes {
+    Bytes(0)
+}
+
+/// A request that is on its way.
+struct Passing {
+    request: Request,
+    arrival: Time,
+    /// Its data are on the way down until its event comes.
+    going_down: bool,
+    given: Time,
+    announced: Option<Done>,
+}
+
+/// See the file.
+struct Link {
+    below: Below,
+    bytes_per_ns: f64,
+    duplex: Duplex,
+    frame: u64,
+    frame_overhead: u64,
+    /// When the port is free for reads, and for writes.
+    free: [Time; 2],
+    passing: Slab<Passing>,
+    /// Data that have crossed downwards, and ends of requests below.
+    ends: Ends,
+    ready: VecDeque<Done>,
+    now: Time,
+    crossing_ns: [u128; 2],
+    waited_ns: u128,
+    statistics: Statistics,
+}
+
+const READ: usize = 0;
+const WRITE: usize = 1;
+
+impl Link {
+    fn new(context: Context) -> Result<Link, SpecError> {
+        let p: Parameters = params(&context.params)?;
+        // A block takes less than a second, and the longest request less than all time.
+        if p.bandwidth.0 < 512.0 {
+            return Err(SpecError::new("bandwidth", p.bandwidth, "at least 512 B/s"));
+        }
+        if p.frame.0 == 0 {
+            return Err(SpecError::new("frame", p.frame, "at least 1 B"));
+        }
+        if p.frame_overhead.0 > p.frame.0 {
+            let need = format!("at most a frame of {}", p.frame);
+            return Err(SpecError::new("frame_overhead", p.frame_overhead, need));
+        }
+        Ok(Link {
+            below: Below::new(context.below),
+            bytes_per_ns: p.bandwidth.0 * 1e-9,
+            duplex: p.duplex,
+            frame: p.frame.0,
+            frame_overhead: p.frame_overhead.0,
+            free: [Time::ZERO; 2],
+            passing: Slab::new(),
+            ends: Ends::default(),
+            ready: VecDeque::new(),
+            now: Time::ZERO,
+            crossing_ns: [0; 2],
+            waited_ns: 0,
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// How long the data of a request take, nanoseconds.
+    fn crossing(&self, request: &Request) -> u64 {
+        if request.command == Command::Flush {
+            return 0;
+        }
+        let data = u64::from(request.blocks) * 512;
+        let bytes = data + data.div_ceil(self.frame) * self.frame_overhead;
+        (bytes as f64 / self.bytes_per_ns).ceil() as u64
+    }
+
+    /// Carries data that may begin to cross at `from`; returns when the last have crossed.
+    fn carry(&mut self, direction: usize, from: Time, ns: u64) -> Time {
+        let way = match self.duplex {
+            Duplex::Full => direction,
+            Duplex::Half => READ,
+        };
+        let start = self.free[way].max(from);
+        let end = Time(start.0.saturating_add(ns));
+        self.free[way] = end;
+        self.crossing_ns[direction] += u128::from(ns);
+        self.waited_ns += u128::from(start.0 - from.0);
+        end
+    }
+
+    fn give(&mut self, now: Time, slot: u32) {
+        let passing = &mut self.passing[slot as usize];
+        passing.going_down = false;
+        passing.given = now;
+        let mut request = passing.request;
+        request.id = u64::from(slot);
+        self.below.submit(now, passing.request.unit, request);
+    }
+
+    /// A request has ended below at `now`.
+    fn ended(&mut self, slot: u32, now: Time) {
+        let passing = self.passing.remove(slot as usize);
+        let lower = passing.announced.unwrap_or_default();
+        let mut end = now;
+        if passing.request.command == Command::Read && lower.error.is_none() {
+            let ns = self.crossing(&passing.request);
+            // The port may have begun while the medium was read, as far as it was free.
+            let from = Time(now.0.saturating_sub(ns).max(passing.given.0));
+            end = self.carry(READ, from, ns);
+        }
+        let mut done = Done {
+            id: passing.request.id,
+            arrival: passing.arrival,
+            admitted: passing.arrival,
+            completion: end,
+            ..lower
+        };
+        done.components.bus += passing.given.0 - passing.arrival.0 + (end.0 - now.0);
+        self.statistics.add_done(&done);
+        self.ready.push_back(done);
+    }
+}
+
+impl Layer for Link {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn units(&self) -> Vec<u64> {
+        self.below.member_blocks()
+    }
+
+    fn submit(&mut self, now: Time, request: Request) {
+        self.now = self.now.max(now);
+        let unit = request.unit;
+        let inside =
+            (unit as usize) < self.below.members() && request.is_inside(self.below.blocks_of(unit));
+        if !inside {
+            let done = Done::at_once(request.id, now, Some(ErrorKind::OutOfRange));
+            self.statistics.add_done(&done);
+            self.ready.push_back(done);
+            return;
+        }
+        let slot = self.passing.insert(Passing {
+            request,
+            arrival: now,
+            going_down: false,
+            given: now,
+            announced: None,
+        }) as u32;
+        let ns = match request.command.writes() {
+            true => self.crossing(&request),
+            false => 0,
+        };
+        if ns == 0 {
+            self.give(now, slot);
+        } else {
+            self.passing[slot as usize].going_down = true;
+            let end = self.carry(WRITE, now, ns);
+            self.ends.push(end, unit, slot);
+        }
+    }
+
+    fn next_event(&self) -> Time {
+        if !self.ready.is_empty() {
+            return self.now;
+        }
+        self.ends.next().min(self.below.next_event())
+    }
+
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+        loop {
+            if !self.ready.is_empty() && self.now < until {
+                self.ready.drain(..).for_each(|done| sink(&done));
+            }
+            let (own, low) = (self.ends.next(), self.below.next_event());
+            let time = own.min(low);
+            if time >= until {
+                return;
+            }
+            self.now = self.now.max(time);
+            if low < own {
+                let (passing, ends) = (&mut self.passing, &mut self.ends);
+                self.below.step(&mut |done| {
+                    let p = &mut passing[done.id as usize];
+                    p.announced = Some(*done);
+                    ends.push(done.completion, p.request.unit, done.id as u32);
+                });
+            } else if let Some((_, slot)) = self.ends.pop() {
+                match self.passing[slot as usize].going_down {
+                    true => self.give(own, slot),
+                    false => self.ended(slot, own),
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        self.now = self.now.max(now);
+        match path {
+            [] => Err(super::not_supported("a link", setting)),
+            path => self.below.set(now, path, setting),
+        }
+    }
+
+    fn meter(&mut self, until: Time) -> DriveEnergy {
+        self.below.meter(until)
+    }
+
+    fn reset_statistics(&mut self, now: Time) {
+        self.statistics.reset(now);
+        self.crossing_ns = [0; 2];
+        self.waited_ns = 0;
+        self.below.reset_statistics(now);
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut all = self.statistics.clone();
+        all.add_ns("reads_crossing", self.crossing_ns[READ]);
+        all.add_ns("writes_crossing", self.crossing_ns[WRITE]);
+        all.add_ns("waited_for_port", self.waited_ns);
+        all
+    }
+
+    fn below(&self) -> &[Box<dyn Layer>] {
+        self.below.layers()
+    }
+
+    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
+        self.below.layers_mut()
+    }
+}

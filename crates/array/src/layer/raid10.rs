@@ -1,0 +1,258 @@
+//! Striped copies: near, far and offset layouts.
+//!
+//! # Model
+//! Chunk `c` has `near` copies on the members from `x mod n` on at chunk row `x div n`, with `x = c near`
+//! (past the last member they go on in the next row). Each of `far` further sets lies `near` members further:
+//! in a section of its own of the members (far), or in the next row (`offset`).
+//!
+//! | parameter | means | if absent |
+//! |---|---|---|
+//! | `near`, `far` | copies; `near` times `far` in all | 2, 1 |
+//! | `offset` | further sets lie in the next row | `false` |
+//! | `chunk` | contiguous data per member | 512 KiB |
+//! | `read_policy` | see `raid1` | `md-raid10-near`; `md-raid10-far` where `far` is above 1 and not `offset` |
+//! | `rebuild_rate`, `gone` | as in `raid1` | |
+//! # Source
+//! Linux md, `raid10.c`; `md(4)`.
+//! # Validity
+//! As `raid1`.
+
+use super::below::Below;
+use super::volume::choice::{self, Copy};
+use super::volume::copies::{Copies, CopyMap};
+use super::volume::Volume;
+use super::{Context, Entry, Stands};
+use headstack_drive::plugin::params;
+use headstack_engine::SpecError;
+use headstack_units::{Bandwidth, Bytes};
+use serde::Deserialize;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "raid10",
+    summary: "striped copies: near, far and offset layouts",
+    example: "near = 2\nchunk = \"64 KiB\"",
+    stands: Stands::OnMany,
+    build: |context| Ok(Box::new(volume(context)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    near: Option<u32>,
+    #[serde(default = "one")]
+    far: u32,
+    #[serde(default)]
+    offset: bool,
+    #[serde(default = "default_chunk")]
+    chunk: Bytes,
+    read_policy: Option<String>,
+    rebuild_rate: Option<Bandwidth>,
+    #[serde(default)]
+    gone: Vec<u32>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// md's chunk.
+pub(crate) fn default_chunk() -> Bytes {
+    Bytes(512 * 1024)
+}
+
+/// Blocks of a chunk.
+pub(crate) fn chunk_blocks(chunk: Bytes, unit: u64) -> Result<u64, SpecError> {
+    let blocks = chunk.0 / 512;
+    if blocks == 0 || chunk.0 % (512 * unit) != 0 || blocks > u64::from(u32::MAX) {
+        let need = format!("a positive multiple of {} B below 2 TiB", 512 * unit);
+        return Err(SpecError::new("chunk", chunk, need));
+    }
+    Ok(blocks)
+}
+
+struct Striped {
+    n: u64,
+    near: u64,
+    far: u64,
+    offset: bool,
+    /// Blocks of a chunk.
+    chunk: u64,
+    /// Chunk rows of one set of copies.
+    rows: u64,
+    /// Chunks of the volume.
+    chunks: u64,
+}
+
+impl CopyMap for Striped {
+    fn blocks(&self) -> u64 {
+        self.chunks * self.chunk
+    }
+    fn copies(&self) -> u32 {
+        (self.near * self.far) as u32
+    }
+    fn place(&self, at: u64, copy: u32) -> (Copy, u64) {
+        let (number, inside) = (at / self.chunk, at % self.chunk);
+        let (near, far) = (u64::from(copy) % self.near, u64::from(copy) / self.near);
+        let x = number * self.near + near;
+        let row = match self.offset {
+            true => x / self.n * self.far + far,
+            false => x / self.n + far * self.rows,
+        };
+        let copy = Copy {
+            member: ((x + far * self.near) % self.n) as u32,
+            lba: row * self.chunk + inside,
+        };
+        (copy, at - inside + self.chunk)
+    }
+    fn at(&self, member: u32, lba: u64) -> (Option<u64>, u64) {
+        let (row, inside) = (lba / self.chunk, lba % self.chunk);
+        let run_end = lba - inside + self.chunk;
+        let (row, far) = match self.offset {
+            true => (row / self.far, row % self.far),
+            false => (row % self.rows, row / self.rows),
+        };
+        let first = (u64::from(member) + self.n - far * self.near % self.n) % self.n;
+        let number = (row * self.n + first) / self.near;
+        let used = far < self.far && row < self.rows && number < self.chunks;
+        (used.then_some(number * self.chunk + inside), run_end)
+    }
+}
+
+/// A volume as the parameters say.
+///
+/// # Errors
+/// Too few members, or a parameter that does not fit.
+pub fn volume(context: Context) -> Result<Volume, SpecError> {
+    let p: Parameters = params(&context.params)?;
+    let below = Below::new(context.below);
+    let sizes = below.member_blocks();
+    let n = sizes.len() as u64;
+    let chunk = chunk_blocks(p.chunk, 1)?;
+    let (near, far) = (u64::from(p.near.unwrap_or(2)), u64::from(p.far));
+    if near == 0 || far == 0 || near * far < 2 || near * far > n {
+        let got = format!("{near} near times {far} far copies on {n} members");
+        return Err(SpecError::new(
+            "near",
+            got,
+            "2 copies to one for each member",
+        ));
+    }
+    let smallest = sizes.into_iter().min().unwrap_or(0);
+    let rows = smallest / chunk / far;
+    let map = Striped {
+        n,
+        near,
+        far,
+        offset: p.offset,
+        chunk,
+        rows,
+        chunks: rows * n / near,
+    };
+    if map.chunks == 0 {
+        let need = format!("at most the smallest member's {} B", smallest * 512);
+        return Err(SpecError::new("chunk", p.chunk, need));
+    }
+    let policy = match p.read_policy {
+        Some(name) => name,
+        None if far > 1 && !p.offset => "md-raid10-far".into(),
+        None => "md-raid10-near".into(),
+    };
+    let copies = Copies::new(map, choice::find(&policy)?);
+    let volume = Volume::new(ENTRY.name, Box::new(copies), below);
+    volume.with_redundancy(&p.gone, p.rebuild_rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(n: u64, near: u64, far: u64, offset: bool) -> Striped {
+        // Twelve chunk rows of eight blocks on each member.
+        let rows = 12 / far;
+        Striped {
+            n,
+            near,
+            far,
+            offset,
+            chunk: 8,
+            rows,
+            chunks: rows * n / near,
+        }
+    }
+
+    /// Member and chunk row of every copy of the first chunks, by hand from md's layouts for three members.
+    #[test]
+    fn layouts_by_hand() {
+        // The far section begins at row 6.
+        let near: [[(u32, u64); 2]; 4] = [
+            [(0, 0), (1, 0)],
+            [(2, 0), (0, 1)],
+            [(1, 1), (2, 1)],
+            [(0, 2), (1, 2)],
+        ];
+        let far = [
+            [(0, 0), (1, 6)],
+            [(1, 0), (2, 6)],
+            [(2, 0), (0, 6)],
+            [(0, 1), (1, 7)],
+        ];
+        let offset = [
+            [(0, 0), (1, 1)],
+            [(1, 0), (2, 1)],
+            [(2, 0), (0, 1)],
+            [(0, 2), (1, 3)],
+        ];
+        for (map, want) in [
+            (map(3, 2, 1, false), near),
+            (map(3, 1, 2, false), far),
+            (map(3, 1, 2, true), offset),
+        ] {
+            for (number, want) in want.iter().enumerate() {
+                for (copy, want) in want.iter().enumerate() {
+                    let at = number as u64 * 8 + 3;
+                    let (got, end) = map.place(at, copy as u32);
+                    assert_eq!((got.member, got.lba), (want.0, want.1 * 8 + 3));
+                    assert_eq!(end, number as u64 * 8 + 8);
+                }
+            }
+        }
+    }
+
+    /// Every copy of every block has a place of its own, inside the member, on a member of its own, and the
+    /// inverse finds it; nothing else is in use.
+    #[test]
+    fn places_are_one_to_one() {
+        for n in 2..=6u64 {
+            for (near, far, offset) in [
+                (2, 1, false),
+                (3, 1, false),
+                (1, 2, false),
+                (1, 2, true),
+                (2, 2, false),
+                (2, 2, true),
+            ] {
+                if near * far > n {
+                    continue;
+                }
+                let map = map(n, near, far, offset);
+                let mut used = std::collections::BTreeMap::new();
+                for at in 0..map.blocks() {
+                    let mut members = std::collections::BTreeSet::new();
+                    for copy in 0..map.copies() {
+                        let (place, _) = map.place(at, copy);
+                        assert!(place.lba < 12 * 8 && u64::from(place.member) < n);
+                        assert!(members.insert(place.member), "{n} {near} {far} {offset}");
+                        assert_eq!(used.insert((place.member, place.lba), at), None);
+                    }
+                }
+                for member in 0..n as u32 {
+                    for lba in 0..14 * 8 {
+                        let want = used.get(&(member, lba)).copied();
+                        assert_eq!(map.at(member, lba).0, want, "{n} {near} {far} {offset}");
+                    }
+                }
+            }
+        }
+    }
+}

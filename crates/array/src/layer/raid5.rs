@@ -1,0 +1,117 @@
+//! One parity block to each row of blocks.
+//!
+//! # Model
+//! See `volume/parity.rs`: which reads and writes keep the parity right, and what is done without a member.
+//!
+//! | parameter | means | if absent |
+//! |---|---|---|
+//! | `layout` | `left-symmetric`, `left-asymmetric`, `right-symmetric`, `right-asymmetric` | `left-symmetric` |
+//! | `chunk` | contiguous data per member | 512 KiB |
+//! | `unit` | what is read, worked out and written as a whole | 4 KiB |
+//! | `rmw_level` | read-modify-write: 0 never, 1 where it reads less, 2 also where it reads as much | 1 |
+//! | `rebuild_rate`, `gone` | as in `raid1` | |
+//! # Source
+//! Linux md, `raid5.c`; Patterson, Gibson & Katz, SIGMOD 1988.
+//! # Validity
+//! No stripe cache: rows are cold, and writes of one row do not wait for each other to be joined.
+
+use super::below::Below;
+use super::raid10::{chunk_blocks, default_chunk};
+use super::volume::parity::{Layout, Parity, RmwLevel};
+use super::volume::Volume;
+use super::{Context, Entry, Stands};
+use headstack_drive::plugin::params;
+use headstack_engine::SpecError;
+use headstack_units::{Bandwidth, Bytes};
+use serde::Deserialize;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "raid5",
+    summary: "striped with rotating parity: one member may be gone",
+    example: "chunk = \"64 KiB\"",
+    stands: Stands::OnMany,
+    build: |context| Ok(Box::new(volume(context)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    #[serde(default)]
+    layout: LayoutName,
+    #[serde(default = "default_chunk")]
+    chunk: Bytes,
+    #[serde(default = "default_unit")]
+    unit: Bytes,
+    #[serde(default = "if_less")]
+    rmw_level: u8,
+    rebuild_rate: Option<Bandwidth>,
+    #[serde(default)]
+    gone: Vec<u32>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+enum LayoutName {
+    LeftAsymmetric,
+    RightAsymmetric,
+    #[default]
+    LeftSymmetric,
+    RightSymmetric,
+}
+
+fn default_unit() -> Bytes {
+    Bytes(4096)
+}
+
+fn if_less() -> u8 {
+    1
+}
+
+/// A volume as the parameters say.
+///
+/// # Errors
+/// Fewer than three members, or a parameter that does not fit.
+pub fn volume(context: Context) -> Result<Volume, SpecError> {
+    let p: Parameters = params(&context.params)?;
+    let below = Below::new(context.below);
+    let sizes = below.member_blocks();
+    if sizes.len() < 3 {
+        return Err(SpecError::new("below", sizes.len(), "at least 3 members"));
+    }
+    let unit = p.unit.0 / 512;
+    if unit == 0 || p.unit.0 % 512 != 0 {
+        return Err(SpecError::new(
+            "unit",
+            p.unit,
+            "a positive multiple of 512 B",
+        ));
+    }
+    let chunk = chunk_blocks(p.chunk, unit)?;
+    let smallest = sizes.iter().min().copied().unwrap_or(0);
+    if smallest < chunk {
+        let need = format!("at most the smallest member's {} B", smallest * 512);
+        return Err(SpecError::new("chunk", p.chunk, need));
+    }
+    let parity = Parity {
+        layout: match p.layout {
+            LayoutName::LeftAsymmetric => Layout::LeftAsymmetric,
+            LayoutName::RightAsymmetric => Layout::RightAsymmetric,
+            LayoutName::LeftSymmetric => Layout::LeftSymmetric,
+            LayoutName::RightSymmetric => Layout::RightSymmetric,
+        },
+        rmw: match p.rmw_level {
+            0 => RmwLevel::Never,
+            1 => RmwLevel::IfLess,
+            2 => RmwLevel::IfNotMore,
+            other => return Err(SpecError::new("rmw_level", other, "0, 1 or 2")),
+        },
+        n: sizes.len() as u64,
+        chunk,
+        unit,
+        stripes: smallest / chunk,
+        cuts: Vec::new(),
+    };
+    let volume = Volume::new(ENTRY.name, Box::new(parity), below);
+    volume.with_redundancy(&p.gone, p.rebuild_rate)
+}

@@ -1,0 +1,308 @@
+//! A whole tree of layers: built from its description, and driven as one member by the simulation.
+
+use super::{
+    find, independent, Context, Done, DriveLayer, Entry, Layer, LayerResult, Request, Stands,
+    ANYONE,
+};
+use crate::member::{Answer, Member};
+use crate::simulate::MemberOutcome;
+use headstack_drive::spec::Params;
+use headstack_drive::{Completion, DriveEnergy, DriveRequest};
+use headstack_engine::SpecError;
+use headstack_units::Time;
+use serde_json::Value;
+
+/// One entry of a system's list of layers: a name, or a table with `name`, `of` and parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerSpec {
+    /// The layer's name.
+    pub name: String,
+    /// How many layers of those below each one stands on; all if absent.
+    pub of: Option<u32>,
+    /// Its parameters.
+    pub params: Params,
+}
+
+impl LayerSpec {
+    /// Reads one entry.
+    ///
+    /// # Errors
+    /// A table without a name, or an `of` that is no number.
+    pub fn from_value(value: &Value) -> Result<LayerSpec, SpecError> {
+        let (name, mut params) = match value {
+            Value::String(name) => (name.clone(), Params::new()),
+            Value::Object(table) => {
+                let mut table = table.clone();
+                match table.remove("name") {
+                    Some(Value::String(name)) => (name, table),
+                    other => {
+                        let got = other.map_or("nothing".into(), |v| v.to_string());
+                        return Err(SpecError::new("name", got, "a name"));
+                    }
+                }
+            }
+            other => return Err(SpecError::new("", other, "a name or a table")),
+        };
+        let of = match params.remove("of") {
+            None => None,
+            Some(of) => {
+                let n = of.as_u64().and_then(|n| u32::try_from(n).ok());
+                let n = n.filter(|n| *n > 0);
+                Some(n.ok_or_else(|| SpecError::new("of", of, "a whole number, 1 or more"))?)
+            }
+        };
+        Ok(LayerSpec { name, of, params })
+    }
+
+    /// The layer that it names.
+    fn entry<'a>(&self, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
+        let entry = find(&self.name, entries)?;
+        match (entry.stands, self.of) {
+            (Stands::OnOne, Some(of)) if of != 1 => {
+                let need = format!("1: a {} stands on one layer", self.name);
+                Err(SpecError::new("of", of, need))
+            }
+            _ => Ok(entry),
+        }
+    }
+}
+
+/// Checks that every layer that is named is one of `entries`.
+///
+/// # Errors
+/// The first that is not, at `layers[i]`.
+pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
+    let mut all = specs.iter().enumerate();
+    all.try_for_each(|(i, spec)| {
+        let found = spec.entry(entries).map(drop);
+        found.map_err(|e| e.within(&format!("layers[{i}]")))
+    })
+}
+
+/// Puts layers out of `entries` over drives. `specs` begins at the host; each entry stands on what the next one made, the last
+/// one on the drives.
+///
+/// # Errors
+/// What a layer refuses, at `layers[i]`.
+pub fn compose(
+    drives: Vec<Box<dyn Layer>>,
+    specs: &[LayerSpec],
+    entries: &[Entry],
+) -> Result<Box<dyn Layer>, SpecError> {
+    let mut below = drives;
+    for (i, spec) in specs.iter().enumerate().rev() {
+        let made = spec.entry(entries).and_then(|e| one_height(below, spec, e));
+        below = made.map_err(|e| e.within(&format!("layers[{i}]")))?;
+    }
+    if below.len() == 1 {
+        if let Some(root) = below.pop() {
+            return Ok(root);
+        }
+    }
+    let spec = LayerSpec {
+        name: independent::ENTRY.name.into(),
+        of: None,
+        params: Params::new(),
+    };
+    let mut top = one_height(below, &spec, &independent::ENTRY)?;
+    top.pop()
+        .ok_or_else(|| SpecError::new("layers", "no drives", "at least one"))
+}
+
+/// The layers of one entry.
+fn one_height(
+    below: Vec<Box<dyn Layer>>,
+    spec: &LayerSpec,
+    entry: &Entry,
+) -> Result<Vec<Box<dyn Layer>>, SpecError> {
+    let width = match (entry.stands, spec.of) {
+        (Stands::OnOne, _) => 1,
+        (Stands::OnMany, Some(of)) => of as usize,
+        (Stands::OnMany, None) => below.len().max(1),
+    };
+    if below.is_empty() || below.len() % width != 0 {
+        let need = format!("a divisor of the {} layers below", below.len());
+        return Err(SpecError::new("of", width, need));
+    }
+    let mut made = Vec::with_capacity(below.len() / width);
+    let mut below = below.into_iter();
+    loop {
+        let group: Vec<Box<dyn Layer>> = below.by_ref().take(width).collect();
+        if group.is_empty() {
+            return Ok(made);
+        }
+        let params = spec.params.clone();
+        made.push((entry.build)(Context {
+            below: group,
+            params,
+        })?);
+    }
+}
+
+/// A tree of layers as one member of a simulation. Its logical units are those of the root.
+pub struct Tree {
+    root: Box<dyn Layer>,
+    /// First block and size of each unit.
+    units: Vec<(u64, u64)>,
+    /// Requests submitted and told.
+    submitted: u64,
+    told: u64,
+    now: Time,
+}
+
+/// A completion of a tree.
+#[derive(Debug, Clone, Copy)]
+pub struct Told {
+    completion: Completion,
+    done: Done,
+}
+
+impl Answer for Told {
+    // The drive, the kind of an error and whether an arm moved are known to the layers only.
+    const IS_COMPLETION: bool = false;
+    fn completion(&self) -> &Completion {
+        &self.completion
+    }
+    fn done(&self, _member: u32) -> Done {
+        self.done
+    }
+}
+
+impl Tree {
+    /// Layers as `specs` say over these drives.
+    ///
+    /// # Errors
+    /// As [`compose`].
+    pub fn new<M>(drives: Vec<M>, specs: &[LayerSpec], entries: &[Entry]) -> Result<Tree, SpecError>
+    where
+        M: Member<Answer = Completion> + Send + 'static,
+    {
+        let drives = drives.into_iter().enumerate();
+        let drives = drives
+            .map(|(i, drive)| Box::new(DriveLayer::new(drive, i as u32)) as Box<dyn Layer>)
+            .collect();
+        Ok(Tree::over(compose(drives, specs, entries)?))
+    }
+
+    /// A tree that has been put together.
+    pub fn over(root: Box<dyn Layer>) -> Tree {
+        let mut first = 0u64;
+        let mut units = Vec::new();
+        for blocks in root.units() {
+            units.push((first, blocks));
+            first = first.saturating_add(blocks);
+        }
+        Tree {
+            root,
+            units,
+            submitted: 0,
+            told: 0,
+            now: Time::ZERO,
+        }
+    }
+
+    /// The layer at the host.
+    pub fn root(&mut self) -> &mut dyn Layer {
+        &mut *self.root
+    }
+
+    /// What each drive did, up to `until`, in their order.
+    pub fn drives(&mut self, until: Time) -> Vec<MemberOutcome> {
+        let mut all = Vec::new();
+        collect_drives(&mut *self.root, until, &mut all);
+        all
+    }
+
+    /// What the layers counted, from the host down: those of one name and height together.
+    pub fn results(&self) -> Vec<LayerResult> {
+        let mut results = Vec::new();
+        let mut height: Vec<&dyn Layer> = vec![&*self.root];
+        while let Some(first) = height.first() {
+            let name = first.name();
+            let mut sum = first.statistics();
+            height[1..].iter().for_each(|l| sum.add(&l.statistics()));
+            results.push(sum.result(name, height.len() as u64));
+            height = height
+                .iter()
+                .flat_map(|l| l.below().iter().map(|b| &**b))
+                .collect();
+        }
+        results
+    }
+}
+
+fn collect_drives(layer: &mut dyn Layer, until: Time, all: &mut Vec<MemberOutcome>) {
+    all.extend(layer.drive_outcome(until));
+    for below in layer.below_mut() {
+        collect_drives(&mut **below, until, all);
+    }
+}
+
+impl Member for Tree {
+    type Answer = Told;
+
+    fn capacity_blocks(&self) -> u64 {
+        self.units.last().map_or(0, |u| u.0.saturating_add(u.1))
+    }
+
+    fn logical_units(&self) -> Vec<u64> {
+        self.units.iter().map(|u| u.1).collect()
+    }
+
+    fn submit(&mut self, now: Time, request: DriveRequest) {
+        self.submitted += 1;
+        let at = request.lba.0;
+        let unit = self.units.partition_point(|u| u.0 <= at).max(1) - 1;
+        let first = self.units.get(unit).map_or(0, |u| u.0);
+        self.root.submit(
+            now,
+            Request {
+                id: request.id,
+                command: request.command,
+                unit: unit as u32,
+                lba: at - first,
+                blocks: request.blocks,
+                submitter: ANYONE,
+            },
+        );
+        self.now = self.now.max(now);
+    }
+
+    fn next_event(&self) -> Time {
+        self.root.next_event()
+    }
+
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Told)) {
+        let told = &mut self.told;
+        self.root.advance(until, &mut |done| {
+            *told += 1;
+            let completion = Completion {
+                id: done.id,
+                arrival: done.arrival,
+                completion: done.completion,
+                components: done.components,
+                cache_hit: done.cache_hit,
+                mechanical: done.moved,
+                seek_distance: done.seek_distance,
+                arm: done.arm,
+                error: done.error.is_some(),
+            };
+            sink(&Told {
+                completion,
+                done: *done,
+            });
+        });
+    }
+
+    fn queue_len(&self) -> usize {
+        (self.submitted - self.told) as usize
+    }
+
+    fn energy(&mut self, until: Time) -> DriveEnergy {
+        self.root.meter(until)
+    }
+
+    fn reset_statistics(&mut self, now: Time) {
+        self.root.reset_statistics(now);
+    }
+}

@@ -1,0 +1,639 @@
+//! Volumes: a space of blocks that lies on several members, with or without redundancy.
+//!
+//! # Model
+//! A request becomes a [`Plan`]: reads of members, and writes of members after all reads have ended. Which
+//! reads and writes is the [`Placement`]'s matter; the volume carries plans out, keeps the state of its
+//! members and joins the parts. A write with redundancy, and a read that works blocks out from others, hold
+//! their range of blocks (rows, with parity) so that nothing else changes it meanwhile.
+//!
+//! - *Gone*: a member that is gone gets nothing. What it has not begun is called off and read elsewhere; what
+//!   it has announced ends as announced. What should be written to it is remembered as stale.
+//! - *Back*: what is stale is not read from a member that is back, until it is written again or rebuilt. It
+//!   comes back when everything that it had when it left has ended.
+//! - *A read fails*: the blocks are stale on that member and are read elsewhere.
+//! - *A write fails*: the member is gone, as in md.
+//! - A member of a volume without redundancy is never taken to be gone: its errors are the request's.
+//! - *Rebuild*: stale ranges of members that are there, one window after another, no faster than the rate.
+//! # Source
+//! Linux md for the rules; Patterson, Gibson & Katz, SIGMOD 1988, for the levels.
+//! # Validity
+//! Cold stripe cache: nothing that was read before is kept. No write-intent bitmap, no journal, no writing
+//! back of blocks that could not be read.
+
+pub(crate) mod choice;
+pub(crate) mod copies;
+mod locks;
+pub(crate) mod parity;
+pub mod plan;
+mod rebuild;
+mod set;
+pub(crate) mod state;
+
+use super::below::{Below, Ends};
+use super::join::Join;
+use super::{add_components, Done, ErrorKind, Layer, Request, Setting, Statistics, ANYONE};
+use headstack_drive::{Command, Components, DriveEnergy};
+use headstack_engine::SpecError;
+use headstack_units::Time;
+use locks::Locks;
+use plan::{Io, Piece, Plan, Step};
+use rebuild::Rebuild;
+use slab::Slab;
+use state::State;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Is told every step of every plan when it is taken.
+pub type Listener = Box<dyn FnMut(&Step) + Send>;
+
+/// What a placement says of a stale range.
+pub(crate) enum Repair {
+    /// The plan repairs this part of it.
+    Planned(Range<u64>),
+    /// No block of the volume lies in this part.
+    Unused(Range<u64>),
+    /// Nothing else holds this part.
+    Impossible(Range<u64>),
+}
+
+/// Where blocks of a volume lie on its members, and what keeps them safe.
+pub(crate) trait Placement: Send {
+    /// Size of the volume in blocks.
+    fn blocks(&self) -> u64;
+    /// Whether blocks can be read without one member.
+    fn is_redundant(&self) -> bool;
+    /// What a write holds: blocks of the volume, or rows.
+    fn write_lock(&self, lba: u64, blocks: u64) -> Option<Range<u64>>;
+    /// Plans a read of blocks in range.
+    fn read(
+        &mut self,
+        state: &State,
+        lba: u64,
+        blocks: u64,
+        plan: &mut Plan,
+    ) -> Result<(), ErrorKind>;
+    /// Plans a write of blocks in range.
+    fn write(
+        &mut self,
+        state: &State,
+        lba: u64,
+        blocks: u64,
+        plan: &mut Plan,
+    ) -> Result<(), ErrorKind>;
+    /// Whether the others hold what should be in a range of a member.
+    fn is_held(&self, state: &State, member: u32, range: Range<u64>) -> bool;
+    /// Plans to write anew a range of a member, or a first part of it.
+    fn repair(&mut self, state: &State, member: u32, range: Range<u64>, plan: &mut Plan) -> Repair;
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Reading,
+    Writing,
+}
+
+/// Whose a request to the members is.
+#[derive(Debug, Clone)]
+enum Task {
+    /// A request from above.
+    Request(Request),
+    /// The rebuild of a range of a member.
+    Repair(u32, Range<u64>),
+}
+
+/// A request, or a rebuild, that is under way.
+struct Op {
+    task: Task,
+    arrival: Time,
+    stage: Stage,
+    /// The range that it holds or waits for.
+    lock: Option<Range<u64>>,
+    /// Parts of this stage, and what came of those that ended.
+    parts: u32,
+    remaining: u32,
+    join: Option<Join>,
+    /// Where the time up to `accounted` went.
+    spent: Components,
+    accounted: Time,
+    /// What is written after the reads.
+    writes: Vec<Io>,
+    pieces: Vec<Piece>,
+    /// A read failed: all is planned again.
+    again: bool,
+    /// Writes that were lost.
+    lost: Vec<(u32, Range<u64>)>,
+    last: Done,
+    cache_hit: bool,
+    moved: bool,
+}
+
+/// A request to a member.
+struct Part {
+    op: u32,
+    io: Io,
+    /// What the member has announced.
+    announced: Option<Done>,
+    /// Nobody waits for it.
+    orphan: bool,
+}
+
+/// What a volume counts besides its requests.
+#[derive(Debug, Default, Clone)]
+struct Counts {
+    member_reads: u64,
+    member_writes: u64,
+    read_modify_write_rows: u64,
+    reconstruct_write_rows: u64,
+    degraded_reads: u64,
+    retried: u64,
+    waited_for_range: u64,
+    members_lost: u64,
+    rebuilt_blocks: u64,
+}
+
+/// A volume over its members.
+pub struct Volume {
+    name: &'static str,
+    placement: Box<dyn Placement>,
+    below: Below,
+    state: State,
+    ops: Slab<Op>,
+    parts: Slab<Part>,
+    ends: Ends,
+    locks: Locks,
+    /// Who got a range and has not gone on yet.
+    granted: VecDeque<u32>,
+    ready: VecDeque<Done>,
+    plan: Plan,
+    /// Lists of writes that are free to be used again.
+    spare: Vec<Vec<Io>>,
+    rebuild: Rebuild,
+    now: Time,
+    counts: Counts,
+    statistics: Statistics,
+    listener: Option<Listener>,
+}
+
+impl Volume {
+    pub(crate) fn new(name: &'static str, placement: Box<dyn Placement>, below: Below) -> Volume {
+        Volume {
+            name,
+            state: State::new(below.members()),
+            placement,
+            below,
+            ops: Slab::new(),
+            parts: Slab::new(),
+            ends: Ends::default(),
+            locks: Locks::default(),
+            granted: VecDeque::new(),
+            ready: VecDeque::new(),
+            plan: Plan::default(),
+            spare: Vec::new(),
+            rebuild: Rebuild::default(),
+            now: Time::ZERO,
+            counts: Counts::default(),
+            statistics: Statistics::default(),
+            listener: None,
+        }
+    }
+
+    /// From now on somebody is told every step of every plan.
+    pub fn listen(&mut self, listener: Listener) {
+        self.plan.listening = true;
+        self.listener = Some(listener);
+    }
+
+    /// Stale blocks of each member that is there.
+    pub fn stale_blocks(&self) -> Vec<u64> {
+        let members = self.state.members.iter();
+        members
+            .map(|m| m.stale.iter().map(|r| r.end - r.start).sum())
+            .collect()
+    }
+
+    fn add(&mut self, task: Task, now: Time) -> u32 {
+        self.ops.insert(Op {
+            task,
+            arrival: now,
+            stage: Stage::Waiting,
+            lock: None,
+            parts: 0,
+            remaining: 0,
+            join: None,
+            spent: Components::default(),
+            accounted: now,
+            writes: self.spare.pop().unwrap_or_default(),
+            pieces: Vec::new(),
+            again: false,
+            lost: Vec::new(),
+            last: Done::at_once(0, now, None),
+            cache_hit: true,
+            moved: false,
+        }) as u32
+    }
+
+    /// Takes the range that an operation needs; false: it waits.
+    fn hold(&mut self, op: u32, range: Range<u64>) -> bool {
+        self.ops[op as usize].lock = Some(range.clone());
+        let held = self.locks.take(op, range);
+        self.counts.waited_for_range += u64::from(!held);
+        held
+    }
+
+    /// An operation begins, as far as the range that it needs is free.
+    fn begin(&mut self, op: u32, now: Time) {
+        let range = match &self.ops[op as usize].task {
+            Task::Request(r) if r.command.writes() => {
+                self.placement.write_lock(r.lba, u64::from(r.blocks))
+            }
+            Task::Request(_) => None,
+            // A rebuild takes its range itself.
+            Task::Repair(..) => None,
+        };
+        if range.is_none_or(|range| self.hold(op, range)) {
+            self.start(op, now);
+        }
+    }
+
+    /// Plans an operation that has its range, and gives the first parts away.
+    fn start(&mut self, op: u32, now: Time) {
+        self.plan.clear();
+        let task = self.ops[op as usize].task.clone();
+        let request = match task {
+            Task::Request(request) => request,
+            Task::Repair(member, range) => return self.start_repair(op, now, member, range),
+        };
+        let (lba, blocks) = (request.lba, u64::from(request.blocks));
+        let (state, plan) = (&self.state, &mut self.plan);
+        let planned = match request.command {
+            Command::Read => self.placement.read(state, lba, blocks, plan),
+            Command::Write | Command::WriteThrough => {
+                self.placement.write(state, lba, blocks, plan)
+            }
+            Command::Flush => plan_flush(state, plan),
+        };
+        if let Err(kind) = planned {
+            return self.finish(op, now, Some(kind));
+        }
+        if self.plan.lock.is_some() && self.ops[op as usize].lock.is_none() {
+            self.counts.degraded_reads += 1;
+            let range = self.placement.write_lock(lba, blocks);
+            if !range.is_none_or(|range| self.hold(op, range)) {
+                return;
+            }
+        }
+        self.carry_out(op, now);
+    }
+
+    /// Gives away the first parts of the plan that was just made.
+    fn carry_out(&mut self, op: u32, now: Time) {
+        for (member, range) in self.plan.unwritten.drain(..) {
+            self.state.set_stale(member, range);
+        }
+        self.counts.read_modify_write_rows += self.plan.read_modify_writes;
+        self.counts.reconstruct_write_rows += self.plan.reconstruct_writes;
+        let o = &mut self.ops[op as usize];
+        o.writes.clear();
+        o.writes.extend_from_slice(&self.plan.writes.ios);
+        o.pieces.clear();
+        o.pieces.extend_from_slice(&self.plan.writes.pieces);
+        if self.plan.reads.ios.is_empty() {
+            self.write(op, now);
+        } else {
+            let ios = std::mem::take(&mut self.plan.reads.ios);
+            let pieces = std::mem::take(&mut self.plan.reads.pieces);
+            self.give(op, now, Stage::Reading, &ios, &pieces);
+            self.plan.reads.ios = ios;
+            self.plan.reads.pieces = pieces;
+        }
+    }
+
+    /// The reads of an operation are done.
+    fn write(&mut self, op: u32, now: Time) {
+        let o = &mut self.ops[op as usize];
+        let mut ios = std::mem::take(&mut o.writes);
+        let pieces = std::mem::take(&mut o.pieces);
+        // A member that left after the plan was made.
+        if !self.state.troubled.is_empty() && self.placement.is_redundant() {
+            let state = &mut self.state;
+            let lost = &mut o.lost;
+            ios.retain(|io| {
+                let gone = state.is_gone(io.member);
+                if gone && io.blocks > 0 {
+                    let range = io.lba..io.lba + u64::from(io.blocks);
+                    state.set_stale(io.member, range.clone());
+                    lost.push((io.member, range));
+                }
+                !gone
+            });
+        }
+        if ios.is_empty() {
+            self.spare.push(ios);
+            return self.finish_stage(op, now, Stage::Writing);
+        }
+        self.give(op, now, Stage::Writing, &ios, &pieces);
+        self.ops[op as usize].writes = ios;
+    }
+
+    /// Gives the parts of a stage to the members.
+    fn give(&mut self, op: u32, now: Time, stage: Stage, ios: &[Io], pieces: &[Piece]) {
+        let o = &mut self.ops[op as usize];
+        o.stage = stage;
+        o.parts = ios.len() as u32;
+        o.remaining = o.parts;
+        o.join = None;
+        o.spent.queue += now.0 - o.accounted.0;
+        o.accounted = now;
+        let (name, submitter, command) = match (&o.task, stage) {
+            (Task::Request(r), Stage::Reading) => (Some(r.id), r.submitter, Command::Read),
+            (Task::Request(r), _) => (Some(r.id), r.submitter, r.command),
+            (Task::Repair(..), Stage::Reading) => (None, ANYONE, Command::Read),
+            (Task::Repair(..), _) => (None, ANYONE, Command::Write),
+        };
+        for io in ios {
+            let part = self.parts.insert(Part {
+                op,
+                io: *io,
+                announced: None,
+                orphan: false,
+            });
+            let id = part as u64;
+            if let Some(listener) = &mut self.listener {
+                let of = |p: &&Piece| p.member == io.member && is_within(p, io);
+                listener(&Step {
+                    request: name,
+                    operation: op,
+                    id,
+                    command,
+                    io: *io,
+                    pieces: pieces.iter().filter(of).copied().collect(),
+                });
+            }
+            let member = &mut self.state.members[io.member as usize];
+            member.pending += 1;
+            if command != Command::Flush {
+                member.head = io.lba + u64::from(io.blocks);
+            }
+            self.counts.member_reads += u64::from(command == Command::Read);
+            self.counts.member_writes += u64::from(command.writes());
+            let request = Request {
+                id,
+                command,
+                unit: 0,
+                lba: io.lba,
+                blocks: io.blocks,
+                submitter,
+            };
+            self.below.submit(now, io.member, request);
+        }
+    }
+
+    /// A part has ended at `now`, as was announced.
+    fn part_ends(&mut self, part: u32, now: Time) {
+        let part = self.parts.remove(part as usize);
+        let member = part.io.member;
+        self.state.members[member as usize].pending -= 1;
+        self.returns_if_idle(member);
+        let Some(mut done) = part.announced.filter(|_| !part.orphan) else {
+            return;
+        };
+        let range = part.io.lba..part.io.lba + u64::from(part.io.blocks);
+        let writing = self.ops[part.op as usize].stage == Stage::Writing;
+        let known = !matches!(done.error, Some(ErrorKind::OutOfRange));
+        if self.placement.is_redundant() && known {
+            if done.error.take().is_none() {
+                if writing {
+                    self.state.set_fresh(member, range);
+                }
+            } else if writing {
+                self.lose_write(part.op, member, range);
+                self.leave(member, now);
+            } else {
+                self.state.set_stale(member, range);
+                self.ops[part.op as usize].again = true;
+                self.rebuild.look_again();
+            }
+        }
+        self.join(part.op, &done, now);
+    }
+
+    /// What an operation should write to a member is not there.
+    fn lose_write(&mut self, op: u32, member: u32, range: Range<u64>) {
+        if !range.is_empty() {
+            self.state.set_stale(member, range.clone());
+            self.ops[op as usize].lost.push((member, range));
+        }
+    }
+
+    /// Adds what came of a part.
+    fn join(&mut self, op: u32, done: &Done, now: Time) {
+        let o = &mut self.ops[op as usize];
+        let whole = match &mut o.join {
+            Some(join) => {
+                join.add(done);
+                join.whole()
+            }
+            none => none.insert(Join::of(done, o.parts)).whole(),
+        };
+        o.remaining -= 1;
+        if let (0, Some(whole)) = (o.remaining, whole) {
+            add_components(&mut o.spent, &whole.components);
+            o.accounted = whole.completion;
+            o.cache_hit &= whole.cache_hit;
+            o.moved |= whole.moved;
+            o.last = whole;
+            let stage = o.stage;
+            self.finish_stage(op, now, stage);
+        }
+    }
+
+    /// All parts of a stage have ended.
+    fn finish_stage(&mut self, op: u32, now: Time, stage: Stage) {
+        let o = &mut self.ops[op as usize];
+        let error = o.last.error;
+        if std::mem::take(&mut o.again) {
+            self.counts.retried += 1;
+            return self.start(op, now);
+        }
+        if stage == Stage::Reading && error.is_none() && !o.writes.is_empty() {
+            return self.write(op, now);
+        }
+        let lost = std::mem::take(&mut o.lost);
+        let mut lost = lost.into_iter();
+        let held = lost.all(|(m, range)| self.placement.is_held(&self.state, m, range));
+        let lost = (!held).then_some(ErrorKind::MemberLost);
+        self.finish(op, now, error.or(lost));
+    }
+
+    /// An operation is over at `now`.
+    fn finish(&mut self, op: u32, now: Time, error: Option<ErrorKind>) {
+        let mut o = self.ops.remove(op as usize);
+        o.writes.clear();
+        self.spare.push(o.writes);
+        if let Some(range) = o.lock {
+            let mut next = Vec::new();
+            self.locks.give_back(range.start, &mut next);
+            self.granted.extend(next);
+        }
+        let request = match o.task {
+            Task::Request(request) => request,
+            Task::Repair(_, range) => return self.repaired(now, range, error),
+        };
+        o.spent.queue += now.0 - o.accounted.0;
+        let done = Done {
+            id: request.id,
+            arrival: o.arrival,
+            admitted: o.arrival,
+            completion: now,
+            components: o.spent,
+            cache_hit: o.cache_hit && error.is_none(),
+            moved: o.moved,
+            error,
+            ..o.last
+        };
+        self.statistics.add_done(&done);
+        self.ready.push_back(done);
+    }
+
+    /// Lets in who got a range.
+    fn let_in(&mut self) {
+        while let Some(op) = self.granted.pop_front() {
+            self.start(op, self.now);
+        }
+    }
+
+    /// The earliest time at which it does something of its own.
+    fn own_event(&self) -> Time {
+        let due = self.rebuild.due(&self.state);
+        self.ends.next().min(due.max(self.now))
+    }
+}
+
+/// A flush goes to every member that is there.
+fn plan_flush(state: &State, plan: &mut Plan) -> Result<(), ErrorKind> {
+    for (m, member) in state.members.iter().enumerate() {
+        if !member.gone {
+            plan.writes.ios.push(Io {
+                member: m as u32,
+                lba: 0,
+                blocks: 0,
+            });
+        }
+    }
+    match plan.writes.ios.is_empty() {
+        true => Err(ErrorKind::MemberLost),
+        false => Ok(()),
+    }
+}
+
+fn is_within(piece: &Piece, io: &Io) -> bool {
+    piece.lba >= io.lba && piece.lba + u64::from(piece.blocks) <= io.lba + u64::from(io.blocks)
+}
+
+impl Layer for Volume {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn units(&self) -> Vec<u64> {
+        vec![self.placement.blocks()]
+    }
+
+    fn submit(&mut self, now: Time, request: Request) {
+        self.now = self.now.max(now);
+        if request.unit != 0 || !request.is_inside(self.placement.blocks()) {
+            let done = Done::at_once(request.id, now, Some(ErrorKind::OutOfRange));
+            self.statistics.add_done(&done);
+            self.ready.push_back(done);
+            return;
+        }
+        let op = self.add(Task::Request(request), now);
+        self.begin(op, now);
+        self.let_in();
+    }
+
+    fn next_event(&self) -> Time {
+        if !self.ready.is_empty() {
+            return self.now;
+        }
+        self.own_event().min(self.below.next_event())
+    }
+
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+        loop {
+            if !self.ready.is_empty() && self.now < until {
+                self.ready.drain(..).for_each(|done| sink(&done));
+            }
+            let (own, low) = (self.own_event(), self.below.next_event());
+            let time = own.min(low);
+            if time >= until {
+                return;
+            }
+            self.now = self.now.max(time);
+            if low < own {
+                let (parts, ends) = (&mut self.parts, &mut self.ends);
+                self.below.step(&mut |done| {
+                    let part = &mut parts[done.id as usize];
+                    part.announced = Some(*done);
+                    ends.push(done.completion, part.io.member, done.id as u32);
+                });
+            } else if self.ends.next() == own {
+                if let Some((_, part)) = self.ends.pop() {
+                    self.part_ends(part, own);
+                }
+            } else {
+                self.rebuild_next(own);
+            }
+            self.let_in();
+        }
+    }
+
+    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        self.now = self.now.max(now);
+        let result = match path {
+            [] => self.set_here(now, setting),
+            path => self.below.set(now, path, setting),
+        };
+        self.let_in();
+        result
+    }
+
+    fn meter(&mut self, until: Time) -> DriveEnergy {
+        self.below.meter(until)
+    }
+
+    fn reset_statistics(&mut self, now: Time) {
+        self.statistics.reset(now);
+        self.counts = Counts::default();
+        self.below.reset_statistics(now);
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut all = self.statistics.clone();
+        let c = &self.counts;
+        for (name, n) in [
+            ("member_reads", c.member_reads),
+            ("member_writes", c.member_writes),
+            ("read_modify_write_rows", c.read_modify_write_rows),
+            ("reconstruct_write_rows", c.reconstruct_write_rows),
+            ("degraded_reads", c.degraded_reads),
+            ("retried", c.retried),
+            ("waited_for_range", c.waited_for_range),
+            ("members_lost", c.members_lost),
+            ("rebuilt_bytes", c.rebuilt_blocks * 512),
+        ] {
+            all.count(name, n);
+        }
+        all
+    }
+
+    fn below(&self) -> &[Box<dyn Layer>] {
+        self.below.layers()
+    }
+
+    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
+        self.below.layers_mut()
+    }
+}

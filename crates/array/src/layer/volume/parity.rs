@@ -1,0 +1,502 @@
+//! One parity block to each row: RAID-5.
+//!
+//! # Model
+//! A *stripe* is one chunk of each member, a *row* one unit (4 KiB in md) of each at the same address. Rows
+//! are read, worked out and written in whole units. A write keeps parity right in the cheaper of two ways:
+//! *read-modify-write* reads what it overwrites and the old parity; *reconstruct-write* reads the data of
+//! the row that it does not overwrite. A unit that is written in part is read by both. As in md the row
+//! decides, a tie reconstructs (`rmw_level` 1), and nothing is taken to be in a cache.
+//!
+//! Where a unit cannot be read (its member is gone, or stale there):
+//! - a read of it reads the row's other members;
+//! - overwritten whole, it takes part in reconstruct-write;
+//! - not written, it leaves read-modify-write as the only way;
+//! - written in part, all other members are read, which gives its old data, and parity is worked out anew;
+//! - holding the parity of a member that is gone: the data alone are written.
+//!
+//! A row of which two units that are not overwritten cannot be read is lost.
+
+use super::plan::{Content, Plan};
+use super::state::State;
+use super::{Placement, Repair};
+use crate::layer::ErrorKind;
+use std::ops::Range;
+
+/// Where md puts parity and data of each stripe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    LeftAsymmetric,
+    RightAsymmetric,
+    LeftSymmetric,
+    RightSymmetric,
+}
+
+impl Layout {
+    /// Member with the parity of a stripe of `n` members.
+    #[inline]
+    pub fn parity(self, stripe: u64, n: u64) -> u64 {
+        match self {
+            Layout::LeftAsymmetric | Layout::LeftSymmetric => n - 1 - stripe % n,
+            Layout::RightAsymmetric | Layout::RightSymmetric => stripe % n,
+        }
+    }
+
+    /// Member with data chunk `i` of a stripe whose parity is on member `parity`.
+    #[inline]
+    pub fn data(self, i: u64, parity: u64, n: u64) -> u64 {
+        match self {
+            Layout::LeftAsymmetric | Layout::RightAsymmetric => i + u64::from(i >= parity),
+            Layout::LeftSymmetric | Layout::RightSymmetric => (parity + 1 + i) % n,
+        }
+    }
+
+    /// Inverse of [`Layout::data`].
+    fn index(self, member: u64, parity: u64, n: u64) -> u64 {
+        match self {
+            Layout::LeftAsymmetric | Layout::RightAsymmetric => member - u64::from(member > parity),
+            Layout::LeftSymmetric | Layout::RightSymmetric => (member + n - parity - 1) % n,
+        }
+    }
+}
+
+/// When read-modify-write is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RmwLevel {
+    /// Never, where the other way is possible.
+    Never,
+    /// Where it reads less.
+    IfLess,
+    /// Where it reads less or as much.
+    IfNotMore,
+}
+
+/// A volume with one parity block to each row.
+pub(crate) struct Parity {
+    pub layout: Layout,
+    pub rmw: RmwLevel,
+    /// Members.
+    pub n: u64,
+    /// Blocks of a chunk, a multiple of the unit.
+    pub chunk: u64,
+    /// Blocks of a unit.
+    pub unit: u64,
+    /// Stripes.
+    pub stripes: u64,
+    /// Where rows change from one kind to another, reused.
+    pub cuts: Vec<u64>,
+}
+
+/// The part of a request that lies in one stripe: blocks `from..to` of the stripe's data.
+struct InStripe {
+    stripe: u64,
+    parity: u64,
+    from: u64,
+    to: u64,
+}
+
+/// How much of a unit a request covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cover {
+    None,
+    Part,
+    Whole,
+}
+
+/// Rows `from..to` of a stripe that are all alike, in blocks from the start of a chunk.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    from: u64,
+    to: u64,
+}
+
+impl InStripe {
+    /// The data chunks that the request touches.
+    fn chunks(&self, chunk: u64) -> Range<u64> {
+        self.from / chunk..(self.to - 1) / chunk + 1
+    }
+
+    /// What it touches of data chunk `i`, in blocks from the chunk's start.
+    fn span(&self, i: u64, chunk: u64) -> (u64, u64) {
+        let from = self.from.max(i * chunk) - i * chunk;
+        let to = self.to.min((i + 1) * chunk).saturating_sub(i * chunk);
+        (from, to)
+    }
+
+    fn cover(&self, i: u64, chunk: u64, rows: Rows) -> Cover {
+        if !self.chunks(chunk).contains(&i) {
+            return Cover::None;
+        }
+        let (from, to) = self.span(i, chunk);
+        if from <= rows.from && rows.to <= to {
+            Cover::Whole
+        } else if from < rows.to && rows.from < to {
+            Cover::Part
+        } else {
+            Cover::None
+        }
+    }
+}
+
+/// What stands in the way of one run of rows.
+#[derive(Default)]
+struct Trouble {
+    /// Data chunks not overwritten whole that cannot be read: how many, and the last.
+    lost: u32,
+    lost_chunk: u64,
+    lost_cover: Option<Cover>,
+    /// A chunk that is overwritten cannot be read.
+    overwritten: bool,
+    /// Members that are gone.
+    gone: u32,
+    parity_stale: bool,
+    parity_gone: bool,
+}
+
+impl Parity {
+    fn data_chunks(&self) -> u64 {
+        self.n - 1
+    }
+
+    fn stripe_blocks(&self) -> u64 {
+        self.chunk * self.data_chunks()
+    }
+
+    /// The parts of a request, stripe by stripe.
+    fn in_stripes(&self, lba: u64, blocks: u64) -> impl Iterator<Item = InStripe> {
+        let (size, layout, n) = (self.stripe_blocks(), self.layout, self.n);
+        let end = lba + blocks;
+        (lba / size..(end - 1) / size + 1).map(move |stripe| InStripe {
+            stripe,
+            parity: layout.parity(stripe, n),
+            from: lba.max(stripe * size) - stripe * size,
+            to: end.min((stripe + 1) * size) - stripe * size,
+        })
+    }
+
+    fn member(&self, s: &InStripe, i: u64) -> u32 {
+        self.layout.data(i, s.parity, self.n) as u32
+    }
+
+    /// First block on each member of a run of rows.
+    fn at(&self, s: &InStripe, rows: Rows) -> u64 {
+        s.stripe * self.chunk + rows.from
+    }
+
+    /// Cuts the rows that a request touches into runs that are alike, in ascending order.
+    fn cut(&mut self, state: &State, s: &InStripe) {
+        let mut cuts = std::mem::take(&mut self.cuts);
+        cuts.clear();
+        let chunks = s.chunks(self.chunk);
+        let (first, last) = (chunks.start, chunks.end - 1);
+        let ((a, a_end), (b_start, b)) = (s.span(first, self.chunk), s.span(last, self.chunk));
+        for edge in [a, a_end, b_start, b] {
+            cuts.push(edge / self.unit * self.unit);
+            cuts.push(edge.div_ceil(self.unit) * self.unit);
+        }
+        let base = s.stripe * self.chunk;
+        for m in &state.troubled {
+            let stale = &state.members[*m as usize].stale;
+            for range in stale.overlapping(base..base + self.chunk) {
+                let inside = range.start.max(base)..range.end.min(base + self.chunk);
+                cuts.push((inside.start - base) / self.unit * self.unit);
+                cuts.push((inside.end - base).div_ceil(self.unit) * self.unit);
+            }
+        }
+        cuts.sort_unstable();
+        cuts.dedup();
+        self.cuts = cuts;
+    }
+
+    /// The runs of rows between the cuts that the request touches.
+    fn runs(&self, s: &InStripe) -> impl Iterator<Item = Rows> + '_ {
+        let chunks = s.chunks(self.chunk);
+        let (first, last) = (
+            s.span(chunks.start, self.chunk),
+            s.span(chunks.end - 1, self.chunk),
+        );
+        let whole = chunks.end - chunks.start > 2;
+        self.cuts.windows(2).filter_map(move |w| {
+            let touches = |span: (u64, u64)| span.0 < w[1] && w[0] < span.1;
+            (whole || touches(first) || touches(last)).then_some(Rows {
+                from: w[0],
+                to: w[1],
+            })
+        })
+    }
+
+    /// Reads the rows of all members but one.
+    fn read_others(&self, s: &InStripe, rows: Rows, but: u64, plan: &mut Plan) {
+        let at = self.at(s, rows);
+        for member in 0..self.n {
+            if member != but {
+                plan.read(member as u32, at, rows.to - rows.from, Content::Old);
+            }
+        }
+    }
+
+    fn read_stripe(
+        &mut self,
+        state: &State,
+        s: &InStripe,
+        plan: &mut Plan,
+    ) -> Result<(), ErrorKind> {
+        let base = s.stripe * self.chunk;
+        for i in s.chunks(self.chunk) {
+            let member = self.member(s, i);
+            let (from, to) = s.span(i, self.chunk);
+            if state.is_fresh(member, base + from, to - from) {
+                plan.read(member, base + from, to - from, Content::Data);
+                continue;
+            }
+            let alone = InStripe {
+                from: i * self.chunk + from,
+                to: i * self.chunk + to,
+                ..*s
+            };
+            self.cut(state, &alone);
+            for rows in self.runs(&alone) {
+                let (at, len) = (self.at(s, rows), rows.to - rows.from);
+                if state.is_fresh(member, at, len) {
+                    let start = at.max(base + from);
+                    let end = (at + len).min(base + to);
+                    plan.read(member, start, end - start, Content::Data);
+                    continue;
+                }
+                let others = (0..self.n as u32).filter(|m| *m != member);
+                if !others.clone().all(|m| state.is_fresh(m, at, len)) {
+                    return Err(ErrorKind::MemberLost);
+                }
+                self.read_others(s, rows, u64::from(member), plan);
+                let lock = plan.lock.get_or_insert(at..at + len);
+                lock.start = lock.start.min(at);
+                lock.end = lock.end.max(at + len);
+            }
+        }
+        Ok(())
+    }
+
+    /// What cannot be read or written of a run of rows.
+    fn trouble(&self, state: &State, s: &InStripe, rows: Rows) -> Trouble {
+        let mut t = Trouble::default();
+        let (at, len) = (self.at(s, rows), rows.to - rows.from);
+        for &m in &state.troubled {
+            if state.is_fresh(m, at, len) {
+                continue;
+            }
+            t.gone += u32::from(state.is_gone(m));
+            if u64::from(m) == s.parity {
+                t.parity_gone = state.is_gone(m);
+                t.parity_stale = true;
+                continue;
+            }
+            let i = self.layout.index(u64::from(m), s.parity, self.n);
+            match s.cover(i, self.chunk, rows) {
+                Cover::Whole => t.overwritten = true,
+                cover => {
+                    t.lost += 1;
+                    t.lost_chunk = i;
+                    t.lost_cover = Some(cover);
+                }
+            }
+        }
+        t
+    }
+
+    fn write_rows(
+        &self,
+        state: &State,
+        s: &InStripe,
+        rows: Rows,
+        plan: &mut Plan,
+    ) -> Result<(), ErrorKind> {
+        let t = self.trouble(state, s, rows);
+        let all_known = t.lost == 0 || (t.lost == 1 && !t.parity_stale && !t.overwritten);
+        if t.gone > 1 || !all_known {
+            return Err(ErrorKind::MemberLost);
+        }
+        let units = (rows.to - rows.from) / self.unit;
+        let content = if t.parity_gone {
+            self.read_partial(s, rows, plan);
+            None
+        } else if t.lost_cover == Some(Cover::Part) {
+            let lost = self.layout.data(t.lost_chunk, s.parity, self.n);
+            self.read_others(s, rows, lost, plan);
+            plan.reconstruct_writes += units;
+            Some(Content::RebuildAndWrite)
+        } else if self.modifies(s, rows, &t) {
+            self.read_covered(s, rows, plan);
+            plan.read_modify_writes += units;
+            Some(Content::ReadModifyWrite)
+        } else {
+            self.read_uncovered(s, rows, plan);
+            plan.reconstruct_writes += units;
+            Some(Content::ReconstructWrite)
+        };
+        self.write_covered(state, s, rows, content, plan);
+        Ok(())
+    }
+
+    /// Whether read-modify-write is taken for a run of rows in which both ways or one are possible.
+    fn modifies(&self, s: &InStripe, rows: Rows, t: &Trouble) -> bool {
+        // Without the data of a unit that is not written there is no other way.
+        if t.lost > 0 {
+            return true;
+        }
+        if t.parity_stale || t.overwritten {
+            return false;
+        }
+        let covers = s.chunks(self.chunk).map(|i| s.cover(i, self.chunk, rows));
+        let (mut covered, mut whole) = (0, 0);
+        for cover in covers {
+            covered += u64::from(cover != Cover::None);
+            whole += u64::from(cover == Cover::Whole);
+        }
+        let (modify, reconstruct) = (covered + 1, self.data_chunks() - whole);
+        match self.rmw {
+            RmwLevel::Never => false,
+            RmwLevel::IfLess => modify < reconstruct,
+            RmwLevel::IfNotMore => modify <= reconstruct,
+        }
+    }
+
+    fn read_chunk(&self, s: &InStripe, rows: Rows, i: u64, plan: &mut Plan) {
+        let (member, at) = (self.member(s, i), self.at(s, rows));
+        plan.read(member, at, rows.to - rows.from, Content::Old);
+    }
+
+    /// Reads what is written in part.
+    fn read_partial(&self, s: &InStripe, rows: Rows, plan: &mut Plan) {
+        for i in s.chunks(self.chunk) {
+            if s.cover(i, self.chunk, rows) == Cover::Part {
+                self.read_chunk(s, rows, i, plan);
+            }
+        }
+    }
+
+    /// Reads what is written, and the parity.
+    fn read_covered(&self, s: &InStripe, rows: Rows, plan: &mut Plan) {
+        for i in s.chunks(self.chunk) {
+            if s.cover(i, self.chunk, rows) != Cover::None {
+                self.read_chunk(s, rows, i, plan);
+            }
+        }
+        let at = self.at(s, rows);
+        plan.read(s.parity as u32, at, rows.to - rows.from, Content::Old);
+    }
+
+    /// Reads what is not written whole.
+    fn read_uncovered(&self, s: &InStripe, rows: Rows, plan: &mut Plan) {
+        for i in 0..self.data_chunks() {
+            if s.cover(i, self.chunk, rows) != Cover::Whole {
+                self.read_chunk(s, rows, i, plan);
+            }
+        }
+    }
+
+    /// Writes what is covered, and the parity if there is any.
+    fn write_covered(
+        &self,
+        state: &State,
+        s: &InStripe,
+        rows: Rows,
+        parity: Option<Content>,
+        plan: &mut Plan,
+    ) {
+        let (at, len) = (self.at(s, rows), rows.to - rows.from);
+        let mut put = |member: u32, content: Content| match state.is_gone(member) {
+            true => plan.unwritten.push((member, at..at + len)),
+            false => plan.write(member, at, len, content),
+        };
+        for i in s.chunks(self.chunk) {
+            if s.cover(i, self.chunk, rows) != Cover::None {
+                put(self.member(s, i), Content::Data);
+            }
+        }
+        // The parity of a member that is gone is marked as not written, too.
+        put(s.parity as u32, parity.unwrap_or(Content::Data));
+    }
+}
+
+impl Placement for Parity {
+    fn blocks(&self) -> u64 {
+        self.stripes * self.stripe_blocks()
+    }
+
+    fn is_redundant(&self) -> bool {
+        true
+    }
+
+    /// Rows from the first to the last that it touches, in blocks of a member.
+    fn write_lock(&self, lba: u64, blocks: u64) -> Option<Range<u64>> {
+        let size = self.stripe_blocks();
+        let (first, last) = (lba / size, (lba + blocks - 1) / size);
+        let (mut from, mut to) = (first * self.chunk, (last + 1) * self.chunk);
+        if first == last {
+            let inside = lba % size;
+            let end = inside + blocks;
+            if inside / self.chunk == (end - 1) / self.chunk {
+                let start = inside % self.chunk / self.unit * self.unit;
+                from = first * self.chunk + start;
+                let stop = inside % self.chunk + blocks;
+                to = first * self.chunk + stop.div_ceil(self.unit) * self.unit;
+            }
+        }
+        Some(from..to)
+    }
+
+    fn read(
+        &mut self,
+        state: &State,
+        lba: u64,
+        blocks: u64,
+        plan: &mut Plan,
+    ) -> Result<(), ErrorKind> {
+        for s in self.in_stripes(lba, blocks) {
+            self.read_stripe(state, &s, plan)?;
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        state: &State,
+        lba: u64,
+        blocks: u64,
+        plan: &mut Plan,
+    ) -> Result<(), ErrorKind> {
+        for s in self.in_stripes(lba, blocks) {
+            self.cut(state, &s);
+            for rows in self.runs(&s) {
+                self.write_rows(state, &s, rows, plan)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_held(&self, state: &State, member: u32, range: Range<u64>) -> bool {
+        let len = range.end - range.start;
+        let mut others = (0..self.n as u32).filter(|m| *m != member);
+        others.all(|m| state.is_fresh(m, range.start, len))
+    }
+
+    fn repair(&mut self, state: &State, member: u32, range: Range<u64>, plan: &mut Plan) -> Repair {
+        let used = self.stripes * self.chunk;
+        if range.start >= used {
+            return Repair::Unused(range);
+        }
+        let start = range.start / self.unit * self.unit;
+        let end = (range.end.div_ceil(self.unit) * self.unit).min(used);
+        let len = end - start;
+        let others = (0..self.n as u32).filter(|m| *m != member);
+        for other in others {
+            if !state.is_fresh(other, start, len) {
+                plan.clear();
+                return Repair::Impossible(range);
+            }
+            plan.read(other, start, len, Content::Old);
+        }
+        plan.write(member, start, len, Content::Repair);
+        plan.lock = Some(start..end);
+        Repair::Planned(start..end)
+    }
+}

@@ -1,0 +1,133 @@
+//! Writing anew, in the background, what is stale on members that are there.
+
+use super::state::State;
+use super::{ErrorKind, Repair, Task, Volume};
+use headstack_units::{Bandwidth, Time};
+use std::ops::Range;
+
+/// Blocks that are rebuilt at once: 64 KiB, md's unit for mirrors.
+const WINDOW: u64 = 128;
+
+/// How far the rebuild is.
+#[derive(Debug, Default)]
+pub(super) struct Rebuild {
+    /// Bytes per second; `None`: nothing is rebuilt.
+    rate: Option<f64>,
+    /// When the next window may begin.
+    next: Time,
+    under_way: bool,
+    /// Nothing can be rebuilt until something changes.
+    stuck: bool,
+    /// Where to go on.
+    member: u32,
+    lba: u64,
+    /// Something has been rebuilt since the start of this round.
+    useful: bool,
+}
+
+impl Rebuild {
+    pub fn set_rate(&mut self, rate: Option<Bandwidth>) {
+        self.rate = rate.map(|r| r.0);
+        self.look_again();
+    }
+
+    /// Something changed that may make a rebuild possible.
+    pub fn look_again(&mut self) {
+        self.stuck = false;
+        self.go_on_at(0, 0);
+    }
+
+    /// When the next window begins, [`Time::NEVER`] if nothing is to be done.
+    pub fn due(&self, state: &State) -> Time {
+        let idle = self.rate.is_none() || self.under_way || self.stuck;
+        let stale = |m: &u32| {
+            let m = &state.members[*m as usize];
+            !m.gone && !m.stale.is_empty()
+        };
+        match idle || !state.troubled.iter().any(stale) {
+            true => Time::NEVER,
+            false => self.next,
+        }
+    }
+
+    /// The first stale range from where the rebuild stands, at most a window long.
+    fn candidate(&self, state: &State) -> Option<(u32, Range<u64>)> {
+        let from = state.troubled.partition_point(|m| *m < self.member);
+        for &member in &state.troubled[from..] {
+            let m = &state.members[member as usize];
+            let lba = if member == self.member { self.lba } else { 0 };
+            if m.gone {
+                continue;
+            }
+            if let Some(range) = m.stale.overlapping(lba..u64::MAX).next() {
+                let start = range.start.max(lba);
+                // Windows begin at multiples of their size, so that rows stay whole.
+                let end = (start / WINDOW + 1) * WINDOW;
+                return Some((member, start..end.min(range.end)));
+            }
+        }
+        None
+    }
+
+    fn go_on_at(&mut self, member: u32, lba: u64) {
+        (self.member, self.lba) = (member, lba);
+    }
+}
+
+impl Volume {
+    /// Begins the next window.
+    pub(super) fn rebuild_next(&mut self, now: Time) {
+        loop {
+            let Some((member, range)) = self.rebuild.candidate(&self.state) else {
+                let useful = std::mem::take(&mut self.rebuild.useful);
+                self.rebuild.stuck = !useful;
+                self.rebuild.go_on_at(0, 0);
+                return;
+            };
+            self.plan.clear();
+            let plan = &mut self.plan;
+            match self.placement.repair(&self.state, member, range, plan) {
+                Repair::Unused(range) => self.state.set_fresh(member, range),
+                Repair::Impossible(range) => self.rebuild.go_on_at(member, range.end),
+                Repair::Planned(range) => {
+                    let lock = self.plan.lock.clone().unwrap_or(range.clone());
+                    self.rebuild.under_way = true;
+                    self.rebuild.go_on_at(member, range.end);
+                    let bytes = (range.end - range.start) * 512;
+                    if let Some(rate) = self.rebuild.rate {
+                        let ns = (bytes as f64 / rate * 1e9).ceil() as u64;
+                        self.rebuild.next = Time(now.0.saturating_add(ns));
+                    }
+                    let op = self.add(Task::Repair(member, range), now);
+                    if self.hold(op, lock) {
+                        self.start(op, now);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Plans a window that has its range: what was stale may have been written meanwhile.
+    pub(super) fn start_repair(&mut self, op: u32, now: Time, member: u32, range: Range<u64>) {
+        let m = &self.state.members[member as usize];
+        if m.gone || !m.stale.overlaps(&range) {
+            return self.finish(op, now, Some(ErrorKind::MemberLost));
+        }
+        let plan = &mut self.plan;
+        match self.placement.repair(&self.state, member, range, plan) {
+            Repair::Planned(_) => self.carry_out(op, now),
+            _ => self.finish(op, now, Some(ErrorKind::MemberLost)),
+        }
+    }
+
+    /// A window is done, or was given up.
+    pub(super) fn repaired(&mut self, now: Time, range: Range<u64>, error: Option<ErrorKind>) {
+        self.rebuild.under_way = false;
+        self.rebuild.next = self.rebuild.next.max(now);
+        if error.is_none() {
+            self.rebuild.useful = true;
+            self.counts.rebuilt_blocks += range.end - range.start;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Opening the workloads of an experiment.
+
+use crate::experiment::Workload;
+use crate::run::RunError;
+use headstack_engine::describe::from_value;
+use headstack_engine::SpecError;
+use headstack_trace::reader::Format;
+use headstack_trace::{
+    open, ClosedLoop, Counters, ReadOptions, Source, Synthetic, TraceError, Transform,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// A workload ready to be read.
+pub struct Opened {
+    /// Its requests.
+    pub source: Source,
+    /// The loop that a closed synthetic workload asks for.
+    pub closed: Option<ClosedLoop>,
+    /// How many requests it has, where that is known before they are read.
+    pub requests: Option<u64>,
+    /// How far its file has been read, where it has one.
+    pub counters: Option<Counters>,
+}
+
+impl Opened {
+    /// A workload of which only the requests are known.
+    pub fn new(source: Source) -> Opened {
+        Opened {
+            source,
+            closed: None,
+            requests: None,
+            counters: None,
+        }
+    }
+}
+
+/// What is needed to open a workload.
+pub struct OpenWorkload<'a> {
+    /// The workload's table.
+    pub workload: &'a Workload,
+    /// Its key in the experiment, for errors: `workload[0]`.
+    pub key: String,
+    /// The trace's path, from the experiment's folder; empty for synthetic workloads.
+    pub path: PathBuf,
+    /// Seed of its random streams: the same for every system.
+    pub seed: u64,
+    /// The formats that its trace can have.
+    pub formats: &'static [Format],
+}
+
+impl OpenWorkload<'_> {
+    /// Gives keys of the workload that were refused their place in the experiment; what is wrong in a
+    /// trace names its file already.
+    pub fn placed(&self, e: TraceError) -> RunError {
+        // The transformations are keys of the workload itself.
+        let key_of = |path: &str| {
+            let key = path.strip_prefix("transform.").unwrap_or(path);
+            format!("{}.{key}", self.key)
+        };
+        match e {
+            TraceError::Input { path, got, need } if is_key(&path) => {
+                SpecError::new(key_of(&path), got, need).into()
+            }
+            TraceError::Record {
+                path,
+                line,
+                got,
+                need,
+            } if is_key(&path) => {
+                let got = format!("request {line} with {got}");
+                SpecError::new(key_of(&path), got, need).into()
+            }
+            e => e.into(),
+        }
+    }
+
+    fn table<T: DeserializeOwned>(&self, key: &str, value: Value) -> Result<T, RunError> {
+        let place = match key {
+            "" => self.key.clone(),
+            key => format!("{}.{key}", self.key),
+        };
+        from_value(value).map_err(|e| e.within(&place).into())
+    }
+}
+
+/// Whether an error's place is a key of a workload rather than a file.
+fn is_key(path: &str) -> bool {
+    ["format", "synthetic"].contains(&path)
+        || ["format_parameters", "synthetic.", "transform."]
+            .iter()
+            .any(|start| path.starts_with(start))
+}
+
+/// Opens a trace or a synthetic workload, with the transformations that its table asks for.
+///
+/// # Errors
+/// A key that cannot be used, with its place in the experiment; a trace that cannot be opened.
+pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
+    let transform: Transform = w.table("", Value::Object(w.workload.transform.clone()))?;
+    if let Some(parameters) = &w.workload.synthetic {
+        let synthetic: Synthetic = w.table("synthetic", Value::Object(parameters.clone()))?;
+        return Ok(Opened {
+            source: transform
+                .open(|| synthetic.source(w.seed))
+                .map_err(|e| w.placed(e))?,
+            closed: synthetic.closed(w.seed).map_err(|e| w.placed(e))?,
+            requests: transform.keeps(synthetic.n_requests),
+            counters: None,
+        });
+    }
+    let options = ReadOptions {
+        on_error: w.workload.on_error,
+        order: w.workload.order,
+        formats: w.formats,
+        parameters: w.workload.format_parameters.clone(),
+        ..ReadOptions::default()
+    };
+    Ok(Opened {
+        source: transform
+            .open(|| open(&w.path, w.workload.format.as_deref(), &options))
+            .map_err(|e| w.placed(e))?,
+        closed: None,
+        requests: None,
+        counters: Some(options.counters),
+    })
+}

@@ -1,0 +1,194 @@
+//! The drives of a system, bare or under layers.
+
+use crate::change;
+use crate::experiment::System;
+use crate::layer::tree::{LayerSpec, Tree};
+use crate::layer::{Entry, LayerResult};
+use crate::member::Member;
+use crate::organisation::Organisation;
+use crate::simulate::{simulate, Log, Options, Outcome, SimulateError};
+use headstack_drive::spec::Params;
+use headstack_drive::Completion;
+use headstack_engine::describe::from_value;
+use headstack_engine::{did_you_mean, SpecError};
+use headstack_trace::Requests;
+use serde_json::Value;
+
+/// Most drives of a system.
+const MOST: u32 = 100_000;
+
+/// A drive that a system can have, bare or under layers.
+pub trait Drivable: Member<Answer = Completion> + Send + 'static {}
+
+impl<M: Member<Answer = Completion> + Send + 'static> Drivable for M {}
+
+/// What takes the requests of a system.
+pub(crate) enum Members<M> {
+    /// Drives that do not influence each other.
+    Bare(Vec<M>),
+    /// One tree of layers over all of them.
+    Layered(Box<Tree>),
+}
+
+impl<M: Drivable> Members<M> {
+    /// Drives under the layers that the system asks for, if any; `entries` are those that there are.
+    pub fn of(system: &System, drives: Vec<M>, entries: &[Entry]) -> Result<Members<M>, SpecError> {
+        let specs = system.layers()?;
+        Ok(match specs.is_empty() {
+            true => Members::Bare(drives),
+            false => Members::Layered(Box::new(Tree::new(drives, &specs, entries)?)),
+        })
+    }
+
+    /// Sizes of the units that the organisation sees as members.
+    pub fn logical_units(&self) -> Vec<u64> {
+        match self {
+            Members::Bare(drives) => drives.iter().flat_map(Member::logical_units).collect(),
+            Members::Layered(tree) => tree.logical_units(),
+        }
+    }
+
+    /// Simulates a workload; the outcome has one member per drive.
+    pub fn simulate<'a, 'l>(
+        &'a mut self,
+        source: &mut impl Requests,
+        organisation: &'a dyn Organisation,
+        options: &'a Options,
+        log: Option<&'a mut Log<'l>>,
+    ) -> Result<Outcome, SimulateError> {
+        match self {
+            Members::Bare(drives) => simulate(source, drives, organisation, options, log),
+            Members::Layered(tree) => {
+                let root = std::slice::from_mut(&mut **tree);
+                let mut outcome = simulate(source, root, organisation, options, log)?;
+                outcome.members = tree.drives(outcome.end);
+                Ok(outcome)
+            }
+        }
+    }
+
+    /// What the layers counted, from the host down.
+    pub fn layers(&self) -> Vec<LayerResult> {
+        match self {
+            Members::Bare(_) => Vec::new(),
+            Members::Layered(tree) => tree.results(),
+        }
+    }
+}
+
+impl System {
+    /// The drives that differ, each with the keys of the system that it does not have itself.
+    ///
+    /// # Errors
+    /// A key that a drive cannot have, at `drives[i]`.
+    pub fn kinds(&self) -> Result<Vec<System>, SpecError> {
+        if self.drives.is_empty() {
+            return Ok(vec![self.clone()]);
+        }
+        let kind = |(i, table): (usize, &Params)| {
+            self.kind(table)
+                .map_err(|e| e.within(&format!("drives[{i}]")))
+        };
+        self.drives.iter().enumerate().map(kind).collect()
+    }
+
+    fn kind(&self, table: &Params) -> Result<System, SpecError> {
+        const KEYS: [&str; 9] = [
+            "drive",
+            "count",
+            "set",
+            "scheduler",
+            "scheduler_parameters",
+            "queue_depth",
+            "cache",
+            "dash",
+            "parallelism",
+        ];
+        if let Some(key) = table.keys().find(|k| !KEYS.contains(&k.as_str())) {
+            let hint = did_you_mean(key, KEYS);
+            let need = format!("one of {}{hint}", KEYS.join(", "));
+            return Err(SpecError::new("", format!("key {key:?}"), need));
+        }
+        let own: System = from_value(Value::Object(table.clone()))?;
+        if own.drive.is_null() {
+            return Err(SpecError::new("drive", "nothing", "a value"));
+        }
+        let mut set = self.set.clone();
+        set.extend(own.set);
+        Ok(System {
+            drive: own.drive,
+            drives: Vec::new(),
+            count: own.count,
+            set,
+            // Parameters belong to the scheduler they were written for.
+            scheduler_parameters: match &own.scheduler {
+                Some(_) => own.scheduler_parameters,
+                None => own
+                    .scheduler_parameters
+                    .or_else(|| self.scheduler_parameters.clone()),
+            },
+            scheduler: own.scheduler.or_else(|| self.scheduler.clone()),
+            queue_depth: own.queue_depth.or(self.queue_depth),
+            cache: own.cache.or_else(|| self.cache.clone()),
+            dash: own.dash.or(self.dash),
+            parallelism: own.parallelism.or_else(|| self.parallelism.clone()),
+            ..self.clone()
+        })
+    }
+
+    /// Checks that there is one `drive`, or a list of them, and how many; counts them.
+    pub(crate) fn check_drives(&mut self) -> Result<(), SpecError> {
+        match (self.drive.is_null(), self.drives.is_empty()) {
+            (true, true) => return Err(SpecError::new("drive", "nothing", "a value")),
+            (false, false) => {
+                return Err(SpecError::new("drives", "drive as well", "one of the two"))
+            }
+            _ => {}
+        }
+        if self.drives.is_empty() {
+            return counted("count", u64::from(self.count));
+        }
+        if self.count != 1 {
+            let need = "the count of each drive in its own table";
+            return Err(SpecError::new("count", self.count, need));
+        }
+        let mut sum = 0;
+        for (i, kind) in self.kinds()?.iter().enumerate() {
+            sum += u64::from(kind.count);
+            counted(&format!("drives[{i}].count"), u64::from(kind.count))?;
+        }
+        counted("drives", sum)
+    }
+
+    /// Number of drives.
+    pub(crate) fn drive_count(&self) -> Result<u32, SpecError> {
+        Ok(self.kinds()?.iter().map(|kind| kind.count).sum())
+    }
+
+    /// Checks what changes while the system, whose key is given, runs.
+    pub(crate) fn check_changes(&self, layered: bool, key: &str) -> Result<(), SpecError> {
+        if layered && !self.change.is_empty() {
+            let need = "a system without layers: changes under layers are not supported";
+            return Err(SpecError::new(format!("{key}.change"), "changes", need));
+        }
+        change::plan(&self.change, self.drive_count()?, key).map(drop)
+    }
+
+    /// The layers over the drives, from the host down; none if there are none.
+    ///
+    /// # Errors
+    /// An entry that is none, at `layers[i]`.
+    pub fn layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
+        let read = |(i, value)| {
+            LayerSpec::from_value(value).map_err(|e: SpecError| e.within(&format!("layers[{i}]")))
+        };
+        self.layers.iter().enumerate().map(read).collect()
+    }
+}
+
+fn counted(key: &str, count: u64) -> Result<(), SpecError> {
+    match (1..=u64::from(MOST)).contains(&count) {
+        true => Ok(()),
+        false => Err(SpecError::new(key, count, format!("1 to {MOST}"))),
+    }
+}

@@ -1,0 +1,322 @@
+//! Layers in experiments: beside the same drives without layers, in trees, on one thread and on two.
+
+use headstack_array::{
+    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
+};
+use headstack_engine::describe::from_value;
+use headstack_trace::Synthetic;
+use std::path::{Path, PathBuf};
+
+#[allow(clippy::result_large_err)]
+fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
+    let table = w.workload.synthetic.clone().unwrap_or_default();
+    let synthetic: Synthetic = from_value(table.into())?;
+    Ok(Opened {
+        source: synthetic.source(w.seed)?,
+        closed: synthetic.closed(w.seed)?,
+        requests: Some(synthetic.n_requests),
+        counters: None,
+    })
+}
+
+#[allow(clippy::result_large_err)]
+fn go(text: &str, threads: usize) -> Result<RunResult, RunError> {
+    let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
+    let dirs: Vec<PathBuf> = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")];
+    let inputs = Inputs {
+        open: &open,
+        ..Inputs::new(dirs)
+    };
+    let options = RunOptions {
+        threads: Some(threads),
+        ..RunOptions::default()
+    };
+    run(&experiment, &inputs, &options)
+}
+
+const WORKLOADS: &str = r#"
+[[workload]]
+name = "open"
+synthetic = { n_requests = 3000, reads = 0.6, sequential = 0.2, size = { distribution = "uniform", min = "4 KiB", max = "256 KiB" }, arrivals = "poisson", rate = "150/s", footprint = "5 GB" }
+warm_up = 300
+[[workload]]
+name = "closed"
+synthetic = { n_requests = 3000, reads = 0.5, size = "8 KiB", arrivals = "closed", outstanding = 12, think = "1 ms", footprint = "5 GB" }
+"#;
+
+fn systems(list: &[(&str, &str)]) -> String {
+    let mut text = WORKLOADS.to_string();
+    for (name, keys) in list {
+        text += &format!("[[system]]\nname = \"{name}\"\ndrive = \"cheetah-9lp\"\n{keys}\n");
+    }
+    text + "[run]\nseed = 5\n"
+}
+
+/// Layers that add nothing change nothing: every figure of the requests and of each drive is that of the bare
+/// drives, which go another way through the program.
+#[test]
+fn layers_that_add_nothing_change_nothing() {
+    let text = systems(&[
+        ("bare", "count = 4\norganisation = \"concatenate\""),
+        ("layered", "count = 4\norganisation = \"concatenate\"\nlayers = [\"independent\"]"),
+        ("striped", "count = 4\norganisation = { name = \"raid0\", stripe_unit = \"16 KiB\" }"),
+        ("raid0", "count = 4\nlayers = [{ name = \"raid0\", stripe_unit = \"16 KiB\" }]"),
+        ("wide link", "count = 4\norganisation = { name = \"raid0\", stripe_unit = \"16 KiB\" }\nlayers = [\"independent\", { name = \"independent\", of = 2 }]"),
+    ]);
+    let result = go(&text, 1).expect("a run");
+    assert_eq!(result.systems.len(), 10);
+    for (plain, other) in [(0, 2), (1, 3), (4, 6), (5, 7), (4, 8), (5, 9)] {
+        let strip = |i: usize| {
+            let mut s = result.systems[i].clone();
+            s.name.clear();
+            s.layers.clear();
+            let mut value = serde_json::to_value(&s).expect("JSON");
+            // Sums of floating-point numbers in another order; compared drive by drive.
+            for key in ["energy_j", "energy_cost_usd", "power_w", "drives"] {
+                value[key] = serde_json::Value::Null;
+            }
+            value["series"]["power_w"] = serde_json::Value::Null;
+            value
+        };
+        let (a, b) = (strip(plain), strip(other));
+        for key in a.as_object().expect("a table").keys() {
+            assert_eq!(a[key], b[key], "{key} of {}", result.systems[other].name);
+        }
+        for (i, (a, b)) in result.systems[plain]
+            .drives
+            .iter()
+            .zip(&result.systems[other].drives)
+            .enumerate()
+        {
+            assert_eq!(a.n_requests, b.n_requests, "drive {i}");
+            // Not a number without requests, on both sides.
+            let means = (
+                a.response_time_mean_s.to_bits(),
+                b.response_time_mean_s.to_bits(),
+            );
+            assert_eq!(means.0, means.1, "drive {i}");
+            assert!(
+                (a.energy_j / b.energy_j - 1.0).abs() < 1e-12,
+                "drive {i}: {} {}",
+                a.energy_j,
+                b.energy_j
+            );
+        }
+    }
+}
+
+const TREES: &[(&str, &str)] = &[
+    (
+        "degraded",
+        "count = 5\nlayers = [{ name = \"host-queue\", elevator = \"deadline\" }, { name = \"raid5\", chunk = \"64 KiB\", gone = [3] }, \"host-queue\"]",
+    ),
+    (
+        "mirrors behind links",
+        "count = 8\nlayers = [{ name = \"raid0\" }, { name = \"raid1\", of = 1 }, { name = \"host-queue\", nr_requests = 8, depth = 2 }, { name = \"link\", bandwidth = \"100 MB/s\", of = 2 }]",
+    ),
+    (
+        "raid10",
+        "count = 6\nlayers = [{ name = \"raid10\", near = 1, far = 2, chunk = \"64 KiB\" }]",
+    ),
+    (
+        "queues alone",
+        "count = 2\norganisation = \"concatenate\"\nlayers = [{ name = \"host-queue\", elevator = \"ranges\" }]",
+    ),
+];
+
+#[test]
+fn trees_give_the_same_bytes_on_one_thread_and_on_two() {
+    let text = systems(TREES);
+    let one = go(&text, 1).expect("a run").to_json().expect("JSON");
+    let two = go(&text, 2).expect("a run").to_json().expect("JSON");
+    assert_eq!(one, two);
+}
+
+/// What went through each height of a tree adds up.
+#[test]
+fn results_say_what_each_height_did() {
+    let result = go(&systems(TREES), 2).expect("a run");
+    for s in &result.systems {
+        assert_eq!(s.n_errors, 0, "{}", s.name);
+        let names: Vec<(&str, u64)> = s
+            .layers
+            .iter()
+            .map(|l| (l.layer.as_str(), l.instances))
+            .collect();
+        let top = &s.layers[0];
+        match s.name.as_str() {
+            "degraded" => {
+                let want = [
+                    ("host-queue", 1),
+                    ("raid5", 1),
+                    ("host-queue", 5),
+                    ("drive", 5),
+                ];
+                assert_eq!(names, want);
+                let raid5 = &s.layers[1];
+                assert!(raid5.counts["degraded_reads"] > 0);
+                // The member that is gone does nothing.
+                assert_eq!(s.drives[3].n_requests, 0);
+                assert!(s.drives.iter().filter(|d| d.n_requests > 0).count() == 4);
+                let below = raid5.counts["member_reads"] + raid5.counts["member_writes"];
+                assert!(below > raid5.n_requests);
+            }
+            "mirrors behind links" => {
+                let want = [
+                    ("raid0", 1),
+                    ("raid1", 4),
+                    ("host-queue", 4),
+                    ("link", 4),
+                    ("drive", 8),
+                ];
+                assert_eq!(names, want);
+                assert!(s.layers[2].from_admission_mean_s <= s.layers[2].from_submission_mean_s);
+            }
+            "raid10" => assert_eq!(names, [("raid10", 1), ("drive", 6)]),
+            _ => assert_eq!(names, [("independent", 1), ("host-queue", 2), ("drive", 2)]),
+        }
+        // The root has seen the requests that count, or a few that arrived at the end of the warm-up.
+        assert_eq!(top.n_requests, s.n_requests, "{}", s.name);
+        let mean = s.response_time_s.mean;
+        assert!(
+            (top.from_submission_mean_s / mean - 1.0).abs() < 1e-9,
+            "{}",
+            s.name
+        );
+        let parts: u64 = s.drives.iter().map(|d| d.n_requests).sum();
+        assert_eq!(
+            s.layers.last().expect("drives").n_requests,
+            parts,
+            "{}",
+            s.name
+        );
+        let shares = &s.components_s;
+        let sum = shares.queue
+            + shares.overhead
+            + shares.seek
+            + shares.rotation
+            + shares.transfer
+            + shares.bus;
+        assert!((sum / mean - 1.0).abs() < 1e-9, "{}", s.name);
+    }
+}
+
+#[test]
+fn layers_that_do_not_fit_are_named() {
+    for (keys, want) in [
+        (
+            "layers = [\"raid6\"]",
+            "system[0].layers[0].name: got \"raid6\", need one of independent",
+        ),
+        (
+            "layers = [\"raid0\", { of = 2 }]",
+            "system[0].layers[1].name: got nothing, need a name",
+        ),
+        (
+            "layers = [{ name = \"host-queue\", of = 2 }]",
+            "system[0].layers[0].of: got 2, need 1: a host-queue stands on one layer",
+        ),
+        (
+            "layers = [{ name = \"raid0\", of = 0 }]",
+            "system[0].layers[0].of: got 0, need a whole number, 1 or more",
+        ),
+        (
+            "layers = [7]",
+            "system[0].layers[0]: got 7, need a name or a table",
+        ),
+        (
+            "count = 5\nlayers = [{ name = \"raid1\", of = 2 }]",
+            "system[0].layers[0].of: got 2, need a divisor of the 5 layers below",
+        ),
+        (
+            "count = 2\nlayers = [{ name = \"raid5\" }]",
+            "system[0].layers[0].below: got 2, need at least 3 members",
+        ),
+        (
+            "count = 3\nlayers = [\"raid5\", { name = \"link\", bandwith = \"1 MB/s\" }]",
+            "system[0].layers[1]: got key \"bandwith\"",
+        ),
+    ] {
+        let error = go(&systems(&[("x", keys)]), 1)
+            .err()
+            .map(|e| e.to_string())
+            .unwrap_or_default();
+        assert!(error.contains(want), "{keys}: {error:?}");
+    }
+}
+
+/// Drives of one system may differ: a list of equal ones is what `count` makes, and each keeps what is its own.
+#[test]
+fn drives_of_one_system_may_differ() {
+    let text = WORKLOADS.to_string()
+        + r#"
+[[system]]
+name = "counted"
+drive = "cheetah-9lp"
+count = 3
+queue_depth = 4
+organisation = "concatenate"
+[[system]]
+name = "listed"
+queue_depth = 4
+organisation = "concatenate"
+drives = [{ drive = "cheetah-9lp", count = 2 }, { drive = "cheetah-9lp" }]
+[[system]]
+name = "different"
+scheduler = "look"
+organisation = "concatenate"
+drives = [{ drive = "cheetah-9lp" }, { drive = "barracuda-es-750", count = 2, scheduler = "fcfs" }]
+layers = [{ name = "raid1" }]
+[run]
+seed = 5
+"#;
+    let result = go(&text, 1).expect("a run");
+    for w in 0..2 {
+        let mut listed = result.systems[2 + w].clone();
+        listed.name = "counted".into();
+        let json = |s| serde_json::to_value(s).expect("JSON");
+        assert_eq!(json(&listed), json(&result.systems[w]));
+        let different = &result.systems[4 + w];
+        let names: Vec<&str> = different.drives.iter().map(|d| d.name.as_str()).collect();
+        assert_eq!(names.len(), 3);
+        assert!(
+            names[0].ends_with("[0]") && names[1].ends_with("[1]") && names[2].ends_with("[2]")
+        );
+        assert!(names[0].starts_with("cheetah") && names[2].starts_with("barracuda"));
+        assert_eq!(different.n_errors, 0);
+    }
+    for (keys, want) in [
+        ("", "system[0].drive: got nothing, need a value"),
+        (
+            "drive = \"cheetah-9lp\"\ndrives = [{ drive = \"cheetah-9lp\" }]",
+            "system[0].drives: got drive as well, need one of the two",
+        ),
+        (
+            "drives = [{ count = 2 }]",
+            "system[0].drives[0].drive: got nothing",
+        ),
+        (
+            "drives = [{ drive = \"cheetah-9lp\", layers = [] }]",
+            "system[0].drives[0]: got key \"layers\", need one of drive, count",
+        ),
+        (
+            "drives = [{ drive = \"cheetah-9lp\", count = 0 }]",
+            "system[0].drives[0].count: got 0, need 1 to 100000",
+        ),
+        (
+            "count = 2\ndrives = [{ drive = \"cheetah-9lp\" }]",
+            "system[0].count: got 2, need the count of each drive in its own table",
+        ),
+        (
+            "drives = [{ drive = \"cheetah-9lp\" }, { drive = \"chetah-9lp\" }]",
+            "system[0].drives[1].drive: got \"chetah-9lp\"",
+        ),
+    ] {
+        let text = format!("{WORKLOADS}[[system]]\nname = \"x\"\n{keys}\n");
+        let error = go(&text, 1)
+            .err()
+            .map(|e| e.to_string())
+            .unwrap_or_default();
+        assert!(error.contains(want), "{keys}: {error:?}");
+    }
+}

@@ -1,0 +1,11 @@
+//! Layers against oracles, closed forms and sequences worked by hand.
+
+mod contract;
+mod experiments;
+mod host_queue;
+mod link;
+mod mock;
+mod noise;
+mod shadow;
+mod volumes;
+mod world;

@@ -1,0 +1,453 @@
+//! How many requests to members a request of a volume becomes, and which.
+
+use crate::mock::{constants, finish, request, Log};
+use headstack_array::layer::{find, Context, Done, ErrorKind, Layer, Setting, ENTRIES};
+use headstack_drive::spec::Params;
+use headstack_drive::Command::{self, Flush, Read, Write};
+use headstack_units::Time;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const SERVICE: u64 = 1000;
+/// Blocks of a 4 KiB row, and of a chunk of 64 KiB.
+const ROW: u64 = 8;
+const CHUNK: u64 = 128;
+
+fn params(toml: &str) -> Params {
+    toml::from_str(toml).expect("a table")
+}
+
+fn volume(name: &str, members: u32, toml: &str) -> (Box<dyn Layer>, Log) {
+    let (below, log) = constants(members, 100 * CHUNK, SERVICE);
+    let params = params(toml);
+    let entry = find(name, ENTRIES).expect("a layer");
+    let volume = (entry.build)(Context { below, params }).expect("a volume");
+    (volume, log)
+}
+
+/// What reached the members since this was asked last: when, from the first of them on, who, what, first
+/// block, blocks.
+fn got(log: &Log) -> Vec<(u64, u32, Command, u64, u32)> {
+    let mut log = log.lock().expect("the log");
+    let start = log.first().map_or(0, |r| r.0 .0);
+    let mut all: Vec<_> = log
+        .drain(..)
+        .map(|(at, member, r)| (at.0 - start, member, r.command, r.lba, r.blocks))
+        .collect();
+    all.sort_by_key(|r| (r.0, r.1, r.3));
+    all
+}
+
+fn one(volume: &mut dyn Layer, command: Command, lba: u64, blocks: u64) -> Done {
+    assert_eq!(volume.next_event(), Time::NEVER, "nothing is under way");
+    // Each test's next request comes later than all before.
+    static CLOCK: AtomicU64 = AtomicU64::new(0);
+    let now = Time(CLOCK.fetch_add(1 << 30, Ordering::Relaxed));
+    volume.submit(now, request(1, command, lba, blocks as u32));
+    let done = finish(volume);
+    assert_eq!(done.len(), 1);
+    done[0]
+}
+
+fn counts(log: &Log) -> (usize, usize) {
+    let all = got(log);
+    let reads = all.iter().filter(|r| r.2 == Read).count();
+    (reads, all.len() - reads)
+}
+
+/// One cold write of one row: read-modify-write where it reads less than the others (four requests), a
+/// reconstruct-write on 2+1 (three) and, as md ties, on 3+1; always or never on demand.
+#[test]
+fn small_writes_of_raid5_cost_what_the_cheaper_way_costs() {
+    for (members, level, want) in [
+        (3, 1, (1, 2)),
+        (4, 1, (2, 2)),
+        (5, 1, (2, 2)),
+        (9, 1, (2, 2)),
+        (9, 0, (7, 2)),
+        (3, 2, (1, 2)),
+        (4, 2, (2, 2)),
+    ] {
+        let text = format!("chunk = \"64 KiB\"\nrmw_level = {level}");
+        let (mut v, log) = volume("raid5", members, &text);
+        one(&mut *v, Write, 5 * ROW, ROW);
+        assert_eq!(counts(&log), want, "{members} members, rmw_level {level}");
+        // The two ways of a tie differ in what they read: the parity, or other data.
+        let (mut v, log) = volume("raid5", 4, &text);
+        one(&mut *v, Write, 0, ROW);
+        let readers: Vec<u32> = got(&log)
+            .iter()
+            .filter(|r| r.2 == Read)
+            .map(|r| r.1)
+            .collect();
+        let want = if level == 2 { vec![0, 3] } else { vec![1, 2] };
+        assert_eq!(
+            readers, want,
+            "left-symmetric: data on 0, 1, 2, parity on 3"
+        );
+    }
+}
+
+#[test]
+fn raid5_reads_before_it_writes_and_the_times_add_up() {
+    let (mut v, log) = volume("raid5", 5, "chunk = \"64 KiB\"");
+    let done = one(&mut *v, Write, 3 * ROW, ROW);
+    let want = [
+        (0, 0, Read, 3 * ROW, 8),
+        (0, 4, Read, 3 * ROW, 8),
+        (SERVICE, 0, Write, 3 * ROW, 8),
+        (SERVICE, 4, Write, 3 * ROW, 8),
+    ];
+    assert_eq!(got(&log), want);
+    assert_eq!(done.completion.0 - done.arrival.0, 2 * SERVICE);
+    assert_eq!(done.components.transfer, 2 * SERVICE);
+}
+
+/// A full stripe needs no reads; a row that is written whole but for one unit is reconstructed, and a unit
+/// that is written in part is read by both ways.
+#[test]
+fn raid5_writes_of_many_rows() {
+    let text = "chunk = \"64 KiB\"";
+    let (mut v, log) = volume("raid5", 5, text);
+    one(&mut *v, Write, 4 * CHUNK, 4 * CHUNK);
+    assert_eq!(counts(&log), (0, 5));
+    // Three of four data chunks: the fourth is read.
+    one(&mut *v, Write, 0, 3 * CHUNK);
+    let all = got(&log);
+    assert_eq!(all[0], (0, 3, Read, 0, CHUNK as u32));
+    assert_eq!(all.len(), 1 + 4);
+    // Half a row in one unit: modify reads unit and parity, 2; reconstruct would read 4.
+    one(&mut *v, Write, 4, 2);
+    let all = got(&log);
+    let reads: Vec<_> = all
+        .iter()
+        .filter(|r| r.2 == Read)
+        .map(|r| (r.1, r.3, r.4))
+        .collect();
+    assert_eq!(reads, [(0, 0, 8), (4, 0, 8)]);
+    // In 2+1 both ways read the unit that is written in part: modify 2, reconstruct 2, a tie.
+    let (mut v, log) = volume("raid5", 3, text);
+    one(&mut *v, Write, 4, 2);
+    let reads: Vec<_> = got(&log)
+        .iter()
+        .filter(|r| r.2 == Read)
+        .map(|r| r.1)
+        .collect();
+    assert_eq!(reads, [0, 1]);
+}
+
+/// Chunks 0 to 11 on four members: data member and parity member, from md's four layouts.
+#[test]
+fn raid5_layouts_are_mds() {
+    type Rows = [([u32; 3], u32); 4];
+    let la: Rows = [
+        ([0, 1, 2], 3),
+        ([0, 1, 3], 2),
+        ([0, 2, 3], 1),
+        ([1, 2, 3], 0),
+    ];
+    let ra: Rows = [
+        ([1, 2, 3], 0),
+        ([0, 2, 3], 1),
+        ([0, 1, 3], 2),
+        ([0, 1, 2], 3),
+    ];
+    let ls: Rows = [
+        ([0, 1, 2], 3),
+        ([3, 0, 1], 2),
+        ([2, 3, 0], 1),
+        ([1, 2, 3], 0),
+    ];
+    let rs: Rows = [
+        ([1, 2, 3], 0),
+        ([2, 3, 0], 1),
+        ([3, 0, 1], 2),
+        ([0, 1, 2], 3),
+    ];
+    for (layout, rows) in [
+        ("left-asymmetric", la),
+        ("right-asymmetric", ra),
+        ("left-symmetric", ls),
+        ("right-symmetric", rs),
+    ] {
+        let text = format!("chunk = \"64 KiB\"\nlayout = \"{layout}\"\nrmw_level = 2");
+        let (mut v, log) = volume("raid5", 4, &text);
+        for (stripe, (data, parity)) in rows.iter().enumerate() {
+            for (i, member) in data.iter().enumerate() {
+                let chunk = (3 * stripe + i) as u64;
+                one(&mut *v, Read, chunk * CHUNK + 3, 1);
+                let want = (0, *member, Read, stripe as u64 * CHUNK + 3, 1);
+                assert_eq!(got(&log), [want], "{layout}: chunk {chunk}");
+                one(&mut *v, Write, chunk * CHUNK, ROW);
+                let mut writers: Vec<u32> = got(&log)
+                    .iter()
+                    .filter(|r| r.2 == Write)
+                    .map(|r| r.1)
+                    .collect();
+                writers.retain(|m| m != member);
+                assert_eq!(writers, [*parity], "{layout}: chunk {chunk}");
+            }
+        }
+    }
+}
+
+/// Without a member: its reads go to all others, reads of others stay single, and writes read what is
+/// needed to keep the parity right.
+#[test]
+fn degraded_raid5() {
+    let (mut v, log) = volume("raid5", 5, "chunk = \"64 KiB\"\ngone = [1]");
+    // Left-symmetric: stripe 0 has data on 0, 1, 2, 3 and parity on 4.
+    let reads = |v: &mut dyn Layer, lba| {
+        one(v, Read, lba, 3);
+        got(&log)
+            .iter()
+            .map(|r| (r.1, r.3, r.4))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(reads(&mut *v, 2), [(0, 2, 3)]);
+    // Whole rows of the others are read: blocks 8 to 16.
+    let want = [(0, 8, 8), (2, 8, 8), (3, 8, 8), (4, 8, 8)];
+    assert_eq!(reads(&mut *v, CHUNK + 9), want);
+    let both = |v: &mut dyn Layer, lba, blocks| {
+        one(v, Write, lba, blocks);
+        let all = got(&log);
+        let of = |c| -> Vec<u32> { all.iter().filter(|r| r.2 == c).map(|r| r.1).collect() };
+        (of(Read), of(Write))
+    };
+    // The member that is gone, a whole unit: the other data are read, and the parity alone is written.
+    assert_eq!(both(&mut *v, CHUNK, ROW), (vec![0, 2, 3], vec![4]));
+    // A part of its unit: all others are read.
+    assert_eq!(both(&mut *v, CHUNK, 3), (vec![0, 2, 3, 4], vec![4]));
+    // Another member: only read-modify-write is possible.
+    assert_eq!(both(&mut *v, 0, ROW), (vec![0, 4], vec![0, 4]));
+    // Three of four units, the one that is gone not among them: read-modify-write, dear as it is.
+    let (reads, writes) = both(&mut *v, 2 * CHUNK, 2 * CHUNK);
+    assert_eq!((reads, writes), (vec![2, 3, 4], vec![2, 3, 4]));
+    // Stripe 3 has its parity on the member that is gone: just the data.
+    assert_eq!(both(&mut *v, 3 * 4 * CHUNK, ROW), (vec![], vec![2]));
+}
+
+#[test]
+fn what_cannot_be_read_any_more_says_so() {
+    let (mut v, _) = volume("raid5", 4, "chunk = \"64 KiB\"\ngone = [0]");
+    v.set(Time::ZERO, &[], &Setting::MemberGone(2))
+        .expect("a member");
+    assert_eq!(one(&mut *v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
+    assert_eq!(one(&mut *v, Read, CHUNK, 1).error, None, "on member 1");
+    assert_eq!(
+        one(&mut *v, Write, CHUNK, ROW).error,
+        Some(ErrorKind::MemberLost)
+    );
+    let (mut v, _) = volume("raid1", 2, "gone = [0]");
+    assert_eq!(one(&mut *v, Read, 0, 1).error, None);
+    v.set(Time::ZERO, &[], &Setting::MemberGone(1))
+        .expect("a member");
+    assert_eq!(one(&mut *v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
+    assert_eq!(one(&mut *v, Write, 0, 1).error, Some(ErrorKind::MemberLost));
+    assert_eq!(one(&mut *v, Flush, 0, 0).error, Some(ErrorKind::MemberLost));
+}
+
+#[test]
+fn requests_outside_a_volume_end_at_once() {
+    let (mut v, log) = volume("raid1", 2, "");
+    let size = v.units()[0];
+    assert_eq!(size, 100 * CHUNK);
+    for (lba, blocks) in [(size, 1), (size - 1, 2), (u64::MAX, 1), (0, 0)] {
+        for command in [Read, Write] {
+            let done = one(&mut *v, command, lba, blocks);
+            assert_eq!(done.error, Some(ErrorKind::OutOfRange));
+        }
+    }
+    assert!(got(&log).is_empty());
+}
+
+/// Mirrors write everywhere and read from one, as the policy says.
+#[test]
+fn raid1_reads_by_its_policy() {
+    let (mut v, log) = volume("raid1", 3, "read_policy = \"round-robin\"");
+    one(&mut *v, Write, 7, 5);
+    let want = [0, 1, 2].map(|m| (0, m, Write, 7, 5));
+    assert_eq!(got(&log), want);
+    for member in [0, 1, 2, 0] {
+        one(&mut *v, Read, 0, 1);
+        assert_eq!(got(&log)[0].1, member);
+    }
+    // md: who reads on; else the first that is idle; else the nearest.
+    let (mut v, log) = volume("raid1", 3, "");
+    let lbas = [
+        (1000, 0),
+        (5000, 1),
+        (9000, 2),
+        (1008, 0),
+        (5100, 1),
+        (8900, 2),
+        (5108, 1),
+    ];
+    for (i, (lba, _)) in lbas.iter().enumerate() {
+        v.submit(Time::ZERO, request(i as u64, Read, *lba, 8));
+    }
+    finish(&mut *v);
+    let log = log.lock().expect("the log");
+    for ((lba, member), (_, at, r)) in lbas.iter().zip(log.iter()) {
+        assert_eq!((r.lba, *at), (*lba, *member));
+    }
+}
+
+/// A member leaves in the middle: what it had not begun is read elsewhere, what it announced stands.
+#[test]
+fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
+    let (mut v, log) = volume("raid1", 2, "read_policy = \"first\"");
+    for id in 0..3 {
+        v.submit(Time::ZERO, request(id, Read, id * 8, 8));
+    }
+    let mut done = Vec::new();
+    v.advance(Time(500), &mut |d| done.push(*d));
+    assert!(done.is_empty());
+    v.set(Time(500), &[], &Setting::MemberGone(0))
+        .expect("a member");
+    done = finish(&mut *v);
+    let mut ends: Vec<_> = done
+        .iter()
+        .map(|d| (d.id, d.completion.0, d.drive))
+        .collect();
+    ends.sort();
+    assert_eq!(ends, [(0, 1000, 0), (1, 1500, 1), (2, 2500, 1)]);
+    for d in &done {
+        let c = d.components;
+        assert_eq!(c.queue + c.transfer, d.completion.0 - d.arrival.0);
+    }
+    let seconds: Vec<u64> = got(&log).iter().filter(|r| r.1 == 1).map(|r| r.0).collect();
+    assert_eq!(seconds, [500, 500]);
+    let statistics = v.statistics();
+    assert_eq!(
+        (
+            statistics.counted("members_lost"),
+            statistics.counted("retried")
+        ),
+        (1, 2)
+    );
+}
+
+/// 64 KiB windows at 64 KiB every 10 us, one after another; what is written meanwhile need not be rebuilt.
+#[test]
+fn a_rebuild_keeps_to_its_rate() {
+    let (mut v, log) = volume("raid1", 2, "");
+    v.set(Time::ZERO, &[], &Setting::MemberGone(1))
+        .expect("a member");
+    one(&mut *v, Write, 0, 10 * CHUNK);
+    got(&log);
+    let now = Time(u64::MAX / 2);
+    let rate = headstack_units::Bandwidth(65536.0 / 10e-6);
+    v.set(now, &[], &Setting::RebuildRate(Some(rate)))
+        .expect("a rate");
+    v.set(now, &[], &Setting::MemberBack(1)).expect("a member");
+    finish(&mut *v);
+    let all = got(&log);
+    let reads: Vec<_> = all
+        .iter()
+        .filter(|r| r.2 == Read)
+        .map(|r| (r.0, r.1, r.3))
+        .collect();
+    let want: Vec<_> = (0..10).map(|i| (i * 10_000, 0, i * CHUNK)).collect();
+    assert_eq!(reads, want);
+    let writes: Vec<_> = all
+        .iter()
+        .filter(|r| r.2 == Write)
+        .map(|r| (r.0, r.1, r.3))
+        .collect();
+    let want: Vec<_> = (0..10)
+        .map(|i| (i * 10_000 + SERVICE, 1, i * CHUNK))
+        .collect();
+    assert_eq!(writes, want);
+    assert_eq!(v.statistics().counted("rebuilt_bytes"), 10 * 65536);
+}
+
+#[test]
+fn volumes_refuse_what_does_not_fit() {
+    for (name, members, text, want) in [
+        ("raid5", 2, "", "below: got 2, need at least 3 members"),
+        ("raid1", 1, "", "below: got 1, need at least 2 members"),
+        (
+            "raid5",
+            3,
+            "chunk = \"6 KiB\"",
+            "chunk: got 6144 B, need a positive multiple of 4096 B",
+        ),
+        (
+            "raid5",
+            3,
+            "chunk = \"1 GiB\"",
+            "chunk: got 1073741824 B, need at most the smallest",
+        ),
+        (
+            "raid5",
+            3,
+            "rmw_level = 3",
+            "rmw_level: got 3, need 0, 1 or 2",
+        ),
+        (
+            "raid5",
+            3,
+            "gone = [3]",
+            "gone: got 3, need one of the 3 members",
+        ),
+        (
+            "raid5",
+            3,
+            "gone = [1, 1]",
+            "gone: got 1, need a member that is there",
+        ),
+        ("raid5", 3, "rebuild_rate = \"0 MB/s\"", "rebuild_rate: got"),
+        (
+            "raid10",
+            3,
+            "near = 2\nfar = 2",
+            "near: got 2 near times 2 far copies on 3 members",
+        ),
+        (
+            "raid10",
+            4,
+            "near = 1",
+            "near: got 1 near times 1 far copies",
+        ),
+        (
+            "raid1",
+            2,
+            "read_policy = \"nearst\"",
+            "did you mean \"nearest\"?",
+        ),
+        (
+            "raid0",
+            2,
+            "stripe_unit = \"100 B\"",
+            "stripe_unit: got 100 B",
+        ),
+        ("raid5", 3, "chnk = 1", "got key \"chnk\""),
+    ] {
+        let (below, _) = constants(members, 100 * CHUNK, SERVICE);
+        let built = (find(name, ENTRIES).expect("a layer").build)(Context {
+            below,
+            params: params(text),
+        });
+        let error = built.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains(want), "{name} {text}: {error:?}");
+    }
+    let (mut v, _) = volume("raid0", 2, "");
+    let error = v
+        .set(Time::ZERO, &[], &Setting::MemberGone(0))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("a volume with redundancy"), "{error}");
+    let error = v
+        .set(Time::ZERO, &[5], &Setting::MemberGone(0))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("got 5, need one of the 2 layers below"),
+        "{error}"
+    );
+    let error = v
+        .set(Time::ZERO, &[], &Setting::Requests(8))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("the volume raid0 supports"), "{error}");
+}

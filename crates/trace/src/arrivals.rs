@@ -1,0 +1,146 @@
+//! How requests come to a system: at their own times, or so many at once.
+
+use crate::synthetic::{Distribution, Sampler};
+use headstack_engine::random::stream;
+use headstack_engine::SpecError;
+use headstack_units::{Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// How requests come.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Arrivals {
+    /// At the times that the workload says.
+    #[default]
+    Open,
+    /// A fixed number of requests in flight; the workload's times are ignored.
+    Closed(ClosedLoop),
+}
+
+/// A loop in which each completion is followed by the next request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClosedLoop {
+    /// Requests in flight, or pausing.
+    pub outstanding: u32,
+    /// From a completion to the next request.
+    pub think_time: Distribution<Span>,
+    /// Of the random stream of pauses.
+    pub seed: u64,
+}
+
+/// The pauses of a closed loop, one after the other.
+#[derive(Debug, Clone)]
+pub struct Pauses {
+    length: Sampler,
+    random: Xoshiro256PlusPlus,
+}
+
+impl ClosedLoop {
+    /// So many requests outstanding and always the same pause.
+    pub fn fixed(outstanding: u32, think_time: Span) -> ClosedLoop {
+        ClosedLoop {
+            outstanding,
+            think_time: Distribution::Value(think_time),
+            seed: 0,
+        }
+    }
+
+    /// Its pauses from the beginning.
+    ///
+    /// # Errors
+    /// A loop of nothing, by the key `outstanding`; pauses that cannot be drawn, are negative or longer
+    /// than [`Time::LATEST`], by the key `think_time`.
+    pub fn pauses(&self) -> Result<Pauses, SpecError> {
+        if self.outstanding == 0 {
+            return Err(SpecError::new("outstanding", 0, "at least 1"));
+        }
+        let got = match &self.think_time {
+            Distribution::Value(span) => span.to_string(),
+            table => serde_json::to_string(table).unwrap_or_default(),
+        };
+        let wrong = |need: String| SpecError::new("think_time", got.clone(), need);
+        let length = self.think_time.sampler().map_err(wrong)?;
+        if !(0.0..=Time::LATEST.0 as f64).contains(&length.reach()) {
+            let need = format!("a length of time from 0, {}", Time::LATEST_SHOWN);
+            return Err(wrong(need));
+        }
+        Ok(Pauses {
+            length,
+            random: stream(self.seed, "synthetic.think"),
+        })
+    }
+}
+
+impl Pauses {
+    /// The next one.
+    pub fn draw(&mut self) -> Span {
+        Span(self.length.draw_positive(&mut self.random).round() as i64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Arrivals {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arrivals, D::Error> {
+        deserializer.deserialize_any(ArrivalsVisitor)
+    }
+}
+
+/// Reads a word, or a table with one word and its parameters. What serde makes of an enum cannot say
+/// which parameters are missing.
+struct ArrivalsVisitor;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "{ outstanding = N }")]
+struct Closed {
+    outstanding: u32,
+    #[serde(default = "no_pause")]
+    think_time: Distribution<Span>,
+}
+
+fn no_pause() -> Distribution<Span> {
+    Distribution::Value(Span::ZERO)
+}
+
+impl<'de> Visitor<'de> for ArrivalsVisitor {
+    type Value = Arrivals;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("\"open\" or { closed = { outstanding = N } }")
+    }
+
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<Arrivals, E> {
+        match word {
+            "open" | "trace" | "as-in-trace" => Ok(Arrivals::Open),
+            "closed" => Err(E::custom(
+                "got \"closed\" alone, need { closed = { outstanding = N } }",
+            )),
+            other => Err(E::unknown_variant(other, &["open", "closed"])),
+        }
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Arrivals, A::Error> {
+        let arrivals = match map.next_key::<String>()?.as_deref() {
+            Some("closed") => {
+                let closed: Closed = map.next_value()?;
+                Arrivals::Closed(ClosedLoop {
+                    outstanding: closed.outstanding,
+                    think_time: closed.think_time,
+                    seed: 0,
+                })
+            }
+            Some("open") => return Err(de::Error::custom("got a table, need \"open\" alone")),
+            Some(other) => return Err(de::Error::unknown_variant(other, &["open", "closed"])),
+            None => {
+                return Err(de::Error::custom(
+                    "got {}, need { closed = { outstanding = N } }",
+                ))
+            }
+        };
+        match map.next_key::<String>()? {
+            None => Ok(arrivals),
+            Some(second) => Err(de::Error::custom(format!(
+                "got {second:?} as well, need closed alone"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+"""Commands from functions: each parameter says in its annotation how the command line gives it.
+
+``name: Annotated[Path, Argument("FILE", help="...")]`` stands by place, ``Option`` by name. What a
+wrong command line is told has the form of all other messages.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Any, NamedTuple, NoReturn
+
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
+
+
+class Argument(NamedTuple):
+    """An argument that is known by its place."""
+
+    metavar: str
+    help: str
+
+
+class Option:
+    """An argument that is known by its name."""
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,
+        metavar: str | None = None,
+        min: int | None = None,
+        max: int | None = None,
+    ) -> None:
+        """Declare an option.
+
+        Args:
+            names: how it is called; by default after its parameter, and ``--no-...`` for switches.
+            help: one sentence.
+            metavar: what its value is called in the help.
+            min: the least number.
+            max: the greatest number.
+
+        """
+        self.names = names
+        self.help = help
+        self.metavar = metavar
+        self.min = min
+        self.max = max
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of docstrings, and does not ask the terminal, which takes an import."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=100)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises what is wrong instead of printing it and ending the process."""
+
+    def error(self, message: str) -> NoReturn:
+        missing = message.removeprefix("the following arguments are required: ")
+        if missing != message:
+            message = f"got no {missing.split(', ')[0]}, need it"
+        raise ConfigError(f"{self.prog}: {message}; see {self.prog} --help")
+
+
+def _whole(kind: Any) -> Any:
+    """Return a type without ``None``."""
+    if isinstance(kind, UnionType):
+        (kind,) = (k for k in kind.__args__ if k is not type(None))
+    return kind
+
+
+def _number(kind: type, option: Option) -> Callable[[str], float]:
+    """Return a function that reads a number within the option's bounds."""
+    name = "an integer" if kind is int else "a number"
+    bounds = [
+        f"{word} {bound}"
+        for word, bound in (("of at least", option.min), ("of at most", option.max))
+        if bound is not None
+    ]
+
+    def read(text: str) -> float:
+        try:
+            value: float = kind(text)
+        except ValueError:
+            value = float("nan")
+        below = option.min is not None and not value >= option.min
+        above = option.max is not None and not value <= option.max
+        if value != value or below or above:
+            need = " ".join([name, " and ".join(bounds)]).strip()
+            raise argparse.ArgumentTypeError(f'got "{text}", need {need}')
+        return value
+
+    return read
+
+
+def _add(parser: _Parser, name: str, annotation: Any, default: Any) -> None:
+    kind, (given,) = _whole(annotation.__origin__), annotation.__metadata__
+    several = getattr(kind, "__origin__", None) is list
+    if isinstance(given, Argument):
+        count = {"nargs": "*" if several else "?", "default": default}
+        parser.add_argument(
+            name,
+            metavar=given.metavar,
+            help=given.help,
+            type=Path if kind is Path else str,
+            **({} if default is ... else count),
+        )
+        return
+    names = given.names or (f"--{name.replace('_', '-')}",)
+    more: dict[str, Any] = {"dest": name, "default": default, "help": given.help}
+    if kind is bool:
+        more["action"] = "store_true" if given.names else argparse.BooleanOptionalAction
+    else:
+        more["metavar"] = given.metavar
+        more["type"] = _number(kind, given) if kind in (int, float) else kind
+        if several:
+            more.update(type=str, action="append")
+    parser.add_argument(*names, **more)
+
+
+def _parser(name: str, function: Callable[..., int | None]) -> _Parser:
+    """Return the parser of a command; its help is the function's docstring."""
+    code = function.__code__
+    defaults = function.__defaults__ or ()
+    parameters = code.co_varnames[: code.co_argcount]
+    values = (*[...] * (len(parameters) - len(defaults)), *defaults)
+    parser = _Parser(
+        prog=f"headstack {name}",
+        description=help_of(function),
+        formatter_class=_Formatter,
+        allow_abbrev=False,
+        exit_on_error=False,
+    )
+    for parameter, default in zip(parameters, values, strict=True):
+        _add(parser, parameter, function.__annotations__[parameter], default)
+    return parser
+
+
+def help_of(function: Callable[..., Any]) -> str:
+    """Return a docstring without its indentation."""
+    first, _, rest = (function.__doc__ or "").partition("\n")
+    return "\n".join([first, *(line.removeprefix("    ") for line in rest.splitlines())]).strip()
+
+
+def call(name: str, function: Callable[..., int | None], args: Sequence[str]) -> int | None:
+    """Call the command `name` with what the command line gives it.
+
+    Raises:
+        ConfigError: the command line is wrong.
+
+    """
+    parser = _parser(name, function)
+    try:
+        known, more = parser.parse_known_intermixed_args(args)
+    except argparse.ArgumentError as e:
+        option = e.argument_name or ""
+        message = e.message.replace("expected one argument", "got nothing, need a value")
+        longest = max(option.split("/"), key=len)
+        raise ConfigError(
+            f"{parser.prog}: {longest}: {message}; see {parser.prog} --help"
+        ) from None
+    unknown = next((a for a in more if a.startswith("-") and a != "-"), None)
+    if unknown is not None:
+        options = [o for action in parser._actions for o in action.option_strings]
+        long = [o for o in options if o.startswith("--")]
+        raise ConfigError(need_one_of(parser.prog, unknown.partition("=")[0], long))
+    if more:
+        too_much = " ".join(more)
+        parser.error(f'got "{too_much}" too much, need no more arguments')
+    return function(**vars(known))
