@@ -269,7 +269,10 @@ impl ReadAhead {
         if at < segment.whole_track {
             segment.whole_track = Segment::NEVER;
         }
-        let Some(run) = &self.run else { return 0 };
+        // What is known in advance holds nobody up before it has begun.
+        let Some(run) = self.run.as_ref().filter(|_| self.reads_at(now)) else {
+            return 0;
+        };
         let free = ReadAhead::run_stops(run, in_sector, at);
         let end = free.max(run.begun).min(run.at(run.count));
         mechanism.timeline.add(now, run.stretch(end));
