@@ -352,3 +352,79 @@ fn commands_go_to_the_arm_that_reaches_all_of_them() {
     }
     assert!(arms[0] > 5, "{arms:?}");
 }
+
+/// At 12.05 ms the head is on sector 20 of the run that is read ahead, and ends there at 12.1 ms. A read of it
+/// counts as served only where it may join that; else it is a turn away, and sector 50, at 15.0 ms, is first.
+#[test]
+fn what_is_under_the_head_is_served_where_a_read_may_join_it() {
+    for (almost_hits, want) in [(false, [22.1, 15.1]), (true, [12.1, 15.1])] {
+        let mut spec = reading_ahead(32);
+        spec.queue.scheduler = "satf".into();
+        spec.cache.almost_hits = almost_hits;
+        let mut host = Host::new(&spec);
+        assert_eq!(host.ends(0.0, Read, AT, 8), ms(10.8));
+        let mut ends = [0; 2];
+        host.0.advance(Time(ms(12.05)), &mut |_| {});
+        for (id, lba) in [AT + 20, AT + 50].into_iter().enumerate() {
+            let request = DriveRequest {
+                id: id as u64,
+                command: Read,
+                lba: Lba(lba),
+                blocks: 1,
+            };
+            host.0.submit(Time(ms(12.05)), request);
+        }
+        host.0
+            .advance(Time::NEVER, &mut |c| ends[c.id as usize] = c.completion.0);
+        assert_eq!(ends, want.map(ms), "almost hits: {almost_hits}");
+    }
+}
+
+/// Two surfaces at once: sector s of pair p of cylinder c has address 400c + 200p + s, takes 0.05 ms and
+/// begins at 3c + p + 0.05 s ms and every 10 ms after that: skews stay as many sectors of one surface, of
+/// which whole ones count, as long as those take.
+#[test]
+fn skews_in_sectors_are_those_of_one_surface_where_two_are_read_at_once() {
+    for (skews, offset, later) in [((10.0, 20.0), 0.0, 0.0), ((10.9, 20.9), 5.9, 0.5)] {
+        let mut spec = drive();
+        spec.geometry.surfaces = 4;
+        spec.dash.surfaces = 2;
+        let zone = &mut spec.geometry.zones[0];
+        (zone.track_skew, zone.cylinder_skew) = skews;
+        zone.offset = offset;
+        for (lba, begins) in [(400, 3.0), (1000, 7.0), (1010, 7.5), (3 * 400, 9.0)] {
+            let got = Host::new(&spec).ends(0.0, Read, lba, 1);
+            assert_eq!(got, ms(begins + later + 0.05), "{lba} {offset}");
+        }
+    }
+}
+
+/// Sectors 10 to 17 of the arm's own track pass from 1.0 to 1.8 ms. A head that comes a hair later, at most
+/// 2e-6 turn or 20 ns, still writes them. More than a quarter of that is made up for by the end.
+#[test]
+fn a_head_that_is_late_by_a_hair_loses_no_turn() {
+    for (late_ns, want_ns) in [(3, 1_800_003), (10, 1_800_000), (30, 11_800_000)] {
+        let at = 1.0 + f64::from(late_ns) * 1e-6;
+        let got = Host::new(&drive()).ends(at, Write, 10, 8);
+        assert_eq!(got, want_ns, "{late_ns} ns late");
+    }
+}
+
+/// Two arms that work together, each half a turn from the other: 8 sectors are due at 50 ms and on the medium at
+/// 60.8 ms at the latest, though nobody asks before the flush.
+#[test]
+fn arms_that_work_together_destage_unasked() {
+    let mut spec = drive();
+    spec.dash.arms = 2;
+    spec.parallelism.arms_in_motion = 0;
+    spec.cache.write_back = true;
+    spec.cache.destage = Destage::Idle;
+    spec.cache.destage_after = Span::from_ms(50.0);
+    spec.cache.write_segments = 4;
+    for (at, wait) in [(80.0, false), (49.0, true)] {
+        let mut host = Host::new(&spec);
+        assert_eq!(host.ends(0.0, Write, AT, 8), 0);
+        let end = host.ends(at, Command::Flush, 0, 0);
+        assert_eq!(end > ms(at), wait, "a flush at {at} ms ends at {end} ns");
+    }
+}
