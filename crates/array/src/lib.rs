@@ -13,6 +13,7 @@ pub mod layer;
 pub mod member;
 pub mod open;
 pub mod organisation;
+mod outcome;
 pub mod output;
 pub mod result;
 pub mod run;

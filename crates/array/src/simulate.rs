@@ -5,19 +5,21 @@
 //! other, so each is brought up to date only when it gets a request (and at the boundaries of the
 //! time series): there is no global event heap. Closed arrivals: `outstanding` requests circulate;
 //! each completion issues the next request after the think time, and the earliest of all drive
-//! events and issues goes first; a tournament of the drives' next events finds it. Drive services that start at the same instant as an arrival see it.
+//! events and issues goes first; a tournament of the drives' next events finds it. Drive services
+//! that start at the same instant as an arrival see it.
 //!
 //! A request that an organisation splits completes with its last part; its components are those of
 //! that part, so that they still add up to its response time. Statistics count requests that arrive
 //! after the warm-up.
 
-use crate::change::{ChangeCounts, Planned, Schedule};
+use crate::change::{Planned, Schedule};
 use crate::host::Host;
 use crate::layer::{Done, ErrorKind};
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
+pub use crate::outcome::{MemberOutcome, Outcome};
 use crate::timetable::Timetable;
-use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Fault};
+use headstack_drive::{Command, Components, DriveRequest};
 use headstack_engine::{ByMode, Progress, Quantiles, Series, SpecError};
 use headstack_trace::{Arrivals, ClosedLoop, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
@@ -154,88 +156,6 @@ pub enum SimulateError {
         /// How many.
         waiting: u64,
     },
-}
-
-/// What one drive did.
-#[derive(Debug, Clone, Default)]
-pub struct MemberOutcome {
-    /// Requests or parts of them that it served.
-    pub n_requests: u64,
-    /// Those that failed.
-    pub n_errors: u64,
-    /// Those served by the buffer.
-    pub n_cache_hits: u64,
-    /// Those whose arm moved.
-    pub n_seeks: u64,
-    /// Sum of response times, nanoseconds.
-    pub response_ns: u128,
-    /// Energy and time by mode since the warm-up.
-    pub energy: DriveEnergy,
-    /// What it took out of use, the warm-up included.
-    pub faults: Vec<Fault>,
-    /// Writes that it had completed and then lost, the warm-up included.
-    pub lost_writes: u64,
-    /// Physical sectors written in part, and therefore read first, the warm-up included.
-    pub read_modify_writes: u64,
-    /// Bytes that a scan of the medium read beside the requests, the warm-up included.
-    pub scanned_bytes: u64,
-}
-
-impl MemberOutcome {
-    /// Counts a request or a part of one that it served.
-    #[inline]
-    pub(crate) fn count(&mut self, c: &Completion) {
-        self.n_requests += 1;
-        if c.error {
-            self.n_errors += 1;
-        } else {
-            self.n_cache_hits += c.cache_hit as u64;
-            self.n_seeks += c.moved() as u64;
-            self.response_ns += c.completion.since(c.arrival).0 as u128;
-        }
-    }
-
-    /// Asks a drive for what it has counted itself, but for its energy.
-    pub(crate) fn observe(&mut self, member: &impl Member) {
-        self.faults = member.faults();
-        self.lost_writes = member.lost_writes();
-        self.read_modify_writes = member.read_modify_writes();
-        self.scanned_bytes = member.scanned_bytes();
-    }
-}
-
-/// What was observed after the warm-up.
-pub struct Outcome {
-    /// Requests done, failed ones included.
-    pub n_requests: u64,
-    /// Failed ones; they have no response time.
-    pub n_errors: u64,
-    /// Requests left out because of [`PastEnd::DropCounted`].
-    pub n_dropped: u64,
-    /// Bytes of the requests that succeeded.
-    pub bytes: u128,
-    /// Response times.
-    pub response: Quantiles,
-    /// From start of service to completion.
-    pub service: Quantiles,
-    /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
-    pub component_ns: [u128; 6],
-    /// Requests for which the arm moved.
-    pub n_seeks: u64,
-    /// Requests served by buffers.
-    pub n_cache_hits: u64,
-    /// End of the warm-up.
-    pub start: Time,
-    /// Last completion or arrival.
-    pub end: Time,
-    /// Over time.
-    pub series: Series,
-    /// Each drive.
-    pub members: Vec<MemberOutcome>,
-    /// What became of the changes, where there are any.
-    pub changes: Option<ChangeCounts>,
-    /// Whether the run was stopped before the workload's end.
-    pub partial: bool,
 }
 
 struct Run<'a, 'l, M> {

@@ -1,0 +1,91 @@
+//! What a simulation observed: of the system, and of each drive.
+
+use crate::change::ChangeCounts;
+use crate::member::Member;
+#[cfg(doc)]
+use crate::simulate::PastEnd;
+use headstack_drive::{Completion, DriveEnergy, Fault};
+use headstack_engine::{Quantiles, Series};
+use headstack_units::Time;
+
+/// What one drive did.
+#[derive(Debug, Clone, Default)]
+pub struct MemberOutcome {
+    /// Requests or parts of them that it served.
+    pub n_requests: u64,
+    /// Those that failed.
+    pub n_errors: u64,
+    /// Those served by the buffer.
+    pub n_cache_hits: u64,
+    /// Those whose arm moved.
+    pub n_seeks: u64,
+    /// Sum of response times, nanoseconds.
+    pub response_ns: u128,
+    /// Energy and time by mode since the warm-up.
+    pub energy: DriveEnergy,
+    /// What it took out of use, the warm-up included.
+    pub faults: Vec<Fault>,
+    /// Writes that it had completed and then lost, the warm-up included.
+    pub lost_writes: u64,
+    /// Physical sectors written in part, and therefore read first, the warm-up included.
+    pub read_modify_writes: u64,
+    /// Bytes that a scan of the medium read beside the requests, the warm-up included.
+    pub scanned_bytes: u64,
+}
+
+impl MemberOutcome {
+    /// Counts a request or a part of one that it served.
+    #[inline]
+    pub(crate) fn count(&mut self, c: &Completion) {
+        self.n_requests += 1;
+        if c.error {
+            self.n_errors += 1;
+        } else {
+            self.n_cache_hits += c.cache_hit as u64;
+            self.n_seeks += c.moved() as u64;
+            self.response_ns += c.completion.since(c.arrival).0 as u128;
+        }
+    }
+
+    /// Asks a drive for what it has counted itself, but for its energy.
+    pub(crate) fn observe(&mut self, member: &impl Member) {
+        self.faults = member.faults();
+        self.lost_writes = member.lost_writes();
+        self.read_modify_writes = member.read_modify_writes();
+        self.scanned_bytes = member.scanned_bytes();
+    }
+}
+
+/// What was observed after the warm-up.
+pub struct Outcome {
+    /// Requests done, failed ones included.
+    pub n_requests: u64,
+    /// Failed ones; they have no response time.
+    pub n_errors: u64,
+    /// Requests left out because of [`PastEnd::DropCounted`].
+    pub n_dropped: u64,
+    /// Bytes of the requests that succeeded.
+    pub bytes: u128,
+    /// Response times.
+    pub response: Quantiles,
+    /// From start of service to completion.
+    pub service: Quantiles,
+    /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
+    pub component_ns: [u128; 6],
+    /// Requests for which the arm moved.
+    pub n_seeks: u64,
+    /// Requests served by buffers.
+    pub n_cache_hits: u64,
+    /// End of the warm-up.
+    pub start: Time,
+    /// Last completion or arrival.
+    pub end: Time,
+    /// Over time.
+    pub series: Series,
+    /// Each drive.
+    pub members: Vec<MemberOutcome>,
+    /// What became of the changes, where there are any.
+    pub changes: Option<ChangeCounts>,
+    /// Whether the run was stopped before the workload's end.
+    pub partial: bool,
+}
