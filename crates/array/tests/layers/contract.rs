@@ -1,17 +1,17 @@
 //! What every registered layer and elevator is tested for.
 
 use crate::mock::{constants, request, Behaviour, Mock};
-use crate::noise::Noise;
 use headstack_array::layer::{
     elevator, Context, Done, Entry, ErrorKind, Layer, Request, Setting, ENTRIES,
 };
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
+use headstack_testkit::SplitMix;
 use headstack_units::Time;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Random service times, of which some are zero.
-struct Random(Noise);
+struct Random(SplitMix);
 
 impl Behaviour for Random {
     fn serve(&mut self, start: Time, _: &Request) -> (Time, Option<ErrorKind>) {
@@ -21,7 +21,7 @@ impl Behaviour for Random {
 
 fn build(entry: &Entry, seed: u64) -> Box<dyn Layer> {
     let below = (0..4).map(|i| {
-        let behaviour = Random(Noise(seed * 100 + u64::from(i)));
+        let behaviour = Random(SplitMix(seed * 100 + u64::from(i)));
         Box::new(Mock::new(5000, 1 + i as usize % 2, i, behaviour)) as Box<dyn Layer>
     });
     let context = Context {
@@ -34,7 +34,7 @@ fn build(entry: &Entry, seed: u64) -> Box<dyn Layer> {
 /// Random requests, submitted when their time has come; between them the layer is advanced in steps of this
 /// length, or by its own events.
 fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<Done> {
-    let mut noise = Noise(seed);
+    let mut noise = SplitMix(seed);
     let mut layer = build(entry, seed);
     let units = layer.units();
     assert!(

@@ -1,9 +1,9 @@
 //! The host queue: order, merging, places, and a closed network of submitters that wait.
 
 use crate::mock::{constants, finish, request, Behaviour, Log, Mock};
-use crate::noise::Noise;
 use headstack_array::layer::{find, Context, Done, ErrorKind, Layer, Request, Setting, ENTRIES};
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
+use headstack_testkit::SplitMix;
 use headstack_units::Time;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -259,13 +259,16 @@ fn parameters_that_do_not_fit_are_refused() {
 
 /// One exponential server.
 struct Exponential {
-    noise: Noise,
+    noise: SplitMix,
     mean_ns: f64,
 }
 
 impl Behaviour for Exponential {
     fn serve(&mut self, start: Time, _: &Request) -> (Time, Option<ErrorKind>) {
-        (Time(start.0 + self.noise.exponential(self.mean_ns)), None)
+        (
+            Time(start.0 + self.noise.exponential(self.mean_ns) as u64),
+            None,
+        )
     }
 }
 
@@ -309,16 +312,19 @@ fn submitters_that_wait_are_a_closed_network() {
     ] {
         println!("seed {seed}");
         let server = Exponential {
-            noise: Noise(seed),
+            noise: SplitMix(seed),
             mean_ns: service,
         };
         let below = Mock::new(1 << 40, 1, 0, server);
         let text = format!("elevator = \"{elevator}\"\nnr_requests = {places}\ndepth = 2");
         let mut q = build(vec![Box::new(below)], &text);
-        let mut noise = Noise(seed + 100);
+        let mut noise = SplitMix(seed + 100);
         let mut issues = BinaryHeap::new();
         for submitter in 0..submitters {
-            issues.push(std::cmp::Reverse((noise.exponential(think), submitter)));
+            issues.push(std::cmp::Reverse((
+                noise.exponential(think) as u64,
+                submitter,
+            )));
         }
         let (mut n, mut response, mut admitted) = (0u64, 0.0, 0.0);
         let mut now = 0;
@@ -341,7 +347,7 @@ fn submitters_that_wait_are_a_closed_network() {
                 n += 1;
                 response += (done.completion.0 - done.arrival.0) as f64;
                 admitted += (done.completion.0 - done.admitted.0) as f64;
-                let think = noise.exponential(think);
+                let think = noise.exponential(think) as u64;
                 issues.push(std::cmp::Reverse((
                     done.completion.0 + think,
                     done.id as u32,
@@ -375,7 +381,7 @@ fn submitters_that_wait_are_a_closed_network() {
 fn nothing_is_lost_and_no_limit_is_passed() {
     for seed in 0..60u64 {
         println!("seed {seed}");
-        let mut noise = Noise(seed);
+        let mut noise = SplitMix(seed);
         let elevator = ["none", "deadline", "mq-deadline", "ranges"][noise.below(4) as usize];
         let places = ["legacy", "blk-mq"][noise.below(2) as usize];
         let n = 4 + noise.below(12);

@@ -5,7 +5,6 @@ mod experiments;
 mod host_queue;
 mod link;
 mod mock;
-mod noise;
 mod shadow;
 mod volumes;
 mod world;

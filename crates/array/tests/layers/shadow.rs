@@ -7,12 +7,12 @@
 //! needed and not read is a failure.
 
 use crate::mock::{request, Mock};
-use crate::noise::Noise;
 use crate::world::{word, Disk, Level, Shape, Words, World, CHUNK, UNIT};
 use headstack_array::layer::volume::plan::Step;
 use headstack_array::layer::volume::Volume;
 use headstack_array::layer::{raid1, raid10, raid5, Context, Layer, Setting};
 use headstack_drive::Command;
+use headstack_testkit::SplitMix;
 use headstack_units::{Bandwidth, Time};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ struct Trial {
     seed: u64,
     volume: Volume,
     world: Arc<Mutex<World>>,
-    noise: Noise,
+    noise: SplitMix,
     now: Time,
     /// Counts submissions and completions.
     turn: u64,
@@ -54,7 +54,7 @@ struct Trial {
 impl Trial {
     fn new(seed: u64, level: Level, n: u64, rmw_level: u64, wild: bool) -> Trial {
         let member_blocks = 10 * CHUNK + 1;
-        let mut noise = Noise(seed);
+        let mut noise = SplitMix(seed);
         let chunk = format!("{} B", CHUNK * 512);
         let parameters = match level {
             Level::Raid1 => serde_json::json!({}),
@@ -92,7 +92,7 @@ impl Trial {
             steps: HashMap::new(),
             operation_of: HashMap::new(),
             writes: HashMap::new(),
-            noise: Noise(noise.next()),
+            noise: SplitMix(noise.draw()),
         }));
         let disks = (0..n as u32).map(|member| {
             let disk = Disk {
@@ -368,7 +368,7 @@ impl Trial {
     fn garble(&mut self, member: u32) {
         let mut world = self.world.lock().unwrap();
         for lba in 0..world.shape.member_blocks {
-            let word = world.noise.next();
+            let word = world.noise.draw();
             world.contents[member as usize].insert(lba, word);
         }
     }

@@ -1,10 +1,10 @@
 //! Members with real contents, which carry out the plans that a volume tells.
 
 use crate::mock::{Behaviour, Waiting};
-use crate::noise::Noise;
 use headstack_array::layer::volume::plan::{Content, Piece, Step};
 use headstack_array::layer::{ErrorKind, Request};
 use headstack_drive::Command;
+use headstack_testkit::SplitMix;
 use headstack_units::Time;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -138,12 +138,12 @@ pub struct World {
     pub operation_of: HashMap<u64, u64>,
     /// What each write request writes: first block, blocks.
     pub writes: HashMap<u64, (u64, u64)>,
-    pub noise: Noise,
+    pub noise: SplitMix,
 }
 
 /// The word that a request writes to a block.
 pub fn word(request: u64, v: u64) -> u64 {
-    Noise(request.wrapping_mul(1_000_003).wrapping_add(v)).next()
+    SplitMix(request.wrapping_mul(1_000_003).wrapping_add(v)).draw()
 }
 
 impl World {

@@ -13,7 +13,7 @@
 //! # Validity
 //! Front merges are always tried.
 
-use super::sorted::{Parameters, Sorted, READ, WRITE};
+use super::sorted::{Parameters, Sorted, Turns};
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::params;
 use headstack_units::Time;
@@ -35,37 +35,18 @@ struct Deadline {
     /// What comes next in the batch.
     next: Option<u32>,
     batch: u32,
-    starved: u32,
+    turns: Turns,
 }
 
 impl Deadline {
     fn new(parameters: Parameters) -> Deadline {
         Deadline {
             waiting: Sorted::new(parameters.read_expire, parameters.write_expire),
+            turns: Turns::new(&parameters),
             parameters,
             next: None,
             batch: 0,
-            starved: 0,
         }
-    }
-
-    /// The direction of a new batch.
-    fn choose(&mut self) -> Option<usize> {
-        let (reads, writes) = (self.waiting.waits(READ), self.waiting.waits(WRITE));
-        if reads {
-            let starved = self.starved >= self.parameters.writes_starved;
-            if !writes {
-                return Some(READ);
-            }
-            self.starved = self.starved.saturating_add(1);
-            if !starved {
-                return Some(READ);
-            }
-        }
-        writes.then(|| {
-            self.starved = 0;
-            WRITE
-        })
     }
 }
 
@@ -81,7 +62,7 @@ impl Elevator for Deadline {
         let slot = match goes_on {
             Some(slot) => slot,
             None => {
-                let direction = self.choose()?;
+                let direction = self.turns.choose(&self.waiting)?;
                 let (deadline, oldest) = self.waiting.oldest(direction)?;
                 let ahead = self
                     .next

@@ -11,7 +11,7 @@
 //! # Validity
 //! One priority class; `async_depth` at its present default, which limits nothing.
 
-use super::sorted::{Parameters, Sorted, READ, WRITE};
+use super::sorted::{Parameters, Sorted, Turns, READ, WRITE};
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::params;
 use headstack_units::Time;
@@ -35,18 +35,18 @@ pub(crate) struct MqDeadline {
     latest: [u64; 2],
     last_direction: usize,
     batch: u32,
-    starved: u32,
+    turns: Turns,
 }
 
 impl MqDeadline {
     pub fn new(parameters: Parameters) -> MqDeadline {
         MqDeadline {
             waiting: Sorted::new(parameters.read_expire, parameters.write_expire),
+            turns: Turns::new(&parameters),
             parameters,
             latest: [0; 2],
             last_direction: WRITE,
             batch: 0,
-            starved: 0,
         }
     }
 
@@ -64,25 +64,6 @@ impl MqDeadline {
             .min()
             .unwrap_or(Time::NEVER)
     }
-
-    /// The direction of a new batch.
-    fn choose(&mut self) -> Option<usize> {
-        let (reads, writes) = (self.waiting.waits(READ), self.waiting.waits(WRITE));
-        if reads {
-            let starved = self.starved >= self.parameters.writes_starved;
-            if !writes {
-                return Some(READ);
-            }
-            self.starved = self.starved.saturating_add(1);
-            if !starved {
-                return Some(READ);
-            }
-        }
-        writes.then(|| {
-            self.starved = 0;
-            WRITE
-        })
-    }
 }
 
 impl Elevator for MqDeadline {
@@ -95,7 +76,7 @@ impl Elevator for MqDeadline {
         let slot = match self.next(self.last_direction).filter(|_| goes_on) {
             Some(slot) => slot,
             None => {
-                let direction = self.choose()?;
+                let direction = self.turns.choose(&self.waiting)?;
                 let (deadline, oldest) = self.waiting.oldest(direction)?;
                 self.last_direction = direction;
                 self.batch = 0;

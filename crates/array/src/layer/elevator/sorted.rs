@@ -52,6 +52,42 @@ impl Parameters {
     }
 }
 
+/// Whether the next batch is of reads or of writes.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    writes_starved: u32,
+    /// Batches of reads that have gone before waiting writes.
+    starved: u32,
+}
+
+impl Turns {
+    pub fn new(parameters: &Parameters) -> Turns {
+        Turns {
+            writes_starved: parameters.writes_starved,
+            starved: 0,
+        }
+    }
+
+    /// The direction of a new batch; `None` if nothing waits.
+    pub fn choose(&mut self, waiting: &Sorted) -> Option<usize> {
+        let (reads, writes) = (waiting.waits(READ), waiting.waits(WRITE));
+        if reads {
+            let starved = self.starved >= self.writes_starved;
+            if !writes {
+                return Some(READ);
+            }
+            self.starved = self.starved.saturating_add(1);
+            if !starved {
+                return Some(READ);
+            }
+        }
+        writes.then(|| {
+            self.starved = 0;
+            WRITE
+        })
+    }
+}
+
 /// Where a waiting request stands.
 #[derive(Debug, Clone, Copy)]
 struct Place {
