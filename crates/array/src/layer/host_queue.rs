@@ -32,9 +32,10 @@ mod admission;
 mod merging;
 
 use super::below::{Below, Ends};
+use super::course::{Course, Next};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Entry, ErrorKind, Layer, Request, Setting, Stands, Statistics,
+    not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics,
     ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
@@ -160,13 +161,11 @@ struct HostQueue {
     submitted: Slab<Submitted>,
     groups: Slab<Group>,
     ends: Ends,
-    ready: VecDeque<Done>,
+    course: Course,
     limits: Limits,
     sync_writes: bool,
     order: u64,
-    now: Time,
     counts: Counts,
-    statistics: Statistics,
 }
 
 impl HostQueue {
@@ -222,7 +221,7 @@ impl HostQueue {
             submitted: Slab::new(),
             groups: Slab::new(),
             ends: Ends::default(),
-            ready: VecDeque::new(),
+            course: Course::default(),
             limits: Limits {
                 never: !p.merge,
                 front: p.front_merges,
@@ -231,9 +230,7 @@ impl HostQueue {
             },
             sync_writes: p.sync_writes,
             order: 0,
-            now: Time::ZERO,
             counts: Counts::default(),
-            statistics: Statistics::default(),
         })
     }
 
@@ -263,7 +260,7 @@ impl HostQueue {
     fn admit(&mut self, child: u32, now: Time) {
         let submitted = &mut self.submitted[child as usize];
         submitted.admitted = now;
-        if self.statistics.counts_from(submitted.arrival) {
+        if self.course.statistics.counts_from(submitted.arrival) {
             self.counts.blocked_ns += u128::from(now.0 - submitted.arrival.0);
         }
     }
@@ -494,8 +491,7 @@ impl HostQueue {
                 ..lower
             };
             done.components.queue += group.dispatched.0 - s.arrival.0;
-            self.statistics.add_done(&done);
-            self.ready.push_back(done);
+            self.course.finish(done);
         }
         self.go_on(q, now);
     }
@@ -516,6 +512,22 @@ impl HostQueue {
             self.go_on(q, now);
         }
         Ok(())
+    }
+
+    /// What the drives announce waits here for its end.
+    fn step_below(&mut self) {
+        let (groups, ends) = (&mut self.groups, &mut self.ends);
+        self.below.step(&mut |done| {
+            let group = &mut groups[done.id as usize];
+            group.announced = Some(*done);
+            ends.push(done.completion, group.queue, done.id as u32);
+        });
+    }
+
+    fn next_ends(&mut self, now: Time) {
+        if let Some((_, slot)) = self.ends.pop() {
+            self.ended(slot, now);
+        }
     }
 }
 
@@ -545,13 +557,11 @@ impl Layer for HostQueue {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.now = self.now.max(now);
+        self.course.reach(now);
         let q = request.unit as usize;
         let inside = q < self.queues.len() && request.is_inside(self.below.blocks_of(q as u32));
         if !inside {
-            let done = Done::at_once(request.id, now, Some(ErrorKind::OutOfRange));
-            self.statistics.add_done(&done);
-            self.ready.push_back(done);
+            self.course.refuse(&request, now);
             return;
         }
         let child = self.submitted.insert(Submitted {
@@ -579,38 +589,23 @@ impl Layer for HostQueue {
     }
 
     fn next_event(&self) -> Time {
-        if !self.ready.is_empty() {
-            return self.now;
-        }
-        self.ends.next().min(self.below.next_event())
+        let work = self.ends.next().min(self.below.next_event());
+        self.course.next_event(work)
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         loop {
-            if !self.ready.is_empty() && self.now < until {
-                self.ready.drain(..).for_each(|done| sink(&done));
-            }
-            let (own, low) = (self.ends.next(), self.below.next_event());
-            let time = own.min(low);
-            if time >= until {
-                return;
-            }
-            self.now = self.now.max(time);
-            if low < own {
-                let (groups, ends) = (&mut self.groups, &mut self.ends);
-                self.below.step(&mut |done| {
-                    let group = &mut groups[done.id as usize];
-                    group.announced = Some(*done);
-                    ends.push(done.completion, group.queue, done.id as u32);
-                });
-            } else if let Some((_, slot)) = self.ends.pop() {
-                self.ended(slot, own);
+            let times = (self.ends.next(), self.below.next_event());
+            match self.course.step(times, until, sink) {
+                None => return,
+                Some(Next::Below) => self.step_below(),
+                Some(Next::Here(now)) => self.next_ends(now),
             }
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.now = self.now.max(now);
+        self.course.reach(now);
         match (path, setting) {
             ([], Setting::Requests(n)) => self.resize(now, *n),
             ([], Setting::Depth(depth)) => {
@@ -631,13 +626,13 @@ impl Layer for HostQueue {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.statistics.reset(now);
+        self.course.statistics.reset(now);
         self.counts = Counts::default();
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        let mut all = self.statistics.clone();
+        let mut all = self.course.statistics.clone();
         let c = &self.counts;
         for (name, n) in [
             ("merged_back", c.merged_back),

@@ -8,7 +8,8 @@
 //! No limit is shared; see `link` for one.
 
 use super::below::Below;
-use super::{Context, Done, Entry, ErrorKind, Layer, Request, Setting, Stands, Statistics};
+use super::course::Course;
+use super::{Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
 use headstack_drive::plugin::params;
 use headstack_drive::DriveEnergy;
 use headstack_engine::SpecError;
@@ -31,9 +32,7 @@ struct NoParameters {}
 /// Layers side by side.
 struct Independent {
     below: Below,
-    now: Time,
-    refused: Vec<Done>,
-    statistics: Statistics,
+    course: Course,
 }
 
 impl Independent {
@@ -41,9 +40,7 @@ impl Independent {
         params::<NoParameters>(&context.params)?;
         Ok(Independent {
             below: Below::new(context.below),
-            now: Time::ZERO,
-            refused: Vec::new(),
-            statistics: Statistics::default(),
+            course: Course::default(),
         })
     }
 }
@@ -58,39 +55,31 @@ impl Layer for Independent {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.now = self.now.max(now);
+        self.course.reach(now);
         if (request.unit as usize) < self.below.members() {
             self.below.submit(now, request.unit, request);
         } else {
-            let error = Some(ErrorKind::OutOfRange);
-            self.refused.push(Done::at_once(request.id, now, error));
+            self.course.refuse(&request, now);
         }
     }
 
     fn next_event(&self) -> Time {
-        match self.refused.is_empty() {
-            true => self.below.next_event(),
-            false => self.now,
-        }
+        self.course.next_event(self.below.next_event())
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
-        let statistics = &mut self.statistics;
-        let mut tell = |done: &Done| {
-            statistics.add_done(done);
-            sink(done);
-        };
-        if self.now < until {
-            self.refused.drain(..).for_each(|done| tell(&done));
-        }
-        while self.below.next_event() < until {
-            self.now = self.now.max(self.below.next_event());
-            self.below.step(&mut tell);
+        let times = |below: &Below| (Time::NEVER, below.next_event());
+        while self.course.step(times(&self.below), until, sink).is_some() {
+            let statistics = &mut self.course.statistics;
+            self.below.step(&mut |done| {
+                statistics.add_done(done);
+                sink(done);
+            });
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.now = self.now.max(now);
+        self.course.reach(now);
         self.below.set(now, path, setting)
     }
 
@@ -99,12 +88,12 @@ impl Layer for Independent {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.statistics.reset(now);
+        self.course.statistics.reset(now);
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        self.statistics.clone()
+        self.course.statistics.clone()
     }
 
     fn below(&self) -> &[Box<dyn Layer>] {

@@ -22,14 +22,14 @@
 //! bandwidth, or a larger one, where both would be the same wire. Requests are not interleaved.
 
 use super::below::{Below, Ends};
-use super::{Context, Done, Entry, ErrorKind, Layer, Request, Setting, Stands, Statistics};
+use super::course::{Course, Next};
+use super::{Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
 use headstack_drive::plugin::params;
 use headstack_drive::{Command, DriveEnergy};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes, Time};
 use serde::Deserialize;
 use slab::Slab;
-use std::collections::VecDeque;
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -89,11 +89,9 @@ struct Link {
     passing: Slab<Passing>,
     /// Data that have crossed downwards, and ends of requests below.
     ends: Ends,
-    ready: VecDeque<Done>,
-    now: Time,
+    course: Course,
     crossing_ns: [u128; 2],
     waited_ns: u128,
-    statistics: Statistics,
 }
 
 const READ: usize = 0;
@@ -122,11 +120,9 @@ impl Link {
             free: [Time::ZERO; 2],
             passing: Slab::new(),
             ends: Ends::default(),
-            ready: VecDeque::new(),
-            now: Time::ZERO,
+            course: Course::default(),
             crossing_ns: [0; 2],
             waited_ns: 0,
-            statistics: Statistics::default(),
         })
     }
 
@@ -182,8 +178,27 @@ impl Link {
             ..lower
         };
         done.components.bus += passing.given.0 - passing.arrival.0 + (end.0 - now.0);
-        self.statistics.add_done(&done);
-        self.ready.push_back(done);
+        self.course.finish(done);
+    }
+
+    /// What the drives announce waits here for its end.
+    fn step_below(&mut self) {
+        let (passing, ends) = (&mut self.passing, &mut self.ends);
+        self.below.step(&mut |done| {
+            let p = &mut passing[done.id as usize];
+            p.announced = Some(*done);
+            ends.push(done.completion, p.request.unit, done.id as u32);
+        });
+    }
+
+    fn next_crosses(&mut self, now: Time) {
+        let Some((_, slot)) = self.ends.pop() else {
+            return;
+        };
+        match self.passing[slot as usize].going_down {
+            true => self.give(now, slot),
+            false => self.ended(slot, now),
+        }
     }
 }
 
@@ -197,14 +212,12 @@ impl Layer for Link {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.now = self.now.max(now);
+        self.course.reach(now);
         let unit = request.unit;
         let inside =
             (unit as usize) < self.below.members() && request.is_inside(self.below.blocks_of(unit));
         if !inside {
-            let done = Done::at_once(request.id, now, Some(ErrorKind::OutOfRange));
-            self.statistics.add_done(&done);
-            self.ready.push_back(done);
+            self.course.refuse(&request, now);
             return;
         }
         let slot = self.passing.insert(Passing {
@@ -228,41 +241,23 @@ impl Layer for Link {
     }
 
     fn next_event(&self) -> Time {
-        if !self.ready.is_empty() {
-            return self.now;
-        }
-        self.ends.next().min(self.below.next_event())
+        let work = self.ends.next().min(self.below.next_event());
+        self.course.next_event(work)
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         loop {
-            if !self.ready.is_empty() && self.now < until {
-                self.ready.drain(..).for_each(|done| sink(&done));
-            }
-            let (own, low) = (self.ends.next(), self.below.next_event());
-            let time = own.min(low);
-            if time >= until {
-                return;
-            }
-            self.now = self.now.max(time);
-            if low < own {
-                let (passing, ends) = (&mut self.passing, &mut self.ends);
-                self.below.step(&mut |done| {
-                    let p = &mut passing[done.id as usize];
-                    p.announced = Some(*done);
-                    ends.push(done.completion, p.request.unit, done.id as u32);
-                });
-            } else if let Some((_, slot)) = self.ends.pop() {
-                match self.passing[slot as usize].going_down {
-                    true => self.give(own, slot),
-                    false => self.ended(slot, own),
-                }
+            let times = (self.ends.next(), self.below.next_event());
+            match self.course.step(times, until, sink) {
+                None => return,
+                Some(Next::Below) => self.step_below(),
+                Some(Next::Here(now)) => self.next_crosses(now),
             }
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.now = self.now.max(now);
+        self.course.reach(now);
         match path {
             [] => Err(super::not_supported("a link", setting)),
             path => self.below.set(now, path, setting),
@@ -274,14 +269,14 @@ impl Layer for Link {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.statistics.reset(now);
+        self.course.statistics.reset(now);
         self.crossing_ns = [0; 2];
         self.waited_ns = 0;
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        let mut all = self.statistics.clone();
+        let mut all = self.course.statistics.clone();
         all.add_ns("reads_crossing", self.crossing_ns[READ]);
         all.add_ns("writes_crossing", self.crossing_ns[WRITE]);
         all.add_ns("waited_for_port", self.waited_ns);

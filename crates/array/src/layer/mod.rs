@@ -20,6 +20,7 @@
 //! To add one: write `crates/array/src/layer/NAME.rs` with an `ENTRY`, add `NAME` to the list.
 
 mod below;
+mod course;
 pub mod drive;
 pub mod elevator;
 pub(crate) mod join;

@@ -30,6 +30,7 @@ mod set;
 pub(crate) mod state;
 
 use super::below::{Below, Ends};
+use super::course::{Course, Next};
 use super::join::Join;
 use super::{add_components, Done, ErrorKind, Layer, Request, Setting, Statistics, ANYONE};
 use headstack_drive::{Command, Components, DriveEnergy};
@@ -165,14 +166,12 @@ pub struct Volume {
     locks: Locks,
     /// Who got a range and has not gone on yet.
     granted: VecDeque<u32>,
-    ready: VecDeque<Done>,
+    course: Course,
     plan: Plan,
     /// Lists of writes that are free to be used again.
     spare: Vec<Vec<Io>>,
     rebuild: Rebuild,
-    now: Time,
     counts: Counts,
-    statistics: Statistics,
     listener: Option<Listener>,
 }
 
@@ -188,13 +187,11 @@ impl Volume {
             ends: Ends::default(),
             locks: Locks::default(),
             granted: VecDeque::new(),
-            ready: VecDeque::new(),
+            course: Course::default(),
             plan: Plan::default(),
             spare: Vec::new(),
             rebuild: Rebuild::default(),
-            now: Time::ZERO,
             counts: Counts::default(),
-            statistics: Statistics::default(),
             listener: None,
         }
     }
@@ -493,21 +490,38 @@ impl Volume {
             error,
             ..o.last
         };
-        self.statistics.add_done(&done);
-        self.ready.push_back(done);
+        self.course.finish(done);
     }
 
     /// Lets in who got a range.
     fn let_in(&mut self) {
         while let Some(op) = self.granted.pop_front() {
-            self.start(op, self.now);
+            self.start(op, self.course.now());
         }
     }
 
     /// The earliest time at which it does something of its own.
     fn own_event(&self) -> Time {
         let due = self.rebuild.due(&self.state);
-        self.ends.next().min(due.max(self.now))
+        self.ends.next().min(due.max(self.course.now()))
+    }
+
+    fn do_next(&mut self, now: Time) {
+        if self.ends.next() > now {
+            self.rebuild_next(now);
+        } else if let Some((_, part)) = self.ends.pop() {
+            self.part_ends(part, now);
+        }
+    }
+
+    /// What the members announce waits here for its end.
+    fn step_below(&mut self) {
+        let (parts, ends) = (&mut self.parts, &mut self.ends);
+        self.below.step(&mut |done| {
+            let part = &mut parts[done.id as usize];
+            part.announced = Some(*done);
+            ends.push(done.completion, part.io.member, done.id as u32);
+        });
     }
 }
 
@@ -542,11 +556,9 @@ impl Layer for Volume {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.now = self.now.max(now);
+        self.course.reach(now);
         if request.unit != 0 || !request.is_inside(self.placement.blocks()) {
-            let done = Done::at_once(request.id, now, Some(ErrorKind::OutOfRange));
-            self.statistics.add_done(&done);
-            self.ready.push_back(done);
+            self.course.refuse(&request, now);
             return;
         }
         let op = self.add(Task::Request(request), now);
@@ -555,43 +567,24 @@ impl Layer for Volume {
     }
 
     fn next_event(&self) -> Time {
-        if !self.ready.is_empty() {
-            return self.now;
-        }
-        self.own_event().min(self.below.next_event())
+        let work = self.own_event().min(self.below.next_event());
+        self.course.next_event(work)
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         loop {
-            if !self.ready.is_empty() && self.now < until {
-                self.ready.drain(..).for_each(|done| sink(&done));
-            }
-            let (own, low) = (self.own_event(), self.below.next_event());
-            let time = own.min(low);
-            if time >= until {
-                return;
-            }
-            self.now = self.now.max(time);
-            if low < own {
-                let (parts, ends) = (&mut self.parts, &mut self.ends);
-                self.below.step(&mut |done| {
-                    let part = &mut parts[done.id as usize];
-                    part.announced = Some(*done);
-                    ends.push(done.completion, part.io.member, done.id as u32);
-                });
-            } else if self.ends.next() == own {
-                if let Some((_, part)) = self.ends.pop() {
-                    self.part_ends(part, own);
-                }
-            } else {
-                self.rebuild_next(own);
+            let times = (self.own_event(), self.below.next_event());
+            match self.course.step(times, until, sink) {
+                None => return,
+                Some(Next::Below) => self.step_below(),
+                Some(Next::Here(now)) => self.do_next(now),
             }
             self.let_in();
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.now = self.now.max(now);
+        self.course.reach(now);
         let result = match path {
             [] => self.set_here(now, setting),
             path => self.below.set(now, path, setting),
@@ -605,13 +598,13 @@ impl Layer for Volume {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.statistics.reset(now);
+        self.course.statistics.reset(now);
         self.counts = Counts::default();
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        let mut all = self.statistics.clone();
+        let mut all = self.course.statistics.clone();
         let c = &self.counts;
         for (name, n) in [
             ("member_reads", c.member_reads),
