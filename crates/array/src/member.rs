@@ -2,7 +2,7 @@
 
 use crate::layer::{Done, ErrorKind};
 use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, Setting};
-use headstack_engine::SpecError;
+use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
 
 /// What a member tells of a request that is done.
@@ -82,6 +82,10 @@ pub trait Member {
     fn queue_len(&self) -> usize;
     /// Energy from the last reset to `until`.
     fn energy(&mut self, until: Time) -> DriveEnergy;
+    /// The joules of [`Member::energy`] by state.
+    fn joules(&mut self, until: Time) -> ByMode {
+        self.energy(until).joules()
+    }
     /// Energy counts from `now` on.
     fn reset_statistics(&mut self, now: Time);
     /// Changes a setting at `now`, up to which the drive was advanced.
@@ -143,6 +147,9 @@ impl Member for Drive {
     }
     fn energy(&mut self, until: Time) -> DriveEnergy {
         Drive::energy(self, until)
+    }
+    fn joules(&mut self, until: Time) -> ByMode {
+        Drive::joules(self, until)
     }
     fn reset_statistics(&mut self, now: Time) {
         Drive::reset_statistics(self, now);

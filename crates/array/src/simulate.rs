@@ -651,12 +651,7 @@ impl<M: Member> Run<'_, '_, M> {
     fn sample(&mut self, at: Time) {
         let mut sum = ByMode::default();
         for member in self.members.iter_mut() {
-            let e = member.energy(at);
-            sum.idle += e.idle_j;
-            sum.seek += e.seek_j;
-            sum.rotation += e.rotation_j;
-            sum.transfer += e.transfer_j;
-            sum.standby += e.standby_j;
+            sum.add(&member.joules(at));
         }
         let last = std::mem::replace(&mut self.sampled, sum);
         let since = ByMode {

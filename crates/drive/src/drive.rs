@@ -9,7 +9,7 @@ use crate::spec::DriveSpec;
 use crate::tags::{Outside, Tags};
 use crate::unit::{Step, Unit};
 use control::Control;
-use headstack_engine::SpecError;
+use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Time, Turn};
 use listener::Listener;
 use std::sync::Arc;
@@ -389,6 +389,13 @@ impl Drive {
         let active = self.active_until(until.0);
         let low = self.low_power_until(until.0);
         self.meter.read(until.0, &active, low.as_ref())
+    }
+
+    /// The joules by state of [`Drive::energy`].
+    pub fn joules(&mut self, until: Time) -> ByMode {
+        let active = self.active_until(until.0);
+        let low = self.low_power_until(until.0);
+        self.meter.joules(until.0, &active, low.as_ref())
     }
 
     /// Starts counting time and energy anew at `now`, as at the end of a warm-up.

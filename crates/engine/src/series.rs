@@ -25,7 +25,8 @@ impl ByMode {
     pub fn total(&self) -> f64 {
         self.idle + self.seek + self.rotation + self.transfer + self.standby
     }
-    fn add(&mut self, other: &ByMode) {
+    /// Adds each mode's.
+    pub fn add(&mut self, other: &ByMode) {
         self.idle += other.idle;
         self.seek += other.seek;
         self.rotation += other.rotation;

@@ -83,6 +83,10 @@ impl Segments {
 
     #[inline]
     fn last_used(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
+        // Usually none does. Asked of all at once, because the processor cannot predict it of each.
+        if !self.list.iter().fold(false, |any, s| any | holds(s)) {
+            return None;
+        }
         let mut best: Option<(usize, u64)> = None;
         for (i, s) in self.list.iter().enumerate().skip(self.first_for_reads()) {
             if holds(s) && best.is_none_or(|b| s.used >= b.1) {
@@ -94,7 +98,7 @@ impl Segments {
 
     /// Whether a read that arrives at `now` is wholly in a segment by then.
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
-        self.last_used(|s| s.holds(start) && end <= s.end && s.visible_at <= now)
+        self.last_used(|s| s.holds(start) & (end <= s.end) & (s.visible_at <= now))
     }
 
     /// An empty segment, else the least recently used.

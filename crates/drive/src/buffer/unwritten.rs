@@ -90,6 +90,7 @@ impl Unwritten {
     }
 
     /// When all that the link brings is there, if it brings something.
+    #[inline]
     pub fn incoming_until(&self) -> Option<u64> {
         self.incoming.map(|(_, ready)| ready)
     }
@@ -131,7 +132,12 @@ impl Unwritten {
     }
 
     /// Whether the buffer has all of `range` at `now`: a read needs no mechanism.
+    #[inline]
     pub fn covers(&self, range: Blocks, now: u64) -> bool {
+        !self.is_empty() && self.covers_all(range, now)
+    }
+
+    fn covers_all(&self, range: Blocks, now: u64) -> bool {
         let incoming = self.incoming.filter(|i| i.1 <= now).map(|i| i.0);
         if incoming.is_none() && self.on_their_way.is_empty() {
             return self.dirty.covers(range);

@@ -139,12 +139,16 @@ impl Core {
     /// Head set `number` acts from `at` on. Where assemblies work together each keeps what it had under
     /// way. Otherwise the last one hands over: its read-ahead ends, and the next one begins when
     /// it has come to rest.
+    #[inline]
     pub fn take_over(&mut self, number: usize, at: u64) {
+        if number != self.acting_set() {
+            self.change_set(number, at);
+        }
+    }
+
+    fn change_set(&mut self, number: usize, at: u64) {
         let (to, set) = (number / self.sets, number % self.sets);
         let from = self.acting;
-        if to == from && self.assemblies[to].mechanism.acting == set {
-            return;
-        }
         if self.at_once > 1 && to != from {
             if let Some(channels) = &mut self.channels {
                 channels.forget(at);
