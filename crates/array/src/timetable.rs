@@ -50,7 +50,13 @@ impl Timetable {
         while node >= 1 {
             let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
             let earlier = self.times[right as usize] < self.times[left as usize];
-            self.winners[node] = if earlier { right } else { left };
+            let winner = if earlier { right } else { left };
+            let same = self.winners[node] == winner;
+            self.winners[node] = winner;
+            // Nothing further up has changed where another time is still the first here.
+            if same && winner as usize != i {
+                return;
+            }
             node /= 2;
         }
     }

@@ -48,8 +48,28 @@ impl<M: Member<Answer = Completion>> DriveLayer<M> {
         }
     }
 
+    /// Brings the drive up to `until`; its completions wait for [`Layer::advance`].
+    fn bring_to(&mut self, until: Time) {
+        let early = &mut self.early;
+        self.drive.advance(until, &mut |c| early.push(*c));
+    }
+}
+
+/// What is counted of completions on their way to the layer above.
+struct Count<'a> {
+    index: u32,
+    aborted: &'a mut Vec<u64>,
+    outcome: &'a mut MemberOutcome,
+    statistics: &'a mut Statistics,
+}
+
+impl Count<'_> {
+    #[inline]
     fn tell(&mut self, c: &Completion, sink: &mut dyn FnMut(&Done)) {
-        let done = self.done(c);
+        let mut done = c.done(self.index);
+        if c.error {
+            done.error = Some(self.error_of(c.id));
+        }
         self.statistics.add_done(&done);
         if self.statistics.counts_from(done.arrival) {
             self.outcome.count(c);
@@ -57,20 +77,15 @@ impl<M: Member<Answer = Completion>> DriveLayer<M> {
         sink(&done);
     }
 
-    fn done(&mut self, c: &Completion) -> Done {
-        let error = c.error.then(|| {
-            match self.aborted.iter().position(|id| *id == c.id) {
-                Some(i) => {
-                    self.aborted.swap_remove(i);
-                    ErrorKind::Aborted
-                }
-                // What is outside the drive was refused before it got there.
-                None => ErrorKind::Unreachable,
+    #[cold]
+    fn error_of(&mut self, id: u64) -> ErrorKind {
+        match self.aborted.iter().position(|aborted| *aborted == id) {
+            Some(i) => {
+                self.aborted.swap_remove(i);
+                ErrorKind::Aborted
             }
-        });
-        Done {
-            error,
-            ..c.done(self.index)
+            // What is outside the drive was refused before it got there.
+            None => ErrorKind::Unreachable,
         }
     }
 }
@@ -85,8 +100,7 @@ impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        let early = &mut self.early;
-        self.drive.advance(now, &mut |c| early.push(*c));
+        self.bring_to(now);
         self.now = now;
         let unit = self.units.get(request.unit as usize);
         let Some(&(first, _)) = unit.filter(|u| request.is_inside(u.1)) else {
@@ -125,14 +139,15 @@ impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
             self.statistics.add_done(&done);
             sink(&done);
         }
-        let mut decided = std::mem::take(&mut self.early);
-        self.drive.advance(until, &mut |c| decided.push(*c));
         self.now = self.now.max(Time(until.0.saturating_sub(1)));
-        for c in &decided {
-            self.tell(c, sink);
-        }
-        decided.clear();
-        self.early = decided;
+        let mut count = Count {
+            index: self.index,
+            aborted: &mut self.aborted,
+            outcome: &mut self.outcome,
+            statistics: &mut self.statistics,
+        };
+        self.early.drain(..).for_each(|c| count.tell(&c, sink));
+        self.drive.advance(until, &mut |c| count.tell(c, sink));
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
@@ -143,8 +158,7 @@ impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
                 "no more: this is a drive",
             ));
         }
-        let early = &mut self.early;
-        self.drive.advance(now, &mut |c| early.push(*c));
+        self.bring_to(now);
         self.now = self.now.max(now);
         match setting {
             Setting::Drive(setting) => self.drive.set(now, setting.clone()),
@@ -162,14 +176,12 @@ impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
     }
 
     fn meter(&mut self, until: Time) -> DriveEnergy {
-        let early = &mut self.early;
-        self.drive.advance(until, &mut |c| early.push(*c));
+        self.bring_to(until);
         self.drive.energy(until)
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        let early = &mut self.early;
-        self.drive.advance(now, &mut |c| early.push(*c));
+        self.bring_to(now);
         self.drive.reset_statistics(now);
         self.statistics.reset(now);
         self.outcome = MemberOutcome::default();
