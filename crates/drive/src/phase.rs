@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! An assembly does one thing at a time: it moves (with settling), waits for a sector, or transfers;
-//! otherwise it is idle. A [`Timeline`] holds what an assembly has done and what is already decided of its
+//! otherwise it is idle. A `Timeline` holds what an assembly has done and what is already decided of its
 //! future. A service is computed when it begins, so its phases reach beyond the clock. Times up to any moment
 //! are exact: a phase in progress counts with the part that has passed.
 

@@ -1,8 +1,8 @@
 //! Volumes: one space of blocks over several members, with or without redundancy.
 //!
 //! # Model
-//! Each request becomes a [`Plan`]: reads of members, and writes of members that begin when all reads have
-//! completed. The [`Placement`] makes the plan. The volume carries it out, keeps the state of its members and
+//! Each request becomes a `Plan`: reads of members, and writes of members that begin when all reads have
+//! completed. The `Placement` makes the plan. The volume carries it out, keeps the state of its members and
 //! joins the results. A write to a volume with redundancy locks its range (with parity: its rows) so that
 //! nothing else changes it meanwhile; so does a read that has to reconstruct blocks.
 //!

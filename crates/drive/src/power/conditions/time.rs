@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Time spent in, entering and leaving each low-power condition, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConditionTime {
-    /// By condition in the order of [`Condition::LOW`], and by [`column`].
+    /// By condition in the order of [`Condition::LOW`], and by [`column()`].
     ns: [[u64; COLUMNS]; Condition::LOW.len()],
 }
 
