@@ -57,7 +57,7 @@ pub struct Components {
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Completion {
-    /// The host's name for the request.
+    /// The host's number for the request, [`DriveRequest::id`].
     pub id: u64,
     /// When the request reached the drive.
     pub arrival: Time,

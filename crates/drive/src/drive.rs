@@ -97,7 +97,7 @@ impl Drive {
         self.design.capacity_blocks()
     }
 
-    /// Sizes in blocks of the logical units that the host sees, see [`DriveDesign::logical_units`].
+    /// Sizes, in 512-byte blocks, of the logical units that the host sees; see [`DriveDesign::logical_units`].
     pub fn logical_units(&self) -> Vec<u64> {
         self.design.logical_units()
     }

@@ -465,16 +465,17 @@ pub struct CacheSpec {
     pub destage: Destage,
     /// With `destage = "idle"`: how long the drive must be idle first. 0 to 24 h.
     pub destage_after: Span,
-    /// With `destage = "idle"`: data older than this are written even if commands wait; 0: never.
+    /// With `destage = "idle"`: data older than this are written even if commands wait; 0: never. 0 to 24 h.
     pub destage_age: Span,
-    /// With `destage = "idle"`: most unwritten data in the buffer. If absent, `write_segments` segments.
+    /// With `destage = "idle"`: most unwritten data in the buffer, from one sector to the whole buffer. If absent,
+    /// `write_segments` segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dirty_limit: Option<Bytes>,
     /// With `destage = "idle"`: number of extents ahead, of which the one with the shortest positioning time
-    /// is written next.
+    /// is written next. 1 to 1024.
     pub destage_window: u32,
     /// With `destage = "idle"`: how long a sector of which only a part was written waits for the rest, before
-    /// it is read, modified and written.
+    /// it is read, modified and written. 0 to 24 h.
     pub partial_wait: Span,
     /// Share of the request (or segment) that must be in the buffer before the link is reselected for a read
     /// miss. 0 to 1.

@@ -252,7 +252,7 @@ layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, lin
 /// Finds one of `entries` by name.
 ///
 /// # Errors
-/// Lists the names and the nearest one.
+/// An unknown name; the error lists the known names and hints at the nearest one.
 pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries.iter().map(|e| e.name).collect();

@@ -6,7 +6,7 @@
 //!
 //! | call | takes effect |
 //! |---|---|
-//! | [`Setting::QueueDepth`] | at once; commands that already have a place keep it |
+//! | [`Setting::QueueDepth`] | at once; commands that hold a tag keep it |
 //! | [`Setting::Scheduler`] | at the next choice; waiting commands keep their age |
 //! | [`Setting::ArmsInMotion`] | at the next start: none while that many commands are in service |
 //! | [`Setting::PowerCondition`], [`Setting::SpindleSpeed`] | when the drive has finished all commands that reached it before, buffered writes included; later commands wait for the change |

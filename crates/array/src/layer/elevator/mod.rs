@@ -92,7 +92,7 @@ elevators! { none, deadline, mq_deadline, ranges }
 /// Finds an elevator by name.
 ///
 /// # Errors
-/// Lists the names and the nearest one.
+/// An unknown name; the error lists the known names and hints at the nearest one.
 pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
     ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
         let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();

@@ -57,7 +57,7 @@ pub(crate) const POLICIES: &[(&str, &str, Choose)] = &[
 /// The policy of this name.
 ///
 /// # Errors
-/// Lists the names and the nearest one.
+/// An unknown name; the error lists the known names and hints at the nearest one.
 pub(crate) fn find(name: &str) -> Result<Choose, SpecError> {
     let found = POLICIES.iter().find(|p| p.0 == name);
     found.map(|p| p.2).ok_or_else(|| {

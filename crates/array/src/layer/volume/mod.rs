@@ -16,6 +16,11 @@
 //! - A member of a volume without redundancy is never considered gone: its errors are errors of the request.
 //! - *Rebuild*: stale ranges of present members are rewritten, one window after another, no faster than the
 //!   rate.
+//!
+//! Statistics: `member_reads` and `member_writes` (requests to members), `read_modify_write_rows` and
+//! `reconstruct_write_rows` (rows by how their parity was updated), `degraded_reads` (reads that had to
+//! reconstruct blocks), `retried` (operations planned again because a read of a member failed or the member left),
+//! `waited_for_range` (operations that waited for a lock), `members_lost`, `rebuilt_bytes`.
 //! # Source
 //! Linux md for the rules; Patterson, Gibson & Katz, SIGMOD 1988, for the levels.
 //! # Validity
