@@ -394,7 +394,7 @@ impl Drive {
         self.meter.read(until.0, &active, low.as_ref())
     }
 
-    /// The joules by state of [`Drive::energy`].
+    /// The joules of [`Drive::energy`] in each state.
     pub fn joules(&mut self, until: Time) -> ByMode {
         let active = self.active_until(until.0);
         let low = self.low_power_until(until.0);

@@ -216,8 +216,8 @@ impl Meter {
         sum
     }
 
-    /// The joules of [`Meter::read`] in each state. Far cheaper where nothing but the active times is
-    /// asked for: a time series samples every drive.
+    /// The joules of [`Meter::read`] in each state. Computed faster if the drive never was in a low-power
+    /// condition and never changed its speed, because a time series samples every drive.
     pub fn joules(&self, until: u64, active: &ActiveByWork, low: Option<&ConditionTime>) -> ByMode {
         if let ([epoch], None) = (&self.epochs[..], low) {
             let mut sum = ActiveTime::default();
@@ -236,9 +236,9 @@ impl Meter {
         self.read(until, active, low).joules()
     }
 
-    /// Seconds from the beginning of an epoch to `until` in which the drive was ready and not active.
+    /// Seconds from the start of a period to `until` in which the drive was ready and not active.
     fn ready_s(&self, epoch: &Epoch, until: u64, active: &ActiveTime, low_ns: u64) -> f64 {
-        // In whole nanoseconds, so that what is left is exact.
+        // Computed in whole nanoseconds, so that the remainder is exact.
         let elapsed = i128::from(until.saturating_sub(epoch.from)) - i128::from(low_ns);
         let busy = i128::from(active.seek + active.rotation + active.transfer);
         (elapsed * self.at_once as i128 - busy) as f64 * 1e-9 / self.at_once as f64

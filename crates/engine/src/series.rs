@@ -25,7 +25,7 @@ impl ByMode {
     pub fn total(&self) -> f64 {
         self.idle + self.seek + self.rotation + self.transfer + self.standby
     }
-    /// Adds each mode's.
+    /// Adds `other`, mode by mode.
     pub fn add(&mut self, other: &ByMode) {
         self.idle += other.idle;
         self.seek += other.seek;

@@ -83,7 +83,8 @@ impl Segments {
 
     #[inline]
     fn last_used(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
-        // Usually none does. Asked of all at once, because the processor cannot predict it of each.
+        // Usually no segment holds it. All are tested without a branch, because the processor could not predict
+        // the test of each one.
         if !self.list.iter().fold(false, |any, s| any | holds(s)) {
             return None;
         }
