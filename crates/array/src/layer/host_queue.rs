@@ -37,8 +37,7 @@ use super::below::{Below, Ends};
 use super::course::{Course, Next};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics,
-    ANYONE,
+    not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
 use headstack_drive::plugin::params;
