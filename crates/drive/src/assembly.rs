@@ -1,4 +1,4 @@
-//! One arm assembly: where its heads are, what it has under way, what it does in the background.
+//! One arm assembly: the position of its heads, what it is doing, and its background jobs.
 
 use crate::background::Jobs;
 use crate::mechanics::{Arm, Mechanics};
@@ -9,45 +9,45 @@ use headstack_units::Turn;
 /// One arm assembly.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
-    /// What moves, and when.
+    /// The moving parts.
     pub mechanism: Mechanism,
-    /// What it does when no command wants it.
+    /// What it does while no command uses it.
     pub jobs: Jobs,
 }
 
 /// The moving parts of an assembly.
 #[derive(Debug, Default)]
 pub(crate) struct Mechanism {
-    /// Where its head sets stand: usually one. They move together.
+    /// The head sets, usually one. They move together.
     pub arms: Vec<Arm>,
-    /// The head set that it used last.
+    /// Index of the head set that was used last.
     pub acting: usize,
-    /// What it has done and will do as far as that is decided.
+    /// What the mechanism has done, and what is already decided of its future.
     pub timeline: Timeline,
-    /// When it may be commanded again.
+    /// Earliest time of the next movement, in nanoseconds.
     pub free: u64,
-    /// What others must know of its movements, where they depend on them.
+    /// Its movements, kept where other assemblies or the scaled rotation depend on them.
     pub coupling: Option<Box<Coupling>>,
 }
 
-/// What an assembly has done that moves others as well.
+/// What other assemblies of a unit have to know of one of them.
 #[derive(Debug, Default)]
 pub(crate) struct Coupling {
-    /// How far scaled waits (limit studies) have turned the platter on.
+    /// How far the platter was turned on by waits that a limit study shortens.
     pub turned: Turn,
-    /// Movements of the first head set: when they began, and to which cylinder.
+    /// Movements of the first head set: start in nanoseconds, and target cylinder.
     pub moves: Vec<(u64, u32)>,
 }
 
 impl Mechanism {
-    /// Where the acting head set stands.
+    /// The head set that was used last.
     #[inline]
     pub fn arm(&self) -> &Arm {
         &self.arms[self.acting]
     }
 
-    /// The acting head set has moved since it stood at `before`: the others of the assembly moved with
-    /// it, and other assemblies may have to know.
+    /// To be called when the acting head set has moved from `before`, starting at `at`: moves the other head
+    /// sets of the assembly along, and records the movement where it matters to other assemblies.
     #[inline]
     pub fn carry(&mut self, paths: &[Path], cylinders: u32, before: &Arm, at: u64) {
         if self.arms.len() > 1 || self.coupling.is_some() {
@@ -74,7 +74,7 @@ impl Mechanism {
         }
     }
 
-    /// Follows an assembly whose first head set begins to move to `cylinder` at `at`, if it is idle.
+    /// If idle, follows another assembly whose first head set starts to move to `cylinder` at `at`.
     pub fn follow(&mut self, now: u64, m: &Mechanics, paths: &[Path], at: u64, cylinder: u32) {
         let start = at.max(self.timeline.end()).max(self.free);
         if start > at {

@@ -1,9 +1,9 @@
 //! Bounds of the numbers of a description, one function for each table.
 //!
-//! They are wide for any disk there has been and narrow enough that no sum or product of a run
-//! leaves its type: a command costs minutes at most, a run of 10^8 commands stays below the 584 years
-//! of 64 bits of nanoseconds, and an address in blocks fits 50 bits. Each function names every field, so that
-//! none is forgotten. What plug-ins read is bounded in their own files.
+//! The bounds are wider than any disk needs. They are narrow enough that no sum or product during a run
+//! overflows: a command takes minutes at most, a run of 10^8 commands stays below the 584 years of 64 bits of
+//! nanoseconds, and an address in blocks fits 50 bits. Each function names every field of its table, so that
+//! none is forgotten. Plug-ins check their own parameters.
 
 use crate::parallelism::Dash;
 use crate::spec::{
@@ -17,21 +17,21 @@ use std::ops::RangeInclusive;
 
 const NS_PER_S: i64 = 1_000_000_000;
 
-/// One command's share of electronics.
+/// Controller overhead of one command.
 pub(crate) const MOST_OVERHEAD: Span = Span(10 * NS_PER_S);
-/// One movement, switch or settling.
+/// One seek, head switch or settling.
 pub(crate) const MOST_MOVEMENT: Span = Span(NS_PER_S);
-/// One physical sector on the link: some kilobytes per second.
+/// Transfer of one physical sector over the link: some kilobytes per second.
 const MOST_SECTOR: Span = Span(NS_PER_S / 10);
-/// Time that a command or data may be left waiting.
+/// How long a command or data may be left waiting.
 const MOST_WAIT: Span = Span(24 * 3600 * NS_PER_S);
-/// Recovery, spin-up.
+/// A recovery or a spin-up.
 pub(crate) const MOST_PAUSE: Span = Span(3600 * NS_PER_S);
 /// When a part may fail: a hundred years of 365 days.
 pub(crate) const MOST_LIFE: Span = Span(100 * 365 * 24 * 3600 * NS_PER_S);
-/// Mean time to failure: the 2.5 million hours of data sheets are 285 years.
+/// Mean time to failure; the 2.5 million hours of data sheets are 285 years.
 pub(crate) const MOST_MEAN_LIFE: Span = Span(290 * 365 * 24 * 3600 * NS_PER_S);
-/// Sectors of a segment, a read-ahead or a threshold.
+/// Sectors of a segment, of read-ahead or of a threshold.
 const MOST_SECTORS: u32 = 1 << 24;
 /// Extents among which destaging chooses.
 const MOST_WINDOW: u32 = 1024;
@@ -41,14 +41,14 @@ pub(crate) const MOST_COMMANDS: u32 = 1 << 20;
 pub(crate) const MOST_CYLINDERS: u32 = 50_000_000;
 /// Recording surfaces of a stack.
 pub(crate) const MOST_SURFACES: u32 = 1024;
-/// Sectors of a track, of all surfaces that work at once together.
+/// Sectors of a track, summed over surfaces that work at once.
 const MOST_TRACK: u32 = 10_000_000;
 /// 512-byte blocks of a stack: 36 PB.
 pub(crate) const MOST_BLOCKS: u64 = 1 << 46;
 /// Blocks that a scan of the medium keeps track of.
 const MOST_SCANNED: u128 = 1 << 32;
 
-/// `value`, or an error at `key` if it is outside `range` or no number.
+/// `value`, or an error at `key` if it is outside `range` or not a number.
 pub(crate) fn bounded<T: PartialOrd + Display>(
     key: impl Into<String>,
     value: T,
@@ -62,7 +62,7 @@ pub(crate) fn bounded<T: PartialOrd + Display>(
 }
 
 impl DriveSpec {
-    /// Checks every number against its bound, but those that plug-ins read.
+    /// Checks every number against its bound, except the parameters of plug-ins.
     ///
     /// # Errors
     /// The dotted key, the value and its bound.
@@ -111,8 +111,8 @@ impl DriveSpec {
 }
 
 impl GeometrySpec {
-    /// The whole, and the tracks of its zones. What else zones say is checked against their size where
-    /// layouts read them.
+    /// Checks the geometry and the number of sectors of each zone's tracks. Layouts check the rest of a zone
+    /// against its size.
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         let GeometrySpec {
             rotation_speed,
@@ -297,7 +297,7 @@ impl CacheSpec {
     }
 }
 
-/// Both of a pair.
+/// Checks both values of a pair.
 fn pair(key: &str, pair: &AfterPrevious) -> Result<(), SpecError> {
     let AfterPrevious {
         after_read,

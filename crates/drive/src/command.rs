@@ -2,7 +2,7 @@
 
 use headstack_units::{Lba, Time};
 
-/// What the host asks of the drive.
+/// The operation of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Read blocks.
@@ -11,7 +11,7 @@ pub enum Command {
     Write,
     /// Write blocks, to the medium before completion (forced unit access).
     WriteThrough,
-    /// Put everything written before on the medium.
+    /// Write everything that completed or arrived before to the medium.
     Flush,
 }
 
@@ -26,9 +26,9 @@ impl Command {
 /// One command to a drive. Blocks are 512 bytes whatever the physical sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DriveRequest {
-    /// The host's name for it; comes back in the [`Completion`].
+    /// The host's number for the command; [`Completion::id`] repeats it.
     pub id: u64,
-    /// What to do.
+    /// The operation.
     pub command: Command,
     /// First 512-byte block.
     pub lba: Lba,
@@ -36,44 +36,44 @@ pub struct DriveRequest {
     pub blocks: u32,
 }
 
-/// Where the response time of one request went, in nanoseconds. The six shares add up to the
-/// response time exactly; work that overlaps is charged to the part that was waited for.
+/// The shares of a request's response time, in nanoseconds. The six shares add up to the response time
+/// exactly. Where work overlaps, the time is charged to the part that was waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Components {
-    /// Waiting for other requests, and for the mechanism to come free.
+    /// Time that the request waits for other requests or for the mechanism.
     pub queue: u64,
-    /// Command processing.
+    /// Command processing that was not hidden behind a wait.
     pub overhead: u64,
     /// Arm movement, head switch and settling.
     pub seek: u64,
-    /// Waiting for the platter.
+    /// Rotational latency.
     pub rotation: u64,
-    /// Sectors passing under the head, track switches inside the transfer included.
+    /// Sectors passing under the head, including switches inside the transfer.
     pub transfer: u64,
-    /// The link, where it is not hidden behind the medium.
+    /// Link transfer that is not hidden behind the medium.
     pub bus: u64,
 }
 
-/// One request done.
+/// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Completion {
-    /// The host's name for the request.
+    /// The host's number for the request, [`DriveRequest::id`].
     pub id: u64,
-    /// When it reached the drive.
+    /// When the request reached the drive.
     pub arrival: Time,
-    /// When the host was told that it is done.
+    /// When the drive reported completion to the host.
     pub completion: Time,
-    /// Where the time went.
+    /// Shares of the response time.
     pub components: Components,
-    /// Served wholly from the buffer (reads) or completed in it (writes).
+    /// Whether all data came from the buffer (read) or the request completed in the buffer (write).
     pub cache_hit: bool,
-    /// Whether the request itself used the mechanism before it completed.
+    /// Whether the mechanism worked for the request before it completed.
     pub mechanical: bool,
-    /// Cylinders that the arm moved for it.
+    /// Seek distance in cylinders.
     pub seek_distance: u32,
     /// Which arm assembly of the drive served it, counted from 0 through all stacks.
     pub arm: u8,
-    /// Set when it could not be served: outside the drive, or nothing reaches the surface.
+    /// Whether the request failed: it lies outside the drive, or no head reaches its surface.
     pub error: bool,
 }
 
@@ -84,7 +84,7 @@ impl Completion {
         self.mechanical && self.seek_distance > 0
     }
 
-    /// A command that ends as an error at `now`, at which it arrived.
+    /// A command that fails at `now`, the time of its arrival.
     pub(crate) fn refused(request: &DriveRequest, now: Time) -> Completion {
         Completion {
             id: request.id,
@@ -96,7 +96,7 @@ impl Completion {
     }
 }
 
-/// A head or an assembly that the drive has deconfigured.
+/// A head or an arm assembly that the drive has deconfigured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// When it failed, or was about to.
@@ -109,6 +109,6 @@ pub struct Fault {
     pub arm: u32,
     /// Surface of the head; `None`: the whole assembly.
     pub surface: Option<u32>,
-    /// Whether the drive was warned.
+    /// Whether the drive was warned in advance, so that no command met the failure.
     pub warning: bool,
 }

@@ -1,7 +1,7 @@
-//! What a drive is, as opposed to what it does: the part that equal drives share.
+//! The immutable description of a drive, shared by all equal drives.
 //!
-//! A [`DriveDesign`] holds the description, the layouts, the seek tables and the places of addresses on
-//! units. It never changes; ten thousand drives of a design cost ten thousand small states.
+//! A [`DriveDesign`] holds the description, the layouts, the seek tables and the mapping of addresses to
+//! units. It never changes. Ten thousand drives of a design share it and add ten thousand small states.
 
 use crate::drive::{Drive, DriveOptions};
 use crate::mechanics::Mechanics;
@@ -16,29 +16,29 @@ use headstack_units::{Rpm, Turn};
 use rand::RngCore;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// A drive's description, checked and made ready to build drives from.
+/// A checked description with all tables that drives of this kind share.
 pub struct DriveDesign {
     pub(crate) spec: DriveSpec,
     pub(crate) addresses: Addresses,
     pub(crate) own_queues: bool,
     pub(crate) watts: StateWatts,
     pub(crate) conditions: Conditions,
-    /// The same drive at other speeds, as long as one turns so.
+    /// The designs of this drive at other spindle speeds, while a drive uses them.
     speeds: Speeds,
     units: Vec<(UnitPlan, Mechanics)>,
 }
 
-/// Designs that differ in the speed of their spindles only, by the bits of the speed.
+/// Designs that differ only in spindle speed, by the bits of the speed.
 type Speeds = Arc<Mutex<Vec<(u64, Weak<DriveDesign>)>>>;
 
-/// How addresses fall on the units.
+/// The mapping of addresses to units. Sizes are in 512-byte blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Addresses {
-    /// Blocks of one unit, units per stack, stacks.
+    /// Size of one unit, units per stack, number of stacks.
     unit: u64,
     shares: u64,
     stacks: u64,
-    /// Blocks that lie on one stack before the next one's turn.
+    /// Size of the pieces that go to the stacks in turn.
     stripe: u64,
 }
 
@@ -47,10 +47,10 @@ impl Addresses {
         self.unit * self.shares * self.stacks
     }
 
-    /// Unit and block of an address, and how many blocks follow there without a gap.
+    /// The unit of an address, its block there, and the number of blocks that follow contiguously.
     pub fn locate(&self, lba: u64) -> (usize, u64, u64) {
         let stack_blocks = self.unit * self.shares;
-        // The end of the stripes that fill every stack; what is left of each stack follows in order.
+        // Stripes fill the stacks up to here. The rest of each stack follows, in order of the stacks.
         let even = stack_blocks / self.stripe * self.stripe * self.stacks;
         let (stack, at, run) = if lba < even {
             let (number, inside) = (lba / self.stripe, lba % self.stripe);
@@ -68,20 +68,19 @@ impl Addresses {
 }
 
 impl DriveDesign {
-    /// Checks a description and prepares all that its drives share.
+    /// Checks a description and builds everything that its drives share.
     ///
     /// # Errors
-    /// Whatever in the description does not fit together, by dotted key.
+    /// Values that do not fit together, by dotted key.
     pub fn new(spec: &DriveSpec) -> Result<Arc<DriveDesign>, SpecError> {
         DriveDesign::of_power(spec, power::build, Speeds::default())
     }
 
-    /// The same drive with its spindles at another speed: angles, seeks and addresses stay, turns take
-    /// another time, and the spindle draws what its power model says. Low-power conditions draw at most
-    /// what the drive then draws when idle.
+    /// The same drive at another spindle speed. Angles, seek times and addresses stay the same; the length of
+    /// a turn and the spindle's power change. Low-power conditions draw at most the idle power at that speed.
     ///
     /// # Errors
-    /// A speed that no drive has, by its key.
+    /// A speed outside the bounds, or one that other values do not allow, by its key.
     pub fn at_speed(self: &Arc<Self>, speed: Rpm) -> Result<Arc<DriveDesign>, SpecError> {
         if speed == self.spec.geometry.rotation_speed {
             return Ok(self.clone());
@@ -152,15 +151,15 @@ impl DriveDesign {
             spec: spec.clone(),
         };
         let design = Arc::new(design);
-        // What only a drive finds out is found out now.
+        // Some errors are found only when a drive is built, so one is built here.
         design.drive(&DriveOptions::default())?;
         Ok(design)
     }
 
-    /// A drive of this design at rest: arms at their start, buffer empty, platter at the start phase.
+    /// A new drive of this design: arms at their initial positions, buffer empty, platter at the start phase.
     ///
     /// # Errors
-    /// None that [`DriveDesign::new`] would not have found.
+    /// None: [`DriveDesign::new`] has found them all.
     pub fn drive(self: &Arc<Self>, options: &DriveOptions) -> Result<Drive, SpecError> {
         let mut units = Vec::with_capacity(self.units.len());
         let mut first_assembly = 0;
@@ -179,7 +178,7 @@ impl DriveDesign {
         Ok(Drive::of_units(self.clone(), units))
     }
 
-    /// The plans of its units, and their moving parts.
+    /// The plan and the mechanics of each unit.
     pub(crate) fn units(&self) -> &[(UnitPlan, Mechanics)] {
         &self.units
     }
@@ -189,7 +188,7 @@ impl DriveDesign {
         &self.conditions
     }
 
-    /// The description that it was made from.
+    /// The description of the drive.
     pub fn spec(&self) -> &DriveSpec {
         &self.spec
     }
@@ -199,8 +198,8 @@ impl DriveDesign {
         self.addresses.capacity()
     }
 
-    /// Sizes in blocks of the logical units that the host sees, one after another in the drive's
-    /// addresses: usually one. Stacks that addresses are striped over are one unit.
+    /// Sizes, in 512-byte blocks, of the logical units that the host sees, in order of the drive's addresses.
+    /// Most drives have one. Stacks over which addresses are striped form one unit.
     pub fn logical_units(&self) -> Vec<u64> {
         let a = &self.addresses;
         let in_order = a.stacks == 1 || a.stripe == a.unit * a.shares;

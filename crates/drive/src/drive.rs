@@ -1,4 +1,4 @@
-//! A drive as its host sees it: requests go in, completions with every share of their time come out.
+//! A drive as its host sees it: requests go in, completions with all shares of their response time come out.
 
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::design::DriveDesign;
@@ -19,53 +19,54 @@ mod listener;
 
 pub use control::{Part, Setting};
 
-/// What a run may ask of a drive besides its description.
+/// Options of a drive that belong to the run, not to its description.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DriveOptions {
-    /// Imitate DiskSim 4.0: the switches that it leaves inert (free reads, read and write on
-    /// arrival) stay off, and stopping read-ahead adds to the command overhead.
+    /// Imitate DiskSim 4.0: the switches that it ignores (free reads, read and write on arrival) stay off,
+    /// and stopping read-ahead adds to the command overhead.
     pub compat_disksim_40: bool,
-    /// Seed of whatever the drive draws at random: times of failure, phases of further spindles.
+    /// Seed of everything that the drive draws at random: failure times, phases of further spindles.
     pub seed: u64,
-    /// The angle under the heads of the first stack at time zero.
+    /// Angle under the heads of the first stack at time zero.
     pub start_phase: Turn,
-    /// All stacks have the first one's phase.
+    /// All stacks start with the phase of the first one.
     pub synchronized_spindles: bool,
 }
 
-/// One drive: its design and its state.
+/// One drive: its shared design and its own state.
 pub struct Drive {
     design: Arc<DriveDesign>,
     units: Vec<Unit>,
-    /// Places in the command queue: of each unit where they have queues of their own, else one for all.
+    /// Tags of the command queues: one queue for each unit if units have their own, else one for all.
     tags: Vec<Tags>,
-    /// Commands in parts on several units, and places in the list that are free.
+    /// Commands that were split over several units, and free indices of this list.
     joins: Vec<Join>,
     free_joins: Vec<usize>,
     done: Vec<Completion>,
     meter: Meter,
-    /// Of a drive whose power condition may change, or that was asked to change.
+    /// Power conditions and changes while running; `None` as long as the drive has no timers and no change
+    /// was asked for.
     control: Option<Box<Control>>,
     listener: Option<Listener>,
 }
 
-/// A command in parts.
+/// A command that was split over several units.
 #[derive(Debug, Clone, Copy)]
 struct Join {
     id: u64,
     remaining: u32,
-    /// The part that ended last so far.
+    /// The part with the latest completion so far.
     last: Option<Completion>,
     hit: bool,
     error: bool,
 }
 
 impl Drive {
-    /// Builds a drive at rest: arms at their start, buffer empty, platter at the start phase. Drives of
-    /// one design are built faster, and share it, with [`DriveDesign::drive`].
+    /// Builds a drive: arms at their initial positions, buffer empty, platter at the start phase. To build
+    /// many drives of one design use [`DriveDesign::drive`], which is faster and shares the tables.
     ///
     /// # Errors
-    /// Whatever in the description does not fit together, by dotted key.
+    /// Values that do not fit together, by dotted key.
     pub fn new(spec: &DriveSpec, options: &DriveOptions) -> Result<Drive, SpecError> {
         DriveDesign::new(spec)?.drive(options)
     }
@@ -86,7 +87,7 @@ impl Drive {
         }
     }
 
-    /// What does not change while it runs.
+    /// The immutable part of the drive.
     pub fn design(&self) -> &Arc<DriveDesign> {
         &self.design
     }
@@ -96,24 +97,24 @@ impl Drive {
         self.design.capacity_blocks()
     }
 
-    /// Sizes in blocks of the logical units that the host sees, see [`DriveDesign::logical_units`].
+    /// Sizes, in 512-byte blocks, of the logical units that the host sees; see [`DriveDesign::logical_units`].
     pub fn logical_units(&self) -> Vec<u64> {
         self.design.logical_units()
     }
 
-    /// The moving parts of the first unit (all are alike), for formulas and plots.
+    /// The mechanics of the first unit, for formulas and plots. All units are alike.
     pub fn mechanics(&self) -> &Mechanics {
         self.units[0].mechanics()
     }
 
-    /// Commands or parts of them that wait, those in service not counted.
+    /// Number of waiting commands or parts of commands; those in service are not counted.
     pub fn queue_len(&self) -> usize {
         let inside: usize = self.units.iter().map(Unit::queue_len).sum();
         let held = self.control.as_ref().map_or(0, |c| c.held());
         inside + self.tags.iter().map(Tags::outside).sum::<usize>() + held
     }
 
-    /// What the drive has taken out of use so far, in order of time.
+    /// The parts that the drive has deconfigured so far, in order of time.
     pub fn faults(&self) -> Vec<Fault> {
         let mut all: Vec<Fault> = self
             .units
@@ -125,24 +126,26 @@ impl Drive {
         all
     }
 
-    /// Writes that completed in the buffer and were lost because nothing reached their place later.
+    /// Number of writes that completed in the buffer and were lost, because no head reached their place
+    /// later.
     pub fn lost_writes(&self) -> u64 {
         self.units.iter().map(Unit::lost_writes).sum()
     }
 
-    /// Physical sectors that were written in part, and therefore read first.
+    /// Number of physical sectors that had to be read before they were written, because a write covered only
+    /// a part.
     pub fn read_modify_writes(&self) -> u64 {
         self.units.iter().map(Unit::read_modify_writes).sum()
     }
 
-    /// Bytes that the scan of the medium has read beside the host's commands.
+    /// Bytes that the media scan has read.
     pub fn scanned_bytes(&self) -> u64 {
         self.units.iter().map(Unit::scanned_bytes).sum()
     }
 
-    /// Gives the drive a command at `now`, which never decreases from call to call.
+    /// Submits a command at `now`, which must not decrease from call to call.
     ///
-    /// A request that is empty or reaches past the end completes at once as an error.
+    /// A request that is empty or reaches past the end of the drive completes at once with an error.
     #[inline(always)]
     pub fn submit(&mut self, now: Time, request: DriveRequest) {
         if self.control.is_some() && !self.receive(now, request) {
@@ -188,7 +191,7 @@ impl Drive {
         }
     }
 
-    /// The queue that a unit's commands go to.
+    /// Index of the queue that a unit's commands go to.
     #[inline]
     fn queue_of(&self, unit: usize) -> usize {
         if self.design.own_queues {
@@ -234,7 +237,7 @@ impl Drive {
             while lba < end {
                 let (unit, at, run) = self.design.addresses.locate(lba);
                 let blocks = run.min(end - lba) as u32;
-                // Pieces that follow each other on a unit are one part.
+                // Contiguous pieces on one unit form one part.
                 match parts.iter_mut().rev().find(|p| p.0 == unit) {
                     Some((_, p)) if p.lba.0 + p.blocks as u64 == at => p.blocks += blocks,
                     _ => parts.push((
@@ -256,7 +259,7 @@ impl Drive {
         }
     }
 
-    /// Adds a part to its command; the command's completion with the last one.
+    /// Records the completion of a part; with the last part, returns the completion of the command.
     fn part_done(&mut self, c: &Completion) -> Option<Completion> {
         let slot = c.id as usize;
         let join = &mut self.joins[slot];
@@ -279,7 +282,7 @@ impl Drive {
         })
     }
 
-    /// The earliest time at which [`Drive::advance`] would do something.
+    /// The earliest time at which [`Drive::advance`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
         if !self.done.is_empty() {
@@ -299,7 +302,7 @@ impl Drive {
         }
     }
 
-    /// When a command from outside gets a tag because one in service ends, and of which queue.
+    /// When the next command outside a queue gets a tag because one in service completes, and of which queue.
     fn next_admission(&self) -> Option<(Time, usize)> {
         let queues = self.tags.iter().enumerate();
         queues
@@ -307,8 +310,8 @@ impl Drive {
             .min()
     }
 
-    /// Starts the service of every command whose service begins before `until`; what arrives at
-    /// `until` itself is to be submitted first. Completions may lie after `until`.
+    /// Starts every service that begins before `until`, and gives its completion to `sink`. A command that
+    /// arrives at `until` must be submitted afterwards. Completions may lie after `until`.
     #[inline(always)]
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
         if !self.done.is_empty() {
@@ -329,13 +332,13 @@ impl Drive {
         }
     }
 
-    /// Units and tags in order of time, so that each command that frees a tag makes room at its time.
+    /// Handles units and tags in order of time, so that a freed tag admits a command at the right moment.
     #[inline(never)]
     fn advance_in_order(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
         loop {
             let next = self.units.iter().map(Unit::next_event).enumerate();
             let (unit, served) = next.min_by_key(|(_, t)| *t).unwrap_or((0, Time::NEVER));
-            // A tag that comes free before the next service starts lets a command in first.
+            // A tag that is freed before the next service starts admits a command first.
             if let Some((free, queue)) = self.next_admission() {
                 if free <= served && free < until {
                     self.refill(queue, free);
@@ -364,7 +367,7 @@ impl Drive {
         }
     }
 
-    /// Lets commands into a queue at `now` as far as its depth allows, in order of arrival.
+    /// Admits commands to a queue at `now`, in order of arrival, as far as its depth allows.
     fn refill(&mut self, queue: usize, now: Time) {
         while let Some(next) = self.tags[queue].admit(now.0) {
             let unit = &mut self.units[next.unit];
@@ -373,7 +376,7 @@ impl Drive {
         }
     }
 
-    /// Time in each active state up to `until`, all assemblies together.
+    /// Time in each active state up to `until`, summed over all assemblies, in nanoseconds.
     fn active_until(&mut self, until: u64) -> ActiveByWork {
         let mut sum = ActiveByWork::default();
         for unit in &mut self.units {
@@ -382,30 +385,30 @@ impl Drive {
         sum
     }
 
-    /// Time and energy by state since the last [`Drive::reset_statistics`], up to `until`. The drive
-    /// must have been advanced to `until` and not much further; a service that is under way then counts
-    /// for the part that has passed.
+    /// Time and energy by state from the last [`Drive::reset_statistics`] to `until`. The drive must have
+    /// been advanced to `until` and not much further. A service in progress counts with the part before
+    /// `until`.
     pub fn energy(&mut self, until: Time) -> DriveEnergy {
         let active = self.active_until(until.0);
         let low = self.low_power_until(until.0);
         self.meter.read(until.0, &active, low.as_ref())
     }
 
-    /// The joules by state of [`Drive::energy`].
+    /// The joules of [`Drive::energy`] in each state.
     pub fn joules(&mut self, until: Time) -> ByMode {
         let active = self.active_until(until.0);
         let low = self.low_power_until(until.0);
         self.meter.joules(until.0, &active, low.as_ref())
     }
 
-    /// Starts counting time and energy anew at `now`, as at the end of a warm-up.
+    /// Restarts the count of time and energy at `now`, as at the end of a warm-up.
     pub fn reset_statistics(&mut self, now: Time) {
         let active = self.active_until(now.0);
         let low = self.low_power_until(now.0);
         self.meter.reset(now.0, active, low.unwrap_or_default());
     }
 
-    /// Whether written data are still on their way to the medium.
+    /// Whether buffered writes are not yet on the medium.
     pub fn destage_pending(&self) -> bool {
         self.units.iter().any(Unit::destage_pending)
     }

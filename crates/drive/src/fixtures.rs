@@ -1,10 +1,10 @@
-//! What several unit tests of this crate share.
+//! Helpers of several unit tests of this crate.
 
 use crate::spec::DriveSpec;
 use headstack_testkit::disk::Disk;
 
-/// Two surfaces of 300 cylinders, 97 sectors on each track, 7000 rpm, with these lines under
-/// `[positioning]`.
+/// A drive of two surfaces, 300 cylinders, 97 sectors per track and 7000 rpm; `positioning` holds the lines
+/// of its `[positioning]` table.
 pub(crate) fn small_drive(positioning: &str) -> DriveSpec {
     let disk = Disk {
         rpm: 7000,

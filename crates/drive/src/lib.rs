@@ -1,7 +1,7 @@
-//! One disk drive, to the last mechanism: layout, seek, arms, scheduler, cache, power, cost.
+//! A model of one disk drive: layout, seek, arms, scheduler, cache, power, cost.
 //!
-//! Mechanics are pure functions of state and time; the scheduler that predicts and the service
-//! that moves call the same one.
+//! The mechanics are pure functions of state and time. The scheduler, which predicts, and the service, which
+//! moves, call the same functions.
 
 mod assembly;
 mod background;

@@ -1,28 +1,28 @@
 //! The power condition of a running drive.
 //!
 //! # Model
-//! A drive is at work, or at rest; at rest it goes through its power conditions as
-//! [`power::conditions`](crate::power::conditions) says. Conditions are those of the whole drive: it is
-//! at rest when no unit of it has a command or background work. What happens at rest is a function of
-//! time alone, so it is found out when somebody asks: a command that arrives, a meter, a setting.
+//! A drive either works or rests. At rest it goes through its power conditions as
+//! [`power::conditions`](crate::power::conditions) describes. Conditions apply to the whole drive: it rests
+//! when no unit has a command or background work. What happens at rest is a function of time alone. It is
+//! computed when it is needed: by a command that arrives, the meter, or a setting.
 
 use crate::power::conditions::{Condition, ConditionPhase, ConditionTime, Conditions, Rest};
 
-/// The course of a drive's power condition.
+/// The power conditions of one drive over time.
 #[derive(Debug)]
 pub(crate) struct LowPower {
     design: Conditions,
     rest: Rest,
-    /// Time of the phases that are over.
+    /// Time of the phases that ended before the clock.
     settled: ConditionTime,
-    /// Phases that may reach beyond the clock.
+    /// Phases that may end after the clock.
     pending: Vec<ConditionPhase>,
-    /// What a listener has not been told yet, where there is one.
+    /// Phases that were not told yet; `None` without a listener.
     untold: Option<Vec<ConditionPhase>>,
 }
 
 impl LowPower {
-    /// A drive that has always been ready so far.
+    /// A drive that has been ready for commands since time zero.
     pub fn new(design: Conditions) -> LowPower {
         LowPower {
             design,
@@ -33,20 +33,20 @@ impl LowPower {
         }
     }
 
-    /// All before this is decided; where it lies ahead, the drive is on its way to be ready then, or to
-    /// begin what its host asked for.
+    /// The time up to which all is decided, in nanoseconds. If it lies ahead, the drive is recovering until
+    /// then, or is to begin a change that its host asked for then.
     pub fn decided(&self) -> u64 {
         self.rest.told()
     }
 
-    /// The drive has had nothing to do since `idle_since`.
+    /// Records that the drive has been idle since `idle_since`.
     pub fn rests_since(&mut self, idle_since: u64) {
         if idle_since > self.rest.told() {
             self.rest = Rest::new(idle_since);
         }
     }
 
-    /// Goes on at rest up to `until`.
+    /// Advances through the conditions of a resting drive up to `until`.
     pub fn go_on(&mut self, until: u64) {
         let mut told = Vec::new();
         self.rest
@@ -54,7 +54,7 @@ impl LowPower {
         self.record(told, until);
     }
 
-    /// A command arrives at `now` at a drive at rest: when its service can begin.
+    /// A command arrives at `now` while the drive rests. Returns when its service can begin.
     pub fn wake(&mut self, now: u64) -> u64 {
         let mut told = Vec::new();
         let ready = self.rest.wake(&self.design, now, &mut |p| told.push(p));
@@ -62,7 +62,7 @@ impl LowPower {
         ready
     }
 
-    /// The host asks a drive at rest for a condition.
+    /// The host asks a resting drive for a condition.
     pub fn ask(&mut self, now: u64, wanted: Condition) {
         let mut told = Vec::new();
         self.rest
@@ -89,14 +89,14 @@ impl LowPower {
         }
     }
 
-    /// Time in low-power conditions up to `until`, to which it has gone on.
+    /// Time in low-power conditions up to `until`, to which it must have been advanced.
     pub fn time_until(&self, until: u64) -> ConditionTime {
         let mut time = self.settled;
         self.pending.iter().for_each(|p| time.add(p, until));
         time
     }
 
-    /// The condition at `now`, up to which it has gone on.
+    /// The condition at `now`, to which it must have been advanced.
     pub fn condition_at(&self, now: u64) -> Condition {
         let here = self
             .pending
@@ -110,17 +110,17 @@ impl LowPower {
         }
     }
 
-    /// The same conditions of a drive at another speed.
+    /// Replaces the conditions by those of the drive at another speed.
     pub fn set_design(&mut self, design: Conditions) {
         self.design = design;
     }
 
-    /// From now on phases are kept for [`LowPower::tell`].
+    /// From now on, phases are kept for [`LowPower::tell`].
     pub fn listen(&mut self) {
         self.untold.get_or_insert_with(Vec::new);
     }
 
-    /// Tells every phase that has not been told yet.
+    /// Gives all phases that were not told yet to `sink`.
     pub fn tell(&mut self, sink: &mut dyn FnMut(&ConditionPhase)) {
         if let Some(untold) = &mut self.untold {
             untold.drain(..).for_each(|p| sink(&p));

@@ -1,6 +1,6 @@
-//! The mechanics: where an arm is, how long it takes to reach a sector, and what passes under it.
+//! The mechanics: how long an arm takes to reach a sector, and when sectors pass under its heads.
 //!
-//! Everything here is a function of state and time. Scheduler, service and formulas call the same
+//! Everything here is a function of state and time. Scheduler, service and formulas all call
 //! [`Mechanics::position`].
 
 use crate::layout::{self, Layout, Place};
@@ -11,73 +11,73 @@ use headstack_units::{nearest, Rotation, Time, Turn};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-/// One set of heads that an arm assembly carries, one head for each surface: where it stands now.
-/// Most assemblies have one set; the sets of one assembly move together.
+/// The state of a head set: one head for each surface, carried by an arm assembly. Most assemblies have one
+/// set; several sets of an assembly move together.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Arm {
     /// Cylinder under the heads.
     pub cylinder: u32,
-    /// Head last used; [`Arm::NO_HEAD`] after another set of the assembly was used.
+    /// The head used last; [`Arm::NO_HEAD`] after another set of the assembly was used.
     pub head: u16,
-    /// Angle of the set round the platter.
+    /// Angle of the set around the platter.
     pub angle: Turn,
 }
 
 impl Arm {
-    /// A head that no drive has: whichever is used next has to be switched to.
+    /// Stands for no head: the next access needs a head switch.
     pub const NO_HEAD: u16 = u16::MAX;
 }
 
-/// Time to reach a sector, in nanoseconds.
+/// Positioning time of an access, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Positioning {
-    /// Arm movement or head switch, settling included.
+    /// Seek or head switch, with settling.
     pub seek: u64,
-    /// Waiting for the sector's leading edge after that.
+    /// Rotational latency: the wait until the sector's leading edge.
     pub rotation: u64,
 }
 
 impl Positioning {
-    /// Both together.
+    /// Seek and rotational latency together.
     pub fn total(self) -> u64 {
         self.seek + self.rotation
     }
 }
 
-/// An angle this close before a full turn counts as reached: rounding to nanoseconds must not
-/// cost sequential sectors a turn. 2e-6 turn, as fraction of 2^64.
+/// An angle so little behind the head counts as reached, so that rounding to nanoseconds does not cost
+/// sequential accesses a turn. The tolerance is 2e-6 turn.
 const REACHED: u64 = u64::MAX - 36_893_488_147_419;
 
-/// The value or 0, without a branch.
+/// `value` if `condition` holds, else 0; computed without a jump.
 #[inline(always)]
 fn only_if(condition: bool, value: u64) -> u64 {
     value & (condition as u64).wrapping_neg()
 }
 
-/// The moving parts of one drive. A clone shares layout and seek table.
+/// The mechanics of one unit. Clones share the layout and the seek table.
 #[derive(Clone)]
 pub struct Mechanics {
-    /// Which address lies where.
+    /// The mapping of addresses to places.
     pub layout: Arc<dyn Layout>,
-    /// Seek time per distance.
+    /// Seek time by distance.
     pub seek: SeekTable,
     /// The spindle.
     pub rotation: Rotation,
     head_switch_ns: u64,
-    /// Added to movements for writes.
+    /// Added to seeks before writes.
     write_settle_ns: i64,
     settle_after_head_switch: bool,
     rotation_scale: f64,
-    /// See [`Mechanics::derived`].
+    /// Table for [`Mechanics::derived`].
     derived: Arc<OnceLock<Box<dyn Any + Send + Sync>>>,
 }
 
 impl Mechanics {
-    /// Builds layout, seek table and spindle for a geometry, which is the drive's own or a part of it.
+    /// Builds layout, seek table and spindle for a geometry: the drive's own, or a part of it.
     ///
     /// # Errors
-    /// Whatever in the description does not fit together, by dotted key. Its numbers must be within
-    /// their bounds ([`DriveSpec::check`]).
+    /// Values that do not fit together, by dotted key. All numbers must be within their bounds
+    /// ([`DriveSpec::check`]).
     pub fn new(
         spec: &DriveSpec,
         geometry: &GeometrySpec,
@@ -99,8 +99,8 @@ impl Mechanics {
         })
     }
 
-    /// Tables that somebody derives from all but the phase, made once for all clones. Only one type of
-    /// table is kept; another one would be made anew each time, so there must not be one.
+    /// A table that a caller derives from the mechanics, whatever the phase. It is computed once for all
+    /// clones. All callers must ask for the same type, because only one table is kept.
     pub(crate) fn derived<T: Any + Send + Sync>(&self, make: impl FnOnce(&Mechanics) -> T) -> &T {
         let kept = self.derived.get_or_init(|| Box::new(make(self)));
         match kept.downcast_ref() {
@@ -109,12 +109,12 @@ impl Mechanics {
         }
     }
 
-    /// The same parts, with `phase` under the heads at time zero.
+    /// The same mechanics, with `phase` under the heads at time zero.
     pub fn with_phase(&self, phase: Turn) -> Mechanics {
         self.with_rotation(self.rotation.with_phase(phase))
     }
 
-    /// The same with a spindle of its own.
+    /// The same mechanics with another spindle.
     pub fn with_rotation(&self, rotation: Rotation) -> Mechanics {
         Mechanics {
             rotation,
@@ -122,23 +122,23 @@ impl Mechanics {
         }
     }
 
-    /// Time of a head switch, nanoseconds.
+    /// Time of a head switch in nanoseconds.
     pub fn head_switch_ns(&self) -> u64 {
         self.head_switch_ns
     }
 
-    /// Added to movements before a write, nanoseconds; may be negative.
+    /// Time added to seeks before a write, in nanoseconds; may be negative.
     pub fn write_settle_ns(&self) -> i64 {
         self.write_settle_ns
     }
 
-    /// Time to bring `arm` onto the track of a place: the longer of seek and head switch, and
-    /// settling before a write (after a head switch alone only if the drive does so); nothing on the
-    /// same track.
+    /// Time to bring `arm` onto the track of a place, in nanoseconds: the longer of seek and head switch, and
+    /// write settling before a write (after a mere head switch only if the drive does so). Zero on the same
+    /// track.
     #[inline]
     pub fn move_ns(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> u64 {
         let seek = self.seek.ns(arm.cylinder.abs_diff(cylinder));
-        // Without branches: whether heads differ and which command writes is hard to foresee.
+        // Computed without jumps: the processor cannot predict whether heads differ or a command writes.
         let switch = only_if(arm.head != head, self.head_switch_ns);
         let t = u64::from(seek).max(switch);
         let settles = (self.settle_after_head_switch & (t > 0)) | (arm.cylinder != cylinder);
@@ -146,7 +146,7 @@ impl Mechanics {
         (t.wrapping_add(settle) as i64).max(0) as u64
     }
 
-    /// Time from `at` until `angle` is under the heads of `arm`.
+    /// Rotational latency from `at` until `angle` is under the heads of `arm`, in nanoseconds.
     #[inline]
     pub fn wait_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
         let wait = self.rotation.time_for(self.ahead(arm, angle, at));
@@ -157,9 +157,9 @@ impl Mechanics {
         }
     }
 
-    /// How late the head is for a sector for which it does not wait. Where commands follow each other,
-    /// times rounded to nanoseconds add up; what begins late by more than a few ends on time, or else
-    /// one of them would lose a turn some day.
+    /// How late the head is for a sector that it reaches without a wait, in nanoseconds. Over many commands
+    /// the rounding of times to nanoseconds would add up and cost a turn. So a transfer that starts a few
+    /// nanoseconds late still ends on time.
     #[inline]
     pub fn late_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
         let under = self.rotation.angle_at(Time(at));
@@ -171,9 +171,9 @@ impl Mechanics {
         }
     }
 
-    /// Turns the platter on by the part of a wait for `angle` that scaling leaves out, for a limit
-    /// study: the sector is under the head after the scaled wait, and what follows it passes as usual.
-    /// Phases are kept with the arms.
+    /// For limit studies that scale the rotational latency: turns the platter on by the part of the wait for
+    /// `angle` that is left out. So the sector is under the head after the scaled wait, and the following
+    /// ones pass as usual. The phase is kept in `arm`.
     #[inline]
     pub fn skip_rest(&self, arm: &mut Arm, angle: Turn, at: u64) {
         if self.rotation_scale != 1.0 {
@@ -182,13 +182,13 @@ impl Mechanics {
         }
     }
 
-    /// Whether waits are scaled.
+    /// Whether rotational latencies are scaled.
     #[inline]
     pub fn scales_rotation(&self) -> bool {
         self.rotation_scale != 1.0
     }
 
-    /// How far the platter has to turn from `at` until `angle` is under the heads of `arm`.
+    /// The angle by which the platter turns from `at` until `angle` is under the heads of `arm`.
     #[inline]
     fn ahead(&self, arm: &Arm, angle: Turn, at: u64) -> Turn {
         let under = self.rotation.angle_at(Time(at));
@@ -196,7 +196,7 @@ impl Mechanics {
         Turn(if ahead.0 > REACHED { 0 } else { ahead.0 })
     }
 
-    /// Positioning time of an access that may begin to move at `at`.
+    /// Positioning time of an access whose movement may start at `at`.
     #[inline]
     pub fn position(&self, arm: &Arm, place: &Place, write: bool, at: u64) -> Positioning {
         let seek = self.move_ns(arm, place.cylinder, place.head, write);
@@ -206,7 +206,8 @@ impl Mechanics {
         }
     }
 
-    /// Time that `count` sectors take to pass under a head (or over a link), to the nearest.
+    /// Time that `count` sectors take to pass under a head or over a link, in nanoseconds, rounded to the
+    /// nearest.
     #[inline]
     pub fn pass_ns(count: u32, sector_ns: f64) -> u64 {
         nearest(f64::from(count) * sector_ns)

@@ -1,13 +1,12 @@
 //! Time and energy by state, exact for any interval.
 //!
 //! # Model
-//! A drive draws its idle power all the time. While an assembly seeks, waits or transfers, what that
-//! state adds to idle is drawn as well; assemblies that work at once add up. Energy up to a time is
-//! the sum over the parts of phases that lie before it, so an interval is charged with what was drawn
-//! in it, whatever was decided before it and ends after it. In a low-power condition the drive draws that
-//! condition's power instead.
+//! A drive draws its idle power all the time. While an assembly seeks, waits or transfers, it draws the
+//! additional power of that state; several assemblies add up. The energy up to a time is the sum over the
+//! parts of phases before that time. So an interval is charged with what was drawn in it, even if a service
+//! began earlier or ends later. In a low-power condition the drive draws the power of that condition instead.
 //! # Validity
-//! Mean power of a state; no current peaks.
+//! Mean power of each state; no current peaks.
 
 use crate::phase::{ActiveByWork, ActiveTime, Work};
 use crate::power::conditions::{ConditionEnergy, ConditionTime, Conditions};
@@ -15,37 +14,36 @@ use crate::power::StateWatts;
 use headstack_engine::ByMode;
 use serde::Serialize;
 
-/// Time in each state and the energy of it, from the last reset to a time.
+/// Time in each state and its energy, from the last reset to a given time.
 ///
-/// Where a drive works with several assemblies at once, the seconds are averaged over as many as can be
-/// at work, so that they still add up to the time that has passed; each active state's energy
-/// holds its share of the idle power for that time and what the state adds, for every assembly in
-/// it.
+/// Where several assemblies work at once, the seconds are averaged over the number that can work at once, so
+/// that they add up to elapsed time. The energy of an active state holds its share of the idle power for that
+/// time, and what the state adds for every assembly in it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DriveEnergy {
-    /// Seconds without positioning or transferring, and not in standby; `idle_a` to `idle_c` included.
+    /// Seconds of being idle, `idle_a` to `idle_c` included.
     pub idle_s: f64,
-    /// Seconds seeking (switches and settling included), background work included.
+    /// Seconds seeking, with head switches and settling. This and the next two include background work.
     pub seek_s: f64,
-    /// Seconds waiting for rotation.
+    /// Seconds of rotational latency.
     pub rotation_s: f64,
     /// Seconds transferring.
     pub transfer_s: f64,
-    /// Seconds in standby, on the way into it and out of it.
+    /// Seconds in standby, with spinning down and spinning up.
     pub standby_s: f64,
-    /// Joules in each of these states, same order.
+    /// Joules while idle.
     pub idle_j: f64,
-    /// See `idle_j`.
+    /// Joules while seeking.
     pub seek_j: f64,
-    /// See `idle_j`.
+    /// Joules during rotational latency.
     pub rotation_j: f64,
-    /// See `idle_j`.
+    /// Joules while transferring.
     pub transfer_j: f64,
-    /// See `idle_j`.
+    /// Joules in standby, with spinning down and spinning up.
     pub standby_j: f64,
-    /// What of the active states was work that no command waited for.
+    /// The part of the active states that was background work.
     pub background: BackgroundEnergy,
-    /// What of idle and standby was spent in which power condition.
+    /// The part of idle and standby that was spent in each low-power condition.
     pub conditions: ConditionEnergy,
 }
 
@@ -66,7 +64,7 @@ impl DriveEnergy {
         }
     }
 
-    /// Adds what was drawn in another time, state by state.
+    /// Adds another interval, state by state.
     pub fn add(&mut self, other: &DriveEnergy) {
         for (sum, more) in [
             (&mut self.idle_s, other.idle_s),
@@ -95,48 +93,48 @@ impl DriveEnergy {
         self.conditions.add(&other.conditions);
     }
 
-    /// Seconds in all states: the time that has passed.
+    /// Seconds in all states: the elapsed time.
     pub fn total_s(&self) -> f64 {
         self.idle_s + self.seek_s + self.rotation_s + self.transfer_s + self.standby_s
     }
 }
 
-/// The part of the active states that is background work; the rest is the commands' own.
+/// The part of the active states that is background work. The rest is work for commands.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct BackgroundEnergy {
-    /// Reading on behind commands.
+    /// Read-ahead.
     pub read_ahead: WorkEnergy,
-    /// Writing buffered data.
+    /// Destaging.
     pub destage: WorkEnergy,
-    /// The scan of the medium.
+    /// The media scan.
     pub media_scan: WorkEnergy,
-    /// Idle assemblies following another one.
+    /// Idle assemblies that follow another one.
     pub follow: WorkEnergy,
 }
 
-/// Seconds and joules of one kind of work, in all active states together.
+/// Seconds and joules of one kind of work, over all active states.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct WorkEnergy {
     /// Seconds, averaged over assemblies as in [`DriveEnergy`].
     pub time_s: f64,
-    /// Joules, the share of idle power included.
+    /// Joules, with the share of the idle power.
     pub energy_j: f64,
 }
 
-/// Adds times up into energy.
+/// Computes energy from times.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    /// Assemblies that can be at work at once.
+    /// Number of assemblies that can work at once.
     at_once: usize,
-    /// Times over which nothing but state decides power, in order; the first begins with the last reset.
+    /// Periods with constant power of each state, in order. The first begins at the last reset.
     epochs: Vec<Epoch>,
 }
 
-/// A time from which on each state draws what `watts` says.
+/// A period in which each state draws the power that `watts` says.
 #[derive(Debug)]
 struct Epoch {
     from: u64,
-    /// What had been done before.
+    /// Active time before the period.
     active: ActiveByWork,
     low: ConditionTime,
     watts: StateWatts,
@@ -157,8 +155,7 @@ impl Meter {
         }
     }
 
-    /// Counts anew from `now`, until when the assemblies have been active so and the drive has been in
-    /// low-power conditions so.
+    /// Restarts the count at `now`. `active` and `low` are the times up to `now`.
     pub fn reset(&mut self, now: u64, active: ActiveByWork, low: ConditionTime) {
         let over = self
             .epochs
@@ -177,7 +174,8 @@ impl Meter {
         }
     }
 
-    /// From `at` on states draw something else. The drive is idle before it since the times given.
+    /// From `at` on the states draw `watts`. `active` and `low` are the times up to `at`; the drive is idle
+    /// before `at`.
     pub fn change(
         &mut self,
         at: u64,
@@ -194,8 +192,8 @@ impl Meter {
         });
     }
 
-    /// Energy since the last reset up to `until`, until when the assemblies have been active so and the
-    /// drive has been in low-power conditions so, if it ever was.
+    /// Energy from the last reset to `until`. `active` and `low` are the times up to `until`; `low` is `None`
+    /// if the drive was never in a low-power condition.
     pub fn read(
         &self,
         until: u64,
@@ -218,8 +216,8 @@ impl Meter {
         sum
     }
 
-    /// The joules of [`Meter::read`] in each state. Far cheaper where nothing but the active times is
-    /// asked for: a time series samples every drive.
+    /// The joules of [`Meter::read`] in each state. Computed faster if the drive never was in a low-power
+    /// condition and never changed its speed, because a time series samples every drive.
     pub fn joules(&self, until: u64, active: &ActiveByWork, low: Option<&ConditionTime>) -> ByMode {
         if let ([epoch], None) = (&self.epochs[..], low) {
             let mut sum = ActiveTime::default();
@@ -238,15 +236,15 @@ impl Meter {
         self.read(until, active, low).joules()
     }
 
-    /// Seconds from the beginning of an epoch to `until` in which the drive was ready and not active.
+    /// Seconds from the start of a period to `until` in which the drive was ready and not active.
     fn ready_s(&self, epoch: &Epoch, until: u64, active: &ActiveTime, low_ns: u64) -> f64 {
-        // In whole nanoseconds, so that what is left is exact.
+        // Computed in whole nanoseconds, so that the remainder is exact.
         let elapsed = i128::from(until.saturating_sub(epoch.from)) - i128::from(low_ns);
         let busy = i128::from(active.seek + active.rotation + active.transfer);
         (elapsed * self.at_once as i128 - busy) as f64 * 1e-9 / self.at_once as f64
     }
 
-    /// What was drawn from the beginning of an epoch to `until`.
+    /// Energy from the start of a period to `until`.
     fn drawn(
         &self,
         epoch: &Epoch,
@@ -258,7 +256,7 @@ impl Meter {
         let mut sum = ActiveTime::default();
         let mut by_work = [WorkEnergy::default(); Work::ALL.len()];
         for ((now, before), work) in active.iter().zip(&epoch.active).zip(&mut by_work) {
-            // Most drives never do most kinds.
+            // Skips kinds of work that did not occur.
             if now != before {
                 let time = now.since(before);
                 sum.add(&time);
@@ -295,7 +293,7 @@ impl Meter {
         }
     }
 
-    /// Seconds and joules of one kind of work, in all active states together.
+    /// Seconds and joules of one kind of work, over all active states.
     fn work(&self, w: &StateWatts, time: &ActiveTime) -> WorkEnergy {
         let time_s =
             (time.seek + time.rotation + time.transfer) as f64 * 1e-9 / self.at_once as f64;
@@ -311,7 +309,7 @@ impl Meter {
 
     /// Seconds and joules of seek, rotation and transfer.
     fn states(&self, w: &StateWatts, time: &ActiveTime) -> [(f64, f64); 3] {
-        // What the state adds to idle is paid for each assembly.
+        // Each assembly in the state draws the additional power.
         let state = |ns: u64, watts: f64| {
             let assembly_s = ns as f64 * 1e-9;
             let mean_s = assembly_s / self.at_once as f64;

@@ -1,19 +1,19 @@
-//! The DASH space: disk stacks, arm assemblies, surfaces at once, heads per arm.
+//! The DASH space: disk stacks, arm assemblies, surfaces accessed at once, heads per arm.
 //!
 //! # Model
-//! A drive is D_k A_l S_m H_n: k stacks, each with a spindle of its own; l arm assemblies per
-//! stack; m surfaces that an assembly reads or writes at once; n heads per arm and surface.
-//! `geometry` describes one stack, so k stacks hold k times as much. Surfaces at once gang m
-//! neighbouring surfaces into one logical track of their joint length: sectors alternate between
-//! them, heads switch from gang to gang. Heads of one arm move together; at angular offsets all
-//! stand over the same cylinder, at radial offsets each serves its own share of the cylinders.
+//! A drive is D_k A_l S_m H_n: k stacks, each with its own spindle; l arm assemblies per stack; m surfaces
+//! that an assembly reads or writes at once; n heads per arm and surface. `geometry` describes one stack, so
+//! k stacks hold k times as much. With m above 1, m neighbouring surfaces form one logical track of their
+//! joint length: sectors alternate between them, and head switches lead from one group to the next. The heads
+//! of an arm move together. At angular offsets all are over the same cylinder; at radial offsets each serves
+//! its own share of the cylinders.
 //! # Source
 //! S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An Idea Whose Time Has Come",
 //! ISCA 2008, section 4; dual-actuator products: Seagate Exos 2X manuals (an actuator for each
 //! half of the addresses).
 //! # Validity
-//! Ganged surfaces are assumed to stay aligned, which the paper calls hard to build. A transfer
-//! that runs over the end of a radial head's share is finished by the same head.
+//! Ganged surfaces are assumed to stay aligned, which the paper calls hard to build. A transfer that crosses
+//! the end of a radial head's share is completed by the same head.
 
 use crate::bounds::{bounded, MOST_LIFE, MOST_MEAN_LIFE, MOST_PAUSE};
 use crate::spec::{DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
@@ -47,7 +47,7 @@ impl Dash {
     /// Largest degree in each dimension.
     pub const MOST: u32 = 16;
 
-    /// Transfer paths that the mechanism offers: the product of the four degrees.
+    /// Number of transfer paths: the product of the four degrees.
     pub fn transfer_paths(self) -> u32 {
         self.stacks * self.arms * self.surfaces * self.heads
     }
@@ -122,38 +122,38 @@ impl<'de> Deserialize<'de> for Dash {
     }
 }
 
-/// What the degrees of parallelism leave open.
+/// Settings that the degrees of parallelism leave open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ParallelismSpec {
-    /// The assemblies one by one, as many as `dash` says; empty: spaced equally round the platter.
+    /// The assemblies one by one, as many as `dash` says. If empty, they are spaced equally around the
+    /// platter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<ArmSpec>,
     /// Which surfaces an assembly serves.
     pub arm_share: ArmShare,
-    /// With `arm_share = "own-share"`: each assembly is a logical unit with a queue of its own
-    /// (SAS) instead of one queue for all (SATA).
+    /// With `arm_share = "own-share"`: whether each assembly is a logical unit with its own queue (SAS), or
+    /// one queue serves all (SATA).
     pub logical_units: bool,
-    /// Where the heads of an arm sit.
+    /// Whether the heads of an arm have angular or radial offsets.
     pub heads: HeadOffset,
-    /// Angle between neighbouring heads of an arm; absent: as if all heads of all assemblies were
-    /// spaced equally.
+    /// Angle between neighbouring heads of an arm. If absent, all heads of all assemblies are spaced equally.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_spacing: Option<Turn>,
-    /// Commands that the assemblies of a stack work on at once, one each: from the start of the
+    /// Commands that the assemblies of a stack serve at once, one each, counted from the start of the
     /// movement to the end of the command. 0: as many as there are assemblies.
     pub arms_in_motion: u32,
     /// Transfers between medium and electronics at once, per stack. 0: as many as there are arms.
     pub channels: u32,
-    /// Which assembly takes a command.
+    /// Which of several possible assemblies serves a command.
     pub arm_choice: ArmChoice,
     /// What idle assemblies do.
     pub parking: Parking,
-    /// Addresses go from stack to stack in pieces of this size; 0: one stack after another.
-    /// At most 1 TiB.
+    /// Addresses are striped over the stacks in pieces of this size. 0: one stack after another. At most 1
+    /// TiB.
     pub stack_unit: Bytes,
-    /// Time that a command loses on a head that has failed unannounced, before the drive gives it
-    /// up and goes on without it. 0 to 1 h.
+    /// Time that a command loses at a head that has failed without warning, before the drive deconfigures it.
+    /// 0 to 1 h.
     pub fault_recovery: Span,
     /// Heads and assemblies that fail.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -183,9 +183,9 @@ impl Default for ParallelismSpec {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArmSpec {
-    /// Where round the platter the assembly stands.
+    /// Its angle around the platter.
     pub angle: Turn,
-    /// Cylinder at which it starts. A cylinder of the disk.
+    /// Cylinder at which it starts; a cylinder of the disk.
     pub start_cylinder: u32,
 }
 
@@ -196,32 +196,32 @@ pub enum ArmShare {
     /// All of them.
     #[default]
     All,
-    /// An equal share of its own, and the contiguous addresses on it. Such assemblies work
+    /// Each an equal share of the surfaces, with the contiguous addresses on them. Such assemblies work
     /// independently of each other.
     OwnShare,
 }
 
-/// Where the heads of an arm sit.
+/// The offset between the heads of an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeadOffset {
     /// Over the same cylinder at different angles.
     #[default]
     Angular,
-    /// At the same angle over different cylinders, each serving an equal share of them.
+    /// At the same angle over different cylinders; each serves an equal share of them.
     Radial,
 }
 
-/// Which assembly takes a command that several could.
+/// Which of several possible assemblies serves a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArmChoice {
-    /// The one with the shortest seek and rotational wait together.
+    /// The one with the shortest sum of seek time and rotational latency.
     #[default]
     Positioning,
-    /// The one with the shortest rotational wait.
+    /// The one with the shortest rotational latency.
     Rotation,
-    /// The one with the shortest seek.
+    /// The one with the shortest seek time.
     Seek,
 }
 
@@ -229,10 +229,10 @@ pub enum ArmChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parking {
-    /// Stay where they are.
+    /// They stay where they are.
     #[default]
     Hold,
-    /// Follow the assembly that works, on its time; their movement costs energy.
+    /// They follow the assembly that works, at the same time; their movement takes energy.
     Follow,
 }
 
@@ -240,11 +240,11 @@ pub enum Parking {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultSpec {
-    /// When; or give `mean_time_to_failure`. 0 to 100 years of 365 days.
+    /// Time of the failure; or give `mean_time_to_failure`. 0 to 100 years of 365 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Span>,
-    /// The time is drawn from an exponential distribution of this mean, from the drive's seed.
-    /// Above 0, at most 290 years: data sheets say 2.5 million hours.
+    /// Mean of the exponential distribution from which the time is drawn, with the drive's seed. Above 0, at
+    /// most 290 years; data sheets say 2.5 million hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_time_to_failure: Option<Span>,
     /// Disk stack, from 0.
@@ -254,24 +254,24 @@ pub struct FaultSpec {
     /// Surface whose head fails; absent: the whole assembly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surface: Option<u32>,
-    /// The drive was warned: it deconfigures the part before it fails, so no command meets it.
+    /// Whether the drive is warned, so that it deconfigures the part before a command meets the failure.
     pub warning: bool,
 }
 
-/// One way to a sector: an assembly's head set. Those of one assembly move together.
+/// One way to reach a sector: a head set of an assembly. The head sets of an assembly move together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Path {
     pub assembly: u32,
-    /// Bit h: serves (ganged) surface h.
+    /// Bit `h` is set if it serves surface (or gang of surfaces) `h`.
     pub surfaces: u64,
-    /// Cylinders it can stand over: first, and the one after the last.
+    /// The cylinders that it can reach: the first, and the one after the last.
     pub cylinders: (u32, u32),
-    /// Cylinders that it stands further in than the assembly's first head set.
+    /// Distance in cylinders inward from the assembly's first head set.
     pub offset: u32,
 }
 
 impl Path {
-    /// Whether it can stand over a cylinder and has heads for all of these surfaces.
+    /// Whether it can reach a cylinder and has heads on all of these surfaces.
     #[inline]
     pub fn reaches(&self, surfaces: u64, cylinder: u32) -> bool {
         self.surfaces & surfaces == surfaces
@@ -280,21 +280,21 @@ impl Path {
     }
 }
 
-/// The part of a drive that one queue and one set of assemblies serve: a stack or, with
-/// `own-share`, one assembly and its surfaces.
+/// A part of a drive with a queue and assemblies of its own: a stack or, with `own-share`, an assembly and
+/// its surfaces.
 #[derive(Debug, Clone)]
 pub(crate) struct UnitPlan {
     pub geometry: GeometrySpec,
     pub arms: Vec<ArmSpec>,
-    /// Disk stack and first assembly, for faults.
+    /// Index of the disk stack, and of the first assembly in it; used for faults.
     pub stack: u32,
     pub first_arm: u32,
-    /// First surface of the stack that belongs to it.
+    /// The stack's first surface that belongs to the unit.
     pub first_surface: u32,
 }
 
 impl ParallelismSpec {
-    /// Degrees and options checked against each other.
+    /// Checks the degrees of parallelism and these settings against each other.
     pub(crate) fn check(&self, dash: Dash, geometry: &GeometrySpec) -> Result<(), SpecError> {
         let at = |key: &str| format!("parallelism.{key}");
         if !self.arms.is_empty() && self.arms.len() as u32 != dash.arms {
@@ -420,7 +420,7 @@ impl ParallelismSpec {
     }
 }
 
-/// The units that a drive consists of, in address order: the stacks, and in each the shares.
+/// The units of a drive in order of address: the stacks, and in each stack the shares.
 pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
     spec.check()?;
     let (dash, p) = (spec.dash, &spec.parallelism);
@@ -453,7 +453,7 @@ pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
     Ok(plans)
 }
 
-/// A geometry of `count` surfaces from `first` on, one of `shares` equal parts.
+/// The geometry of `count` surfaces from `first` on, one of `shares` equal parts.
 fn surfaces_of(geometry: &GeometrySpec, first: u32, count: u32, shares: u32) -> GeometrySpec {
     let mut part = geometry.clone();
     if shares > 1 {
@@ -470,7 +470,7 @@ fn surfaces_of(geometry: &GeometrySpec, first: u32, count: u32, shares: u32) -> 
     part
 }
 
-/// A geometry in which `m` neighbouring surfaces form one logical track.
+/// The geometry in which `m` neighbouring surfaces form one logical track.
 fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
     if m == 1 {
         return Ok(geometry.clone());
@@ -496,7 +496,7 @@ fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
             .map(|s| zone.sectors_per_track.of(s))
             .collect();
         if geometry.skew_unit == SkewUnit::Sectors {
-            // As the layout counts them: whole sectors of the first surface.
+            // In whole sectors of the first surface, as the layout counts skews.
             let unit = f64::from(spt.first().copied().unwrap_or(1).max(1));
             for skew in [
                 &mut zone.track_skew,

@@ -1,10 +1,10 @@
-//! What the mechanism does, told as phases, and the times of phases by kind of work.
+//! What the mechanism does, as phases, and the time of phases by kind of work.
 //!
 //! # Model
 //! An assembly does one thing at a time: it moves (with settling), waits for a sector, or transfers;
-//! else it is idle. [`Timeline`] holds what an assembly has done and what is already decided of its
-//! future: a service is computed when it begins, so its phases reach ahead of the clock. Times up to
-//! any instant are exact: a phase that is under way counts for the part that has passed.
+//! otherwise it is idle. A `Timeline` holds what an assembly has done and what is already decided of its
+//! future. A service is computed when it begins, so its phases reach beyond the clock. Times up to any moment
+//! are exact: a phase in progress counts with the part that has passed.
 
 use crate::power::conditions::ConditionPhase;
 use headstack_units::Time;
@@ -12,21 +12,21 @@ use headstack_units::Time;
 /// What an assembly does during a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhaseKind {
-    /// The arm moves to another cylinder; settling before a read is part of it.
+    /// The arm moves to another cylinder; settling before a read is included.
     Seek,
     /// Settling before a write, or a head switch on the same cylinder.
     Settle,
-    /// Waiting for a sector.
+    /// Rotational latency.
     RotationalWait,
     /// Sectors pass under the head.
     Transfer,
-    /// Nothing, heads over the spinning platters: ready for a command, or in `idle_a`.
+    /// No work, heads over the spinning platters: ready for a command, or in `idle_a`.
     Idle,
-    /// The heads are unloaded: `idle_b` and `idle_c`, with the ways into them and out of them.
+    /// The heads are unloaded: `idle_b` and `idle_c`, with entering and leaving them.
     Parked,
-    /// The platters stand still, or come to rest.
+    /// The platters stand still or are spinning down.
     Standby,
-    /// The platters get up to speed again.
+    /// The platters are spinning up.
     SpinUp,
 }
 
@@ -36,18 +36,18 @@ pub enum PhaseKind {
 pub enum Work {
     /// A command of the host.
     Request = 0,
-    /// Reading on behind a command.
+    /// Read-ahead.
     ReadAhead = 1,
-    /// Buffered data on their way to the medium.
+    /// Writing buffered data to the medium.
     Destage = 2,
-    /// The scan of the medium.
+    /// The media scan.
     MediaScan = 3,
     /// An idle assembly that follows another one.
     Follow = 4,
 }
 
 impl Work {
-    /// All kinds, in the order of their numbers.
+    /// All kinds of work, in the order of their numbers.
     pub const ALL: [Work; 5] = [
         Work::Request,
         Work::ReadAhead,
@@ -62,22 +62,21 @@ impl Work {
 pub struct Phase {
     /// What is done.
     pub kind: PhaseKind,
-    /// What for; `None`: for nothing, the assembly is at rest.
+    /// What it is done for; `None` if the assembly does no work.
     pub work: Option<Work>,
     /// Arm assembly of the drive, counted from 0 through all stacks.
     pub assembly: u32,
-    /// From when.
+    /// Start.
     pub from: Time,
-    /// Until when.
+    /// End.
     pub to: Time,
-    /// Cylinders that the arm moves; zero unless it is a seek.
+    /// Seek distance in cylinders; zero for other kinds.
     pub distance: u32,
-    /// The drive's power condition, with its name, its power and the way into it or out of it; `None`
-    /// where the drive is ready for commands.
+    /// The drive's low-power condition; `None` if the drive is ready for commands.
     pub condition: Option<ConditionPhase>,
 }
 
-/// Nanoseconds in each active state.
+/// Time in each active state, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ActiveTime {
     pub seek: u64,
@@ -93,7 +92,7 @@ impl ActiveTime {
         self.transfer += other.transfer;
     }
 
-    /// What has come since `before`.
+    /// The difference to an earlier value.
     pub fn since(&self, before: &ActiveTime) -> ActiveTime {
         ActiveTime {
             seek: self.seek - before.seek,
@@ -103,28 +102,28 @@ impl ActiveTime {
     }
 }
 
-/// Active time by what it was for; the index is the number of a [`Work`].
+/// Active time by kind of work; the index is the number of a [`Work`].
 pub(crate) type ActiveByWork = [ActiveTime; Work::ALL.len()];
 
-/// A movement, a wait and a transfer that follow each other without a gap.
+/// A movement, a rotational wait and a transfer without a gap. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub work: Work,
-    /// Whether the movement ends with settling for a write.
+    /// Whether the movement ends with write settling.
     pub write: bool,
     pub start: u64,
-    /// Cylinders of the movement.
+    /// Seek distance in cylinders.
     pub distance: u32,
     /// End of the movement.
     pub there: u64,
-    /// End of the wait.
+    /// End of the wait, start of the transfer.
     pub first: u64,
     /// End of the transfer.
     pub end: u64,
 }
 
 impl Stretch {
-    /// Nothing, at time zero.
+    /// An empty stretch at time zero.
     const NONE: Stretch = Stretch {
         work: Work::Request,
         write: false,
@@ -135,7 +134,7 @@ impl Stretch {
         end: 0,
     };
 
-    /// The time in each state.
+    /// Time in each state.
     #[inline]
     fn whole(&self) -> ActiveTime {
         ActiveTime {
@@ -145,7 +144,7 @@ impl Stretch {
         }
     }
 
-    /// The time in each state up to `until`.
+    /// Time in each state before `until`.
     #[inline]
     pub fn part(&self, until: u64) -> ActiveTime {
         let within = |from: u64, to: u64| to.min(until).saturating_sub(from);
@@ -156,7 +155,7 @@ impl Stretch {
         }
     }
 
-    /// Tells its phases; the last `write_settle_ns` of a movement before a write are settling.
+    /// Tells the phases. Of a seek before a write, the last `write_settle_ns` are told as settling.
     fn tell(&self, assembly: u32, write_settle_ns: u64, sink: &mut dyn FnMut(&Phase)) {
         let settled_from = match (self.distance > 0, self.write) {
             (false, _) => self.start,
@@ -188,18 +187,18 @@ impl Stretch {
     }
 }
 
-/// What one assembly has done and what is decided of its future.
+/// What one assembly has done, and what is decided of its future.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// Time of everything that ended before the clock.
+    /// Time of the stretches that ended before the clock.
     settled: ActiveByWork,
-    /// Stretches that may reach beyond the clock, in order of time; the latest two apart, because
-    /// there are hardly ever more.
+    /// Older stretches that may end after the clock, in order of time. The latest two are kept apart because
+    /// there are rarely more.
     pending: Vec<Stretch>,
-    /// The latest two, and which of them is the latest.
+    /// The latest two stretches, and the index of the later one.
     last: [Stretch; 2],
     newest: bool,
-    /// What a listener has not been told yet, where there is one.
+    /// Stretches that were not told yet; `None` without a listener.
     untold: Option<Vec<Stretch>>,
 }
 
@@ -215,17 +214,17 @@ impl Default for Timeline {
     }
 }
 
-/// So many stretches may be pending before those that are over are looked for.
+/// When `pending` has grown by so many stretches, those that are over are removed.
 const MANY: usize = 64;
 
 impl Timeline {
-    /// When the assembly is at rest, as far as is decided.
+    /// The end of the latest stretch.
     #[inline]
     pub fn end(&self) -> u64 {
         self.latest().end
     }
 
-    /// Adds what the assembly does next. The clock stands at `now`; it never goes back.
+    /// Adds the next stretch. `now` is the clock, which never goes back.
     #[inline(always)]
     pub fn add(&mut self, now: u64, stretch: Stretch) {
         debug_assert!(
@@ -250,7 +249,7 @@ impl Timeline {
         }
     }
 
-    /// The last but one stretch, or others before it, may reach beyond the clock.
+    /// Keeps the last but one stretch, which may end after the clock or follow one that does.
     #[inline(never)]
     fn keep_pending(&mut self, now: u64) {
         let last_but_one = self.last[usize::from(!self.newest)];
@@ -270,7 +269,7 @@ impl Timeline {
         }
     }
 
-    /// Puts `parts` in the place of the latest stretch, which they fill together.
+    /// Replaces the latest stretch by `parts`, which fill the same time.
     pub fn replace_latest(&mut self, now: u64, parts: &[Stretch]) {
         if let Some(untold) = &mut self.untold {
             untold.pop();
@@ -288,7 +287,7 @@ impl Timeline {
         &self.last[usize::from(self.newest)]
     }
 
-    /// Adds the time in each active state up to `until`.
+    /// Adds the time in each active state before `until`.
     pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
         for (sum, settled) in sum.iter_mut().zip(&self.settled) {
             sum.add(settled);
@@ -298,12 +297,12 @@ impl Timeline {
         }
     }
 
-    /// From now on what is done is kept for [`Timeline::tell`].
+    /// From now on, stretches are kept for [`Timeline::tell`].
     pub fn listen(&mut self) {
         self.untold.get_or_insert_with(Vec::new);
     }
 
-    /// Tells every phase that has not been told yet.
+    /// Gives all phases that were not told yet to `sink`.
     pub fn tell(&mut self, assembly: u32, write_settle_ns: u64, sink: &mut dyn FnMut(&Phase)) {
         if let Some(untold) = &mut self.untold {
             untold

@@ -1,4 +1,4 @@
-//! How a model is registered: one `PLUGIN` constant in its own file, one word in its folder's list.
+//! Registration of models: one `PLUGIN` constant in the model's file, one word in its folder's list.
 
 use crate::spec::Params;
 use headstack_engine::describe::{from_rest, missing};
@@ -6,7 +6,7 @@ use headstack_engine::{did_you_mean, SpecError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// One entry of a registry: name, one-line summary, and how to make it from parameters.
+/// One entry of a registry: name, one-line summary, and how to build it from parameters.
 pub struct Plugin<T: ?Sized, C = Params> {
     /// The name in drive files and on the command line.
     pub name: &'static str,
@@ -14,11 +14,14 @@ pub struct Plugin<T: ?Sized, C = Params> {
     pub summary: &'static str,
     /// A parameter table that works, as TOML, for documentation and contract tests.
     pub example: &'static str,
-    /// Makes the model from its parameters; unknown keys are errors.
+    /// Builds the model from its parameters.
+    ///
+    /// # Errors
+    /// Unknown or missing keys, and values out of bounds.
     pub build: fn(&C) -> Result<Box<T>, SpecError>,
 }
 
-/// Makes `pub mod` and `PLUGINS` from one list of file names.
+/// Declares the modules and the list `PLUGINS` from one list of file names.
 macro_rules! plugins {
     (dyn $trait:ident: $($file:ident),+ $(,)?) => {
         $crate::plugin::plugins! { dyn $trait from $crate::spec::Params: $($file),+ }
@@ -31,10 +34,10 @@ macro_rules! plugins {
 }
 pub(crate) use plugins;
 
-/// Finds the plug-in that `name` asks for.
+/// Finds the plug-in called `name`.
 ///
 /// # Errors
-/// Names the key, what was got, the list of names and the nearest one.
+/// The key, what was got, the known names and the nearest one.
 pub fn find<'a, T: ?Sized, C>(
     plugins: &'a [Plugin<T, C>],
     key: &str,
@@ -51,10 +54,10 @@ pub fn find<'a, T: ?Sized, C>(
     })
 }
 
-/// The name under `model` in the table of a plug-in, which need not be there; `what` is asked for.
+/// The name under `model` in the table of a plug-in. `what` is the kind of model, for errors.
 ///
 /// # Errors
-/// A name that is no text, or a misspelt key, seen from inside the table.
+/// `model` is not text or absent; a key that may be a misspelt `model` is named.
 pub fn model<'a>(table: &'a Params, what: &str) -> Result<&'a str, SpecError> {
     let need = format!("the name of a {what} model as text");
     match table.get("model") {
@@ -64,7 +67,7 @@ pub fn model<'a>(table: &'a Params, what: &str) -> Result<&'a str, SpecError> {
     }
 }
 
-/// Reads a plug-in's parameter struct from its table. The table's own place is the caller's to say.
+/// Reads a plug-in's parameter struct from its table. The caller adds the table's own place to errors.
 ///
 /// # Errors
 /// Unknown, missing or ill-formed keys, by name.
@@ -72,7 +75,7 @@ pub fn params<P: DeserializeOwned>(table: &Params) -> Result<P, SpecError> {
     params_beside(&[], table)
 }
 
-/// The same of a table in which the keys `others` are not the plug-in's.
+/// As [`params`], for a table that also has the keys `others`, which are not the plug-in's.
 ///
 /// # Errors
 /// As [`params`].
@@ -84,25 +87,25 @@ pub fn params_beside<P: DeserializeOwned>(others: &[&str], table: &Params) -> Re
     from_rest(Value::Object(table), others)
 }
 
-/// What every folder of plug-ins is tested for.
+/// Tests that every folder of plug-ins runs.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::Plugin;
     use crate::spec::Params;
     use std::path::Path;
 
-    /// The example of a plug-in as its parameter table.
+    /// The example of a plug-in, as a parameter table.
     pub fn example<T: ?Sized>(plugin: &Plugin<T>) -> Params {
         toml::from_str(plugin.example).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name))
     }
 
-    /// The folder's files and its list name the same plug-ins, and each file says its equation,
-    /// its source and where it holds.
+    /// The folder's files and its list name the same plug-ins, and each file has the sections Model, Source
+    /// and Validity.
     pub fn folder_matches_list<T: ?Sized, C>(folder: &str, plugins: &[Plugin<T, C>]) {
         folder_matches_list_but(folder, &[], plugins);
     }
 
-    /// The same for a folder in which the files `shared` are code that its plug-ins share.
+    /// As [`folder_matches_list`]; the files `shared` are code that several plug-ins use.
     pub fn folder_matches_list_but<T: ?Sized, C>(
         folder: &str,
         shared: &[&str],
@@ -146,7 +149,7 @@ pub(crate) mod contract {
         );
     }
 
-    /// The example builds, and a key that nobody knows is refused by name.
+    /// The example builds, and an unknown key is refused by name.
     pub fn refuses_unknown_keys<T: ?Sized>(plugins: &[Plugin<T>]) {
         for plugin in plugins {
             let mut table = example(plugin);

@@ -1,7 +1,7 @@
 //! Closed-loop replay of a measured trace: one request at a time, with the measured pauses.
 //!
-//! This is how DiskSim's validation traces were taken: `issue(1) = 0`, `issue(i+1) =
-//! completion(i) + think(i)`, with the *simulated* completion.
+//! DiskSim's validation traces are replayed in this way: the first request is issued at time 0, the next
+//! one at `completion(i) + think(i)`, with the *simulated* completion.
 
 use crate::command::{Command, DriveRequest};
 use crate::drive::{Drive, DriveOptions};
@@ -9,23 +9,23 @@ use crate::spec::DriveSpec;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 
-/// One request of a closed replay.
+/// One request of a closed-loop replay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplayRequest {
-    /// Whether it writes.
+    /// Whether it is a write.
     pub write: bool,
     /// First 512-byte block.
     pub lba: u64,
     /// Number of 512-byte blocks.
     pub blocks: u32,
-    /// Pause after its completion, nanoseconds.
+    /// Pause after its completion, in nanoseconds.
     pub think_ns: u64,
 }
 
-/// Response time of each request in nanoseconds; `None` for one that the drive refused.
+/// Response time of each request in nanoseconds; `None` for a request that the drive refused.
 ///
 /// # Errors
-/// A description that does not fit together.
+/// Values of the description that do not fit together, by dotted key.
 pub fn replay_closed(
     spec: &DriveSpec,
     options: &DriveOptions,

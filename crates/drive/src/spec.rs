@@ -1,8 +1,8 @@
-//! The one schema of a drive: what `drives/*.toml` says and every importer produces.
+//! The schema of a drive: the content of `drives/*.toml`, and the result of every importer.
 //!
-//! Quantities are text with their unit; unknown keys are errors. Each number has a bound, stated at
-//! its field and checked by [`DriveSpec::check`]. [`DriveSpec::sources`] says for
-//! each value where it comes from, or that it was chosen.
+//! Quantities are text with a unit; unknown keys are errors. Each number has a bound, which its field states
+//! and [`DriveSpec::check`] checks. [`DriveSpec::sources`] says for each value where it comes from, or that
+//! it was chosen.
 
 use crate::layout;
 pub use crate::parallelism::{
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// Parameters of a plug-in, as its file documents them; `model` names the plug-in.
 pub type Params = serde_json::Map<String, Value>;
 
-/// A whole drive.
+/// A complete drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriveSpec {
@@ -27,45 +27,45 @@ pub struct DriveSpec {
     /// Maker, family, model number and capacity, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// What the drive is an example of and what its file can and cannot be trusted for.
+    /// What the drive is an example of, and for what its file can and cannot be trusted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Stacks, arm assemblies, surfaces at once and heads per arm: `D1A2S1H1`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub dash: Dash,
-    /// What `dash` leaves open: angles, limits, faults.
+    /// Settings that `dash` leaves open: angles, limits, faults.
     #[serde(default, skip_serializing_if = "is_default")]
     pub parallelism: ParallelismSpec,
-    /// Platters, tracks, zones and the order of addresses, of one stack.
+    /// Platters, tracks, zones and address order of one stack.
     pub geometry: GeometrySpec,
     /// Seek model and its parameters: `model = "table"` and so on, see the `seek` folder.
     pub seek: Params,
-    /// Head switch and settling.
+    /// Head switches and settling.
     #[serde(default)]
     pub positioning: PositioningSpec,
-    /// A scan of the whole medium beside the host's commands.
+    /// A scan of the whole medium during foreground work.
     #[serde(default, skip_serializing_if = "is_default")]
     pub media_scan: MediaScan,
     /// Buffer segments, read-ahead and write policy.
     #[serde(default)]
     pub cache: CacheSpec,
-    /// Time that commands cost besides mechanics and link.
+    /// Processing time of commands, besides mechanics and link.
     #[serde(default)]
     pub overhead: OverheadSpec,
-    /// The cable between host and drive.
+    /// The link between host and drive.
     #[serde(default)]
     pub link: LinkSpec,
-    /// How many commands the drive holds and in which order it takes them.
+    /// Number of commands that the drive holds, and the order in which it serves them.
     #[serde(default)]
     pub queue: QueueSpec,
     /// Power by state, see the `power` folder.
     #[serde(default = "default_power")]
     pub power: Params,
-    /// What it costs, see the `cost` folder; empty where nobody says.
+    /// Cost of the drive, see the `cost` folder; empty if unknown.
     #[serde(default, skip_serializing_if = "Params::is_empty")]
     pub cost: Params,
-    /// Where each value comes from, by dotted key or prefix of it (`"geometry.rotation_speed"`,
-    /// `"seek"`): a document, or `chosen: why`.
+    /// The source of each value, by dotted key or a prefix of it (`"geometry.rotation_speed"`, `"seek"`): a
+    /// document, or `chosen: why`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, String>,
 }
@@ -90,7 +90,7 @@ pub struct GeometrySpec {
     pub surfaces: u32,
     /// Tracks per surface that the arm can reach, spare areas included. 1 to 5·10^7.
     pub cylinders: u32,
-    /// Size of a physical sector: 512 B or 4 KiB (then addressed in 512-byte blocks all the same).
+    /// Size of a physical sector: 512 B or 4 KiB. Addresses count 512-byte blocks in both cases.
     #[serde(default = "default_sector")]
     pub sector_size: Bytes,
     /// The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads
@@ -98,32 +98,31 @@ pub struct GeometrySpec {
     /// `banded`, `extents`.
     #[serde(default = "default_layout")]
     pub layout: String,
-    /// Whether skews and offsets count sectors or turns.
+    /// Whether skews and offsets are in sectors or in turns.
     #[serde(default)]
     pub skew_unit: SkewUnit,
-    /// Where spare places lie and how slipped sectors push later ones.
+    /// Where spare sectors lie, and how slipped sectors shift later ones.
     #[serde(default)]
     pub sparing: Sparing,
     /// Cylinders per range of [`Sparing::Range`]. 0 to 5·10^7.
     #[serde(default = "one")]
     pub sparing_range_cylinders: u32,
-    /// Zones from the first address on. 1 to 65535.
+    /// The zones in order of address. 1 to 65535.
     pub zones: Vec<ZoneSpec>,
-    /// Largest usable number of 512-byte blocks, where the drive offers less than its zones hold.
-    /// 1 to 2^46.
+    /// Number of 512-byte blocks that the drive offers, if it is less than its zones hold. 1 to 2^46.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_blocks: Option<u64>,
-    /// Every other key: parameters of the layout, which its file documents and checks.
+    /// All other keys: parameters of the layout, which its file documents and checks.
     #[serde(flatten)]
     pub layout_parameters: Params,
-    /// The key that made this geometry from a drive's, by joining its surfaces to one (`dash`) or by
-    /// sharing them out (`parallelism.arm_share`). No file says it.
+    /// The key by which this geometry was derived from a drive's: surfaces were joined (`dash`) or divided
+    /// (`parallelism.arm_share`). Never in a file.
     #[serde(skip)]
     pub derived_by: Option<&'static str>,
 }
 
 impl GeometrySpec {
-    /// The keys that are not parameters of the layout.
+    /// The keys that are not parameters of a layout.
     pub const KEYS: &[&str] = &[
         "rotation_speed",
         "surfaces",
@@ -138,14 +137,14 @@ impl GeometrySpec {
     ];
 }
 
-/// The geometry by what serde makes of it alone.
+/// The geometry as serde alone reads it.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Plain(#[serde(with = "GeometrySpec")] GeometrySpec);
 
 impl<'de> Deserialize<'de> for GeometrySpec {
-    /// The keys that a geometry may have depend on its layout. Where a key is missing, the layout is asked
-    /// whether it knows all that are there: the missing one may be misspelt.
+    /// The allowed keys depend on the layout. If a key is missing, the layout is asked whether it knows all
+    /// keys that are there, because one of them may be a misspelling of the missing one.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<GeometrySpec, D::Error> {
         let table = Params::deserialize(deserializer)?;
         let read = |table| from_value::<Plain>(Value::Object(table)).map(|p| p.0);
@@ -181,18 +180,18 @@ fn one() -> u32 {
     1
 }
 
-/// What skews and offsets of a zone count.
+/// The unit of a zone's skews and offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkewUnit {
-    /// Sectors of that zone (whole ones: fractions are cut).
+    /// Sectors of the zone; fractions are dropped.
     #[default]
     Sectors,
     /// Turns.
     Turns,
 }
 
-/// Where spare places lie and how far a slipped (skipped) place pushes later data.
+/// Where spare sectors lie, and how far a slipped (skipped) sector shifts later data.
 ///
 /// The number behind each rule is DiskSim's "Sparing scheme used".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -201,17 +200,17 @@ pub enum Sparing {
     /// No spares, no slips.
     #[default]
     None,
-    /// Whole spare tracks at the end of the zone; slips are tracks. (1)
+    /// Spare tracks at the end of the zone; whole tracks are slipped. (1)
     Tracks,
-    /// Spare sectors at the end of each cylinder; slips push inside it. (2)
+    /// Spare sectors at the end of each cylinder; slips shift data inside it. (2)
     CylinderEnd,
-    /// Spare sectors at the end of each track; slips push inside it. (3)
+    /// Spare sectors at the end of each track; slips shift data inside it. (3)
     TrackEnd,
-    /// As `CylinderEnd`, but slips push to the end of the zone. (4)
+    /// As `CylinderEnd`, but slips shift data up to the end of the zone. (4)
     CylinderEndSlipToZoneEnd,
-    /// Spare sectors at the front of each cylinder; slips push inside it. (5)
+    /// Spare sectors at the front of each cylinder; slips shift data inside it. (5)
     CylinderFront,
-    /// As `CylinderFront`, but slips push to the end of the zone. (6)
+    /// As `CylinderFront`, but slips shift data up to the end of the zone. (6)
     CylinderFrontSlipToZoneEnd,
     /// Spares at the end of the disk. (7)
     DiskEnd,
@@ -224,7 +223,7 @@ pub enum Sparing {
 }
 
 impl Sparing {
-    /// All rules by DiskSim's number.
+    /// All rules, by DiskSim's number.
     pub const SCHEMES: [Sparing; 11] = [
         Sparing::None,
         Sparing::Tracks,
@@ -250,27 +249,27 @@ pub struct ZoneSpec {
     pub last_cylinder: u32,
     /// Physical sectors per track: one number for all surfaces, or one for each. 1 to 10^7.
     pub sectors_per_track: PerSurface,
-    /// Angle between the first sectors of neighbouring tracks of a cylinder, in `skew_unit`.
-    /// -10^9 to 10^9, as the two below.
+    /// Angle between the first sectors of successive tracks of a cylinder, in `skew_unit`. -10^9 to 10^9,
+    /// like the next two.
     #[serde(default)]
     pub track_skew: f64,
-    /// Angle between the last track of a cylinder and the first of the next, in `skew_unit`.
+    /// Angle between the last track of a cylinder and the first track of the next, in `skew_unit`.
     #[serde(default)]
     pub cylinder_skew: f64,
     /// Angle of the zone's first sector, in `skew_unit`.
     #[serde(default)]
     pub offset: f64,
-    /// Sectors at the front of the zone that carry no address. Fewer than the zone has.
+    /// Sectors at the front of the zone that have no address. Fewer than the zone has.
     #[serde(default)]
     pub empty_sectors: u32,
     /// Spare sectors (tracks for [`Sparing::Tracks`]) per zone, cylinder, track or range.
     #[serde(default)]
     pub spares: u32,
-    /// Skipped places: physical indices from the zone's start (tracks for [`Sparing::Tracks`]).
-    /// Within the zone.
+    /// Slipped sectors: physical indices from the zone's start (tracks for [`Sparing::Tracks`]). Within the
+    /// zone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<u64>,
-    /// Remapped places: `[from, to]`, physical indices from the zone's start. Within the zone.
+    /// Remapped sectors: `[from, to]`, physical indices from the zone's start. Within the zone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remaps: Vec<[u64; 2]>,
 }
@@ -289,7 +288,7 @@ pub enum PerSurface {
 }
 
 impl PerSurface {
-    /// The count of this surface; the list's last one if the list is short.
+    /// The count for this surface; if the list is short, its last one.
     pub fn of(&self, surface: u32) -> u32 {
         match self {
             PerSurface::Same(n) => *n,
@@ -302,18 +301,18 @@ impl PerSurface {
     }
 }
 
-/// Head switch and settling.
+/// Head switches and settling.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PositioningSpec {
     /// Time to switch to another head of the same cylinder. 0 to 1 s.
     pub head_switch: Span,
-    /// Added to every movement or head switch before a write; may be negative. -1 to 1 s.
+    /// Added to every seek or head switch before a write; may be negative. -1 to 1 s.
     pub write_settle: Span,
-    /// Whether `write_settle` is added to head switches within a cylinder too, as DiskSim does,
-    /// or to seeks only.
+    /// Whether `write_settle` is also added to head switches within a cylinder, as in DiskSim, or to seeks
+    /// only.
     pub settle_after_head_switch: bool,
-    /// Lower bound of the movement before a write. 0 to 1 s.
+    /// Lower bound of the seek time before a write. 0 to 1 s.
     pub minimum_write: Span,
     /// Lower bound of the positioning time of a read miss after a read. 0 to 1 s.
     pub minimum_read_after_read: Span,
@@ -321,10 +320,10 @@ pub struct PositioningSpec {
     pub minimum_read_after_write: Span,
     /// Added to every seek of one cylinder or more; may be negative. -1 to 1 s.
     pub seek_constant: Span,
-    /// Factor on every seek and head switch: 1/2, 1/4 and 0 make the limit study of the
-    /// intra-disk parallelism paper. 0 to 4.
+    /// Factor on every seek and head switch. 1/2, 1/4 and 0 give the limit study of the intra-disk
+    /// parallelism paper. 0 to 4.
     pub seek_scale: f64,
-    /// Factor on every rotational wait, as predicted and as it happens. 0 to 4.
+    /// Factor on every rotational latency, both predicted and actual. 0 to 4.
     pub rotation_scale: f64,
 }
 
@@ -344,13 +343,13 @@ impl Default for PositioningSpec {
     }
 }
 
-/// A scan of the whole medium beside the host's commands.
+/// A scan of the whole medium during foreground work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MediaScan {
-    /// Whether there is one, and with what it reads.
+    /// Whether the medium is scanned, and how.
     pub mode: MediaScanMode,
-    /// What it reads at once. 512 B to 1 GiB, and 2^32 blocks at most.
+    /// Size of a block of the scan. 512 B to 1 GiB; at most 2^32 blocks.
     pub block: Bytes,
 }
 
@@ -363,20 +362,20 @@ impl Default for MediaScan {
     }
 }
 
-/// What a scan of the medium reads with.
+/// How the medium is scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MediaScanMode {
-    /// There is no scan.
+    /// Not at all.
     #[default]
     None,
-    /// In the rotational waits of the foreground (freeblock scheduling).
+    /// In the rotational waits of foreground accesses (freeblock scheduling).
     Freeblock,
-    /// With the last arm assembly, which then serves nothing else.
+    /// With the last arm assembly, which then serves no commands.
     OwnArm,
 }
 
-/// How far a drive reads on after what was asked for.
+/// How far a drive reads ahead after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAhead {
@@ -389,8 +388,8 @@ pub enum ReadAhead {
     CylinderEnd,
     /// Until `read_ahead_sectors` are read or the segment is full.
     Limit,
-    /// To the end of the track that holds the next sector, and one track more if the segment's
-    /// data begin on an earlier track.
+    /// To the end of the track of the next sector, and one track more if the segment's data begin on an
+    /// earlier track.
     NextTrack,
 }
 
@@ -401,18 +400,18 @@ pub enum ReadAheadTrigger {
     /// Every read.
     #[default]
     Always,
-    /// Reads that start where the previous request, a read, ended, and hits.
+    /// Reads that start where the previous request ended, if that was a read; and hits.
     Sequential,
 }
 
-/// When the drive looks whether it holds what a read asks for.
+/// When the drive checks whether the buffer holds the data of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HitCheck {
-    /// When the scheduler takes the request.
+    /// When the scheduler has chosen the request.
     #[default]
     Service,
-    /// Also on arrival: a whole hit then never waits for the mechanism.
+    /// Also on arrival: a complete hit then never waits for the mechanism.
     Arrival,
 }
 
@@ -422,65 +421,66 @@ pub enum HitCheck {
 pub struct CacheSpec {
     /// Whether the buffer keeps data for later requests.
     pub enabled: bool,
-    /// Number of segments, each one contiguous interval of addresses. 1 to 65536 where `enabled`.
+    /// Number of segments, each a contiguous range of addresses. 1 to 65536 if `enabled`.
     pub segments: u32,
-    /// Physical sectors per segment. 1 to 2^24 where `enabled`.
+    /// Physical sectors per segment. 1 to 2^24 if `enabled`.
     pub segment_sectors: u32,
-    /// How many segments may hold data not yet on the medium. 1 to 65536 with `write_back`.
+    /// How many segments may hold data that are not yet on the medium. 1 to 65536 with `write_back`.
     pub write_segments: u32,
-    /// Segment 0 is for writes only and never serves reads.
+    /// Whether segment 0 is for writes only and never serves reads.
     pub separate_write_segment: bool,
-    /// When hits are looked for.
+    /// When reads are checked for hits.
     pub hit_check: HitCheck,
-    /// How far to read on.
+    /// How far the drive reads ahead.
     pub read_ahead: ReadAhead,
-    /// Which reads start it.
+    /// Which reads start read-ahead.
     pub read_ahead_trigger: ReadAheadTrigger,
-    /// Read-ahead ends this many sectors after the request; 0: the segment decides. 0 to 2^24.
+    /// Read-ahead ends this many sectors after the request; 0: limited by the segment only. 0 to 2^24.
     pub read_ahead_sectors: u32,
-    /// Read-ahead cannot be interrupted before this many sectors. 0 to 2^24.
+    /// Number of sectors before which read-ahead cannot be interrupted. 0 to 2^24.
     pub read_ahead_minimum: u32,
-    /// A whole hit on an idle segment starts read-ahead behind it.
+    /// Whether a complete hit starts read-ahead, if the segment is not being read ahead.
     pub read_ahead_on_idle_hit: bool,
-    /// Requested sectors are dropped once sent; what lies ahead is kept.
+    /// Whether requested sectors are dropped once sent; sectors read ahead are kept.
     pub discard_requested: bool,
-    /// Sectors of the target track that pass before the first wanted one are kept.
+    /// Whether sectors of the target track that pass before the first wanted one are kept.
     pub keep_passing_sectors: bool,
-    /// One turn after a read the whole track is kept (bounded by the segment).
+    /// Whether the whole track is kept one turn after a read, within the size of the segment.
     pub keep_whole_track: bool,
-    /// Reads take each sector of a track at its first pass (zero latency, read on arrival).
+    /// Whether reads take each sector of a track at its first pass (zero latency, read on arrival).
     pub read_on_arrival: bool,
     /// The same for writes.
     pub write_on_arrival: bool,
-    /// An arriving request stops read-ahead inside a sector instead of at its end.
+    /// Whether an arriving request stops read-ahead inside a sector, instead of at its end.
     pub stop_read_ahead_in_sector: bool,
-    /// A read of the sector that is being read ahead joins it as a partial hit.
+    /// Whether a read of the sector that is being read ahead is a partial hit.
     pub almost_hits: bool,
-    /// Completion when the data are in the buffer (write-back) instead of on the medium.
+    /// Whether a write completes when its data are in the buffer (write-back) instead of on the medium.
     pub write_back: bool,
-    /// Written data stay readable after they are on the medium.
+    /// Whether written data stay readable in the buffer after they are on the medium.
     pub read_hits_on_written: bool,
-    /// A write that continues the unwritten data joins their segment.
+    /// Whether a write that continues the unwritten data is appended to their segment.
     pub append_writes: bool,
     /// When unwritten data go to the medium.
     pub destage: Destage,
     /// With `destage = "idle"`: how long the drive must be idle first. 0 to 24 h.
     pub destage_after: Span,
-    /// With `destage = "idle"`: data older than this go out even if commands wait; 0: never.
+    /// With `destage = "idle"`: data older than this are written even if commands wait; 0: never. 0 to 24 h.
     pub destage_age: Span,
-    /// With `destage = "idle"`: the unwritten data that the buffer holds at most. If nothing is said,
+    /// With `destage = "idle"`: most unwritten data in the buffer, from one sector to the whole buffer. If absent,
     /// `write_segments` segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dirty_limit: Option<Bytes>,
-    /// With `destage = "idle"`: among so many extents ahead the one that is reached first goes next.
+    /// With `destage = "idle"`: number of extents ahead, of which the one with the shortest positioning time
+    /// is written next. 1 to 1024.
     pub destage_window: u32,
-    /// With `destage = "idle"`: a sector of which only a part was written waits so long for the rest of
-    /// it, before it is read, changed and written.
+    /// With `destage = "idle"`: how long a sector of which only a part was written waits for the rest, before
+    /// it is read, modified and written. 0 to 24 h.
     pub partial_wait: Span,
-    /// Share of the request (or segment) that must be buffered before a read miss reconnects.
-    /// 0 to 1.
+    /// Share of the request (or segment) that must be in the buffer before the link is reselected for a read
+    /// miss. 0 to 1.
     pub read_watermark: f64,
-    /// Watermarks are shares of min(request, segment) instead of the segment.
+    /// Whether watermarks are shares of min(request, segment) instead of the segment.
     pub watermark_of_request: bool,
 }
 
@@ -488,12 +488,12 @@ pub struct CacheSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destage {
-    /// While they arrive: the medium is written behind the completed command, and the next write
-    /// waits for it unless it continues it.
+    /// While they arrive: the command completes and its data are written to the medium. The next write waits
+    /// for that, unless it continues the first.
     #[default]
     Immediate,
-    /// Data wait, up to `dirty_limit`; they go out in the order of addresses when no command has used
-    /// the mechanism for `destage_after`, or when the limit is reached.
+    /// Later: data wait, up to `dirty_limit`. They are written in the order of addresses when no command has
+    /// used the mechanism for `destage_after`, or when the limit is reached.
     Idle,
 }
 
@@ -533,7 +533,7 @@ impl Default for CacheSpec {
     }
 }
 
-/// A pair of values keyed by the direction of the previous request; each 0 to 10 s.
+/// A pair of values for the two directions of the previous request; each 0 to 10 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AfterPrevious {
@@ -543,41 +543,41 @@ pub struct AfterPrevious {
     pub after_write: Span,
 }
 
-/// Time that commands cost besides mechanics and link; each 0 to 10 s.
+/// Processing time of commands, besides mechanics and link; each 0 to 10 s.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OverheadSpec {
-    /// Delays every arrival.
+    /// Added to the arrival of every request.
     pub per_request: Span,
     /// Before the first byte of a read hit goes to the link.
     pub read_hit: AfterPrevious,
-    /// Before the arm may move for a read miss.
+    /// Before the arm may start to move for a read miss.
     pub read_miss: AfterPrevious,
-    /// Before link and arm of a write that completes in the buffer.
+    /// Before link and arm start for a write that completes in the buffer.
     pub write_hit: AfterPrevious,
-    /// Before link and arm of a write that completes on the medium.
+    /// Before link and arm start for a write that completes on the medium.
     pub write_miss: AfterPrevious,
-    /// At the very end of a read.
+    /// After the last data of a read.
     pub read_completion: Span,
-    /// At the very end of a write.
+    /// After the last data of a write.
     pub write_completion: Span,
     /// Before each transfer on the link.
     pub data_preparation: Span,
-    /// Before the first reconnection.
+    /// Before the first reselection.
     pub first_reselect: Span,
-    /// Before later reconnections.
+    /// Before later reselections.
     pub other_reselect: Span,
-    /// A read miss leaves the link for at least this long.
+    /// How long a read miss disconnects from the link, at least.
     pub read_disconnect: AfterPrevious,
-    /// After the data of a write have been taken in.
+    /// Disconnection after the data of a write have arrived.
     pub write_disconnect: Span,
     /// A second disconnection of writes that follow a write to another place (HP C2247A).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_write_disconnect: Option<ExtraDisconnect>,
 }
 
-/// The second disconnection of a write that follows a write elsewhere. Times are 0 to 10 s, sectors
-/// 0 to 2^24.
+/// The second disconnection of a write that follows a write to another place. Times are 0 to 10 s, sectors 0
+/// to 2^24.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExtraDisconnect {
@@ -585,53 +585,52 @@ pub struct ExtraDisconnect {
     pub command: Span,
     /// First disconnection.
     pub disconnect: Span,
-    /// Pause until the reconnection.
+    /// Pause until reselection.
     pub pause: Span,
     /// Second disconnection.
     pub second_disconnect: Span,
-    /// The arm may move this long after the command overhead.
+    /// Time from the end of the command overhead to the earliest start of the arm.
     pub seek_delay: Span,
-    /// So many sectors must have arrived before the medium is written (0: none).
+    /// Number of sectors that must have arrived before the medium is written (0: none).
     pub buffered_sectors: u32,
-    /// Requests of this many sectors or more wait for `buffered_sectors_long` instead.
+    /// Requests of at least this many sectors wait for `buffered_sectors_long` instead.
     pub long_request_sectors: u32,
-    /// See `long_request_sectors`.
+    /// Number of sectors that must have arrived for such long requests.
     pub buffered_sectors_long: u32,
 }
 
-/// The cable between host and drive.
+/// The link between host and drive.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
-    /// Data rate both ways; or give the two sector times.
-    /// So fast that a sector takes 100 ms at most; up to 1 TB/s.
+    /// Data rate in both directions; or give the two sector times. A sector takes at most 100 ms; up to 1
+    /// TB/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Bandwidth>,
-    /// Time of one physical sector towards the host. 0 to 100 ms.
+    /// Link time of one physical sector towards the host. 0 to 100 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_sector_time: Option<Span>,
-    /// Time of one physical sector towards the drive. 0 to 100 ms.
+    /// Link time of one physical sector towards the drive. 0 to 100 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_sector_time: Option<Span>,
-    /// The link stays connected for the whole command: no disconnection or reselection.
+    /// Whether the link stays connected for the whole command, without disconnection or reselection.
     pub never_disconnect: bool,
 }
 
-/// How many commands the drive holds and in which order it takes them.
+/// Number of commands that the drive holds, and the order in which it serves them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueueSpec {
-    /// Commands that the drive holds at once; the rest wait in order. 0: all. At most 2^20.
+    /// Number of tags; further commands wait in order of arrival. 0: no limit. At most 2^20.
     pub depth: u32,
-    /// Which commands count.
+    /// Which commands hold a tag.
     pub counts: QueueCounts,
     /// Name of a scheduler of the `scheduler` folder.
     pub scheduler: String,
-    /// Parameters of that scheduler, as its file documents them.
+    /// Parameters of the scheduler, as its file documents.
     #[serde(skip_serializing_if = "Params::is_empty")]
     pub scheduler_parameters: Params,
-    /// A command older than this is taken next, whatever the scheduler prefers; 0: never.
-    /// 0 to 24 h.
+    /// A command older than this is served next, whatever the scheduler prefers; 0: never. 0 to 24 h.
     pub age_limit: Span,
 }
 
@@ -639,10 +638,10 @@ pub struct QueueSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
-    /// Those that wait and those in service, as with native command queueing.
+    /// Waiting commands and commands in service, as with native command queueing.
     #[default]
     Tags,
-    /// Those that wait only, as in DiskSim.
+    /// Waiting commands only, as in DiskSim.
     Waiting,
 }
 

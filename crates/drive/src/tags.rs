@@ -1,16 +1,16 @@
-//! The places of a drive's command queue: the one home of its depth.
+//! The tags of a drive's command queue. The depth of the queue is enforced here and nowhere else.
 //!
 //! # Model
-//! A command holds a tag from when the drive takes it until the host is told that it is done, as with
-//! native command queueing; commands beyond the depth wait outside, in order of arrival. Where
-//! `queue.counts = "waiting"` (DiskSim's meaning) a tag is free as soon as the command's service begins.
+//! A command holds a tag from its admission until its completion is reported to the host, as with native
+//! command queueing. Commands beyond the depth wait outside, in order of arrival. With `queue.counts =
+//! "waiting"` (DiskSim's meaning) a tag is freed when the service of its command begins.
 
 use crate::command::DriveRequest;
 use crate::spec::{QueueCounts, QueueSpec};
 use headstack_units::Time;
 use std::collections::VecDeque;
 
-/// A command for which the queue has no place yet.
+/// A command that waits for a tag.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outside {
     pub unit: usize,
@@ -23,15 +23,15 @@ pub(crate) struct Outside {
 pub(crate) struct Tags {
     depth: usize,
     counts: QueueCounts,
-    /// Commands that wait in the queue.
+    /// Number of commands that wait in the queue, with a tag.
     waiting: usize,
-    /// When the commands in service free their tags.
+    /// When the commands in service free their tags, in nanoseconds.
     frees: Vec<u64>,
     /// Commands that wait for a tag, in order of arrival.
     outside: VecDeque<Outside>,
 }
 
-/// The most that may hold a tag: 0 means all.
+/// The number of tags for a depth; 0 means no limit.
 fn limit(depth: u32) -> usize {
     match depth {
         0 => usize::MAX,
@@ -50,19 +50,19 @@ impl Tags {
         }
     }
 
-    /// Whether every command has a place.
+    /// Whether the number of tags is not limited.
     #[inline]
     pub fn unlimited(&self) -> bool {
         self.depth == usize::MAX
     }
 
-    /// Commands that wait for a tag.
+    /// Number of commands that wait for a tag.
     #[inline]
     pub fn outside(&self) -> usize {
         self.outside.len()
     }
 
-    /// Whether a command that arrives at `now` gets a tag at once: those outside go first.
+    /// Whether a command that arrives at `now` gets a tag at once. Commands that wait already go first.
     pub fn admits(&mut self, now: u64) -> bool {
         self.outside.is_empty() && self.has_room(now)
     }
@@ -72,12 +72,13 @@ impl Tags {
         self.waiting + self.frees.len() < self.depth
     }
 
-    /// A command waits for a tag.
+    /// Adds a command to those that wait for a tag.
     pub fn wait(&mut self, command: Outside) {
         self.outside.push_back(command);
     }
 
-    /// When the next command from outside can come in: at an end of service, if that frees a tag.
+    /// When the next command gets a tag because one in service frees it; `None` if that is not to be
+    /// expected.
     pub fn next_admission(&self) -> Option<u64> {
         if self.outside.is_empty() || self.waiting >= self.depth {
             return None;
@@ -85,7 +86,7 @@ impl Tags {
         self.frees.iter().copied().min()
     }
 
-    /// The next command from outside that has a tag at `now`; it takes it.
+    /// Gives a tag to the first waiting command, if one is free at `now`.
     pub fn admit(&mut self, now: u64) -> Option<Outside> {
         if self.outside.is_empty() || !self.has_room(now) {
             return None;
@@ -94,29 +95,31 @@ impl Tags {
         self.outside.pop_front()
     }
 
-    /// A command takes a tag.
+    /// Records that a command in the queue holds a tag.
     #[inline]
     pub fn take(&mut self) {
         self.waiting += 1;
     }
 
-    /// A command has left the queue without being served.
+    /// Frees the tag of a command that left the queue without being served.
     pub fn give_back(&mut self) {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// Takes the first of a name out of those that wait for a tag; it and its time of arrival.
+    /// Removes the first command called `id` from those that wait for a tag. Returns it with its arrival
+    /// time.
     pub fn take_outside(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
         let at = self.outside.iter().position(|o| o.request.id == id)?;
         self.outside.remove(at).map(|o| (o.request, o.arrival))
     }
 
-    /// Sets the number of tags; commands that have one keep it.
+    /// Sets the number of tags. Commands that hold one keep it.
     pub fn set_depth(&mut self, depth: u32) {
         self.depth = limit(depth);
     }
 
-    /// Says what holds tags, where nobody has counted so far.
+    /// Sets the count when it begins, after an unlimited depth: waiting commands, and completion times of
+    /// those in service.
     pub fn count(&mut self, waiting: usize, ends: Vec<u64>) {
         self.waiting = waiting;
         self.frees = match self.counts {
@@ -125,7 +128,7 @@ impl Tags {
         };
     }
 
-    /// A command's service has begun and ends at `end`.
+    /// Records that the service of a command has begun and ends at `end`.
     #[inline]
     pub fn serve(&mut self, end: u64) {
         self.waiting -= 1;

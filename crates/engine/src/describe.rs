@@ -1,24 +1,24 @@
-//! Reading descriptions: values into types, with errors that people can act on.
+//! Reads descriptions into types, with errors that say where, what was got and what is needed.
 //!
-//! This is the one place that knows how serde words its errors. A type whose alternatives serde
-//! cannot name says itself what it needs, as `got <value>, need <bound>`: by a custom error, or by
-//! `#[serde(expecting = "...")]` where it is untagged. Where the value is a table, a custom error may begin with
-//! the key inside it: `<key>: got <value>, need <bound>`, which is how a [`SpecError`] shows itself.
+//! Only this file knows how serde words its errors. A type whose alternatives serde cannot name states its
+//! own need, as `got <value>, need <bound>`: in a custom error, or in `#[serde(expecting = "...")]` if it is
+//! untagged. Where the value is a table, a custom error may begin with the key inside it: `<key>: got
+//! <value>, need <bound>`, as a [`SpecError`] is displayed.
 
 use crate::error::{did_you_mean, SpecError};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Reads a description. Keys of errors are seen from inside it: the whole is the empty key.
+/// Reads a description. Keys in errors are relative to it; the empty key means the whole description.
 ///
 /// # Errors
-/// The dotted key, what was got, what is needed, and the nearest known name.
+/// The dotted key, what was got, what is needed, and the nearest known name as a hint.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
     from_rest(value, &[])
 }
 
-/// Reads what is left of a table after the keys `others` have been taken out of it. They are among
-/// the known names of an error.
+/// Reads the rest of a table from which the keys `others` have been removed. Errors list those keys among the
+/// known names.
 ///
 /// # Errors
 /// As [`from_value`].
@@ -30,15 +30,15 @@ pub fn from_rest<T: DeserializeOwned>(rest: Value, others: &[&str]) -> Result<T,
     })
 }
 
-/// The error of a table that lacks the key it needs, seen from inside the table. Where a key is spelt nearly
-/// so, and is not one of the `known` others that the table may have, that key is what is wrong.
+/// The error for a table without `key`, relative to the table. If another key, not one of `known`, is nearly
+/// spelt like it, the error names that key instead.
 pub fn missing(table: &Map<String, Value>, key: &str, need: &str, known: &[&str]) -> SpecError {
     let misspelt = misspelt(table, key, known);
     misspelt.unwrap_or_else(|| SpecError::new(key, "nothing", need))
 }
 
-/// The error of a table in which `key`, which is absent, may have been misspelt; `known` are the other
-/// keys that the table may have.
+/// The error for a key in the table that may be a misspelling of `key`, which is absent; `known` are the
+/// other keys that the table may have. `None` if there is no such key.
 pub fn misspelt(table: &Map<String, Value>, key: &str, known: &[&str]) -> Option<SpecError> {
     let near = |k: &&String| !known.contains(&k.as_str()) && !did_you_mean(k, [key]).is_empty();
     let got = table.keys().find(near)?;
@@ -55,15 +55,15 @@ fn unknown_key(got: &str, known: &[&str]) -> SpecError {
     SpecError::new("", format!("key {got:?}"), need)
 }
 
-/// What serde says of a value, and where the value is.
+/// One of serde's error messages, and the place of the value.
 struct Sentence<'a> {
     path: &'a str,
     message: &'a str,
-    /// What stands between backquotes.
+    /// The parts between backquotes.
     quoted: Vec<&'a str>,
 }
 
-/// Turns serde's sentences into key, got and need; `others` are further keys of the whole.
+/// Converts serde's message into key, got and need; `others` are further known keys of the whole description.
 fn explain(path: &str, message: &str, others: &[&str]) -> SpecError {
     let sentence = Sentence {
         path,
@@ -82,7 +82,7 @@ fn explain(path: &str, message: &str, others: &[&str]) -> SpecError {
 fn unknown_field(s: &Sentence, others: &[&str]) -> Option<SpecError> {
     s.message.strip_prefix("unknown field")?;
     let (got, known) = s.quoted.split_first()?;
-    // The path already ends with the unknown key itself.
+    // The path already includes the unknown key.
     let parent = match s.path.strip_suffix(got) {
         Some(parent) => parent.strip_suffix('.').unwrap_or(parent),
         None => s.path,
@@ -105,7 +105,7 @@ fn missing_field(s: &Sentence) -> Option<SpecError> {
     Some(SpecError::new(*field, "nothing", "a value").within(s.path))
 }
 
-/// What a type says itself.
+/// The message of a type that states its own need.
 fn own_words(s: &Sentence) -> Option<SpecError> {
     let (got, need) = s.message.strip_prefix("got ")?.split_once(", need ")?;
     Some(SpecError::new(s.path, got, need))
@@ -128,7 +128,7 @@ fn other_type(s: &Sentence) -> Option<SpecError> {
     Some(SpecError::new(s.path, got, need))
 }
 
-/// What a table inside says: `<key>: got <value>, need <bound>`.
+/// The message of a type that states the key inside it: `<key>: got <value>, need <bound>`.
 fn within_table(s: &Sentence) -> Option<SpecError> {
     let (key, rest) = s.message.split_once(": got ")?;
     let (got, need) = rest.split_once(", need ")?;
@@ -144,7 +144,7 @@ mod tests {
     use serde::Deserialize;
     use serde_json::json;
 
-    /// A table that reads itself, and says what is wrong in it as a [`SpecError`] does.
+    /// A table that reads itself, with an error like a [`SpecError`].
     #[derive(Debug)]
     struct Own;
 

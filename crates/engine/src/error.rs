@@ -1,16 +1,16 @@
-//! What can be wrong with a description, and how it is said.
+//! Errors in descriptions, and how they are worded.
 
 use thiserror::Error;
 
-/// A value of a description that cannot be used: where, what was got, what is needed.
+/// A value of a description that cannot be used: its place, what was got, what is needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}got {got}, need {need}", shown(.key))]
 pub struct SpecError {
-    /// Dotted key, e.g. `geometry.zones[2].last_cylinder`; empty for the whole description.
+    /// Dotted key, for example `geometry.zones[2].last_cylinder`; empty for the whole description.
     pub key: String,
-    /// What the description says.
+    /// The value in the description.
     pub got: String,
-    /// What would be right.
+    /// The bound or the alternatives.
     pub need: String,
 }
 
@@ -22,7 +22,7 @@ fn shown(key: &str) -> String {
 }
 
 impl SpecError {
-    /// A new error; values are shown as people write them.
+    /// A new error. Values are shown as users write them.
     pub fn new(key: impl Into<String>, got: impl ToString, need: impl Into<String>) -> Self {
         SpecError {
             key: key.into(),
@@ -31,7 +31,7 @@ impl SpecError {
         }
     }
 
-    /// The same with its key seen from outside the table `place`.
+    /// The error with its key seen from outside the table `place`.
     #[must_use]
     pub fn within(mut self, place: &str) -> Self {
         self.key = match self.key.as_str() {
@@ -43,7 +43,7 @@ impl SpecError {
         self
     }
 
-    /// The same with its key in the file `file`.
+    /// The error with its key preceded by the file name.
     #[must_use]
     pub fn in_file(mut self, file: impl std::fmt::Display) -> Self {
         self.key = match self.key.as_str() {
@@ -53,7 +53,7 @@ impl SpecError {
         self
     }
 
-    /// The same, at `name` where the whole description is wrong.
+    /// The error at `name` if it concerns the whole description; else unchanged.
     #[must_use]
     pub fn or_at(mut self, name: &str) -> Self {
         if self.key.is_empty() {
@@ -63,7 +63,7 @@ impl SpecError {
     }
 }
 
-/// The hint `; did you mean "x"?`, or nothing when no known name is near.
+/// The hint `; did you mean "x"?`, or an empty text if no known name is near.
 pub fn did_you_mean<'a>(got: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     known
         .into_iter()

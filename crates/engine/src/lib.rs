@@ -1,8 +1,8 @@
-//! What every simulation needs and no drive knows of: ordered events, statistics, progress, and
-//! descriptions with their errors.
+//! Parts of every simulation that know nothing of drives: ordered events, random streams, statistics,
+//! progress, and descriptions with their errors.
 //!
-//! Everything here is deterministic: sums are kept in integers, so that the order in which
-//! values arrive cannot change a result.
+//! Everything here is deterministic. Sums are kept in integers, so a result does not depend on the order in
+//! which values arrive.
 
 pub mod describe;
 pub mod error;

@@ -1,32 +1,31 @@
-//! Quantiles of times: exact up to a limit, then within three significant figures, and saying which.
+//! Quantiles of times: exact up to a limit, beyond it to three significant figures; the result says which.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// How many values are kept exactly unless told otherwise.
+/// Number of values that are kept exactly, unless another limit is given.
 pub const EXACT_LIMIT: usize = 1_000_000;
 
 /// Mean, quantiles and maximum of a set of times.
 ///
-/// # Model
-/// The quantile `q` of `n` values is by nearest rank: the value at place `ceil(q·n)`, at least 1,
-/// in ascending order; it is always a value that occurred. Beyond the limit the values are kept
-/// in an HdrHistogram with three significant figures: a quantile is then the upper end of its
-/// bin (never above the maximum), at most 0.1 % too high. Mean and maximum are always exact.
+/// The quantile `q` of `n` values is defined by nearest rank: the value at position `ceil(q·n)`, at least 1,
+/// in ascending order. It is always a value that occurred. Beyond the limit the values are kept in an
+/// HdrHistogram with three significant figures. A quantile is then the upper end of its bin, but not above
+/// the maximum; it is at most 0.1 % too high. Mean and maximum are always exact.
 ///
 /// # Source
 /// Hyndman & Fan, "Sample quantiles in statistical packages", The American Statistician 50(4),
 /// 1996, definition 1.
 pub struct Quantiles {
-    /// Values of four bytes, enough for 4.29 s, as long as all are that short; then room for more.
+    /// Values in four bytes, which hold up to 4.29 s, as long as all values fit; and unused room behind them.
     short: Vec<u32>,
-    /// So many of them are values.
+    /// Number of values in `short`.
     n_short: usize,
-    /// So many of them are in sum, count and maximum.
+    /// Number of values in `short` that are included in sum, count and maximum.
     settled: usize,
     store: Store,
     limit: usize,
-    /// Of the values that are settled: all, save the latest short ones.
+    /// Sum in nanoseconds of all values except the latest short ones.
     sum: u128,
     count: u64,
     max: u64,
@@ -38,10 +37,10 @@ enum Store {
     Histogram(Box<Histogram<u64>>),
 }
 
-/// Room for short values is made for so many at a time: only what is soon used is written to.
+/// Room for short values is added in steps of so many, so that only memory that is soon used is written.
 const ROOM: usize = 8192;
 
-/// Statistics in seconds; not-a-number (`null` in JSON) when there were no values.
+/// Statistics in seconds; not-a-number (`null` in JSON) without values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
     /// Arithmetic mean.
@@ -94,14 +93,14 @@ impl Quantiles {
         }
     }
 
-    /// Whether [`Quantiles::add_short`] takes a value.
+    /// Whether [`Quantiles::add_short`] has room for a value.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.n_short < self.short.len()
     }
 
-    /// Adds one time in nanoseconds if there is room, at the least cost: sum and maximum are formed in
-    /// one loop over many values when they are asked for.
+    /// Adds one time in nanoseconds. Without room ([`Quantiles::has_room`]) the value is dropped. The call is
+    /// cheap, because sum and maximum are computed later for many values at once.
     #[inline]
     pub fn add_short(&mut self, ns: u32) {
         if let Some(place) = self.short.get_mut(self.n_short) {
@@ -132,7 +131,7 @@ impl Quantiles {
                 list.push(ns);
                 return;
             }
-            // All 64 bits in range at three significant figures: 0.4 MiB, never resized.
+            // Covers 64 bits at three significant figures: 0.4 MiB, never resized.
             let mut histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3)
                 .expect("bounds and figures are constants that hdrhistogram accepts");
             for &value in list.iter() {
@@ -145,7 +144,7 @@ impl Quantiles {
         }
     }
 
-    /// Sum and maximum of the values that are not settled; 2^32 of them fit the sum.
+    /// Sum and maximum, in nanoseconds, of the values not yet included. The sum of 2^32 of them fits.
     fn unsettled(&self) -> (u64, u64) {
         let mut both = (0, 0);
         for &v in &self.short[self.settled..self.n_short] {
@@ -154,7 +153,7 @@ impl Quantiles {
         both
     }
 
-    /// Brings sum, count and maximum up to date.
+    /// Includes all values in sum, count and maximum.
     fn settle(&mut self) {
         let (sum, max) = self.unsettled();
         self.sum += u128::from(sum);
@@ -187,7 +186,7 @@ impl Quantiles {
         self.settle();
         match &mut self.store {
             Store::Short => {
-                // Room that is left would be sorted with the values.
+                // Unused room must not be sorted with the values.
                 self.short.truncate(self.n_short);
                 radix_sort(&mut self.short);
             }
@@ -240,7 +239,7 @@ impl Quantiles {
         }
     }
 
-    /// The distribution as at most `n` points `[seconds, fraction of values not above]`, from the
+    /// The distribution in at most `n` points `[seconds, fraction of values that are not larger]`, from the
     /// smallest value to the largest.
     pub fn cdf_points(&mut self, n: usize) -> Vec<[f64; 2]> {
         self.sort();
@@ -259,7 +258,7 @@ impl Quantiles {
     }
 }
 
-/// Seconds from a sum of nanoseconds; the division loses at most one unit in the last place.
+/// Mean in seconds from a sum in nanoseconds. The division loses at most one unit in the last place.
 pub fn mean_s(sum_ns: u128, count: u64) -> f64 {
     if count == 0 {
         return f64::NAN;
@@ -270,12 +269,13 @@ pub fn mean_s(sum_ns: u128, count: u64) -> f64 {
 }
 
 fn rank_of(q: f64, n: u64) -> u64 {
-    // 0.999·1000 is 999.0000000000001 in f64 for some n: a hair is taken off before rounding up.
+    // For some n the product is slightly too large in f64: 0.999·1000 gives 999.0000000000001. So a relative
+    // 1e-15 is subtracted before rounding up.
     ((q * n as f64 * (1.0 - 1e-15)).ceil() as u64).clamp(1, n)
 }
 
-/// Ascending order in three passes of 11 bits; several times faster than comparing for the
-/// millions of values that a run collects.
+/// Sorts in ascending order in three passes of 11 bits. For the millions of values of a run this is several
+/// times faster than a comparison sort.
 fn radix_sort(list: &mut Vec<u32>) {
     if list.len() < 4096 || list.windows(2).all(|w| w[0] <= w[1]) {
         list.sort_unstable();
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    /// Sum, count and maximum at any time, through every way to keep values.
+    /// Sum, count and maximum at any time, with each way of storing values.
     #[test]
     fn totals_are_those_of_the_values_at_any_time() {
         let top = u64::from(u32::MAX);
@@ -371,7 +371,7 @@ mod tests {
                     assert_eq!((q.count(), q.sum_ns()), (i as u64 + 1, sum), "{limit}");
                 }
                 if i % 2_000 == 0 {
-                    // Sorts what there is; what comes later goes behind it.
+                    // Sorts the values so far; later ones are added behind them.
                     assert_eq!(q.summary().max, max as f64 * 1e-9, "{limit}");
                 }
             }

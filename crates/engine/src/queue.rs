@@ -28,14 +28,14 @@ impl<E> PartialOrd for Entry<E> {
     }
 }
 impl<E> Ord for Entry<E> {
-    // Reversed: the heap's greatest entry is the earliest event.
+    // Reversed, so that the greatest entry of the heap is the earliest event.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
 }
 
-/// Future events; the earliest comes out first, equal times by priority (0 first), equal
-/// priorities in the order in which they were pushed.
+/// Future events. The earliest comes first; events at equal times in order of priority (0 first), then in the
+/// order in which they were pushed.
 ///
 /// # Example
 /// ```
@@ -78,11 +78,11 @@ impl<E> EventQueue<E> {
             event,
         });
     }
-    /// Takes the first event and its time.
+    /// Removes and returns the first event and its time.
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.heap.pop().map(|e| (e.time, e.event))
     }
-    /// When the first event happens; [`Time::NEVER`] if there is none.
+    /// The time of the first event; [`Time::NEVER`] if there is none.
     pub fn next_time(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |e| e.time)
     }

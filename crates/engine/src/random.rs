@@ -1,19 +1,18 @@
-//! Named random streams: each use of chance has its own, so that adding one never moves another.
+//! Named random streams. Each use of randomness has its own stream, so a new use does not change the others.
 
 use rand_xoshiro::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The stream called `name` of the run seeded with `seed`.
 ///
-/// The state is filled by SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), as the authors of
-/// xoshiro advise, from the seed mixed with the name's 64-bit FNV-1a hash.
+/// The state is filled by SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), as the authors of xoshiro advise.
+/// Its seed is `seed` combined with the 64-bit FNV-1a hash of the name.
 pub fn stream(seed: u64, name: &str) -> Xoshiro256PlusPlus {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for byte in name.bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
-    // The seed goes through its own mixing step first: seeds 1 and 2 must not give states that
-    // differ in two bits of the hash only.
+    // The seed is mixed by itself first. Otherwise seeds 1 and 2 would differ in two bits only.
     let mut state = seed;
     state = split_mix(&mut state) ^ hash;
     let mut bytes = [0u8; 32];
@@ -23,7 +22,7 @@ pub fn stream(seed: u64, name: &str) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::from_seed(bytes)
 }
 
-/// The `index`-th number of the SplitMix64 sequence of `seed`: one seed for each of many equals.
+/// The `index`-th number of the SplitMix64 sequence of `seed`, as a seed for one of several equal objects.
 pub fn nth(seed: u64, index: u32) -> u64 {
     split_mix(&mut seed.wrapping_add(u64::from(index).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }

@@ -1,18 +1,18 @@
-//! What happened when: a time series in bounded memory.
+//! A time series in bounded memory.
 
 use headstack_units::Time;
 
-/// Most buckets a series has.
+/// Largest number of buckets of a series.
 pub const BUCKETS: usize = 2048;
 
-/// One number (joules, watts, seconds) by what the mechanism was doing.
+/// One quantity (joules, watts, seconds) for each mode of the mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ByMode {
-    /// Spinning only.
+    /// Spinning, heads on track, no access.
     pub idle: f64,
     /// Seeking.
     pub seek: f64,
-    /// Waiting for rotation.
+    /// Rotational latency.
     pub rotation: f64,
     /// Transferring.
     pub transfer: f64,
@@ -25,7 +25,7 @@ impl ByMode {
     pub fn total(&self) -> f64 {
         self.idle + self.seek + self.rotation + self.transfer + self.standby
     }
-    /// Adds each mode's.
+    /// Adds `other`, mode by mode.
     pub fn add(&mut self, other: &ByMode) {
         self.idle += other.idle;
         self.seek += other.seek;
@@ -39,9 +39,9 @@ impl ByMode {
 struct Bucket {
     completions: u64,
     response_ns: u128,
-    // Requests in the system, integrated over the part of the bucket that intervals cover partly.
+    // Number of requests in the system, integrated over the time of intervals that cover the bucket in part.
     partial_ns: u128,
-    // Change, at the bucket's start, of the number of requests that are there for whole buckets.
+    // Change, at the start of the bucket, of the number of requests that cover whole buckets.
     change: i64,
     energy_j: ByMode,
 }
@@ -49,13 +49,14 @@ struct Bucket {
 /// One bucket of a finished series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeriesPoint {
-    /// Start of the bucket, seconds since the run began.
+    /// Start of the bucket, in seconds since the run began.
     pub t_s: f64,
-    /// Length of the bucket in seconds; the last one ends with the run.
+    /// Length of the bucket in seconds; the last one ends at the end of the run.
     pub width_s: f64,
     /// Mean number of requests in the system.
     pub queue_depth: f64,
-    /// Mean response time of the requests that completed in it; not-a-number if none did.
+    /// Mean response time, in seconds, of the requests that completed in the bucket; not-a-number if none
+    /// did.
     pub response_time_mean_s: f64,
     /// Completions per second.
     pub throughput_iops: f64,
@@ -66,25 +67,26 @@ pub struct SeriesPoint {
 /// Requests and energy over time, in at most [`BUCKETS`] buckets of equal width.
 ///
 /// # Model
-/// When time runs past the last bucket, neighbours are merged in pairs and the width doubles.
-/// Adding a request costs the same however many buckets it spans.
+/// When time passes the end of the last possible bucket, neighbours are merged in pairs and the width
+/// doubles. The cost of adding a request does not depend on how many buckets it spans.
 pub struct Series {
     start: Time,
     width: u64,
     buckets: Vec<Bucket>,
     end: Time,
-    // The bucket of the last look-up and its start: most look-ups hit it and need no division.
+    // The bucket of the last look-up and its start. Most look-ups find the same one and need no division.
     recent: usize,
     recent_start: Time,
-    // Its width; zero when there is none.
+    // Width of that bucket in nanoseconds; zero if there is none.
     recent_width: u64,
-    // Requests that lie wholly in that bucket and are not yet counted in it, and their response times.
+    // Number of requests inside that bucket that it does not include yet, and the sum of their response
+    // times.
     fresh: u64,
     fresh_ns: u64,
 }
 
 impl Series {
-    /// An empty series from `start` on, with buckets of `width_ns` at first.
+    /// An empty series from `start` on, with an initial bucket width of `width_ns`.
     pub fn new(start: Time, width_ns: u64) -> Series {
         Series {
             start,
@@ -98,11 +100,11 @@ impl Series {
             fresh_ns: 0,
         }
     }
-    /// Width of a bucket in nanoseconds, now.
+    /// The present width of a bucket in nanoseconds.
     pub fn width_ns(&self) -> u64 {
         self.width
     }
-    /// End of the bucket that holds `time`.
+    /// End of the bucket that contains `time`.
     pub fn next_boundary(&self, time: Time) -> Time {
         let index = self.offset(time) / self.width;
         Time(
@@ -117,7 +119,7 @@ impl Series {
         time.0.saturating_sub(self.start.0)
     }
 
-    /// The bucket that holds the instant `offset` after the start.
+    /// The bucket that contains the time `offset` after the start.
     #[inline]
     fn index(&mut self, offset: u64) -> usize {
         self.count_fresh();
@@ -141,7 +143,7 @@ impl Series {
         index as usize
     }
 
-    /// Counts what lies in the recent bucket.
+    /// Adds the requests kept apart to their bucket.
     #[inline]
     fn count_fresh(&mut self) {
         if let Some(bucket) = self.buckets.get_mut(self.recent) {
@@ -172,7 +174,7 @@ impl Series {
         self.recent_width = 0;
     }
 
-    /// Turns the changes at bucket starts into integrals over each bucket.
+    /// Converts the changes at bucket starts into integrals over each bucket.
     fn settle(&mut self) {
         let mut present = 0i64;
         for bucket in &mut self.buckets {
@@ -181,10 +183,10 @@ impl Series {
         }
     }
 
-    /// One request from `arrival` to `completion`.
+    /// Adds a request from `arrival` to `completion`.
     #[inline]
     pub fn add_request(&mut self, arrival: Time, completion: Time) {
-        // Nearly always both lie in the bucket of the last look-up.
+        // Both usually lie in the bucket of the last look-up.
         let to = completion.0.wrapping_sub(self.recent_start.0);
         let response = completion.0.wrapping_sub(arrival.0);
         match self.fresh_ns.checked_add(response) {
@@ -201,7 +203,7 @@ impl Series {
     fn add_across_buckets(&mut self, arrival: Time, completion: Time) {
         self.end = self.end.max(completion);
         let (from, to) = (self.offset(arrival), self.offset(completion));
-        // The later one first: it may change the width, and the next request ends there too.
+        // The later bucket first, because it may change the width. The next request ends there as well.
         let last = self.index(to);
         let width = self.width;
         let first = match (last as u64 * width).saturating_sub(from) {
@@ -224,7 +226,8 @@ impl Series {
         bucket.response_ns += response as u128;
     }
 
-    /// Energy used in the interval that ends at `until`, which should be one bucket or shorter.
+    /// Adds the energy, in joules, of an interval that ends at `until` and should not be longer than a
+    /// bucket.
     pub fn add_energy(&mut self, until: Time, energy_j: ByMode) {
         self.end = self.end.max(until);
         let offset = self.offset(until).saturating_sub(1);
@@ -232,7 +235,7 @@ impl Series {
         self.buckets[index].energy_j.add(&energy_j);
     }
 
-    /// The series, ending at the latest instant that was added.
+    /// The series, up to the latest time that was added.
     pub fn points(&mut self) -> Vec<SeriesPoint> {
         self.count_fresh();
         self.settle();
@@ -244,7 +247,7 @@ impl Series {
             if width == 0 && bucket.completions == 0 {
                 continue;
             }
-            // A bucket of no length can only hold completions at its very start.
+            // A bucket of zero length can only hold completions at its start.
             let width_s = width.max(1) as f64 * 1e-9;
             let power = |j: f64| j / width_s;
             points.push(SeriesPoint {
@@ -273,7 +276,7 @@ impl Series {
 mod tests {
     use super::*;
 
-    /// Depths and response times of each bucket, against the list of all requests.
+    /// Compares depths and response times of each bucket with the list of all requests.
     fn agrees_with_brute_force(width: u64, gap: u64, longest: u64) {
         let mut series = Series::new(Time(100), width);
         let mut list = Vec::new();
@@ -287,7 +290,7 @@ mod tests {
             series.add_request(Time(arrival), Time(completion));
             list.push((arrival, completion));
             if i % 100 == 99 {
-                // Energy may lie in another bucket, or lead to a merge.
+                // The energy may belong to another bucket, or cause a merge.
                 series.add_energy(Time(arrival), ByMode::default());
             }
         }

@@ -1,9 +1,9 @@
-//! Commands, and what is asked of their completions everywhere.
+//! Commands for tests, and quantities of their completions.
 
 use headstack_drive::{Command, Completion, DriveRequest};
 use headstack_units::Lba;
 
-/// A command.
+/// A command with this number, address and length, in 512-byte blocks.
 pub fn command(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
     DriveRequest {
         id,
@@ -13,17 +13,17 @@ pub fn command(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest
     }
 }
 
-/// A read.
+/// A read of 512-byte blocks.
 pub fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
     command(id, Command::Read, lba, blocks)
 }
 
-/// A response time in nanoseconds.
+/// Response time in nanoseconds.
 pub fn response(c: &Completion) -> u64 {
     c.completion.0 - c.arrival.0
 }
 
-/// The sum of its shares in nanoseconds, which is the response time.
+/// Sum of the shares in nanoseconds, which must equal the response time.
 pub fn shares(c: &Completion) -> u64 {
     let s = &c.components;
     s.queue + s.overhead + s.seek + s.rotation + s.transfer + s.bus

@@ -1,8 +1,8 @@
-//! Small drives of one zone, whose every nanosecond can be worked out.
+//! Small drives of one zone, whose times can be computed by hand.
 
 use headstack_drive::DriveSpec;
 
-/// A drive of one zone, before it is read.
+/// The description of a drive of one zone.
 #[derive(Debug, Clone, Copy)]
 pub struct Disk {
     /// Turns per minute.
@@ -11,14 +11,14 @@ pub struct Disk {
     pub surfaces: u32,
     /// Cylinders.
     pub cylinders: u32,
-    /// Sectors of each track.
+    /// Sectors per track.
     pub sectors: u32,
-    /// Unit and lengths of the skews of tracks and cylinders.
+    /// Unit of the skews, track skew and cylinder skew.
     pub skew: Option<(&'static str, f64, f64)>,
 }
 
 impl Disk {
-    /// Its description as TOML, with `more` after its geometry.
+    /// The description as TOML, followed by the lines in `more`.
     pub fn text(&self, more: &str) -> String {
         let Disk {
             rpm,
@@ -42,7 +42,7 @@ impl Disk {
         )
     }
 
-    /// It as a drive.
+    /// The description, parsed.
     pub fn drive(&self, more: &str) -> DriveSpec {
         let text = self.text(more);
         toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))

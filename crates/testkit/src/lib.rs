@@ -1,9 +1,9 @@
-//! What tests of several crates share. A dev-dependency only: nothing that is built for use imports it.
+//! Helpers for the tests of several crates. Used as a dev-dependency only.
 //!
-//! Unit tests of the crate `drive` may use what has none of that crate's types: for them the crate is
-//! compiled a second time, and its types are others.
+//! Unit tests of the crate `drive` can only use helpers without that crate's types. For those tests the crate
+//! is compiled a second time, and its types differ from the ones used here.
 
-// A test that cannot have what it asks for fails.
+// A test whose preparation fails must fail.
 #![allow(clippy::expect_used, clippy::panic)]
 
 pub mod commands;

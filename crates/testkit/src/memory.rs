@@ -1,6 +1,6 @@
-//! What a process has used.
+//! Resources that a process has used.
 
-/// Most memory that this process has had so far, in bytes, where the system tells.
+/// Peak memory of this process so far, in bytes; `None` if the system does not tell.
 pub fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;

@@ -1,10 +1,10 @@
-//! Random numbers that need no crate and never change: a test that failed once fails again.
+//! Random numbers without another crate. The sequences never change, so a failed test fails again.
 
-/// SplitMix64 (Steele, Lea & Flood, OOPSLA 2014). Any seed is good.
+/// SplitMix64 (Steele, Lea & Flood, OOPSLA 2014). Any seed may be used.
 #[derive(Debug, Clone)]
 pub struct SplitMix(pub u64);
 
-/// Marsaglia's xorshift with the shifts 13, 7, 17 (J. Stat. Software 8(14), 2003). The seed is not zero.
+/// Marsaglia's xorshift with the shifts 13, 7, 17 (J. Stat. Software 8(14), 2003). The seed must not be zero.
 #[derive(Debug, Clone)]
 pub struct XorShift(pub u64);
 
@@ -25,37 +25,37 @@ impl SplitMix {
     pub fn below(&mut self, limit: u64) -> u64 {
         self.draw() % limit
     }
-    /// A number from `least` to `most`.
+    /// A number from `least` to `most`, both included.
     pub fn between(&mut self, least: u32, most: u32) -> u32 {
         least + self.below(u64::from(most - least) + 1) as u32
     }
-    /// True once in `n` times.
+    /// True with probability `1 / n`.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
-    /// One of a list.
+    /// A random element of a list.
     pub fn of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len() as u64) as usize]
     }
-    /// A number between 0 and 1, neither of them.
+    /// A number between 0 and 1, both excluded.
     pub fn unit(&mut self) -> f64 {
         unit(self.draw())
     }
-    /// Exponentially distributed.
+    /// An exponentially distributed number with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.unit().ln()
     }
 }
 
 impl Default for XorShift {
-    /// From the seed of Marsaglia's paper.
+    /// The seed of Marsaglia's paper.
     fn default() -> XorShift {
         XorShift(88_172_645_463_325_252)
     }
 }
 
 impl XorShift {
-    /// Another stream for each seed.
+    /// A different stream for each seed.
     pub fn seeded(seed: u64) -> XorShift {
         XorShift(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -70,14 +70,14 @@ impl XorShift {
     pub fn below(&mut self, limit: u64) -> u64 {
         self.draw() % limit
     }
-    /// Exponentially distributed.
+    /// An exponentially distributed number with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -unit(self.draw()).ln() * mean
     }
 }
 
 impl Lcg {
-    /// The next state; its lower bits are poor.
+    /// The next state. Its lower bits are of poor quality.
     pub fn state(&mut self) -> u64 {
         self.0 = self
             .0
@@ -110,7 +110,7 @@ mod tests {
             9_817_491_932_198_370_423,
         ];
         assert_eq!(got, published);
-        // Worked out with integers of any length.
+        // Computed with integers of arbitrary length.
         let mut shift = XorShift::default();
         assert_eq!(shift.draw(), 8_748_534_153_485_358_512);
         assert_eq!(shift.draw(), 3_040_900_993_826_735_515);
@@ -128,7 +128,7 @@ mod tests {
             assert!((0.0..1.0).contains(&split.unit()));
             sum += split.exponential(2.0);
         }
-        // The mean of 10,000 draws: five deviations of 0.02.
+        // The mean of 10,000 draws, within five standard deviations of 0.02.
         assert!((sum / 1e4 - 2.0).abs() < 0.1, "{sum}");
     }
 }

@@ -8,7 +8,7 @@ pub fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives"))
 }
 
-/// Every drive file in order of names: path, text, description.
+/// All drive files in order of their names: path, text, parsed description.
 pub fn files() -> Vec<(PathBuf, String, DriveSpec)> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
         .expect("drives/ exists")
@@ -25,12 +25,12 @@ pub fn files() -> Vec<(PathBuf, String, DriveSpec)> {
     paths.into_iter().map(read).collect()
 }
 
-/// Every drive, in order of the files' names.
+/// The descriptions of all drives, in order of the file names.
 pub fn drives() -> Vec<DriveSpec> {
     files().into_iter().map(|file| file.2).collect()
 }
 
-/// One drive, by its file's stem.
+/// The description of one drive, by the stem of its file name.
 pub fn drive(name: &str) -> DriveSpec {
     let path = folder().join(format!("{name}.toml"));
     let text = std::fs::read_to_string(&path);

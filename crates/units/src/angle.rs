@@ -1,4 +1,4 @@
-//! Angles as integer fractions of a turn, and a platter that never drifts.
+//! Angles as integer fractions of a turn, and a spindle whose phase never drifts.
 
 use crate::parse::{parse_with_units, serde_as_text, UnitError};
 use crate::round::nearest;
@@ -6,8 +6,8 @@ use crate::{Rpm, Time};
 use std::fmt;
 use std::str::FromStr;
 
-/// An angle: the fraction `self.0 / 2^64` of a turn. Wrapping arithmetic is arithmetic modulo one
-/// turn, so no reduction is ever needed.
+/// An angle: the fraction `self.0 / 2^64` of a turn. Wrapping arithmetic is arithmetic modulo one turn, so no
+/// reduction is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Turn(pub u64);
 
@@ -16,10 +16,10 @@ impl Turn {
         &[("turn", 1.0), ("deg", 1.0 / 360.0), ("turns", 1.0)];
     const UNITS_HELP: &'static str = "one of turn, deg";
 
-    /// From a number of turns; whole turns fall away.
+    /// From a number of turns; whole turns are dropped.
     pub fn from_turns(turns: f64) -> Turn {
         let fraction = turns - turns.floor();
-        // 2^64 as f64; `as` saturates, and a fraction that rounded up to one turn is zero.
+        // 2^64 as f64. `as` saturates; a fraction that was rounded up to one turn becomes zero.
         let scaled = fraction * 18_446_744_073_709_551_616.0;
         if scaled >= 18_446_744_073_709_551_616.0 {
             Turn(0)
@@ -31,9 +31,9 @@ impl Turn {
     pub fn from_ratio(numerator: u64, denominator: u64) -> Turn {
         Turn((((numerator % denominator) as u128) << 64).wrapping_div(denominator as u128) as u64)
     }
-    /// As a number of turns in `[0, 1)`.
+    /// The number of turns, in `[0, 1)`.
     pub fn as_turns(self) -> f64 {
-        // 53 bits, rounded down, so that one turn is never reached.
+        // 53 bits, rounded down, so that the result is less than one turn.
         (self.0 >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
     /// The angle from `earlier` forward to this one.
@@ -61,25 +61,25 @@ impl fmt::Display for Turn {
 }
 serde_as_text!(Turn, "an angle");
 
-/// A spindle at constant speed: angle from absolute time, exactly enough for ever.
+/// A spindle at constant speed: the angle of its platters as a function of absolute time.
 ///
-/// The turns per nanosecond are kept as a multiple of 2^-96; over the 2^64 ns that time can
-/// count the phase is off by less than 2^-33 turn.
+/// The number of turns per nanosecond is stored as a multiple of 2^-96. Over the 2^64 ns that time can count,
+/// the error of the phase is less than 2^-33 turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rotation {
     step: u128,
     period_ns: f64,
-    // A turn in 2^63 steps.
+    // Nanoseconds per 2^-63 turn.
     ns_per_step: f64,
     phase: Turn,
 }
 
 impl Rotation {
-    /// A platter at this speed whose index passes the head at time zero.
+    /// A spindle at this speed, with angle zero under the head at time zero.
     pub fn new(speed: Rpm) -> Rotation {
-        // Speed in micro-turns per minute is an integer, so that the ratio is exact.
+        // In micro-turns per minute the speed is an integer, so the ratio is exact.
         let micro = (speed.0 * 1e6).round() as u128;
-        // turns/ns = micro / (1e6 · 60e9); scaled by 2^96 in two steps to stay inside u128.
+        // turns/ns = micro / (1e6 · 60e9). It is scaled by 2^96 in two steps, to stay within u128.
         let denominator: u128 = 60_000_000_000_000_000;
         let high = (micro << 64) / denominator;
         let rest = (micro << 64) % denominator;
@@ -90,19 +90,19 @@ impl Rotation {
             phase: Turn(0),
         }
     }
-    /// The same, with this angle under the head at time zero.
+    /// The same spindle, with this angle under the head at time zero.
     pub fn with_phase(mut self, phase: Turn) -> Rotation {
         self.phase = phase;
         self
     }
-    /// The same platter from `at` on at another speed: at `at` both show the same angle, and the new
-    /// one is as exact as any. It says nothing about earlier times.
+    /// The spindle from `at` on, if its speed changes then. Both have the same angle at `at`, and the new one
+    /// is as exact as any other. It is not valid for earlier times.
     pub fn changed_to(&self, speed: Rpm, at: Time) -> Rotation {
         let next = Rotation::new(speed);
         let phase = self.angle_at(at).since(next.angle_at(at));
         next.with_phase(phase)
     }
-    /// The length of one turn in nanoseconds; not a whole number in general.
+    /// The time of one turn in nanoseconds; in general not a whole number.
     #[inline]
     pub fn period_ns(&self) -> f64 {
         self.period_ns
@@ -110,20 +110,20 @@ impl Rotation {
     /// The angle under the head at `time`.
     #[inline]
     pub fn angle_at(&self, time: Time) -> Turn {
-        // Only bits 32..96 of the product matter; what wraps away are whole turns.
+        // Only bits 32 to 95 of the product matter; the bits above are whole turns.
         let product = (time.0 as u128).wrapping_mul(self.step);
         Turn((product >> 32) as u64).plus(self.phase)
     }
-    /// The angle that the platter turns in a nanosecond, cut to a multiple of 2^-64 turn: over 8 s it
-    /// falls behind by less than 2^-31 turn.
+    /// The angle per nanosecond, rounded down to a multiple of 2^-64 turn. Over 8 s the error is less than
+    /// 2^-31 turn.
     #[inline]
     pub fn per_ns(&self) -> Turn {
         Turn((self.step >> 32) as u64)
     }
-    /// How long the platter takes to turn by `angle`, in nanoseconds, rounded to the nearest.
+    /// The time of a turn by `angle`, in nanoseconds, rounded to the nearest.
     #[inline]
     pub fn time_for(&self, angle: Turn) -> u64 {
-        // Half of it fits a signed number, and those become floats in one instruction.
+        // Half of the angle fits a signed integer, which converts to a float in one instruction.
         nearest((angle.0 >> 1) as i64 as f64 * self.ns_per_step)
     }
 }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn phase_is_exact_after_a_century() {
-        // In every minute of a 10 045 rpm drive there are 10 045 whole turns.
+        // A drive at 10 045 rpm makes exactly 10 045 turns per minute.
         let r = Rotation::new(Rpm(10_045.0));
         let century = 100 * 365 * 24 * 60 * 60_000_000_000u64;
         let angle = r.angle_at(Time(century)).as_turns();
@@ -143,8 +143,8 @@ mod tests {
         assert!((r.angle_at(quarter).as_turns() - 0.25).abs() < 1e-6);
     }
 
-    /// 7200 to 5400 rpm after 1 s and a quarter turn; every 100 ms at 5400 rpm are 9 turns. Then a
-    /// hundred changes back and forth, a whole number of turns apart, lose nothing.
+    /// 7200 to 5400 rpm after 1 s and a quarter turn: at 5400 rpm, 100 ms are 9 turns. Then a hundred changes
+    /// back and forth, each after a whole number of turns: the angle stays exact.
     #[test]
     fn a_change_of_speed_keeps_the_angle() {
         let quarter = Turn::from_turns(0.25);

@@ -1,6 +1,6 @@
-//! Division by numbers that stay the same for a whole run.
+//! Division by numbers that do not change during a run.
 
-/// A divisor with its reciprocal: dividing numbers below 2^32 costs one multiplication.
+/// A divisor with its precomputed reciprocal. Dividing a number below 2^32 takes one multiplication.
 ///
 /// # Source
 /// Granlund & Montgomery, "Division by invariant integers using multiplication", PLDI 1994.
@@ -11,7 +11,7 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// Makes ready to divide by `divisor`; zero counts as one.
+    /// Prepares division by `divisor`; zero is treated as one.
     pub fn new(divisor: u32) -> Divisor {
         let divisor = divisor.max(1);
         Divisor {
@@ -19,12 +19,12 @@ impl Divisor {
             inverse: u64::MAX / divisor as u64,
         }
     }
-    /// The number to divide by.
+    /// The divisor.
     #[inline]
     pub fn get(self) -> u32 {
         self.divisor
     }
-    /// `2^64 - 1` divided by it: the angle of one of that many equal parts of a turn.
+    /// `2^64 - 1` divided by the divisor: the angle of one of `divisor` equal parts of a turn.
     #[inline]
     pub fn inverse(self) -> u64 {
         self.inverse
@@ -33,8 +33,8 @@ impl Divisor {
     #[inline]
     pub fn div_rem(self, n: u64) -> (u64, u32) {
         if n >> 32 == 0 {
-            // floor((2^64 - 1) / d) + 1 is above 2^64 / d by at most 1, which numbers below 2^32
-            // do not feel; n once more instead of the added 1 keeps d = 1 inside 64 bits.
+            // floor((2^64 - 1) / d) + 1 exceeds 2^64 / d by at most 1, which does not change the quotient of
+            // a number below 2^32. Adding n instead of 1 to the factor keeps d = 1 within 64 bits.
             let n = n as u128;
             let quotient = ((n * self.inverse as u128 + n) >> 64) as u32;
             (quotient as u64, n as u32 - quotient * self.divisor)

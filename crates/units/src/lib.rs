@@ -1,7 +1,7 @@
-//! Types that are their unit, and how people write them.
+//! Types for quantities with units, and their text forms.
 //!
-//! Time is integer nanoseconds, angles are integer fractions of a turn, so that nothing drifts
-//! however long a run is. Text forms always carry a unit (`"8.5 ms"`): a bare number is refused.
+//! Time is in integer nanoseconds and angles are integer fractions of a turn, so they do not drift during
+//! long runs. Text forms always have a unit (`"8.5 ms"`); a bare number is refused.
 
 mod angle;
 mod divide;

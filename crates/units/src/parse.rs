@@ -1,4 +1,4 @@
-//! Numbers with units, as people write them in TOML and on the command line.
+//! Numbers with units, as used in TOML files and on the command line.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 pub struct UnitError {
     /// The text as it was given.
     pub got: String,
-    /// The units that would be understood, for the message.
+    /// The accepted units, for the message.
     pub units: String,
 }
 
@@ -25,8 +25,8 @@ pub fn parse_with_units(text: &str, units: &[(&str, f64)]) -> Result<f64, UnitEr
         units: units.iter().map(|u| u.0).collect::<Vec<_>>().join(", "),
     };
     let trimmed = text.trim();
-    // The unit starts at the first character that cannot belong to a number; an `e` belongs to
-    // one only when a digit or a sign follows it.
+    // The unit begins at the first character that cannot belong to a number. An `e` belongs to a number only
+    // if a digit or a sign follows.
     let bytes = trimmed.as_bytes();
     let mut end = 0;
     while end < bytes.len() {
@@ -60,8 +60,8 @@ pub fn parse_with_units(text: &str, units: &[(&str, f64)]) -> Result<f64, UnitEr
     }
 }
 
-/// Serde through text: `Display` to write, `FromStr` to read, so that a bare number is refused
-/// with the list of units.
+/// Serialises through text, with `Display` and `FromStr`, so that a bare number is refused with the list of
+/// units.
 macro_rules! serde_as_text {
     ($type:ty, $what:literal) => {
         impl serde::Serialize for $type {

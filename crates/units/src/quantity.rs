@@ -4,7 +4,7 @@ use crate::parse::{parse_with_units, serde_as_text, UnitError};
 use std::fmt;
 use std::str::FromStr;
 
-/// A logical block address, in sectors of the drive at hand.
+/// A logical block address, in 512-byte blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lba(pub u64);
 

@@ -9,30 +9,30 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);
 
-/// A length of time in nanoseconds; negative where a drive file says so (write settling).
+/// A length of time in nanoseconds. Some are negative, for example write settling in some drive files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(pub i64);
 
 impl Time {
     /// The beginning of a run.
     pub const ZERO: Time = Time(0);
-    /// Later than every event: "never".
+    /// Later than every event.
     pub const NEVER: Time = Time(u64::MAX);
-    /// The latest point in time that a run may reach: 2^62 ns, 146 years. Whoever makes a time checks it
-    /// against this; what is added to such a time on the way stays far from 2^63.
+    /// The latest time that a run may reach: 2^62 ns, 146 years. Code that creates a time checks it against
+    /// this bound. Sums with such times then stay far below 2^63.
     pub const LATEST: Time = Time(1 << 62);
-    /// [`Time::LATEST`] as errors say it.
+    /// [`Time::LATEST`] as it appears in errors.
     pub const LATEST_SHOWN: &'static str = "at most 2^62 ns (146 years)";
 
     /// Seconds since the run began.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
-    /// The time that many seconds after the beginning, to the nearest nanosecond.
+    /// The time `s` seconds after the beginning, rounded to the nearest nanosecond.
     pub fn from_secs_f64(s: f64) -> Time {
         Time((s * 1e9).round().max(0.0) as u64)
     }
-    /// How long after `earlier` this is; zero if it is not after it.
+    /// The length of time from `earlier` to this time; zero if `earlier` is later.
     #[inline]
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0).min(i64::MAX as u64) as i64)
@@ -40,7 +40,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero length.
     pub const ZERO: Span = Span(0);
     const UNITS: &'static [(&'static str, f64)] = &[
         ("s", 1e9),
@@ -53,7 +53,7 @@ impl Span {
     ];
     const UNITS_HELP: &'static str = "one of s, ms, us, ns, min, h";
 
-    /// From milliseconds, to the nearest nanosecond.
+    /// From milliseconds, rounded to the nearest nanosecond.
     pub fn from_ms(ms: f64) -> Span {
         Span((ms * 1e6).round() as i64)
     }
@@ -61,7 +61,7 @@ impl Span {
     pub fn as_ms(self) -> f64 {
         self.0 as f64 * 1e-6
     }
-    /// From seconds, to the nearest nanosecond.
+    /// From seconds, rounded to the nearest nanosecond.
     pub fn from_secs_f64(s: f64) -> Span {
         Span((s * 1e9).round() as i64)
     }
@@ -69,7 +69,7 @@ impl Span {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
-    /// As nanoseconds, with negative lengths cut to zero.
+    /// In nanoseconds, with negative lengths cut to zero.
     #[inline]
     pub fn non_negative(self) -> u64 {
         self.0.max(0) as u64
@@ -122,13 +122,13 @@ impl FromStr for Span {
 }
 
 impl fmt::Display for Span {
-    /// The largest unit that loses nothing.
+    /// Uses the largest unit in which the number is exact.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let ns = self.0;
         if ns != 0 && ns % 1_000_000_000 == 0 {
             write!(f, "{} s", ns / 1_000_000_000)
         } else if ns.unsigned_abs() >= 1_000_000 || ns == 0 {
-            // An f64 prints the shortest text that reads back the same.
+            // An f64 is printed with the shortest text that reads back as the same number.
             write!(f, "{} ms", ns as f64 / 1e6)
         } else {
             write!(f, "{} us", ns as f64 / 1e3)

@@ -1,4 +1,4 @@
-//! The layers that a layer stands on: which of them is next to do something, and their units as members.
+//! The layers directly below a layer: their units as members, and which of them has the earliest event.
 
 use super::{Done, Layer, Request, Setting};
 use crate::timetable::Timetable;
@@ -8,10 +8,10 @@ use headstack_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Lower layers. Their units, one after another, are the members.
+/// The layers below a layer. The units of all of them, numbered in order, are the members.
 pub(crate) struct Below {
     layers: Vec<Box<dyn Layer>>,
-    /// Layer and unit of each member, and its size in blocks.
+    /// For each member: index of its layer, unit within that layer, size in 512-byte blocks.
     members: Vec<(u32, u32, u64)>,
     events: Timetable,
 }
@@ -33,12 +33,12 @@ impl Below {
         below
     }
 
-    /// Size of each member in blocks.
+    /// Size of each member in 512-byte blocks.
     pub fn member_blocks(&self) -> Vec<u64> {
         self.members.iter().map(|m| m.2).collect()
     }
 
-    /// Size of a member in blocks.
+    /// Size of one member in 512-byte blocks.
     pub fn blocks_of(&self, member: u32) -> u64 {
         self.members[member as usize].2
     }
@@ -56,7 +56,7 @@ impl Below {
         &mut self.layers
     }
 
-    /// When one of them does something next.
+    /// The earliest next event of the layers below; [`Time::NEVER`] if none has one.
     #[inline]
     pub fn next_event(&self) -> Time {
         self.events.first().0
@@ -66,7 +66,7 @@ impl Below {
         self.events.set(layer, self.layers[layer].next_event());
     }
 
-    /// Gives a member a request.
+    /// Submits a request to a member at `now`; `request.unit` is overwritten.
     #[inline]
     pub fn submit(&mut self, now: Time, member: u32, mut request: Request) {
         let (layer, unit, _) = self.members[member as usize];
@@ -75,7 +75,7 @@ impl Below {
         self.note(layer as usize);
     }
 
-    /// Lets the layer whose event is first do what it does at that time.
+    /// Advances the layer with the earliest event by that one point in time. Its completions go to `sink`.
     #[inline]
     pub fn step(&mut self, sink: &mut dyn FnMut(&Done)) {
         let (time, layer) = self.events.first();
@@ -85,18 +85,18 @@ impl Below {
         }
     }
 
-    /// Forgets a request of a member, as far as the member can: it ends soon, as an error.
+    /// Asks a member to abort a request. If the member can, the request soon ends with an error.
     pub fn abort(&mut self, now: Time, member: u32, id: u64) {
         let (layer, _, _) = self.members[member as usize];
-        // A layer that cannot abort ends the request in its own time; both are waited for.
+        // A layer that cannot abort completes the request as usual. Callers wait for its end either way.
         let _ = self.layers[layer as usize].set(now, &[], &Setting::Abort { id });
         self.note(layer as usize);
     }
 
-    /// Passes a setting on to the layer that the first step of the path names.
+    /// Passes a setting on to the layer that the first element of `path` names.
     ///
     /// # Errors
-    /// A step beyond the last layer, and what that layer refuses.
+    /// The path is empty or names no layer, or that layer refuses the setting.
     pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
         let n = self.layers.len();
         let Some((&first, rest)) = path.split_first() else {
@@ -111,7 +111,7 @@ impl Below {
         result.map_err(|e| e.within(&format!("below[{first}]")))
     }
 
-    /// Energy of all drives since the last reset.
+    /// Energy of all drives below, from the last reset to `until`.
     pub fn meter(&mut self, until: Time) -> DriveEnergy {
         let mut sum = DriveEnergy::default();
         for layer in &mut self.layers {
@@ -120,19 +120,19 @@ impl Below {
         sum
     }
 
-    /// All count anew from `now`.
+    /// Restarts the statistics of all layers below at `now`.
     pub fn reset_statistics(&mut self, now: Time) {
         self.layers.iter_mut().for_each(|l| l.reset_statistics(now));
     }
 }
 
-/// Ends that are announced and not reached yet: earliest first, of equal ones the lower member first, then
-/// the lower name.
+/// Completions that were announced and whose time has not come. Ordered by time, then by member, then by the
+/// number of the request.
 #[derive(Debug, Default)]
 pub(crate) struct Ends(BinaryHeap<Reverse<(Time, u32, u32)>>);
 
 impl Ends {
-    /// The request called `name` of a member ends at `time`.
+    /// Request number `name` of `member` ends at `time`.
     #[inline]
     pub fn push(&mut self, time: Time, member: u32, name: u32) {
         self.0.push(Reverse((time, member, name)));
@@ -143,7 +143,7 @@ impl Ends {
         self.0.peek().map_or(Time::NEVER, |Reverse(e)| e.0)
     }
 
-    /// The first one: when, and its name.
+    /// Removes the earliest: its time and the number of its request.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u32)> {
         self.0.pop().map(|Reverse((time, _, name))| (time, name))

@@ -1,11 +1,11 @@
-//! One space over the members, one after another.
+//! One space over the members, laid end to end.
 //!
 //! # Model
 //! As the organisation of the same name.
 //! # Source
 //! Linux md, `linear`.
 //! # Validity
-//! No redundancy: an error of a member is the request's.
+//! No redundancy: an error of a member is an error of the request.
 
 use super::below::Below;
 use super::volume::copies::{Copies, Single};
@@ -16,7 +16,7 @@ use crate::organisation::concatenate::end_to_end;
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "concatenate",
-    summary: "one space over all members, one after another",
+    summary: "one space over all members, end to end",
     example: "",
     stands: Stands::OnMany,
     build: |context| {

@@ -1,10 +1,11 @@
-//! What layers with queues of their own have in common: a clock, and requests that are done but not told yet.
+//! What layers with queues of their own have in common: a clock, and completed requests that were not
+//! delivered yet.
 
 use super::{Done, ErrorKind, Request, Statistics};
 use headstack_units::Time;
 use std::collections::VecDeque;
 
-/// How far a layer has come, what it has still to tell, and what it has counted.
+/// A layer's clock, its completions that are not yet delivered, and its statistics.
 #[derive(Default)]
 pub(crate) struct Course {
     now: Time,
@@ -14,38 +15,39 @@ pub(crate) struct Course {
 
 /// What happens next.
 pub(crate) enum Next {
-    /// Something in the layer itself, at this time.
+    /// An event of the layer itself, at this time.
     Here(Time),
-    /// Something in a layer below.
+    /// An event of a layer below.
     Below,
 }
 
 impl Course {
-    /// The last time that the layer was given, or at which something happened.
+    /// The layer's present time.
     #[inline]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The layer is at `now`, or further already.
+    /// Sets the clock to `now`, unless it is already later.
     #[inline]
     pub fn reach(&mut self, now: Time) {
         self.now = self.now.max(now);
     }
 
-    /// A request is done.
+    /// Counts a completed request and keeps it for delivery.
     pub fn finish(&mut self, done: Done) {
         self.statistics.add_done(&done);
         self.ready.push_back(done);
     }
 
-    /// A request that is empty, or not inside a unit, ends where it arrives.
+    /// Completes a request with [`ErrorKind::OutOfRange`] at `now`: it is empty or not inside a unit.
     pub fn refuse(&mut self, request: &Request, now: Time) {
         let error = Some(ErrorKind::OutOfRange);
         self.finish(Done::at_once(request.id, now, error));
     }
 
-    /// When the layer does something next, where its own work and that below come to `work`.
+    /// The layer's next event. `work` is the earliest event of its own work and of the layers below;
+    /// completions that wait for delivery come first.
     #[inline]
     pub fn next_event(&self, work: Time) -> Time {
         match self.ready.is_empty() {
@@ -54,8 +56,9 @@ impl Course {
         }
     }
 
-    /// Tells what is done, then goes to what is next of the layer's own work and that below, if that is before
-    /// `until`; of equal times the layer's own is first.
+    /// Delivers completions, then moves the clock to the next event before `until` and says whose it is.
+    /// `own` and `below` are the next events of the layer and of those below; at equal times the layer's own
+    /// is first. `None`: no event before `until`.
     pub fn step(
         &mut self,
         (own, below): (Time, Time),

@@ -7,18 +7,18 @@ use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 
-/// A drive and what it did. Its logical units are the layer's units.
+/// A drive as a layer. Its logical units are the layer's units.
 ///
-/// The drive tells a completion when the service begins; the layer passes it on at once.
+/// The drive announces a completion when the service begins; the layer passes it on at once.
 pub struct DriveLayer<M> {
     drive: M,
-    /// Its number in the system.
+    /// The drive's number in the system.
     index: u32,
-    /// First block and size of each unit.
+    /// First block and size of each unit, in 512-byte blocks.
     units: Vec<(u64, u64)>,
-    /// The last time that it was given.
+    /// The latest time that the layer was given.
     now: Time,
-    /// Completions that the drive did not give.
+    /// Completions of requests that were refused before they reached the drive.
     refused: Vec<Done>,
     aborted: Vec<u64>,
     outcome: MemberOutcome,
@@ -84,7 +84,7 @@ impl Count<'_> {
                 self.aborted.swap_remove(i);
                 ErrorKind::Aborted
             }
-            // What is outside the drive was refused before it got there.
+            // Requests outside the drive were refused earlier.
             None => ErrorKind::Unreachable,
         }
     }

@@ -1,32 +1,34 @@
-//! The host's request queue: so many places, an elevator, merging, and a depth at the device.
+//! The host's request queue: a limited number of places, an elevator, merging, and a limited depth at the
+//! device.
 //!
 //! # Model
-//! A request first tries to join one that waits (`merging.rs`). Else it takes a place (`admission.rs`); if there
-//! is none, its submitter waits, and with it what the submitter asks for meanwhile. Admitted requests wait in
-//! the elevator until fewer than `depth` are below. A place is free again when its request has ended. Each unit
-//! of the lower layer has a queue of its own.
+//! A new request is first merged with a waiting one, if possible (`merging.rs`). Otherwise it takes a place
+//! (`admission.rs`). If no place is free its submitting process is blocked, and with it all that this process
+//! submits later. Admitted requests wait in the elevator while `depth` requests are at the lower layer. A
+//! place becomes free when its request has completed. Each unit of the lower layer has a queue of its own.
 //!
-//! Flushes and write-through requests take a place as others do, are never merged, and go before the elevator.
+//! Flushes and write-through requests also take a place. They are never merged, and are dispatched before the
+//! requests in the elevator.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
 //! | `elevator` | `none`, `deadline`, `mq-deadline`, `ranges` | `mq-deadline` |
 //! | `elevator_parameters` | a table, as the elevator's file documents | none |
-//! | `places` | `legacy`: sync and async requests apart, with batchers; `blk-mq`: one pool | `legacy` for `deadline`, else `blk-mq` |
-//! | `nr_requests` | places, 4 to 65,536; in flight ones are counted | `legacy`: 128; `blk-mq`: twice the depth, at most 256; for `none` the depth |
-//! | `depth` | requests below at once | 32 |
-//! | `sync_writes` | somebody waits for plain writes (as with direct input and output) | `false` |
-//! | `merge`, `front_merges` | whether requests are merged at all, and before others | `true` |
+//! | `places` | `legacy`: sync and async requests have separate pools, with batchers; `blk-mq`: one pool | `legacy` for `deadline`, else `blk-mq` |
+//! | `nr_requests` | places, 4 to 65,536; requests at the lower layer hold theirs | `legacy`: 128; `blk-mq`: twice the depth, at most 256; for `none` the depth |
+//! | `depth` | requests at the lower layer at once | 32 |
+//! | `sync_writes` | plain writes count as sync, as with direct input and output | `false` |
+//! | `merge`, `front_merges` | whether requests are merged at all; whether also in front of waiting ones | `true` |
 //! | `max_request` | longest merged request | `legacy`: 512 KiB; `blk-mq`: 1280 KiB |
-//! | `max_segments` | requests in a merged one | 128 |
+//! | `max_segments` | most submitted requests in a merged one | 128 |
 //!
 //! Statistics: `merged_back`, `merged_front`, `merged_neighbours`, `dispatched`, `blocked` (requests that
 //! waited for a place), `most_admitted`; times `blocked` and `waited_in_elevator`.
 //! # Source
 //! Linux 3.3 `blk-core.c`, `elevator.c`; Linux 6.x `blk-mq.c`, `blk-mq-sched.c`, `blk-merge.c`.
 //! # Validity
-//! No plug lists: requests are seen one at a time. No priorities, cgroups or writeback throttling. The flush
-//! machine's sharing of flushes is not modelled: each goes down by itself.
+//! No plug lists: requests arrive one at a time. No priorities, cgroups or writeback throttling. Linux
+//! combines flushes; here each goes to the lower layer by itself.
 
 mod admission;
 mod merging;
@@ -35,8 +37,7 @@ use super::below::{Below, Ends};
 use super::course::{Course, Next};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics,
-    ANYONE,
+    not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
 use headstack_drive::plugin::params;
@@ -58,10 +59,10 @@ pub const ENTRY: Entry = Entry {
     build: |context| Ok(Box::new(HostQueue::new(context)?)),
 };
 
-/// Fewest and most places, as in Linux.
+/// Fewest places, as in Linux.
 const FEWEST: u32 = 4;
 const MOST: u32 = 65_536;
-/// No part.
+/// No request: the end of the list of a group's requests.
 const NONE: u32 = u32::MAX;
 
 #[derive(Deserialize)]
@@ -111,11 +112,11 @@ struct Submitted {
     request: Request,
     arrival: Time,
     admitted: Time,
-    /// The next one of the same merged request.
+    /// The next request of the same group; [`NONE`] at the end.
     next: u32,
 }
 
-/// What is given to the layer below as one: a request or several merged ones.
+/// One request to the layer below: a submitted request, or several merged ones.
 struct Group {
     queue: u32,
     command: Command,
@@ -133,9 +134,9 @@ struct Queue {
     elevator: Box<dyn Elevator>,
     places: Places,
     edges: Edges,
-    /// Go before the elevator.
+    /// Flushes and write-through requests, dispatched before those in the elevator.
     ahead: VecDeque<u32>,
-    /// What a process that waits for a place has asked for, in order.
+    /// Submitted requests of each process that waits for a place, in order.
     blocked: BTreeMap<Process, VecDeque<u32>>,
     woken: VecDeque<Process>,
     below: u32,
@@ -154,7 +155,7 @@ struct Counts {
     in_elevator_ns: u128,
 }
 
-/// See the file.
+/// A host queue for each unit of the layer below.
 struct HostQueue {
     below: Below,
     queues: Vec<Queue>,
@@ -199,7 +200,7 @@ impl HostQueue {
                 params: p.elevator_parameters.clone(),
             };
             let elevator = (entry.build)(&context).map_err(|e| e.within("elevator_parameters"))?;
-            // mq-deadline asks for waiters to be woken one by one.
+            // With an elevator, Linux wakes waiters one at a time.
             let wake_batch = (p.elevator != "none").then_some(1);
             queues.push(Queue {
                 elevator,
@@ -238,12 +239,13 @@ impl HostQueue {
         command != Command::Write || self.sync_writes
     }
 
-    /// A process asks for something that has been submitted; false: it waits.
+    /// Merges or admits a submitted request of a process. False: no place is free, so the process has to
+    /// wait.
     fn ask(&mut self, q: usize, now: Time, process: Process, child: u32, waited: bool) -> bool {
         let request = self.submitted[child as usize].request;
         let sync = self.is_sync(request.command);
         let frozen = self.queues[q].places.is_frozen();
-        // Who has waited for a place is merged when the request goes into the elevator.
+        // A request that had to wait for a place is merged only when it is put into the elevator.
         if !waited && !frozen && self.merge(q, now, child) {
             return true;
         }
@@ -265,7 +267,7 @@ impl HostQueue {
         }
     }
 
-    /// A request that has a place begins to wait for its turn.
+    /// Puts an admitted request into the elevator, or among those that go before it.
     fn insert(&mut self, q: usize, now: Time, child: u32, waited: bool) {
         let request = self.submitted[child as usize].request;
         self.order += 1;
@@ -305,7 +307,7 @@ impl HostQueue {
         }
     }
 
-    /// Tries to make a request part of one that waits.
+    /// Tries to merge a new request with a waiting one; true if it was merged.
     fn merge(&mut self, q: usize, now: Time, child: u32) -> bool {
         let request = self.submitted[child as usize].request;
         if self.limits.never || !matches!(request.command, Command::Read | Command::Write) {
@@ -343,7 +345,7 @@ impl HostQueue {
         true
     }
 
-    /// The waiting requests behind which, and before which, a new one fits.
+    /// The waiting request that ends where a new one begins, and the one that begins where it ends.
     fn touching(&self, q: usize, new: &Run) -> (Option<u32>, Option<u32>) {
         let queue = &self.queues[q];
         let end = new.end();
@@ -371,7 +373,7 @@ impl HostQueue {
                 .may_join(run.end() - 1, new.end() - 1)
     }
 
-    /// Adds a request to a group that waits.
+    /// Adds a request to a waiting group, at its front or its back.
     fn grow(&mut self, q: usize, slot: u32, child: u32, new: &Run, at_front: bool) {
         let group = &mut self.groups[slot as usize];
         let queue = &mut self.queues[q];
@@ -391,7 +393,8 @@ impl HostQueue {
         queue.edges.add(&group.run);
     }
 
-    /// Makes one of two groups that follow each other, if that may be; the place of one comes free.
+    /// Merges two waiting groups of which the second follows the first, if that is allowed. The second one's
+    /// place becomes free. True if they were merged.
     fn unite(&mut self, q: usize, now: Time, first: u32, second: u32) -> bool {
         let (a, b) = (
             self.groups[first as usize].run,
@@ -418,7 +421,7 @@ impl HostQueue {
         true
     }
 
-    /// Who was woken goes on, and requests go down as far as the depth allows.
+    /// Lets the woken processes submit again, then dispatches as far as the depth allows.
     fn go_on(&mut self, q: usize, now: Time) {
         while let Some(process) = self.queues[q].woken.pop_front() {
             let Some(mut backlog) = self.queues[q].blocked.remove(&process) else {
@@ -461,7 +464,8 @@ impl HostQueue {
                 command: group.command,
                 unit: q as u32,
                 lba: group.run.lba,
-                // No longer than the limit, which 32 bits hold, or than what was submitted.
+                // Merged requests are at most `max_request` long, single ones as long as submitted: both fit
+                // 32 bits.
                 blocks: group.run.blocks as u32,
                 submitter: ANYONE,
             };
@@ -469,7 +473,7 @@ impl HostQueue {
         }
     }
 
-    /// A request has ended below: so have all that it was made of.
+    /// A request has completed at the lower layer, and with it all submitted requests merged into it.
     fn ended(&mut self, slot: u32, now: Time) {
         let group = self.groups.remove(slot as usize);
         let q = group.queue as usize;
@@ -504,7 +508,7 @@ impl HostQueue {
                 format!("at most {MOST}"),
             ));
         }
-        // Linux takes less than four as four.
+        // Linux treats fewer than four as four.
         let n = n.max(FEWEST);
         for q in 0..self.queues.len() {
             let queue = &mut self.queues[q];
@@ -514,7 +518,7 @@ impl HostQueue {
         Ok(())
     }
 
-    /// What the drives announce waits here for its end.
+    /// Advances the layer below. Completions that it announces are kept until their time.
     fn step_below(&mut self) {
         let (groups, ends) = (&mut self.groups, &mut self.ends);
         self.below.step(&mut |done| {
@@ -571,7 +575,7 @@ impl Layer for HostQueue {
             next: NONE,
         }) as u32;
         let process = match request.submitter {
-            // Nobody else waits for it.
+            // A process number of its own, so that no other request is blocked with it.
             ANYONE => LAST_NAMED + 1 + Process::from(child),
             submitter => Process::from(submitter),
         };

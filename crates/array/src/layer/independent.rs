@@ -1,11 +1,11 @@
-//! Lower layers side by side: the units of each are units of the whole.
+//! Lower layers side by side: their units are the units of this layer.
 //!
 //! # Model
-//! Unit `i` is the `i`-th unit of the layers below, counted through all of them. Nothing is added.
+//! Unit `i` is the `i`-th unit of the layers below, counted through all of them. Requests pass unchanged.
 //! # Source
 //! What a host sees of several drives.
 //! # Validity
-//! No limit is shared; see `link` for one.
+//! The layers share no bandwidth and no queue; see `link` for a shared port.
 
 use super::below::Below;
 use super::course::Course;

@@ -1,26 +1,26 @@
-//! The one joiner of parts: what came of a request that was served in several.
+//! Joins the results of the parts of a request.
 
 use super::{Done, ErrorKind};
 
-/// What came of the parts of a request that are done so far.
+/// The combined result of those parts of a request that have completed so far.
 ///
 /// # Model
-/// A request ends with its last part and has that part's shares, which add up to its response time because
-/// all parts were given away at once. Of parts that end together, the one on the first drive counts as
-/// the last. It is a buffer hit if all parts were, moved an arm if one did, and fails if one did, as the
-/// one on the first drive failed.
+/// All parts are submitted at one time. So a request ends with its last part, and the shares of that part add
+/// up to the request's response time. Of parts that end at the same time, the one on the lowest drive counts
+/// as the last. The request is a buffer hit if all parts were, and moved an arm if one part did. It fails if
+/// a part failed; of several errors it has that of the lowest drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Join {
     last: Done,
     cache_hit: bool,
     moved: bool,
     error: Option<(u32, ErrorKind)>,
-    /// Parts that are not done yet.
+    /// Parts that have not completed yet.
     remaining: u32,
 }
 
 impl Join {
-    /// The first of so many parts is done.
+    /// The result after the first of `parts` parts.
     pub fn of(part: &Done, parts: u32) -> Join {
         Join {
             last: *part,
@@ -31,7 +31,7 @@ impl Join {
         }
     }
 
-    /// One more part is done.
+    /// Adds another part.
     pub fn add(&mut self, part: &Done) {
         self.remaining = self.remaining.saturating_sub(1);
         self.cache_hit &= part.cache_hit;
@@ -47,7 +47,7 @@ impl Join {
         }
     }
 
-    /// The whole, if no part is missing.
+    /// The result of the request; `None` while parts are missing.
     pub fn whole(&self) -> Option<Done> {
         (self.remaining == 0).then_some(Done {
             cache_hit: self.cache_hit,
@@ -72,7 +72,7 @@ mod tests {
         }
     }
 
-    /// By hand: three parts in every order of announcement give the same whole.
+    /// By hand: three parts, announced in every order, give the same result.
     #[test]
     fn the_last_part_decides_and_ties_go_to_the_first_drive() {
         let parts = [part(5, 2), part(9, 1), part(9, 0)];

@@ -1,25 +1,26 @@
 //! Lower layers behind one port of finite bandwidth.
 //!
 //! # Model
-//! The data of every request cross the port, which carries one request at a time (in each direction, if it is
-//! full duplex), first come first served. Data of a request take `bytes / bandwidth`, where each begun
-//! `frame` of data costs `frame_overhead` bytes more. A write reaches the layer below when its data have
-//! crossed. The data of a read follow the medium: on an idle port the last of them arrive when the layer
-//! below is done, else when the port has carried what was before it and them. Requests without data do not
-//! wait. The units of the layers below are the link's, in order.
+//! The data of every request cross one port, which carries one request at a time (in each direction, if it is
+//! full duplex), first come first served. The data of a request take `bytes / bandwidth`; each `frame` of
+//! data, also a partial one, adds `frame_overhead` bytes. A write reaches the layer below when its data have
+//! crossed. The data of a read cross while the medium is read: on an idle port the last of them arrive when
+//! the layer below is done; on a busy port they arrive when the port has carried the requests before this
+//! one, and then this one. Requests without data do not wait. The units of the layers below are the units of
+//! the link, in order.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
 //! | `bandwidth` | bytes per second in each direction | needed |
-//! | `duplex` | `full`: reads and writes do not meet; `half`: they share the port | `full` |
-//! | `frame`, `frame_overhead` | data of a frame, and what is sent with each besides | 2 KiB, none |
+//! | `duplex` | `full`: reads and writes have a direction each; `half`: they share the port | `full` |
+//! | `frame`, `frame_overhead` | most data in a frame; bytes sent with each frame besides its data | 2 KiB, none |
 //!
 //! Statistics: times `reads_crossing` and `writes_crossing`, and `waited_for_port`.
 //! # Source
 //! A single server with constant service per byte. SAS: frames carry up to 1 KiB, SATA: up to 8 KiB of data.
 //! # Validity
-//! Commands and answers cost nothing. A drive's own link, if its file has one, is the drive's: give it no
-//! bandwidth, or a larger one, where both would be the same wire. Requests are not interleaved.
+//! Commands and responses take no time. A drive file may have a link of its own. Where both would describe
+//! the same wire, give the drive's link no bandwidth, or a larger one. Requests are not interleaved.
 
 use super::below::{Below, Ends};
 use super::course::{Course, Next};
@@ -67,27 +68,27 @@ fn nothing() -> Bytes {
     Bytes(0)
 }
 
-/// A request that is on its way.
+/// A request between submission and completion.
 struct Passing {
     request: Request,
     arrival: Time,
-    /// Its data are on the way down until its event comes.
+    /// True while the data of a write cross the port on their way to the layer below.
     going_down: bool,
     given: Time,
     announced: Option<Done>,
 }
 
-/// See the file.
+/// A shared port over the layers below.
 struct Link {
     below: Below,
     bytes_per_ns: f64,
     duplex: Duplex,
     frame: u64,
     frame_overhead: u64,
-    /// When the port is free for reads, and for writes.
+    /// When the port becomes free for reads, and for writes.
     free: [Time; 2],
     passing: Slab<Passing>,
-    /// Data that have crossed downwards, and ends of requests below.
+    /// Times at which the data of writes have crossed, and completions announced by the layers below.
     ends: Ends,
     course: Course,
     crossing_ns: [u128; 2],
@@ -100,7 +101,7 @@ const WRITE: usize = 1;
 impl Link {
     fn new(context: Context) -> Result<Link, SpecError> {
         let p: Parameters = params(&context.params)?;
-        // A block takes less than a second, and the longest request less than all time.
+        // So a block takes less than 1 s, and the time of the longest request fits the clock.
         if p.bandwidth.0 < 512.0 {
             return Err(SpecError::new("bandwidth", p.bandwidth, "at least 512 B/s"));
         }
@@ -126,7 +127,7 @@ impl Link {
         })
     }
 
-    /// How long the data of a request take, nanoseconds.
+    /// Time that the data of a request take on the port, in nanoseconds.
     fn crossing(&self, request: &Request) -> u64 {
         if request.command == Command::Flush {
             return 0;
@@ -136,7 +137,7 @@ impl Link {
         (bytes as f64 / self.bytes_per_ns).ceil() as u64
     }
 
-    /// Carries data that may begin to cross at `from`; returns when the last have crossed.
+    /// Reserves the port for `ns` nanoseconds, not before `from`. Returns when the last data have crossed.
     fn carry(&mut self, direction: usize, from: Time, ns: u64) -> Time {
         let way = match self.duplex {
             Duplex::Full => direction,
@@ -159,14 +160,14 @@ impl Link {
         self.below.submit(now, passing.request.unit, request);
     }
 
-    /// A request has ended below at `now`.
+    /// A request has completed at the layer below at `now`.
     fn ended(&mut self, slot: u32, now: Time) {
         let passing = self.passing.remove(slot as usize);
         let lower = passing.announced.unwrap_or_default();
         let mut end = now;
         if passing.request.command == Command::Read && lower.error.is_none() {
             let ns = self.crossing(&passing.request);
-            // The port may have begun while the medium was read, as far as it was free.
+            // The transfer may overlap with reading the medium, as far as the port was free.
             let from = Time(now.0.saturating_sub(ns).max(passing.given.0));
             end = self.carry(READ, from, ns);
         }
@@ -181,7 +182,7 @@ impl Link {
         self.course.finish(done);
     }
 
-    /// What the drives announce waits here for its end.
+    /// Advances the layers below. Completions that they announce are kept until their time.
     fn step_below(&mut self) {
         let (passing, ends) = (&mut self.passing, &mut self.ends);
         self.below.step(&mut |done| {

@@ -1,18 +1,21 @@
-//! Layers between an arrival and the drives: whatever takes requests and gives completions.
+//! Layers between an arrival and the drives. A layer takes requests and gives completions.
 //!
 //! # Contract
-//! - A layer offers *units*, each a space of 512-byte blocks from 0. A request that is empty (save a flush)
-//!   or reaches past the end of its unit ends at once as [`ErrorKind::OutOfRange`].
-//! - [`Layer::submit`] at `now` asks that the layer was advanced to `now` (and at most one nanosecond
-//!   further): what arrives at a time is submitted before what the layer starts at that time.
-//! - [`Layer::advance`] does everything that happens before `until` and tells the completions that it
-//!   decides. A completion may be told before its time has come. A completion that was told is never revoked.
-//! - In how many steps a layer is advanced changes nothing.
-//! - [`Layer::next_event`] is the earliest time at which [`Layer::advance`] would do something, never
-//!   earlier than the last time that the layer was given.
-//! - Each request ends exactly once, not before it was submitted; its shares add up to its response time.
-//! - Of things that happen at one time in several lower layers the one with the lower index is first.
-//! - Nothing is drawn at random but from a seed.
+//! - A layer offers *units*, each a space of 512-byte blocks from 0. A request that is empty (except a flush)
+//!   or reaches past the end of its unit completes at once with [`ErrorKind::OutOfRange`].
+//! - Before [`Layer::submit`] at `now` the layer must have been advanced to `now` (or to at most one
+//!   nanosecond later). So a request that arrives at some time is submitted before the layer starts work at
+//!   that time.
+//! - [`Layer::advance`] carries out everything that happens before `until`, and announces the completions
+//!   that it has decided. A completion may be announced before its time. An announced completion is never
+//!   revoked.
+//! - Results do not depend on the steps in which a layer is advanced.
+//! - [`Layer::next_event`] is the earliest time at which [`Layer::advance`] would do something. It is never
+//!   before the latest time that the layer was given.
+//! - Each request completes exactly once, not before it was submitted. Its shares add up to its response
+//!   time.
+//! - If several lower layers have events at the same time, the one with the lowest index goes first.
+//! - Random numbers come from a seed.
 //!
 //! Layers own the layers below them, so that a system is a tree: a volume over `n` members, a host queue
 //! over one layer, a link over several.
@@ -37,13 +40,13 @@ pub use drive::DriveLayer;
 pub use statistics::{LayerResult, Statistics};
 pub use tree::{check, compose, LayerSpec, Tree};
 
-/// The submitter of a request that nobody else's requests wait for.
+/// The submitter of a request that belongs to no process: it blocks no other request.
 pub const ANYONE: u32 = u32::MAX;
 
 /// One request to a layer. Blocks are 512 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Its name; comes back in [`Done`]. No two that are under way have the same.
+    /// Names the request; [`Done::id`] repeats it. Requests outstanding at one time have different numbers.
     pub id: u64,
     /// What to do.
     pub command: Command,
@@ -53,13 +56,13 @@ pub struct Request {
     pub lba: u64,
     /// Number of blocks; ignored by [`Command::Flush`].
     pub blocks: u32,
-    /// Which process submits it, or [`ANYONE`]: a process waits while one of its requests has not been
-    /// admitted.
+    /// The process that submits it, or [`ANYONE`]. While a host queue has not admitted a process's request,
+    /// that process submits no others.
     pub submitter: u32,
 }
 
 impl Request {
-    /// Whether it fits into a unit of this size.
+    /// Whether the request is not empty and lies inside a unit of `unit_blocks` blocks; a flush always does.
     pub fn is_inside(&self, unit_blocks: u64) -> bool {
         let blocks = u64::from(self.blocks);
         self.command == Command::Flush
@@ -70,45 +73,45 @@ impl Request {
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// It is empty, or reaches outside its unit.
+    /// The request is empty, or reaches outside its unit.
     OutOfRange,
-    /// Nothing reaches the place on the medium.
+    /// No head reaches the place on the medium.
     Unreachable,
-    /// Its data were on a member that is gone, and nothing else holds them.
+    /// The data were on a member that is gone, and no other member can supply them.
     MemberLost,
-    /// It was called off while it waited.
+    /// The request was aborted while it waited.
     Aborted,
 }
 
-/// One request done.
+/// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Done {
     /// The request's name.
     pub id: u64,
     /// When it reached the layer.
     pub arrival: Time,
-    /// When a place was found for it: the arrival, where places are not counted.
+    /// When a host queue found a place for it; the arrival time where places are not counted.
     pub admitted: Time,
     /// When it ended.
     pub completion: Time,
     /// Where the time from arrival to completion went.
     pub components: Components,
-    /// Served wholly by buffers.
+    /// Whether buffers alone served it.
     pub cache_hit: bool,
-    /// Whether an arm moved for it.
+    /// Whether an arm moved to serve it.
     pub moved: bool,
-    /// Cylinders moved for the last part.
+    /// Seek distance of its last part, in cylinders.
     pub seek_distance: u32,
     /// Arm assembly that served the last part.
     pub arm: u8,
-    /// The drive of the last part, counted over the whole system; [`ANYONE`] if no drive got it.
+    /// Drive that served the last part, numbered over the whole system; [`ANYONE`] if no drive did.
     pub drive: u32,
-    /// Why it failed, if it did.
+    /// Why it failed; `None` if it did not.
     pub error: Option<ErrorKind>,
 }
 
 impl Done {
-    /// A request that ends where it arrives.
+    /// A request that completes at the moment of its arrival.
     pub(crate) fn at_once(id: u64, now: Time, error: Option<ErrorKind>) -> Done {
         Done {
             id,
@@ -123,7 +126,7 @@ impl Done {
     }
 }
 
-/// Adds the shares of one time to those of another.
+/// Adds `more` to `sum`, share by share.
 pub(crate) fn add_components(sum: &mut Components, more: &Components) {
     sum.queue += more.queue;
     sum.overhead += more.overhead;
@@ -133,71 +136,71 @@ pub(crate) fn add_components(sum: &mut Components, more: &Components) {
     sum.bus += more.bus;
 }
 
-/// Something that may be changed while a system runs.
+/// A setting that can be changed while a system runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setting {
-    /// Of a drive.
+    /// A setting of a drive.
     Drive(headstack_drive::Setting),
     /// A part of a drive fails.
     FailPart(Part),
-    /// A drive is to call off a request that waits.
+    /// A drive aborts a request that waits.
     Abort {
-        /// The request's name.
+        /// The request's number, [`Request::id`].
         id: u64,
     },
-    /// Of a host queue: how many requests it holds (`nr_requests`). At least 4, as in Linux.
+    /// Number of places of a host queue (`nr_requests`). Smaller values than 4 count as 4, as in Linux.
     Requests(u32),
-    /// Of a host queue: requests that are with the lower layer at once.
+    /// Most requests of a host queue at the lower layer at once.
     Depth(u32),
-    /// A member of a volume is gone.
+    /// A member of a volume fails or is removed.
     MemberGone(u32),
-    /// A member that was gone is back with the data that it had: what was written meanwhile is stale.
+    /// A removed member returns with its old data. Blocks that were written meanwhile are stale.
     MemberBack(u32),
-    /// A member that was gone is replaced by an empty one.
+    /// A removed member is replaced by a new one, of which all blocks are stale.
     MemberReplaced(u32),
-    /// Of a volume: how fast stale data are rebuilt; `None`: not at all.
+    /// Rate at which a volume rebuilds stale data; `None` stops rebuilding.
     RebuildRate(Option<Bandwidth>),
 }
 
-/// What takes requests and gives completions; the contract is the folder's.
+/// A layer; the contract is in this module's description.
 pub trait Layer: Send {
     /// The layer's name in experiments.
     fn name(&self) -> &'static str;
     /// Size of each unit in 512-byte blocks.
     fn units(&self) -> Vec<u64>;
-    /// A request reaches the layer at `now`.
+    /// Submits a request at `now`.
     fn submit(&mut self, now: Time, request: Request);
-    /// When [`Layer::advance`] would do something next; [`Time::NEVER`] if nothing is under way.
+    /// When [`Layer::advance`] would next do something; [`Time::NEVER`] if nothing is outstanding.
     fn next_event(&self) -> Time;
-    /// Does what happens before `until`.
+    /// Carries out what happens before `until` and gives the completions to `sink`.
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done));
-    /// Changes something at `now`, to which the layer was advanced: of the layer that `path` leads to, by
-    /// the index of the lower layer at each height.
+    /// Changes a setting at `now`; the layer must have been advanced to `now`. `path` leads to the layer
+    /// concerned: at each level, the index of the lower layer. An empty path means this layer.
     ///
     /// # Errors
-    /// A path that leads nowhere, or what the layer cannot be set to; it then goes on as before.
+    /// The path leads to no layer, or the layer cannot take the setting. The layer then stays as it was.
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError>;
     /// Energy of all drives from the last reset to `until`.
     fn meter(&mut self, until: Time) -> DriveEnergy;
-    /// Everything counts anew from `now`.
+    /// Restarts all statistics at `now`.
     fn reset_statistics(&mut self, now: Time);
-    /// What the layer has counted.
+    /// What the layer has counted since the last reset.
     fn statistics(&self) -> Statistics;
-    /// The layers that it stands on.
+    /// The layers directly below.
     fn below(&self) -> &[Box<dyn Layer>] {
         &[]
     }
-    /// The same, to be changed.
+    /// The layers directly below, mutably.
     fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
         &mut []
     }
-    /// What the drive did, if the layer is one.
+    /// What the drive did, up to `until`; `None` if the layer is not a drive.
     fn drive_outcome(&mut self, _until: Time) -> Option<crate::simulate::MemberOutcome> {
         None
     }
 }
 
-/// The error of a setting that a layer does not know.
+/// The error for a setting that `layer` does not have.
 pub(crate) fn not_supported(layer: &str, setting: &Setting) -> SpecError {
     let got = format!("{setting:?}");
     SpecError::new("setting", got, format!("one that {layer} supports"))
@@ -205,18 +208,18 @@ pub(crate) fn not_supported(layer: &str, setting: &Setting) -> SpecError {
 
 /// What a layer is built from.
 pub struct Context {
-    /// What it stands on, at least one layer.
+    /// The layers below, at least one.
     pub below: Vec<Box<dyn Layer>>,
     /// Parameters, as the layer's file documents.
     pub params: Params,
 }
 
-/// How many layers a layer stands on.
+/// How many lower layers a layer takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stands {
-    /// On one; where there are more, each gets a layer of its own.
+    /// One. If there are several lower layers, each gets its own layer of this kind.
     OnOne,
-    /// On as many as there are, or as many as the experiment says.
+    /// All of them, or as many as the experiment says (`of`).
     OnMany,
 }
 
@@ -228,9 +231,12 @@ pub struct Entry {
     pub summary: &'static str,
     /// A parameter table that works on four lower layers, as TOML, for documentation and contract tests.
     pub example: &'static str,
-    /// How many layers it stands on.
+    /// How many lower layers it takes.
     pub stands: Stands,
-    /// Makes it; unknown parameters are errors.
+    /// Builds the layer.
+    ///
+    /// # Errors
+    /// Unknown parameters, values out of bounds, or lower layers that do not fit.
     pub build: fn(Context) -> Result<Box<dyn Layer>, SpecError>,
 }
 
@@ -246,7 +252,7 @@ layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, lin
 /// Finds one of `entries` by name.
 ///
 /// # Errors
-/// Lists the names and the nearest one.
+/// An unknown name; the error lists the known names and hints at the nearest one.
 pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries.iter().map(|e| e.name).collect();

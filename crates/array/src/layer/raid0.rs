@@ -5,7 +5,7 @@
 //! # Source
 //! Patterson, Gibson & Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988.
 //! # Validity
-//! No redundancy: an error of a member is the request's.
+//! No redundancy: an error of a member is an error of the request.
 
 use super::below::Below;
 use super::volume::copies::{Copies, Single};

@@ -1,18 +1,18 @@
 //! Mirrors.
 //!
 //! # Model
-//! Every member holds every block. A read goes to one member, by a policy; a write goes to all. Writes that
-//! overlap go one after another, so that the members stay alike.
+//! Every member holds every block. A read goes to one member, chosen by a policy; a write goes to all. Writes
+//! that overlap are carried out one after another, so that all members hold the same data.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
 //! | `read_policy` | `md-raid1`, `nearest`, `fewest-pending`, `round-robin`, `first`, ... | `md-raid1` |
-//! | `rebuild_rate` | how fast stale data are written anew | not at all |
-//! | `gone` | members that are gone from the start, a list | none |
+//! | `rebuild_rate` | rate at which stale data are rewritten | no rebuilding |
+//! | `gone` | list of members that are missing from the start | none |
 //! # Source
 //! Linux md, `raid1.c`: the read policy of 6.9 and later for rotating members.
 //! # Validity
-//! md leaves overlapping writes to the file system; here they exclude each other. No write-mostly members.
+//! md leaves overlapping writes to the file system; here they are serialised. No write-mostly members.
 
 use super::below::Below;
 use super::volume::choice::{self, Copy};
@@ -75,7 +75,7 @@ impl CopyMap for Mirror {
     }
 }
 
-/// A mirror as the parameters say.
+/// Builds a mirror from its parameters.
 ///
 /// # Errors
 /// Fewer than two members, or a parameter that does not fit.

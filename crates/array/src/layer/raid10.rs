@@ -1,14 +1,15 @@
 //! Striped copies: near, far and offset layouts.
 //!
 //! # Model
-//! Chunk `c` has `near` copies on the members from `x mod n` on at chunk row `x div n`, with `x = c near`
-//! (past the last member they go on in the next row). Each of `far` further sets lies `near` members further:
-//! in a section of its own of the members (far), or in the next row (`offset`).
+//! There are `far` sets of copies, each with `near` copies of every chunk. Copy `i` of chunk `c` in a set has
+//! the number `x = c near + i`. With `n` members, it lies in chunk row `x div n` of its set; in set `s` on
+//! member `(x + s near) mod n`. The sets lie in sections of the members, one after another (far), or their
+//! rows alternate (`offset`).
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
-//! | `near`, `far` | copies; `near` times `far` in all | 2, 1 |
-//! | `offset` | further sets lie in the next row | `false` |
+//! | `near`, `far` | copies in a set, and number of sets; `near` times `far` copies in all | 2, 1 |
+//! | `offset` | rows of the sets alternate | `false` |
 //! | `chunk` | contiguous data per member | 512 KiB |
 //! | `read_policy` | see `raid1` | `md-raid10-near`; `md-raid10-far` where `far` is above 1 and not `offset` |
 //! | `rebuild_rate`, `gone` | as in `raid1` | |
@@ -56,12 +57,15 @@ fn one() -> u32 {
     1
 }
 
-/// md's chunk.
+/// md's default chunk size.
 pub(crate) fn default_chunk() -> Bytes {
     Bytes(512 * 1024)
 }
 
-/// Blocks of a chunk.
+/// Size of a chunk in 512-byte blocks.
+///
+/// # Errors
+/// `chunk` is zero, no multiple of `unit` blocks, or not below 2 TiB.
 pub(crate) fn chunk_blocks(chunk: Bytes, unit: u64) -> Result<u64, SpecError> {
     let blocks = chunk.0 / 512;
     if blocks == 0 || chunk.0 % (512 * unit) != 0 || blocks > u64::from(u32::MAX) {
@@ -76,11 +80,11 @@ struct Striped {
     near: u64,
     far: u64,
     offset: bool,
-    /// Blocks of a chunk.
+    /// Size of a chunk in 512-byte blocks.
     chunk: u64,
-    /// Chunk rows of one set of copies.
+    /// Chunk rows of one section.
     rows: u64,
-    /// Chunks of the volume.
+    /// Chunks of data in the volume.
     chunks: u64,
 }
 
@@ -119,7 +123,7 @@ impl CopyMap for Striped {
     }
 }
 
-/// A volume as the parameters say.
+/// Builds a volume from its parameters.
 ///
 /// # Errors
 /// Too few members, or a parameter that does not fit.
@@ -184,7 +188,7 @@ mod tests {
     /// Member and chunk row of every copy of the first chunks, by hand from md's layouts for three members.
     #[test]
     fn layouts_by_hand() {
-        // The far section begins at row 6.
+        // The second section of a far layout begins at row 6.
         let near: [[(u32, u64); 2]; 4] = [
             [(0, 0), (1, 0)],
             [(2, 0), (0, 1)],
@@ -219,8 +223,8 @@ mod tests {
         }
     }
 
-    /// Every copy of every block has a place of its own, inside the member, on a member of its own, and the
-    /// inverse finds it; nothing else is in use.
+    /// Every copy of every block has its own place, inside a member; copies of one block are on different
+    /// members. The inverse finds them, and no other block of a member is in use.
     #[test]
     fn places_are_one_to_one() {
         for n in 2..=6u64 {

@@ -1,19 +1,20 @@
-//! One parity block to each row of blocks.
+//! RAID-5: one parity unit in each row.
 //!
 //! # Model
-//! See `volume/parity.rs`: which reads and writes keep the parity right, and what is done without a member.
+//! `volume/parity.rs` says which reads and writes keep the parity consistent, and what happens without a
+//! member.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
 //! | `layout` | `left-symmetric`, `left-asymmetric`, `right-symmetric`, `right-asymmetric` | `left-symmetric` |
 //! | `chunk` | contiguous data per member | 512 KiB |
-//! | `unit` | what is read, worked out and written as a whole | 4 KiB |
-//! | `rmw_level` | read-modify-write: 0 never, 1 where it reads less, 2 also where it reads as much | 1 |
+//! | `unit` | smallest run that is read, computed and written | 4 KiB |
+//! | `rmw_level` | read-modify-write: 0 never; 1 where it reads less than reconstruct-write; 2 also where it reads as much | 1 |
 //! | `rebuild_rate`, `gone` | as in `raid1` | |
 //! # Source
 //! Linux md, `raid5.c`; Patterson, Gibson & Katz, SIGMOD 1988.
 //! # Validity
-//! No stripe cache: rows are cold, and writes of one row do not wait for each other to be joined.
+//! No stripe cache: nothing that was read before is kept, and writes of one row do not wait to be combined.
 
 use super::below::Below;
 use super::raid10::{chunk_blocks, default_chunk};
@@ -68,7 +69,7 @@ fn if_less() -> u8 {
     1
 }
 
-/// A volume as the parameters say.
+/// Builds a volume from its parameters.
 ///
 /// # Errors
 /// Fewer than three members, or a parameter that does not fit.

@@ -1,11 +1,11 @@
-//! What a layer counts.
+//! Statistics of layers.
 
 use super::{Done, ErrorKind};
 use headstack_units::Time;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Counts and sums of one layer; those of layers that are alike are added up.
+/// Counts and sums of one layer. Those of layers of the same kind can be added.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statistics {
     since: Time,
@@ -14,18 +14,18 @@ pub struct Statistics {
     from_submission_ns: u128,
     from_admission_ns: u128,
     longest_ns: u64,
-    /// Errors by kind.
+    /// Failed requests by kind of error.
     errors: BTreeMap<&'static str, u64>,
-    /// What else the layer counts, by name.
+    /// The layer's own counts, by name.
     counts: BTreeMap<&'static str, u64>,
-    /// The most at once of what else it counts, by name.
+    /// The layer's own maxima, by name.
     most: BTreeMap<&'static str, u64>,
-    /// What else it sums up, in nanoseconds.
+    /// The layer's own sums of time, in nanoseconds, by name.
     sums_ns: BTreeMap<&'static str, u128>,
 }
 
 impl Statistics {
-    /// Counting begins at `now`, with requests that arrive from then on.
+    /// Clears everything. Requests that arrive from `now` on are counted.
     pub fn reset(&mut self, now: Time) {
         *self = Statistics {
             since: now,
@@ -33,13 +33,13 @@ impl Statistics {
         };
     }
 
-    /// Whether a request that arrived at this time counts.
+    /// Whether a request that arrived at `arrival` is counted.
     #[inline]
     pub fn counts_from(&self, arrival: Time) -> bool {
         arrival >= self.since
     }
 
-    /// A request is done.
+    /// Counts a completed request.
     #[inline]
     pub fn add_done(&mut self, done: &Done) {
         if !self.counts_from(done.arrival) {
@@ -57,28 +57,28 @@ impl Statistics {
         self.longest_ns = self.longest_ns.max(response);
     }
 
-    /// One more of what is called `name`.
+    /// Adds `n` to the count `name`.
     pub fn count(&mut self, name: &'static str, n: u64) {
         *self.counts.entry(name).or_default() += n;
     }
 
-    /// More of the time that is called `name`.
+    /// Adds `ns` nanoseconds to the sum `name`.
     pub fn add_ns(&mut self, name: &'static str, ns: u128) {
         *self.sums_ns.entry(name).or_default() += ns;
     }
 
-    /// The most that there has been at once of what is called `name`.
+    /// Raises the maximum `name` to `n` if it is lower.
     pub fn most(&mut self, name: &'static str, n: u64) {
         let most = self.most.entry(name).or_default();
         *most = n.max(*most);
     }
 
-    /// How many there have been of what is called `name`.
+    /// The count `name`; 0 if there is none.
     pub fn counted(&self, name: &str) -> u64 {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
-    /// Adds what another layer of the kind has counted.
+    /// Adds the statistics of another layer of the same kind.
     pub fn add(&mut self, other: &Statistics) {
         self.n_requests += other.n_requests;
         self.n_errors += other.n_errors;
@@ -99,7 +99,7 @@ impl Statistics {
         }
     }
 
-    /// As results show it.
+    /// The statistics as results show them.
     pub fn result(&self, layer: &str, instances: u64) -> LayerResult {
         let done = self.n_requests - self.n_errors;
         let mean = |ns: u128| headstack_engine::quantiles::mean_s(ns, done);
@@ -124,7 +124,7 @@ impl Statistics {
 }
 
 impl ErrorKind {
-    /// Its name in results.
+    /// The error's name in results.
     pub fn name(self) -> &'static str {
         match self {
             ErrorKind::OutOfRange => "out_of_range",
@@ -135,30 +135,31 @@ impl ErrorKind {
     }
 }
 
-/// What the layers of one kind at one height did, added up. Requests are those that the layer got, whole
-/// ones of the workload only at the top.
+/// The statistics of all layers of one kind at one level of the tree, added up. Requests are those that these
+/// layers received; only at the top are they the workload's own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LayerResult {
     /// The layer's name, or `drive`.
     pub layer: String,
-    /// How many there are of it.
+    /// Number of layers added up.
     pub instances: u64,
-    /// Requests done after the warm-up, failed ones included.
+    /// Requests completed after the warm-up, failed ones included.
     pub n_requests: u64,
-    /// Failed ones.
+    /// Failed requests.
     pub n_errors: u64,
-    /// Failed ones by kind.
+    /// Failed requests by kind of error.
     pub errors: BTreeMap<&'static str, u64>,
-    /// From submission to completion, seconds; `null` without requests.
+    /// Mean time from submission to completion, in seconds; `null` without requests.
     pub from_submission_mean_s: f64,
-    /// From admission (for a host queue: from when a place was found for it) to completion, seconds.
+    /// Mean time from admission to completion, in seconds. In a host queue a request is admitted when it gets
+    /// a place.
     pub from_admission_mean_s: f64,
-    /// The longest time from submission, seconds.
+    /// Longest time from submission to completion, in seconds.
     pub longest_s: f64,
-    /// What else the layer counts, as its file documents.
+    /// The layer's own counts, as its file documents.
     pub counts: BTreeMap<&'static str, u64>,
-    /// The most at once, of one instance, of what else it counts.
+    /// The layer's own maxima; of several layers the largest.
     pub most: BTreeMap<&'static str, u64>,
-    /// What else it adds up, seconds.
+    /// The layer's own sums of time, in seconds.
     pub sums_s: BTreeMap<&'static str, f64>,
 }

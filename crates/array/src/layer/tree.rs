@@ -1,4 +1,4 @@
-//! A whole tree of layers: built from its description, and driven as one member by the simulation.
+//! A tree of layers: built from its description, and used by the simulation as one member.
 
 use super::{
     find, independent, Context, Done, DriveLayer, Entry, Layer, LayerResult, Request, Stands,
@@ -17,9 +17,9 @@ use serde_json::Value;
 pub struct LayerSpec {
     /// The layer's name.
     pub name: String,
-    /// How many layers of those below each one stands on; all if absent.
+    /// How many lower layers each layer of this entry takes; all if absent.
     pub of: Option<u32>,
-    /// Its parameters.
+    /// The layer's parameters.
     pub params: Params,
 }
 
@@ -27,7 +27,7 @@ impl LayerSpec {
     /// Reads one entry.
     ///
     /// # Errors
-    /// A table without a name, or an `of` that is no number.
+    /// A table without a name, or an `of` that is not a positive integer.
     pub fn from_value(value: &Value) -> Result<LayerSpec, SpecError> {
         let (name, mut params) = match value {
             Value::String(name) => (name.clone(), Params::new()),
@@ -54,7 +54,7 @@ impl LayerSpec {
         Ok(LayerSpec { name, of, params })
     }
 
-    /// The layer that it names.
+    /// The registry's entry of this name.
     fn entry<'a>(&self, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
         let entry = find(&self.name, entries)?;
         match (entry.stands, self.of) {
@@ -67,10 +67,10 @@ impl LayerSpec {
     }
 }
 
-/// Checks that every layer that is named is one of `entries`.
+/// Checks that every named layer is one of `entries`.
 ///
 /// # Errors
-/// The first that is not, at `layers[i]`.
+/// The first unknown name, at `layers[i]`.
 pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
     let mut all = specs.iter().enumerate();
     all.try_for_each(|(i, spec)| {
@@ -79,11 +79,11 @@ pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
     })
 }
 
-/// Puts layers out of `entries` over drives. `specs` begins at the host; each entry stands on what the next one made, the last
-/// one on the drives.
+/// Builds a tree of layers over drives. `specs` begins at the host: each entry takes the layers of the next
+/// entry, the last one takes the drives.
 ///
 /// # Errors
-/// What a layer refuses, at `layers[i]`.
+/// Unknown names and settings that a layer refuses, at `layers[i]`.
 pub fn compose(
     drives: Vec<Box<dyn Layer>>,
     specs: &[LayerSpec],
@@ -109,7 +109,7 @@ pub fn compose(
         .ok_or_else(|| SpecError::new("layers", "no drives", "at least one"))
 }
 
-/// The layers of one entry.
+/// Builds all layers of one entry.
 fn one_height(
     below: Vec<Box<dyn Layer>>,
     spec: &LayerSpec,
@@ -139,18 +139,18 @@ fn one_height(
     }
 }
 
-/// A tree of layers as one member of a simulation. Its logical units are those of the root.
+/// A tree of layers as one member of a simulation. Its logical units are the units of the root.
 pub struct Tree {
     root: Box<dyn Layer>,
-    /// First block and size of each unit.
+    /// First block and size of each unit, in 512-byte blocks.
     units: Vec<(u64, u64)>,
-    /// Requests submitted and told.
+    /// Number of requests submitted.
     submitted: u64,
     told: u64,
     now: Time,
 }
 
-/// A completion of a tree.
+/// A completion that a tree announces.
 #[derive(Debug, Clone, Copy)]
 pub struct Told {
     completion: Completion,
@@ -158,7 +158,7 @@ pub struct Told {
 }
 
 impl Answer for Told {
-    // The drive, the kind of an error and whether an arm moved are known to the layers only.
+    // A drive's completion lacks the drive, the kind of error and whether an arm moved; `done` has them.
     const IS_COMPLETION: bool = false;
     fn completion(&self) -> &Completion {
         &self.completion
@@ -169,7 +169,7 @@ impl Answer for Told {
 }
 
 impl Tree {
-    /// Layers as `specs` say over these drives.
+    /// Builds the tree that `specs` describe over `drives`.
     ///
     /// # Errors
     /// As [`compose`].
@@ -184,7 +184,7 @@ impl Tree {
         Ok(Tree::over(compose(drives, specs, entries)?))
     }
 
-    /// A tree that has been put together.
+    /// A tree over layers that are built already.
     pub fn over(root: Box<dyn Layer>) -> Tree {
         let mut first = 0u64;
         let mut units = Vec::new();
@@ -201,19 +201,19 @@ impl Tree {
         }
     }
 
-    /// The layer at the host.
+    /// The uppermost layer.
     pub fn root(&mut self) -> &mut dyn Layer {
         &mut *self.root
     }
 
-    /// What each drive did, up to `until`, in their order.
+    /// What each drive did, up to `until`, in order of the drives.
     pub fn drives(&mut self, until: Time) -> Vec<MemberOutcome> {
         let mut all = Vec::new();
         collect_drives(&mut *self.root, until, &mut all);
         all
     }
 
-    /// What the layers counted, from the host down: those of one name and height together.
+    /// Statistics of the layers, from the host down; layers of the same name and level are added up.
     pub fn results(&self) -> Vec<LayerResult> {
         let mut results = Vec::new();
         let mut height: Vec<&dyn Layer> = vec![&*self.root];

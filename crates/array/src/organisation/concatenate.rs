@@ -1,4 +1,4 @@
-//! The workload's devices one after another, over drives one after another.
+//! The workload's devices end to end, over drives end to end.
 //!
 //! # Model
 //! Block `b` of device `d` is block `sum(size of devices before d) + b` of the drives' joined
@@ -7,7 +7,7 @@
 //! "HC-SD": the data of an array moved onto one large drive, each device's data contiguous
 //! (Sankar, Gurumurthi & Stan, "Intra-disk parallelism", ISCA 2008, section 7.1).
 //! # Validity
-//! Devices that do not fit on the drives are cut; requests to what was cut are past the end.
+//! Devices that do not fit on the drives are truncated; requests to blocks beyond that are errors.
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
 use headstack_drive::plugin::params;
@@ -18,7 +18,7 @@ use serde::Deserialize;
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "concatenate",
-    summary: "devices one after another over drives one after another",
+    summary: "devices end to end over drives end to end",
     needs_device_blocks: true,
     build,
 };
@@ -27,9 +27,9 @@ pub const ENTRY: Entry = Entry {
 #[serde(deny_unknown_fields)]
 struct NoParameters {}
 
-/// Members end to end.
+/// Drives end to end.
 pub(crate) struct Concatenate {
-    // First block of each drive, and the end of the last.
+    // First block of each drive, and the end of the last one.
     starts: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
     }))
 }
 
-/// Members of these sizes end to end; there are no parameters.
+/// Lays members of these sizes end to end; the table must be empty.
 pub(crate) fn end_to_end(member_blocks: &[u64], table: &Params) -> Result<Concatenate, SpecError> {
     params::<NoParameters>(table)?;
     let mut starts = vec![0u64];

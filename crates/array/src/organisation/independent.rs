@@ -1,10 +1,10 @@
-//! Drives side by side: device `i` of the workload is drive `i`.
+//! One drive for each device: device `i` of the workload is drive `i`.
 //!
 //! # Model
-//! The identity.
+//! Addresses are passed on unchanged.
 //! # Source
-//! The arrays that the traces of the field were recorded on ("MD" in Sankar, Gurumurthi & Stan,
-//! "Intra-disk parallelism", ISCA 2008, section 7).
+//! The arrays on which the field's traces were recorded ("MD" in Sankar, Gurumurthi & Stan, "Intra-disk
+//! parallelism", ISCA 2008, section 7).
 //! # Validity
 //! Every device of the workload needs a drive of its own.
 

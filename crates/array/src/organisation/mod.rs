@@ -1,12 +1,12 @@
-//! Array organisations: how addresses of the workload's devices fall on the member drives.
+//! Array organisations: how the addresses of the workload's devices map to member drives.
 //!
 //! # Contract
 //! - A device's usable blocks are `0..device_blocks(device)`; a device that does not exist is an
 //!   error that names the device and the drives.
 //! - [`Organisation::plan`] maps every usable block to exactly one block of one member, inside
 //!   that member, and no two blocks to the same place; [`Organisation::origin`] is its inverse.
-//! - A plan's parts cover the request exactly; parts of one member never overlap.
-//! - Planning allocates nothing once the plan has been used.
+//! - A plan's parts cover the request exactly. Parts on one member never overlap.
+//! - A plan that is reused does not allocate again.
 //!
 //! To add one: write `crates/array/src/organisation/NAME.rs` with an `ENTRY`, add `NAME` to the
 //! list.
@@ -14,7 +14,7 @@
 use headstack_drive::spec::Params;
 use headstack_engine::{did_you_mean, SpecError};
 
-/// The part of a request that one member drive serves.
+/// The part of a request that lies on one member drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Index of the member drive.
@@ -25,7 +25,7 @@ pub struct Part {
     pub blocks: u32,
 }
 
-/// The parts of one request; kept and reused from request to request.
+/// The parts of one request; reused for the next request.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// In ascending order of the request's addresses.
@@ -33,7 +33,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Adds a part, joined to the last part of the same member if it continues it.
+    /// Adds a part. If it continues the last part on the same member, that part is extended instead.
     #[inline]
     pub fn push(&mut self, member: u32, lba: u64, blocks: u32) {
         for part in self.parts.iter_mut().rev() {
@@ -55,20 +55,20 @@ impl Plan {
 
 /// A mapping from devices of the workload to member drives.
 pub trait Organisation: Send {
-    /// How many blocks of this device can be addressed.
+    /// Number of blocks of this device that can be addressed.
     ///
     /// # Errors
-    /// What is wrong with the device number, naming it and the drives.
+    /// A text that names the device and the drives, if there is no such device.
     fn device_blocks(&self, device: u32) -> Result<u64, String>;
-    /// Whether device `i` is member `i`, block for block: then nobody needs to ask for a plan.
+    /// Whether device `i` is member `i`, block for block. If so, no plan is needed.
     fn is_identity(&self) -> bool {
         false
     }
-    /// Appends the parts of `blocks` blocks from `lba` of `device`, which are in range.
+    /// Appends the parts of the blocks `lba..lba + blocks` of `device`, which must be in range.
     fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan);
-    /// Which device and block a member's block holds; `None` for unused space.
+    /// The device and block that a member's block holds; `None` for unused space.
     fn origin(&self, member: u32, lba: u64) -> Option<(u32, u64)>;
-    /// Which members must flush when this device does.
+    /// The members that a flush of this device must flush.
     fn members_of(&self, device: u32) -> std::ops::Range<u32>;
 }
 
@@ -77,7 +77,7 @@ pub trait Organisation: Send {
 pub struct Context {
     /// Capacity of each member drive in 512-byte blocks.
     pub member_blocks: Vec<u64>,
-    /// Size of each device of the workload in 512-byte blocks; empty when it is not known.
+    /// Size of each device of the workload in 512-byte blocks; empty if unknown.
     pub device_blocks: Vec<u64>,
     /// Parameters, as the organisation's file documents them.
     pub params: Params,
@@ -91,7 +91,10 @@ pub struct Entry {
     pub summary: &'static str,
     /// Whether the sizes of the workload's devices must be known.
     pub needs_device_blocks: bool,
-    /// Makes it; unknown parameters are errors.
+    /// Builds the organisation.
+    ///
+    /// # Errors
+    /// Unknown parameters, values out of bounds, or drives that do not fit.
     pub build: fn(&Context) -> Result<Box<dyn Organisation>, SpecError>,
 }
 
@@ -107,7 +110,7 @@ organisations! { independent, concatenate, raid0 }
 /// Finds one of `entries` by name.
 ///
 /// # Errors
-/// Lists the names and the nearest one.
+/// An unknown name; the error lists the known names and hints at the nearest one.
 pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
@@ -120,20 +123,20 @@ pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError
     })
 }
 
-/// Drives joined to one linear space of blocks.
+/// Drives joined into one linear space of 512-byte blocks.
 pub(crate) trait Joined: Send {
     /// Size of the space in blocks.
     fn blocks(&self) -> u64;
     /// Number of drives.
     fn members(&self) -> u32;
-    /// Drive and block of a block of the space, and where the run of blocks that follow it there
-    /// ends in the space.
+    /// The drive and block of block `at` of the space, and the end, in the space, of the run that is
+    /// contiguous on that drive.
     fn place(&self, at: u64) -> (u32, u64, u64);
-    /// Block of the space that a drive's block holds; `None` for unused space.
+    /// The block of the space that a drive's block holds; `None` for unused space.
     fn at(&self, member: u32, lba: u64) -> Option<u64>;
 }
 
-/// Devices one after another on drives that are joined.
+/// The workload's devices end to end on joined drives.
 pub(crate) struct Linear<J> {
     pub space: DeviceSpace,
     pub drives: J,
@@ -162,14 +165,14 @@ impl<J: Joined> Organisation for Linear<J> {
     }
 }
 
-/// Devices laid one after another in one linear space, cut at the space's end.
+/// Devices laid end to end in one linear space, truncated at the end of the space.
 pub(crate) struct DeviceSpace {
     starts: Vec<u64>,
     total: u64,
 }
 
 impl DeviceSpace {
-    /// `devices` may be empty: then there is one device that fills the space.
+    /// If `devices` is empty, one device fills the space.
     pub(crate) fn new(devices: &[u64], total: u64) -> DeviceSpace {
         let mut starts = vec![0];
         if devices.is_empty() {
@@ -226,8 +229,8 @@ mod tests {
         list
     }
 
-    /// Every entry on every context: bijection, in range, inverse, and requests of any length
-    /// agree with their blocks taken one at a time.
+    /// Every entry in every context: the mapping is a bijection, in range, and agrees with its inverse. A
+    /// request of any length agrees with its blocks taken one at a time.
     #[test]
     fn every_block_has_exactly_one_place() {
         for entry in ENTRIES {
@@ -312,7 +315,7 @@ mod tests {
 
     #[test]
     fn raid0_by_the_book() {
-        // Patterson, Gibson & Katz 1988, fig. 5: blocks go round the disks unit by unit.
+        // Patterson, Gibson & Katz 1988, fig. 5: units are placed on the disks in turn.
         let context = Context {
             member_blocks: vec![100; 4],
             device_blocks: vec![],
@@ -334,7 +337,7 @@ mod tests {
             },
         ];
         assert_eq!(plan.parts, want);
-        // A whole stripe and a half: one contiguous part per member.
+        // One stripe and a half: one contiguous part per member.
         plan.parts.clear();
         organisation.plan(0, 0, 48, &mut plan);
         assert_eq!(plan.parts.len(), 4);

@@ -1,14 +1,14 @@
 //! Striping without redundancy.
 //!
 //! # Model
-//! With `n` drives and a stripe unit of `u` blocks, block `b` lies on drive `(b / u) mod n` at
-//! `(b / u / n)·u + b mod u`. Several devices lie one after another in the striped space.
+//! With `n` drives and a stripe unit of `u` blocks, block `b` lies on drive `(b / u) mod n` at `(b / u / n)·u
+//! + b mod u`. Several devices lie end to end in the striped space.
 //! # Source
 //! Patterson, Gibson & Katz, "A case for redundant arrays of inexpensive disks (RAID)",
 //! SIGMOD 1988.
 //! # Validity
-//! Each drive offers as many whole stripe units as the smallest one. `footprint` limits the space
-//! that is used, counted over the array.
+//! Each drive offers as many whole stripe units as the smallest one. `footprint` limits how much of the space
+//! is used, summed over the drives.
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
 use headstack_drive::plugin::params;
@@ -31,7 +31,7 @@ struct Parameters {
     /// Contiguous data per drive; a multiple of 512 B.
     #[serde(default = "default_unit")]
     stripe_unit: Bytes,
-    /// How much of the array is used, from its start.
+    /// How many bytes of the array are used, from its start.
     footprint: Option<Bytes>,
 }
 
@@ -54,7 +54,7 @@ fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
     }))
 }
 
-/// Members of these sizes, striped as the parameters say.
+/// A striped space over members of these sizes, with the parameters in `table`.
 pub(crate) fn striped(member_blocks: &[u64], table: &Params) -> Result<Raid0, SpecError> {
     let p: Parameters = params(table)?;
     let unit = p.stripe_unit.0 / 512;

@@ -271,7 +271,7 @@ fn raid1_reads_by_its_policy() {
         one(&mut *v, Read, 0, 1);
         assert_eq!(got(&log)[0].1, member);
     }
-    // md: who reads on; else the first that is idle; else the nearest.
+    // md: the copy that continues the member's last request; else the first idle one; else the nearest.
     let (mut v, log) = volume("raid1", 3, "");
     let lbas = [
         (1000, 0),

@@ -1,20 +1,21 @@
-//! Buffered data on their way to the medium.
+//! Destaging: writing buffered data to the medium.
 //!
 //! # Model
-//! With `destage = "immediate"` a write completes in the buffer while the medium is written behind
-//! it; the next write waits for that unless it continues it. With `destage = "idle"` data wait and go
-//! out in passes when no command has used the mechanism for `destage_after`, or when they are older
-//! than `destage_age`; the unit forces a pass where a write finds no room.
+//! With `destage = "immediate"` a write completes in the buffer and its data go to the medium at once. The
+//! next write waits for that, unless it continues the first one. With `destage = "idle"` data wait in the
+//! buffer. They are written in passes: when no command has used the mechanism for `destage_after`, or when
+//! data are older than `destage_age`. The unit also starts a pass when a write finds no room.
 //!
-//! A pass writes data of one track. Passes go over the addresses in one direction and then begin anew;
-//! of the next `destage_window` extents in that direction the one that is reached first is taken. A pass
-//! that continues where the last one ended is reached at once, so that streams go at the rate of the
-//! medium. A sector that is dirty only in part waits for the rest of it for `partial_wait`; after that, or
-//! where room is needed, it is read in one turn and written in the next. Passes are never interrupted.
+//! A pass writes data of one track. Passes proceed over the addresses in one direction and then start again
+//! at the lowest (C-LOOK). Of the next `destage_window` extents in that direction, the one with the shortest
+//! positioning time is taken. A pass that continues where the last one ended needs no positioning, so
+//! sequential data are written at the rate of the medium. A sector of which only a part is dirty waits for
+//! the rest for up to `partial_wait`. After that, or where room is needed, it is read in one turn and written
+//! in the next. A pass is never interrupted.
 //! # Source
-//! DiskSim 4.0's disk module as observed from outside (immediate); chosen (idle).
+//! `immediate`: DiskSim 4.0's disk module, as observed from outside. `idle`: chosen.
 //! # Validity
-//! One pass at a time for each assembly. The order of real firmware is not published.
+//! One pass at a time for each assembly. The order in which real firmware destages is not published.
 
 use super::{BackgroundJob, Site, NEVER};
 use crate::buffer::{Blocks, Scope};
@@ -22,41 +23,41 @@ use crate::layout::Place;
 use crate::phase::Work;
 use crate::service::pass::{Order, Supply};
 
-/// Data on their way from the buffer to the medium.
+/// A pass: data on their way from the buffer to the medium.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writing {
-    /// The segment that they are in.
+    /// The segment that holds the data, if any.
     pub segment: Option<usize>,
     pub end: u64,
-    /// Sector after the last one.
+    /// The sector after the last one written.
     pub past: u64,
-    /// What the unwritten data miss.
+    /// The blocks written, if they came from the unwritten data.
     pub range: Option<Blocks>,
 }
 
-/// How soon a job that found nothing to do looks again: a millisecond.
+/// A job that found nothing to do waits so long before it looks again: 1 ms, in nanoseconds.
 const LOOKS_AGAIN: u64 = 1_000_000;
 
 /// Destaging of one assembly.
 #[derive(Debug, Default)]
 pub(crate) struct Destage {
     pub writing: Option<Writing>,
-    /// The block after the last one written.
+    /// The block after the last one written: the sweep continues there.
     cursor: u64,
-    /// Nothing that it reaches was due then: it looks again a while later.
+    /// When a pass last found nothing to write that this assembly reaches.
     nothing_at: Option<u64>,
 }
 
-/// What a pass takes, and how.
+/// What the next pass writes, and with which head set.
 struct Choice {
     blocks: Blocks,
     place: Place,
-    /// Head set of the assembly.
+    /// Index of the head set in the assembly.
     set: usize,
 }
 
 impl Destage {
-    /// What was being written is on the medium; returns it.
+    /// Ends the pass: its data are on the medium. Returns it; `None` if there was none.
     pub fn finish(&mut self, site: &mut Site) -> Option<Writing> {
         let writing = self.writing.take()?;
         if let Some(range) = writing.range {
@@ -64,7 +65,7 @@ impl Destage {
         }
         let keep = site.cache.read_hits_on_written && !site.buffer.segments.separate_write;
         if let (Some(i), false) = (writing.segment, keep) {
-            // Another assembly's command may have taken the segment meanwhile.
+            // The command of another assembly may have taken over the segment meanwhile.
             let segment = &mut site.buffer.segments.list[i];
             if segment.end == writing.past {
                 segment.clear();
@@ -73,8 +74,8 @@ impl Destage {
         Some(writing)
     }
 
-    /// Begins a pass, not before `at`; false if there is nothing for it that this assembly reaches. Edges
-    /// that may still wait for the rest of their sector do, unless `all` must go.
+    /// Starts a pass, not before `at`. False if there are no data to write that this assembly reaches.
+    /// Sectors of which only a part is known may wait for the rest, unless `all` is set.
     pub fn send(&mut self, site: &mut Site, at: u64, all: bool) -> bool {
         let at = at.max(site.mechanism.free);
         site.buffer.unwritten.settle(at);
@@ -122,7 +123,7 @@ impl Destage {
         true
     }
 
-    /// What the next pass takes: of the next few extents the one that is reached first.
+    /// Chooses, among the next extents of the sweep, the one with the shortest positioning time.
     fn choose(&self, site: &Site, at: u64, all: bool) -> Option<Choice> {
         let dirty = &site.buffer.unwritten.dirty;
         let scope = if all { Scope::All } else { Scope::Due };
@@ -146,7 +147,7 @@ impl Destage {
         best.map(|b| b.1)
     }
 
-    /// How soon the assembly reaches data, with which head set; `None` if it does not.
+    /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
     fn reach(site: &Site, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
         let place = site
             .mechanics
@@ -170,7 +171,7 @@ impl Destage {
         Some((cost, Choice { blocks, place, set }))
     }
 
-    /// Whether the assembly can write any of the data that wait; always, where nothing is out of reach.
+    /// Whether the assembly reaches any of the waiting data.
     fn reaches_any(site: &Site) -> bool {
         let dirty = &site.buffer.unwritten.dirty;
         !site.restricted
@@ -217,7 +218,8 @@ impl BackgroundJob for Destage {
 }
 
 impl Destage {
-    /// When the drive has been idle long enough, or data are old enough; not while a command waits.
+    /// When a pass may start: the drive has been idle long enough or data are old enough, and no command
+    /// waits.
     fn due_with_data(&self, site: &Site) -> u64 {
         if !Destage::reaches_any(site) {
             return NEVER;

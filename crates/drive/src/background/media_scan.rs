@@ -1,20 +1,22 @@
-//! A scan of the whole medium beside the foreground: in its rotational waits, or by an idle arm.
+//! A scan of the whole medium during foreground work: in its rotational waits, or by an arm of its own.
 //!
 //! # Model
-//! Each block of the medium that lies on one track is wanted once, in any order. `freeblock`: before
-//! each access of the foreground the arm may stay on its track, go to the target's early, or call
-//! at a track on the way, as long as it meets the target's first sector when it would have met it
-//! anyway; of these tracks the one that yields most unread blocks is taken, so foreground times do
-//! not change. `own-arm`: the last arm assembly reads track after track, each block as it
-//! passes; where there is one data channel, blocks that pass while the foreground transfers are
-//! missed until they pass again.
+//! The scan reads each block of the medium that lies on one track once, in any order.
+//!
+//! `freeblock`: before each foreground access the arm may stay on its track, move to the target's track
+//! early, or stop at a track between them. It must still reach the target's first sector when it would have
+//! reached it without the detour, so foreground times do not change. Of these tracks the one that yields most
+//! unread blocks is taken.
+//!
+//! `own-arm`: the last arm assembly reads track after track, each block as it passes. If there is only one
+//! data channel, blocks that pass during a foreground transfer are missed until their next turn.
 //! # Source
 //! C. Lumb, J. Schindler, G. Ganger, D. Nagle, E. Riedel, "Towards higher disk head utilization:
 //! extracting free bandwidth from busy disk drives", OSDI 2000; an idle second arm instead:
 //! S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism", ISCA 2008, section 5.
 //! # Validity
-//! Blocks across a track boundary are left out. Detours consider a few tracks between source and
-//! target, as their planner does, not all. The scan starts anew when everything is read.
+//! Blocks that cross a track boundary are left out. Like the planner of the paper, a detour considers a few
+//! tracks between source and target, not all of them. When everything is read the scan starts again.
 
 use super::{BackgroundJob, Site};
 use crate::layout::Place;
@@ -24,61 +26,66 @@ use crate::spec::{DriveSpec, MediaScan as ScanSpec, MediaScanMode};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 
-/// Tracks on the way that are looked at before each access.
+/// Number of tracks between source and target that are considered before each access.
 const STOPS: u32 = 8;
 
-/// The scan of an assembly, where there is one.
+/// The scan of an assembly, if it has one.
 #[derive(Debug, Default)]
 pub(crate) struct MediaScan(pub Option<Box<Scan>>);
 
-/// What a scan has read so far.
+/// The progress of a scan.
 #[derive(Debug)]
 pub(crate) struct Scan {
     mode: MediaScanMode,
     block: u64,
-    /// A bit for each block: read in this round.
+    /// One bit for each block: read in this round.
     read: Vec<u64>,
-    /// Blocks that lie on one track, and those of them that this round has still to read.
+    /// Number of blocks that lie on one track, and how many of them remain to be read in this round.
     total: u64,
     left: u64,
-    /// Blocks read in all rounds.
+    /// Number of blocks read in all rounds.
     pub blocks: u64,
-    /// Sectors per block times their size.
+    /// Size of a block in bytes.
     pub block_bytes: u64,
-    /// Next address of the arm of its own, and until when its time has been accounted for.
+    /// For an arm of its own: the next address, and the time up to which its work is in the timeline.
     next: u64,
     until: u64,
     one_channel: bool,
 }
 
-/// What a scan does in the wait before an access of the foreground.
+/// What the scan does during the wait before a foreground access.
 #[derive(Debug, Default)]
 struct Detour {
-    /// Movement to the track that is read, and on to the foreground's.
+    /// Time of the movement to the scanned track, and from there to the target's track, in nanoseconds.
     there: u64,
     on: u64,
     distance: u32,
-    /// When each block begins to pass, in order of time, and which it is.
+    /// Start of the passage and number of each block, in order of time.
     blocks: Vec<(u64, u64)>,
     block_ns: u64,
 }
 
-/// A track's blocks that the scan wants.
+/// A track as the scan reads it.
 struct Track {
     cylinder: u32,
     head: u16,
-    /// Angle of sector 0's address, time of a sector, first wanted block and number of blocks.
+    /// Angle of the track's first address, time of one sector in nanoseconds, first whole block, number of
+    /// whole blocks.
     angle: Turn,
     sector_ns: f64,
     first: u64,
     blocks: u64,
-    /// Sectors between the track's first address and the first whole block.
+    /// Number of sectors between the track's first address and its first whole block.
     lead: u64,
     past: u64,
 }
 
 impl Scan {
     /// The scan that a description asks for, if any.
+    ///
+    /// # Errors
+    /// A block that is not a multiple of the sector size or does not fit on a track, or a drive on which
+    /// scans are not supported.
     pub fn new(spec: &DriveSpec, mechanics: &Mechanics) -> Result<Option<Scan>, SpecError> {
         let ScanSpec { mode, block } = spec.media_scan;
         let sector = spec.geometry.sector_size.0;
@@ -147,7 +154,7 @@ impl Scan {
         Ok(Some(scan))
     }
 
-    /// Whether it has an arm of its own.
+    /// Whether the scan uses an arm of its own.
     pub fn own_arm(&self) -> bool {
         self.mode == MediaScanMode::OwnArm
     }
@@ -170,7 +177,7 @@ impl Scan {
     fn track(&self, m: &Mechanics, sector: u64) -> Option<Track> {
         let (first, last) = m.layout.track_bounds(sector);
         let place = m.layout.locate(first)?;
-        // Slipped or remapped sectors break a track's run: only its first run is read.
+        // Slipped or remapped sectors interrupt the track's run. Only its first run is scanned.
         let past = (last + 1).min(first + place.run as u64);
         let block = first.div_ceil(self.block);
         Some(Track {
@@ -185,7 +192,7 @@ impl Scan {
         })
     }
 
-    /// When a block of a track begins to pass under an arm that is there from `at` on.
+    /// When a block of a track starts to pass under an arm that is on the track from `at` on.
     fn passes(&self, m: &Mechanics, arm: &Arm, track: &Track, block: u64, at: u64) -> u64 {
         let sector = track.lead + (block - track.first) * self.block;
         let turns = sector as f64 * track.sector_ns / m.rotation.period_ns();
@@ -196,7 +203,8 @@ impl Scan {
         Mechanics::pass_ns(self.block as u32, track.sector_ns)
     }
 
-    /// Unread blocks of a track that pass an arm wholly between two times, with when they begin to.
+    /// The unread blocks of a track that pass completely between two times: the start of each passage and the
+    /// block.
     fn yields(
         &self,
         m: &Mechanics,
@@ -216,15 +224,14 @@ impl Scan {
             .collect()
     }
 
-    /// The tracks that are looked at on the way of an arm to a cylinder: the target's, the arm's, and
-    /// some between.
+    /// The tracks considered for a detour: the target's, the arm's own, and some between them.
     fn candidates(&self, m: &Mechanics, arm: &Arm, sector: u64, cylinder: u32) -> Vec<Track> {
         let gap = i64::from(cylinder) - i64::from(arm.cylinder);
         let head = match arm.head {
             Arm::NO_HEAD => 0,
             head => u32::from(head),
         };
-        // From the arm's own track over tracks on the way.
+        // The arm's own track first, then tracks towards the target.
         let stops = (0..=STOPS).map(|i| {
             let c = i64::from(arm.cylinder) + gap * i64::from(i) / i64::from(STOPS + 1);
             m.layout.address_at(c as u32, head, 0)
@@ -235,8 +242,8 @@ impl Scan {
             .collect()
     }
 
-    /// What can best be done with the wait that ends at `end` and follows a movement from where `arm`
-    /// stands at `start` to `place`, a place of `sector`.
+    /// The best detour before an access to `place` (which holds `sector`). The arm stands at `arm` at time
+    /// `start`, and the access must start its transfer at `end`.
     fn best_detour(
         &self,
         m: &Mechanics,
@@ -273,8 +280,8 @@ impl Scan {
         best
     }
 
-    /// Uses the rotational wait of the access that the assembly has just been given, whose movement
-    /// began where `before` stood; the access itself is neither sooner nor later.
+    /// Uses the rotational wait of the access that was just added to the timeline. `before` is where its
+    /// movement started. The times of the access itself do not change.
     pub fn use_wait(&mut self, site: &mut Site, before: &Arm, target: (u64, &Place, bool)) {
         let access = *site.mechanism.timeline.latest();
         let m = site.mechanics;
@@ -300,7 +307,7 @@ impl Scan {
             });
             at = end;
         }
-        // Rounding may leave the last block a few nanoseconds too late.
+        // Rounding may have made the last block a few nanoseconds late.
         let late = (at + detour.on).saturating_sub(access.first);
         if let Some(last) = parts.last_mut() {
             last.first = last.first.saturating_sub(late).max(last.there);
@@ -316,8 +323,8 @@ impl Scan {
         site.mechanism.timeline.replace_latest(site.now, &parts);
     }
 
-    /// Lets the arm of its own read on until `until`; the foreground transfers during `busy`, which
-    /// ends by then.
+    /// Lets the scan's own arm read until `until`. The foreground transfers during `busy`, which ends by
+    /// `until`.
     pub fn read_on(&mut self, site: &mut Site, until: u64, busy: (u64, u64)) {
         let m = site.mechanics;
         while self.until < until {
@@ -332,7 +339,7 @@ impl Scan {
             arm.head = track.head;
             let arm = *arm;
             let (mut start, mut distance) = (begun, distance);
-            // The block that passes next of those that are wanted, until none is left.
+            // The wanted block that passes next, until no block of the track is wanted.
             let length = self.block_ns(&track);
             loop {
                 let wanted = (track.first..track.first + track.blocks).filter(|b| self.wanted(*b));
@@ -380,7 +387,7 @@ impl Scan {
 }
 
 impl BackgroundJob for MediaScan {
-    /// The arm of its own reads all the time and is asked for by nobody.
+    /// The scan's own arm reads all the time; no command uses it.
     fn is_under_way(&self) -> bool {
         self.0.as_ref().is_some_and(|s| s.own_arm())
     }

@@ -1,15 +1,15 @@
-//! What an assembly does when no command wants it: jobs.
+//! Background jobs: what an assembly does while no command uses it.
 //!
 //! # Contract
-//! - A job works only while its assembly has nothing else under way; of jobs that could begin, the one
-//!   that is due first does, then the one that stands first in the list.
-//! - Jobs are brought up to a time when somebody asks ([`BackgroundJob::go_on`]); in how many steps
-//!   changes nothing.
-//! - All that a job does with the mechanism goes through its [`Site`] and thus into the timeline.
-//! - A command may take the mechanism at any time: [`BackgroundJob::give_way`] says when it has it.
+//! - A job starts only when its assembly has nothing else to do. Of several jobs that could start, the one
+//!   that is due first does; at equal times the one that is first in the list.
+//! - A job is brought up to date when a caller asks for a time ([`BackgroundJob::go_on`]). Results do not
+//!   depend on the steps in which this is done.
+//! - A job uses the mechanism only through its [`Site`], so all its movements are in the timeline.
+//! - A command may claim the mechanism at any time. [`BackgroundJob::give_way`] says when it gets it.
 //!
-//! To add one: write `crates/drive/src/background/NAME.rs` with a type that implements
-//! [`BackgroundJob`], add `NAME: Type` to the list.
+//! To add one: write `crates/drive/src/background/NAME.rs` with a type that implements [`BackgroundJob`],
+//! [`Default`] and [`Debug`](std::fmt::Debug), and add `NAME: Type` to the list.
 
 use crate::assembly::Mechanism;
 use crate::buffer::Buffer;
@@ -20,23 +20,23 @@ use crate::service::channels::Channels;
 use crate::service::pass::{self, Order, Pass, Scratch};
 use crate::spec::CacheSpec;
 
-/// A time that does not come.
+/// A time later than all others.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// What a job, or a command, works with: one assembly and what the drive has only once.
+/// What a job or a command works with: one assembly, and the shared parts of its unit.
 pub(crate) struct Site<'a> {
-    /// The clock: nothing is asked about earlier times any more.
+    /// The clock, in nanoseconds: nobody asks for the state at earlier times any more.
     pub now: u64,
     pub mechanics: &'a Mechanics,
     pub cache: &'a CacheSpec,
-    /// What all head sets reach, and which is the first of the assembly.
+    /// What each head set of the unit reaches, and the index of this assembly's first one.
     pub all_paths: &'a [Path],
     pub first_path: usize,
-    /// Some head set does not reach everything.
+    /// Whether some head set does not reach all surfaces and cylinders.
     pub restricted: bool,
-    /// Since when a command waits for the mechanism: no job begins then.
+    /// Since when a command has been waiting for the mechanism: from then on no job starts.
     pub wanted_since: u64,
-    /// When something last happened that may make a job due: none that it makes due begins before.
+    /// When an event last occurred that can make a job due. A job that it makes due does not start before it.
     pub happened: u64,
     pub mechanism: &'a mut Mechanism,
     pub buffer: &'a mut Buffer,
@@ -45,19 +45,19 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// What the head sets of the assembly reach, the first of them first.
+    /// What the head sets reach, from this assembly's first one on.
     #[inline]
     pub fn paths(&self) -> &[Path] {
         &self.all_paths[self.first_path..]
     }
 
-    /// Whether the acting head set reaches a surface.
+    /// Whether the acting head set reaches surface `head`.
     #[inline]
     pub fn reaches(&self, head: u16) -> bool {
         !self.restricted || self.paths()[self.mechanism.acting].surfaces >> head & 1 == 1
     }
 
-    /// Runs a pass with the acting head set.
+    /// Carries out a pass with the acting head set and adds it to the timeline.
     #[inline(always)]
     pub fn pass(&mut self, order: &Order, work: Work) -> Pass {
         let mechanism = &mut *self.mechanism;
@@ -91,8 +91,8 @@ impl Site<'_> {
         pass
     }
 
-    /// Some sectors of the pass that was just run are written in part: they were read in this turn
-    /// and are written in the next.
+    /// Extends the pass just carried out by a turn: some of its sectors are written in part, so they were
+    /// read in this turn and are written in the next.
     pub fn write_in_next_turn(&mut self, pass: &mut Pass, work: Work) {
         let turn = self.mechanics.rotation.period_ns() as u64;
         let wait = Stretch {
@@ -111,52 +111,52 @@ impl Site<'_> {
     }
 }
 
-/// Work of an assembly that no command waits for.
+/// A job that an assembly does while no command uses it.
 pub(crate) trait BackgroundJob {
-    /// Whether the mechanism is at work for it, or about to be.
+    /// Whether the job uses the mechanism, or is about to.
     fn is_under_way(&self) -> bool;
-    /// When it would begin on the idle mechanism if nothing else came; [`NEVER`]: it has nothing to do.
+    /// When it would start if no command came; [`NEVER`] if there is nothing to do.
     #[inline]
     fn due(&self, _site: &Site) -> u64 {
         NEVER
     }
-    /// Begins at `at`, when it is due.
+    /// Starts the job at `at`, when it is due.
     fn begin(&mut self, _site: &mut Site, _at: u64) {}
-    /// Does what happens before `until`; the time at which it ended, if it did.
+    /// Carries out what happens before `until`. Returns when the job ended, or `None` if it continues.
     fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64>;
-    /// When it ends if nothing else comes, where that is known already; else [`NEVER`].
+    /// When the job ends if no command comes, if that is known; else [`NEVER`].
     fn ends(&self) -> u64 {
         NEVER
     }
-    /// Ends early, because a command wants the mechanism at `at`; returns when it can have it.
+    /// Ends the job early because a command claims the mechanism at `at`. Returns when the mechanism is free.
     fn give_way(&mut self, site: &mut Site, at: u64) -> u64;
-    /// Adds the time that it has under way outside the timeline, up to `until`.
+    /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
     fn add_active(&self, _until: u64, _sum: &mut ActiveByWork) {}
-    /// Since when it has something under way outside the timeline; [`NEVER`]: it has nothing.
+    /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
     fn begun(&self) -> u64 {
         NEVER
     }
 }
 
-/// Makes the modules, the jobs of an assembly, and what is asked of whichever is under way.
+/// Declares the modules of the jobs, the struct [`Jobs`], and its calls to the job in progress.
 macro_rules! jobs {
     ($($name:ident: $type:ident),+ $(,)?) => {
         $(pub(crate) mod $name;)+
 
-        /// The jobs of an assembly. At most one is under way.
+        /// The jobs of an assembly. At most one is in progress.
         #[derive(Debug, Default)]
         pub(crate) struct Jobs {
             $(pub $name: $name::$type,)+
         }
 
         impl Jobs {
-            /// Whether one of them is under way.
+            /// Whether a job is in progress.
             #[inline]
             pub fn any_under_way(&self) -> bool {
                 $(self.$name.is_under_way())||+
             }
 
-            /// Brings the assembly's background up to `until`.
+            /// Brings the jobs up to `until`.
             #[inline(always)]
             pub fn run(&mut self, site: &mut Site, until: u64) {
                 loop {
@@ -173,7 +173,8 @@ macro_rules! jobs {
                 }
             }
 
-            /// The next time at which one ends, as far as that is known, or begins.
+            /// When the job in progress ends, if that is known; with no job in progress, when the next one
+            /// starts.
             pub fn next_event(&self, site: &Site) -> u64 {
                 let mut first = NEVER;
                 $(if self.$name.is_under_way() {
@@ -183,7 +184,7 @@ macro_rules! jobs {
                 first
             }
 
-            /// Brings the one that is under way up to `until` and begins no other; true if it ended.
+            /// Brings the job in progress up to `until` and starts no other. True if it ended.
             pub fn go_on(&mut self, site: &mut Site, until: u64) -> bool {
                 $(if self.$name.is_under_way() {
                     let Some(end) = self.$name.go_on(site, until) else {
@@ -195,7 +196,7 @@ macro_rules! jobs {
                 false
             }
 
-            /// Begins the one that is due first, if that is before `until`.
+            /// Starts the job that is due first, if it is due before `until`. True if one was started.
             #[inline]
             fn begin_next(&mut self, site: &mut Site, until: u64) -> bool {
                 let mut first = NEVER;
@@ -210,12 +211,12 @@ macro_rules! jobs {
                 false
             }
 
-            /// Time that they have under way outside the timeline, up to `until`.
+            /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
             pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
                 $(self.$name.add_active(until, sum);)+
             }
 
-            /// Since when one of them has something under way outside the timeline, or [`NEVER`].
+            /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
             pub fn begun(&self) -> u64 {
                 let mut first = NEVER;
                 $(first = first.min(self.$name.begun());)+
@@ -228,7 +229,8 @@ macro_rules! jobs {
 jobs! { read_ahead: ReadAhead, destage: Destage, media_scan: MediaScan }
 
 impl Jobs {
-    /// Stops read-ahead, if there is any, for other work at `at`; returns when the mechanism is free.
+    /// Stops read-ahead in favour of other work at `at`. Returns when the mechanism is free; 0 if there was
+    /// no read-ahead.
     #[inline]
     pub fn stop_read_ahead(&mut self, site: &mut Site, at: u64) -> u64 {
         if !self.read_ahead.is_under_way() {

@@ -1,14 +1,14 @@
-//! Reading on behind a command, into the buffer.
+//! Read-ahead: reading into the buffer what follows a command's data.
 //!
 //! # Model
-//! Read-ahead goes run by run: a run is the sectors of one track that follow each other without a gap.
-//! It ends at its limit, at the end of a track or cylinder where the drive stops there, or when a
-//! command wants the mechanism: a movement is finished first, and so is the sector under the head
-//! unless the drive stops inside sectors. `read_ahead_minimum` sectors are read whatever comes.
+//! Read-ahead proceeds in runs. A run is a sequence of sectors of one track without a gap. Read-ahead ends at
+//! its limit, at the end of a track or cylinder if the drive stops there, or when a command claims the
+//! mechanism. In that case a movement is completed first, and so is the sector under the head unless the
+//! drive stops inside sectors. At least `read_ahead_minimum` sectors are always read.
 //! # Source
 //! DiskSim 4.0's disk module as observed from outside.
 //! # Validity
-//! One run of addresses at a time for each assembly.
+//! One range of addresses at a time for each assembly.
 
 use super::{BackgroundJob, Site, NEVER};
 use crate::assembly::Mechanism;
@@ -18,10 +18,10 @@ use crate::mechanics::Mechanics;
 use crate::phase::{ActiveByWork, Stretch, Work};
 use crate::spec::ReadAhead as Extent;
 
-/// A run of sectors being read ahead on one track.
+/// A run of sectors on one track, read ahead.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Run {
-    /// When the arm began to move, when it was there, when the first sector began to pass.
+    /// Start of the movement, its end, and the start of the first sector, in nanoseconds.
     pub begun: u64,
     pub there: u64,
     pub first: u64,
@@ -29,12 +29,12 @@ pub(crate) struct Run {
     pub done: u32,
     pub distance: u32,
     pub sector_ns: f64,
-    /// See [`Mechanics::late_ns`].
+    /// How late the head is for the first sector; see [`Mechanics::late_ns`].
     pub late: u64,
 }
 
 impl Run {
-    /// The sectors that pass from `time` on without a movement or a wait.
+    /// A run of sectors that starts at `time`, without a movement or a wait.
     pub fn at_once(time: u64, count: u32, sector_ns: f64) -> Run {
         Run {
             begun: time,
@@ -48,20 +48,20 @@ impl Run {
         }
     }
 
-    /// The same without what comes after so many sectors.
+    /// The run, cut to at most `sectors` sectors.
     #[inline]
     pub fn at_most(mut self, sectors: u64) -> Run {
         self.count = sectors.min(u64::from(self.count)) as u32;
         self
     }
 
-    /// When so many sectors have passed.
+    /// When `sectors` sectors have passed.
     #[inline]
     fn at(&self, sectors: u32) -> u64 {
         self.first + Mechanics::pass_ns(sectors, self.sector_ns).saturating_sub(self.late)
     }
 
-    /// What the assembly does for it, until `end`.
+    /// The run as a stretch of the timeline that ends at `end`.
     #[inline]
     fn stretch(&self, end: u64) -> Stretch {
         Stretch {
@@ -79,36 +79,36 @@ impl Run {
 /// Read-ahead of one assembly.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ReadAhead {
-    /// Under way; otherwise all else is stale.
+    /// Whether it is in progress. If not, the other fields are out of date.
     pub active: bool,
     pub segment: usize,
-    /// Sector after the last one read.
+    /// The sector after the last one read.
     pub next: u64,
-    /// Ends before this sector.
+    /// It ends before this sector.
     pub limit: u64,
-    /// Cannot be interrupted before this sector.
+    /// It cannot be interrupted before this sector.
     pub at_least: u64,
     /// When the mechanism is free for the next run.
     pub time: u64,
-    /// What it reads now, or first: known in advance where it goes on with what the command read.
+    /// The present run. The first one is set in advance if it continues on the track of the command.
     pub run: Option<Run>,
-    /// Track (and cylinder) on which it began, for the rules that stop at their ends.
+    /// Cylinder and surface on which it began, for drives that stop at the end of a track or cylinder.
     pub cylinder: u32,
     pub head: u16,
 }
 
 impl ReadAhead {
-    /// Whether it has begun a run by `now`.
+    /// Whether a run began before `now`.
     pub fn reads_at(&self, now: u64) -> bool {
         self.run.is_some_and(|run| run.begun < now)
     }
 
-    /// Whether it has read or will read some of these sectors.
+    /// Whether it has read or will read some of the sectors `start..end` into `segment`.
     pub fn touches(&self, segment: &Segment, start: u64, end: u64) -> bool {
         segment.start < end && start < self.limit.max(segment.end)
     }
 
-    /// Starts the next run; false when there is none.
+    /// Starts the next run; false if there is none. Sectors before `needed` are read even beyond the limit.
     fn next_run(&mut self, site: &mut Site, needed: u64) -> bool {
         let left = self.limit.max(needed).saturating_sub(self.next);
         let left = left.min(u64::from(u32::MAX)) as u32;
@@ -129,7 +129,7 @@ impl ReadAhead {
         true
     }
 
-    /// Whether the drive reads on only to the end of a track or cylinder that lies before a place.
+    /// Whether the drive ends read-ahead at the end of a track or cylinder that lies before `place`.
     fn stops_before(&self, extent: Extent, place: &Place) -> bool {
         match extent {
             Extent::TrackEnd => place.cylinder != self.cylinder || place.head != self.head,
@@ -138,7 +138,7 @@ impl ReadAhead {
         }
     }
 
-    /// Moves to a place and waits for it: the run of at most `left` sectors there.
+    /// Moves to a place and waits for its sector. Returns the run of at most `left` sectors there.
     fn move_to(&mut self, site: &mut Site, place: &Place, left: u32) -> Run {
         let m = site.mechanics;
         let mechanism = &mut *site.mechanism;
@@ -169,17 +169,18 @@ impl ReadAhead {
         }
     }
 
-    /// The run is over: the mechanism is free for the next one.
+    /// Ends the run and adds it to the timeline.
     #[inline(always)]
     fn finish_run(&mut self, site: &mut Site, done: Stretch) {
         self.time = done.end;
         self.run = None;
         site.mechanism.timeline.add(site.now, done);
-        // A read that waits for these sectors decides them in advance.
+        // A read that needs these sectors computes them in advance, so the clock may be earlier than their
+        // end.
         site.mechanism.free = site.mechanism.free.max(done.end);
     }
 
-    /// Reads ahead until `until`; true when it ended before.
+    /// Reads ahead until `until`. True if read-ahead ended before.
     #[inline(always)]
     fn read_until(&mut self, site: &mut Site, until: u64) -> bool {
         loop {
@@ -200,7 +201,7 @@ impl ReadAhead {
             } else if until <= run.first {
                 0
             } else {
-                // A sector counts only when it has passed completely.
+                // A sector counts as read when all of it has passed.
                 let whole =
                     ((until - run.first) as i64 as f64 / run.sector_ns + 1e-9) as i64 as u64;
                 whole.min(run.count as u64) as u32
@@ -218,8 +219,8 @@ impl ReadAhead {
         }
     }
 
-    /// Continues until sector `past` is read, whatever the limit; returns when.
-    /// `each(first_index, last_index, time of first, sector_ns)` sees every piece.
+    /// Continues until the sectors before `past` are read, even beyond the limit. Returns when they are.
+    /// Calls `each(first, past, start of first, sector_ns)` for each piece; times are in nanoseconds.
     pub fn read_to(
         &mut self,
         site: &mut Site,
@@ -247,14 +248,14 @@ impl ReadAhead {
         end
     }
 
-    /// Whether it cannot be interrupted yet.
+    /// Whether it has not yet read its minimum, so that it cannot be interrupted.
     #[inline]
     pub fn must_read_on(&self) -> bool {
         self.next < self.at_least.min(self.limit)
     }
 
-    /// Ends at `at`, where it may; returns when the mechanism is free, 0 if it is. The clock stands at
-    /// `now`.
+    /// Ends read-ahead at `at`, or as soon as it can be interrupted. Returns when the mechanism is free; 0 if
+    /// no run had begun. `now` is the clock.
     #[inline(always)]
     pub fn stop(
         &mut self,
@@ -269,7 +270,7 @@ impl ReadAhead {
         if at < segment.whole_track {
             segment.whole_track = Segment::NEVER;
         }
-        // A run that begins only then does not begin.
+        // A run that would begin at `at` or later does not begin.
         let Some(run) = self.run.as_ref().filter(|run| run.begun < at) else {
             return 0;
         };
@@ -280,17 +281,17 @@ impl ReadAhead {
         free
     }
 
-    /// When a run that is to stop at `at` lets the mechanism go.
+    /// When a run that is interrupted at `at` releases the mechanism.
     pub fn run_stops(run: &Run, in_sector: bool, at: u64) -> u64 {
         if at < run.there {
-            // A movement is always finished.
+            // A movement is always completed.
             run.there
         } else if in_sector {
             at
         } else if at < run.first {
             run.first
         } else {
-            // The sector under the head is finished first.
+            // The sector under the head is completed.
             run.at(run.done + 1).min(run.at(run.count))
         }
     }
@@ -311,12 +312,12 @@ impl BackgroundJob for ReadAhead {
         Some(self.time)
     }
 
-    /// The run, at the latest: then the arm may move, and others with it.
+    /// The end of the present run. The next one may move the arm, and assemblies that follow it.
     fn ends(&self) -> u64 {
         self.run.map_or(self.time, |run| run.at(run.count))
     }
 
-    /// The mechanism is not asked for earlier than the clock, up to which everything was read.
+    /// `at` is not before the clock, and everything up to the clock has been read already.
     fn give_way(&mut self, site: &mut Site, mut at: u64) -> u64 {
         let mut forced = 0;
         if self.must_read_on() {

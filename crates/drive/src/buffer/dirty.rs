@@ -1,32 +1,34 @@
-//! The written data of a drive's buffer that the medium does not have yet.
+//! Dirty data: written data in a drive's buffer that are not yet on the medium.
 //!
 //! # Model
-//! Extents of 512-byte blocks that neither touch nor overlap, in order of address. Writes that touch
-//! merge, so that a stream of small writes is one extent. The medium is written in physical sectors; a
-//! sector of which only some blocks are dirty has to be read before it is written. Such sectors lie at
-//! the edges of extents: an edge remembers when its data came, so that it may wait to be filled.
+//! Dirty data are extents of 512-byte blocks that neither touch nor overlap, in order of address. Writes that
+//! touch are merged, so a stream of small writes forms one extent. The medium is written in physical sectors;
+//! a sector of which only some blocks are dirty has to be read before it is written. Such sectors lie at the
+//! edges of extents. For each edge the arrival time of its data is kept, because an edge may wait for the
+//! rest of its sector.
 //!
-//! Selection goes by position: the extents at and above an address, then round to the lowest. Those
-//! without a whole sector, whose edges may still wait, are left out without being visited.
+//! Extents are selected by position: those at and above an address, then those from the lowest one on. An
+//! extent without a whole sector whose edges may still wait is skipped at no cost.
 //!
-//! Every operation costs `O(log n)` for each extent that it touches.
+//! Every operation costs `O(log n)` for each extent that it changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One extent from its start, the key of the map, to `past`.
+/// One extent. It begins at its key in the map and ends before block `past`. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Extent {
     past: u64,
-    /// None of its data came before this.
+    /// A lower bound of the arrival times of its data.
     floor: u64,
-    /// The same where it is short; what a pass left of a stream is as young as its end.
+    /// Assumed arrival time of its oldest data, by which extents are ordered. It may be later than `floor`: what
+    /// a pass leaves of an extent takes the time of its end if it is shorter than a sector.
     since: u64,
-    /// When the data of its first block came, and of its last.
+    /// Arrival time of the data of its first block, and of its last block.
     head_since: u64,
     tail_since: u64,
 }
 
-/// Blocks `start` to `past`, that one excluded.
+/// Blocks `start` to `past - 1`, of 512 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Blocks {
     pub start: u64,
@@ -43,36 +45,36 @@ impl Blocks {
     }
 }
 
-/// Which extents a sweep visits.
+/// Which extents are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Those with a whole sector, or an edge that has waited long enough.
+    /// Extents with a whole sector, and extents with an edge that has waited long enough.
     Due,
-    /// All.
+    /// All extents.
     All,
 }
 
 /// The dirty data of one buffer.
 #[derive(Debug)]
 pub(crate) struct DirtyExtents {
-    /// Blocks per physical sector, a power of two.
+    /// 512-byte blocks per physical sector, a power of two.
     sector: u64,
-    /// How long an edge may wait for the rest of its sector.
+    /// How long an edge may wait for the rest of its sector, in nanoseconds.
     partial_wait: u64,
     extents: BTreeMap<u64, Extent>,
     blocks: u64,
     /// `(since, start)` of every extent.
     by_age: BTreeSet<(u64, u64)>,
-    /// Starts of the extents of [`Scope::Due`]. Unused with sectors of one block: then all are.
+    /// Starts of the extents in [`Scope::Due`]. Not used if a sector is one block: then every extent is due.
     due: BTreeSet<u64>,
-    /// `(time that an edge came, start)` of the other extents.
+    /// `(arrival time of an edge, start)` of the other extents.
     waiting: BTreeSet<(u64, u64)>,
-    /// When edges were last found to have waited long enough.
+    /// When an edge was last found to have waited long enough.
     promoted: u64,
 }
 
 impl DirtyExtents {
-    /// Nothing is dirty. `sector` is a power of two; edges wait for `partial_wait` nanoseconds.
+    /// A buffer without dirty data. `sector` is a power of two; edges wait for `partial_wait` nanoseconds.
     pub fn new(sector: u64, partial_wait: u64) -> DirtyExtents {
         DirtyExtents {
             sector: sector.max(1),
@@ -95,19 +97,19 @@ impl DirtyExtents {
         self.extents.len()
     }
 
-    /// From the first dirty block to the last.
+    /// The range from the first dirty block to the last one.
     pub fn span(&self) -> Option<Blocks> {
         let first = self.extents.first_key_value()?;
         let last = self.extents.last_key_value()?;
         Some(Blocks::new(*first.0, last.1.past))
     }
 
-    /// Dirty blocks.
+    /// Number of dirty blocks.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// When the oldest data came, as far as is known.
+    /// Assumed arrival time of the oldest data; `None` if nothing is dirty.
     pub fn oldest(&self) -> Option<u64> {
         self.by_age.first().map(|e| e.0)
     }
@@ -120,12 +122,12 @@ impl DirtyExtents {
         self.down(block.saturating_add(self.sector - 1))
     }
 
-    /// The sectors that hold any of these blocks.
+    /// The range of whole sectors that contains `range`, in blocks.
     pub fn in_sectors(&self, range: Blocks) -> Blocks {
         Blocks::new(self.down(range.start), self.up(range.past))
     }
 
-    /// When the older of the edges that fill no sector came; `None` if both ends are whole.
+    /// Arrival time of the older edge that does not fill its sector; `None` if both ends do.
     fn edge_since(&self, start: u64, extent: &Extent) -> Option<u64> {
         let head = (self.down(start) != start).then_some(extent.head_since);
         let tail = (self.down(extent.past) != extent.past).then_some(extent.tail_since);
@@ -164,13 +166,13 @@ impl DirtyExtents {
         Some(extent)
     }
 
-    /// Start and extent of the last one that starts below `block`.
+    /// The last extent that starts below `block`, with its start.
     fn before(&self, block: u64) -> Option<(u64, Extent)> {
         let found = self.extents.range(..block).next_back();
         found.map(|(s, e)| (*s, *e))
     }
 
-    /// Makes `range` dirty with data that came at `now`.
+    /// Marks `range` as dirty with data that arrived at `now`.
     pub fn insert(&mut self, range: Blocks, now: u64) {
         if range.start >= range.past {
             return;
@@ -183,7 +185,7 @@ impl DirtyExtents {
             head_since: now,
             tail_since: now,
         };
-        // Whatever starts at or below the end and reaches the start touches the new data.
+        // An extent that starts at or below the end of the new range and reaches its start touches it.
         while let Some((s, e)) = self.before(range.past.saturating_add(1)) {
             if e.past < range.start {
                 break;
@@ -206,7 +208,7 @@ impl DirtyExtents {
         self.put(start, merged);
     }
 
-    /// Takes `range` out, whatever of it is dirty; returns the number of blocks that were.
+    /// Marks `range` as clean. Returns how many of its blocks were dirty.
     pub fn remove(&mut self, range: Blocks) -> u64 {
         let before = self.blocks;
         while let Some((start, extent)) = self.before(range.past) {
@@ -241,8 +243,8 @@ impl DirtyExtents {
         before - self.blocks
     }
 
-    /// Age of what is left at an end of an extent: less than a sector is as old as that end; of more
-    /// only the age of the oldest is known.
+    /// Arrival time assumed for what remains at one end of an extent. If it is shorter than a sector, all of
+    /// it arrived with that end (`end`). Otherwise only the oldest time is known.
     fn left_since(&self, blocks: u64, oldest: u64, end: u64) -> u64 {
         if blocks < self.sector {
             end
@@ -259,7 +261,7 @@ impl DirtyExtents {
                 .is_some_and(|(_, e)| e.past >= range.past)
     }
 
-    /// The lowest dirty blocks in `range`, as far as they reach in it without a gap.
+    /// The lowest run of dirty blocks in `range`.
     pub fn first_in(&self, range: Blocks) -> Option<Blocks> {
         let reaches = self
             .before(range.start.saturating_add(1))
@@ -275,7 +277,7 @@ impl DirtyExtents {
         (start < range.past).then(|| Blocks::new(start, extent.past.min(range.past)))
     }
 
-    /// Brings the edges that have waited long enough by `now` into [`Scope::Due`].
+    /// Adds the extents whose edges have waited long enough by `now` to [`Scope::Due`].
     pub fn promote(&mut self, now: u64) {
         while let Some((since, start)) = self.waiting.first().copied() {
             if since.saturating_add(self.partial_wait) > now {
@@ -287,8 +289,8 @@ impl DirtyExtents {
         }
     }
 
-    /// When [`Scope::Due`] has or gets something: since edges were last found to have waited long enough,
-    /// or when the next one will have; `None` if nothing is dirty.
+    /// When [`Scope::Due`] holds an extent: since the time at which edges were last found to have waited long
+    /// enough, or when the next one will have. `None` if nothing is dirty.
     pub fn due_from(&self) -> Option<u64> {
         if self.has(Scope::Due) {
             return Some(self.promoted);
@@ -297,7 +299,7 @@ impl DirtyExtents {
         first.map(|(since, _)| since.saturating_add(self.partial_wait))
     }
 
-    /// Whether a sweep of this scope visits anything.
+    /// Whether `scope` holds an extent.
     pub fn has(&self, scope: Scope) -> bool {
         match scope {
             Scope::Due if self.sector > 1 => !self.due.is_empty(),
@@ -305,8 +307,8 @@ impl DirtyExtents {
         }
     }
 
-    /// The extents in the order of C-LOOK from `from` on: at and above it, then round from the lowest.
-    /// One that reaches across `from` comes first with its upper part, last with its lower part.
+    /// The extents in C-LOOK order from `from`: those at and above it, then those from the lowest one on. If
+    /// an extent contains `from`, its upper part comes first and its lower part last.
     pub fn sweep(&self, from: u64, scope: Scope) -> impl Iterator<Item = Blocks> + '_ {
         let across = self.before(from).filter(|(s, e)| {
             e.past > from && (scope == Scope::All || self.sector == 1 || self.due.contains(s))
@@ -332,15 +334,15 @@ impl DirtyExtents {
         upper.into_iter().chain(rest).chain(lower)
     }
 
-    /// The sectors of an extent, or of a part of it, that are to be written by `now`: edges that may
-    /// still wait are left out, unless `all` must go. In blocks; `None` if nothing is left.
+    /// The sectors of `part` (an extent or a part of one) that can be written at `now`, as blocks. Edges that
+    /// may still wait are left out unless `all` is set. `None` if nothing remains.
     pub fn to_write(&self, part: Blocks, now: u64, all: bool) -> Option<Blocks> {
         let (start, extent) = self.before(part.start.saturating_add(1))?;
         let waits = |since: u64| !all && since.saturating_add(self.partial_wait) > now;
         let mut sectors = self.in_sectors(part);
         let (down, up) = (self.down(start), self.up(extent.past));
         if down + self.sector == up {
-            // Both edges in one sector: the older one decides.
+            // Both edges lie in one sector: the older one counts.
             let since = self.edge_since(start, &extent);
             return (!since.is_some_and(waits)).then_some(sectors);
         }
@@ -353,8 +355,8 @@ impl DirtyExtents {
         (sectors.start < sectors.past).then_some(sectors)
     }
 
-    /// How many of these whole sectors are dirty only in part; the first and the last may be, and any
-    /// between two extents.
+    /// Those of these whole sectors that are dirty only in part. The first and the last may be, and a sector
+    /// that two extents share.
     pub fn partial_sectors(&self, sectors: Blocks) -> Vec<u64> {
         let mut found: Vec<u64> = Vec::new();
         let mut at = sectors.start;

@@ -1,15 +1,15 @@
-//! Dirty extents against a plain list of blocks.
+//! Dirty extents compared with a plain list of blocks.
 
 use super::dirty::{Blocks, DirtyExtents, Scope};
 use headstack_testkit::XorShift;
 
-/// When each block became dirty.
+/// The arrival time of each dirty block.
 struct Plain {
     blocks: Vec<Option<u64>>,
 }
 
 impl Plain {
-    /// Maximal runs of dirty blocks.
+    /// The maximal runs of dirty blocks.
     fn runs(&self) -> Vec<Blocks> {
         let mut runs: Vec<Blocks> = Vec::new();
         for (i, _) in self.blocks.iter().enumerate().filter(|b| b.1.is_some()) {
@@ -30,7 +30,7 @@ impl Plain {
         self.blocks[range.start as usize..range.past as usize].fill(value);
     }
 
-    /// C-LOOK: upper parts and extents above, extents below, the lower part.
+    /// C-LOOK order: the upper part of the run at `from`, runs above, runs below, the lower part.
     fn sweep(&self, from: u64) -> Vec<Blocks> {
         let (mut above, mut below, mut last) = (Vec::new(), Vec::new(), None);
         for r in self.runs() {
@@ -101,7 +101,7 @@ fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut XorShift, about: &str)
         (cut.start < cut.past).then_some(cut)
     });
     assert_eq!(dirty.first_in(range), first, "{about}");
-    // No run is thought younger than both of its ends.
+    // No run is assumed to be younger than both of its ends.
     if let Some(oldest) = dirty.oldest() {
         let of = |b: u64| plain.blocks[b as usize];
         let ends = plain
@@ -112,7 +112,7 @@ fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut XorShift, about: &str)
     }
 }
 
-/// What a sweep of what is due visits, and what is to be written of it.
+/// Checks a sweep over the extents that are due, and what of them is to be written.
 fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: &str) {
     let visited: Vec<Blocks> = dirty.sweep(0, Scope::Due).collect();
     assert_eq!(dirty.has(Scope::Due), !visited.is_empty(), "{about}");
@@ -127,7 +127,7 @@ fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: 
         } else if (head && age(run.start) >= 1000) || (tail && age(run.past - 1) >= 1000) {
             assert!(found, "{about}: {run:?} has waited");
         }
-        // All of it, when all must go.
+        // With `all`, everything is to be written.
         let everything = Blocks::new(
             run.start / sector * sector,
             run.past.next_multiple_of(sector),
@@ -146,7 +146,7 @@ fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: 
                 assert_eq!(part.past, everything.past, "{about}");
             }
         }
-        // Partial sectors, block by block.
+        // Partial sectors, counted block by block.
         let want: Vec<u64> = (everything.start..everything.past)
             .step_by(sector as usize)
             .filter(|s| {
@@ -158,8 +158,8 @@ fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: 
     }
 }
 
-/// A stream that starts at an odd block leaves its front edge, and one at its end that is as young as
-/// the last write.
+/// A stream that starts inside a sector leaves its front edge, and an edge at its end that is as young as the
+/// last write.
 #[test]
 fn the_edge_of_a_stream_stays_young() {
     let mut dirty = DirtyExtents::new(8, 1000);
@@ -191,7 +191,7 @@ fn a_million_extents_are_no_burden() {
     let mut dirty = DirtyExtents::new(8, 1_000_000);
     let mut held = 0u64;
     for i in 0..1_000_000u64 {
-        // Odd and apart: none merges, none has a whole sector.
+        // Odd and not adjacent: no two merge, and none has a whole sector.
         let start = noise.below(1 << 36) * 64 + 3;
         if dirty.first_in(Blocks::new(start, start + 8)).is_none() {
             held += 8;
@@ -204,7 +204,7 @@ fn a_million_extents_are_no_burden() {
     dirty.promote(1_499_999);
     let half = dirty.sweep(0, Scope::Due).count();
     assert!((499_000..=500_000).contains(&half), "{half}");
-    // A window from anywhere is a few steps.
+    // A window at any position takes a few steps.
     let mut from = 0;
     for _ in 0..200_000 {
         let window: Vec<Blocks> = dirty.sweep(from, Scope::Due).take(4).collect();

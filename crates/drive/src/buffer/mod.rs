@@ -1,4 +1,4 @@
-//! The drive's buffer: segments for reads, and written data that the medium does not have yet.
+//! The drive's buffer: segments for reads, and written data that are not yet on the medium.
 
 use crate::mechanics::Mechanics;
 use crate::parallelism::Path;
@@ -13,27 +13,28 @@ pub(crate) use dirty::{Blocks, Scope};
 pub(crate) use segments::{Segment, Segments};
 pub(crate) use unwritten::Unwritten;
 
-/// All that the buffer holds.
+/// The content of the buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pub segments: Segments,
     pub unwritten: Unwritten,
-    /// Blocks per physical sector, as a shift.
+    /// Base-2 logarithm of the number of 512-byte blocks per physical sector.
     pub shift: u32,
-    /// Tracks of data that completed in the buffer and whose place nothing reaches any more.
+    /// Number of tracks with data that completed in the buffer and whose place no head reaches any more.
     pub lost_writes: u64,
-    /// Physical sectors that were written in part, and therefore read first.
+    /// Number of physical sectors that were read before they were written, because a write covered only a
+    /// part.
     pub read_modify_writes: u64,
 }
 
 impl Buffer {
-    /// Neither data that a read could find nor data that are to be written.
+    /// Whether the buffer holds neither data for reads nor data to be written.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.segments.list.is_empty() && self.unwritten.is_empty()
     }
 
-    /// The blocks of so many physical sectors.
+    /// The blocks of `count` physical sectors from `sector` on.
     #[inline]
     pub fn blocks(&self, sector: u64, count: u32) -> Blocks {
         Blocks::new(
@@ -42,9 +43,9 @@ impl Buffer {
         )
     }
 
-    /// Drops the unwritten data that no head set reaches any more.
+    /// Drops the unwritten data whose place no head set reaches any more.
     pub fn drop_unreachable(&mut self, mechanics: &Mechanics, paths: &[Path]) {
-        // What is still on the link is lost with the rest.
+        // Data that are still on the link are lost as well.
         self.unwritten.settle(u64::MAX);
         let mut lost = Vec::new();
         for extent in self.unwritten.dirty.sweep(0, Scope::All) {

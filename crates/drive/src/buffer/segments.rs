@@ -1,16 +1,16 @@
-//! The buffer's segments: contiguous intervals of addresses, least recently used goes first.
+//! Segments of the buffer: contiguous ranges of sectors, replaced in LRU order.
 
-/// One segment holding `[start, end)`; the end never comes before the start.
+/// One segment, with the sectors `[start, end)`; `end` is never below `start`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Segment {
     pub start: u64,
     pub end: u64,
-    /// Order of last use; larger is later.
+    /// Order of last use: the largest number is the latest.
     pub used: u64,
-    /// Arrivals see nothing of it until then: a command in service fills it.
+    /// Time before which commands do not see its data, because the command in service still reads them.
     pub visible_at: u64,
-    /// When the whole track will have passed, [`Segment::NEVER`] if nobody waits for it; then the
-    /// start drops to `track_start`.
+    /// When the whole track will have been read; [`Segment::NEVER`] if that is not awaited. From then on the
+    /// segment starts at `track_start`.
     pub whole_track: u64,
     pub track_start: u64,
 }
@@ -23,11 +23,11 @@ impl Segment {
     }
     #[inline]
     pub fn holds(&self, sector: u64) -> bool {
-        // One comparison that hardly ever holds: a processor cannot predict on which side of a segment an
-        // address lies.
+        // A single comparison that is nearly always false. Two comparisons would be mispredicted, because an
+        // address lies on either side of a segment about equally often.
         sector.wrapping_sub(self.start) < self.end.wrapping_sub(self.start)
     }
-    /// Whether it holds some of `[start, end)`, or is empty there.
+    /// Whether it holds some of the sectors `[start, end)`, or is empty at a position inside them.
     #[inline]
     pub fn overlaps(&self, start: u64, end: u64) -> bool {
         self.holds(start) || self.start.wrapping_sub(start) < end - start
@@ -38,7 +38,7 @@ impl Segment {
         self.whole_track = Segment::NEVER;
         self.visible_at = 0;
     }
-    /// Keeps the newest `size` sectors.
+    /// Keeps only the last `size` sectors.
     pub fn bound(&mut self, size: u64) {
         self.start = self.start.max(self.end.saturating_sub(size));
     }
@@ -49,7 +49,7 @@ impl Segment {
 pub(crate) struct Segments {
     pub list: Vec<Segment>,
     pub size: u64,
-    /// Segment 0 takes writes only and never serves reads.
+    /// Whether segment 0 takes writes only and never serves reads.
     pub separate_write: bool,
     clock: u64,
 }
@@ -75,15 +75,16 @@ impl Segments {
         self.separate_write as usize
     }
 
-    /// The segment that holds `sector`, where reads may look; of several the last used, because it
-    /// is the one that read-ahead goes on in.
+    /// The segment that holds `sector`, among those that serve reads. Of several, the one used last, because
+    /// read-ahead continues into it.
     pub fn find(&self, sector: u64) -> Option<usize> {
         self.last_used(|s| s.holds(sector))
     }
 
     #[inline]
     fn last_used(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
-        // Usually none does. Asked of all at once, because the processor cannot predict it of each.
+        // Usually no segment holds it. All are tested without a branch, because the processor could not predict
+        // the test of each one.
         if !self.list.iter().fold(false, |any, s| any | holds(s)) {
             return None;
         }
@@ -96,17 +97,17 @@ impl Segments {
         best.map(|b| b.0)
     }
 
-    /// Whether a read that arrives at `now` is wholly in a segment by then.
+    /// The segment that holds all of a read's sectors when the read arrives at `now`.
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
         self.last_used(|s| s.holds(start) & (end <= s.end) & (s.visible_at <= now))
     }
 
-    /// An empty segment, else the least recently used.
+    /// The segment to be replaced: an empty one, else the least recently used.
     pub fn victim(&self) -> Option<usize> {
         let from = self.first_for_reads();
         let (mut best, mut least) = (from, u64::MAX);
         for (i, s) in self.list.iter().enumerate().skip(from) {
-            // An empty one counts as never used.
+            // An empty segment counts as never used.
             let used = if s.is_empty() { 0 } else { s.used };
             best = if used < least { i } else { best };
             least = least.min(used);
@@ -114,7 +115,7 @@ impl Segments {
         (best < self.list.len()).then_some(best)
     }
 
-    /// Empties every segment but `keep` that overlaps `[start, end)`.
+    /// Clears every segment that overlaps `[start, end)`, except `keep`.
     pub fn invalidate(&mut self, start: u64, end: u64, keep: Option<usize>) {
         for (i, s) in self.list.iter_mut().enumerate() {
             if s.overlaps(start, end) && Some(i) != keep {
@@ -123,7 +124,7 @@ impl Segments {
         }
     }
 
-    /// What is read into a segment now ends before `past`.
+    /// Records that the sectors before `past` have been read into a segment.
     #[inline]
     pub fn extend(&mut self, segment: usize, past: u64) {
         let s = &mut self.list[segment];
@@ -131,8 +132,8 @@ impl Segments {
         s.bound(self.size);
     }
 
-    /// The segment that takes written sectors, `appended` if they continue what is in it, and the first one
-    /// that holds some of them already; `None` where there are no segments.
+    /// The segment that takes written sectors: `appended` if they continue its data. Also the first segment
+    /// that already holds some of the sectors. `None` if there are no segments.
     pub fn for_written(
         &self,
         start: u64,
@@ -151,8 +152,8 @@ impl Segments {
         taken.map(|i| (i, old))
     }
 
-    /// Puts written sectors into segment `i`, where they may go on with what it holds, and drops what
-    /// they overwrite elsewhere: `old` is the first segment that holds some of them.
+    /// Puts written sectors into segment `i`, behind its data if they continue those. Drops the old sectors
+    /// from other segments; `old` is the first segment that holds some of them.
     pub fn write_into(
         &mut self,
         (i, old): (usize, Option<usize>),
@@ -174,7 +175,8 @@ impl Segments {
         s.bound(size);
     }
 
-    /// The same with the segment that [`Segments::for_written`] names; returns which.
+    /// As [`Segments::write_into`], with the segment that [`Segments::for_written`] chooses. Returns that
+    /// segment.
     pub fn place_written(&mut self, start: u64, end: u64) -> Option<usize> {
         let taken = self.for_written(start, end, None)?;
         self.write_into(taken, (start, end), false);
@@ -186,7 +188,7 @@ impl Segments {
 mod tests {
     use super::*;
 
-    /// Every small segment against the definition, sector by sector.
+    /// Every small segment compared with the definition, sector by sector.
     #[test]
     fn segments_hold_and_overlap_by_definition() {
         for (start, end) in (0..6).flat_map(|s| (s..6).map(move |e| (s, e))) {
@@ -210,8 +212,8 @@ mod tests {
         }
     }
 
-    /// The victim is an empty segment, else the one used longest ago; segment 0 only where it is not set
-    /// apart for writes.
+    /// The victim is an empty segment, else the least recently used. Segment 0 is one only if it is not
+    /// reserved for writes.
     #[test]
     fn the_one_used_longest_ago_goes() {
         for separate in [false, true] {

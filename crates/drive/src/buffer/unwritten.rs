@@ -1,29 +1,29 @@
-//! Written data on their way through the buffer: on the link, waiting, on their way to the medium.
+//! Written data in the buffer: arriving over the link, waiting, or being written to the medium.
 
 use super::dirty::{Blocks, DirtyExtents, Scope};
 use crate::spec::CacheSpec;
 
-/// More extents than so many are told as one stretch.
+/// With more extents than this, their common range is reported instead of each one.
 const MANY: usize = 256;
 
-/// All data that were accepted and that the medium does not have yet, in 512-byte blocks.
+/// All accepted data that are not yet on the medium, in 512-byte blocks. Times are in nanoseconds.
 #[derive(Debug)]
 pub(crate) struct Unwritten {
-    /// What waits for the mechanism.
+    /// Data that wait for the mechanism.
     pub dirty: DirtyExtents,
-    /// What the link brings just now, and when all of it is there.
+    /// Data that arrive over the link at present, and when all of them have arrived.
     incoming: Option<(Blocks, u64)>,
-    /// What the mechanism is writing: at most one range for each assembly.
+    /// Data that are being written to the medium: at most one range for each assembly.
     on_their_way: Vec<Blocks>,
-    /// At most so many blocks are held.
+    /// Most blocks held at once.
     limit: u64,
-    /// A longer write comes in pieces of so many blocks.
+    /// Longest piece in which data of a write are accepted, in blocks.
     piece: u64,
-    /// A pass takes at most so many blocks, so that others can come in meanwhile.
+    /// Most blocks written in a pass, so that new data can arrive meanwhile.
     pub pass_most: u64,
-    /// When the newest data had come: what they make due is due no earlier.
+    /// When the latest data arrived. What they make due is not due earlier.
     pub newest: u64,
-    /// When the mechanism ended the last command, or will.
+    /// When the mechanism finishes the latest command.
     pub command_end: u64,
 }
 
@@ -34,7 +34,7 @@ impl Default for Unwritten {
 }
 
 impl Unwritten {
-    /// Nothing is held. Physical sectors are `1 << shift` blocks.
+    /// No data. A physical sector has `1 << shift` blocks.
     pub fn new(cache: &CacheSpec, shift: u32) -> Unwritten {
         let segment = u64::from(cache.segment_sectors) << shift;
         let limit = match cache.dirty_limit {
@@ -59,23 +59,23 @@ impl Unwritten {
         self.dirty.is_empty() && self.incoming.is_none() && self.on_their_way.is_empty()
     }
 
-    /// Whether there is anything that a pass has not taken yet.
+    /// Whether data wait that no pass has taken.
     #[inline]
     pub fn waits(&self) -> bool {
         !self.dirty.is_empty() || self.incoming.is_some()
     }
 
-    /// The first of the pieces that the rest of a write comes in.
+    /// The first piece of the rest of a write.
     pub fn piece_of(&self, rest: Blocks) -> Blocks {
         Blocks::new(rest.start, rest.start + rest.count().min(self.piece))
     }
 
-    /// Whether there is a place for it, or what it overwrites still has one.
+    /// Whether there is room for a piece, or it only overwrites dirty data.
     pub fn has_room(&self, piece: Blocks) -> bool {
         piece.count() <= self.room() || self.dirty.covers(piece)
     }
 
-    /// Blocks that may still come in.
+    /// Number of blocks for which there is room.
     pub fn room(&self) -> u64 {
         let incoming = self.incoming.map_or(0, |(r, _)| r.count());
         let away: u64 = self.on_their_way.iter().map(Blocks::count).sum();
@@ -83,7 +83,7 @@ impl Unwritten {
             .saturating_sub(self.dirty.blocks() + incoming + away)
     }
 
-    /// The link brings `range` until `ready`; it has brought everything before by `now`.
+    /// Starts the arrival of `range`, which is complete at `ready`. Earlier data have arrived by `now`.
     pub fn bring(&mut self, now: u64, range: Blocks, ready: u64) {
         self.settle(now);
         self.incoming = Some((range, ready));
@@ -91,11 +91,12 @@ impl Unwritten {
 
     /// When all that the link brings is there, if it brings something.
     #[inline]
+    /// When the data on the link have arrived; `None` if there are none.
     pub fn incoming_until(&self) -> Option<u64> {
         self.incoming.map(|(_, ready)| ready)
     }
 
-    /// What the link has brought by `now` is dirty.
+    /// Marks data as dirty that have arrived by `now`.
     pub fn settle(&mut self, now: u64) {
         if let Some((range, ready)) = self.incoming.filter(|i| i.1 <= now) {
             self.incoming = None;
@@ -104,21 +105,20 @@ impl Unwritten {
         }
     }
 
-    /// A pass takes the dirty blocks of these sectors.
+    /// A pass starts to write the dirty blocks of these sectors.
     pub fn send(&mut self, sectors: Blocks) {
         self.dirty.remove(sectors);
         self.on_their_way.push(sectors);
     }
 
-    /// They are on the medium.
+    /// The data of a pass are on the medium.
     pub fn sent(&mut self, sectors: Blocks) {
         if let Some(i) = self.on_their_way.iter().position(|r| *r == sectors) {
             self.on_their_way.swap_remove(i);
         }
     }
 
-    /// Stretches of addresses beside which it holds nothing: what it holds, or one round all of it where
-    /// that is in many parts.
+    /// Ranges that contain all data that are held. If there are many extents, one range contains them all.
     pub fn stretches(&self, each: &mut dyn FnMut(Blocks)) {
         let others = self.on_their_way.iter().copied();
         others
@@ -133,6 +133,7 @@ impl Unwritten {
 
     /// Whether the buffer has all of `range` at `now`: a read needs no mechanism.
     #[inline]
+    /// Whether the buffer holds all of `range` at `now`, so that a read does not need the mechanism.
     pub fn covers(&self, range: Blocks, now: u64) -> bool {
         !self.is_empty() && self.covers_all(range, now)
     }

@@ -1,17 +1,16 @@
 //! Cost by component: what the parts of a drive cost its maker.
 //!
 //! # Model
-//! The sum over components of how many the drive has times the price of one, low and high.
-//! How many: one per drive, stack, platter, arm assembly or head; a suspension per two heads. The
-//! motor driver has a part per drive and a part per arm assembly.
+//! The sum, over components, of the number in the drive times the price of one piece, low and high. There is
+//! one piece per drive, stack, platter, arm assembly or head, and one suspension per two heads. The motor
+//! driver has a part per drive and a part per arm assembly.
 //! # Source
-//! S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An Idea Whose Time Has Come", ISCA
-//! 2008, Table 9(a): prices of component makers for server drives, in volume, for a four-platter
-//! drive with 1, 2 and 4 actuators. That each component scales with the count it is listed under
-//! here is read off its three columns.
+//! S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An Idea Whose Time Has Come", ISCA 2008,
+//! Table 9(a) (prices of component makers for server drives, in volume, for a four-platter drive with 1, 2
+//! and 4 actuators). What each component is counted by is inferred from the three columns of the table.
 //! # Validity
-//! Material only: no labour, overheads or margin. Estimates of 2008, some of them single values,
-//! for four platters; other numbers of platters and stacks extrapolate. Use it for ratios.
+//! Material only: no labour, overheads or margin. The prices are estimates of 2008 for four platters, some of
+//! them single values. Other numbers of platters and stacks are extrapolated. Use the model for ratios.
 
 use super::{check_range, CostModel, CostRange, Parts};
 use crate::plugin::{params_beside, Plugin};
@@ -45,7 +44,7 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Prices `[low, high]` of one piece that replace the table's, by component.
+    /// Prices `[low, high]` in dollars of one piece, by component, which replace those of the table.
     #[serde(default)]
     usd: BTreeMap<String, [f64; 2]>,
 }
@@ -77,7 +76,7 @@ const fn row(name: &'static str, per: Per, low: f64, high: f64) -> Component {
     }
 }
 
-/// Table 9(a). Its "Head Suspension" of 2 to 3.60 per assembly is four of .50 to .90; its motor
+/// Table 9(a). Its "Head Suspension" of 2 to 3.60 per assembly is four of 0.50 to 0.90 each. Its motor
 /// drivers of 3.50 to 4, 5 to 6 and 8 to 10 are 2 plus 1.50 to 2 per assembly.
 const TABLE: [Component; 10] = [
     row("media", Per::Platter, 6.0, 7.0),
@@ -142,7 +141,7 @@ mod tests {
             ("preamplifier", [[1.2, 1.2], [2.4, 2.4], [4.8, 4.8]]),
         ];
         for (name, columns) in rows {
-            // The motor driver's two parts share a row of the paper.
+            // The two parts of the motor driver share a row of the paper.
             let of_row = |c: &&Component| {
                 c.name.starts_with(name) && (c.name == name || name == "motor-driver")
             };
@@ -173,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Cents add up exactly, also for many drives, and are written as people do.
+    /// Cents add up exactly, also over many drives, and are shown with two decimals.
     #[test]
     fn sums_of_cents_are_cents() {
         for (arms, low, high) in [(1, 67.7, 80.8), (2, 100.4, 116.6), (4, 165.8, 188.2)] {
@@ -186,8 +185,8 @@ mod tests {
         assert_eq!(table_9a(2).times(3.0), three);
     }
 
-    /// Figure 9(b): two drives of two actuators cost 27 % and one of four 40 % less than four
-    /// conventional ones, by the means of the ranges (26.9 and 40.4 from the totals above).
+    /// Figure 9(b): compared with four conventional drives, two drives of two actuators cost 27 % less and
+    /// one of four 40 % less, by the middles of the ranges (26.9 and 40.4 from the totals above).
     #[test]
     fn iso_performance_savings() {
         let four = 4.0 * table_9a(1).mid();
@@ -197,8 +196,8 @@ mod tests {
         }
     }
 
-    /// Nine platters whose 18 heads sit on two assemblies, as in today's dual-actuator drives, need
-    /// only the second assembly's motor, bearing, driver channel and preamplifier.
+    /// Nine platters whose 18 heads are on two assemblies, as in today's dual-actuator drives: only the
+    /// motor, bearing, driver channel and preamplifier of the second assembly are added.
     #[test]
     fn half_the_heads_on_each_assembly() {
         let of = |arms| Parts {

@@ -1,9 +1,9 @@
 //! Cost models: what a drive costs in dollars.
 //!
 //! # Contract
-//! - Costs are finite and not negative, the low end at most the high end.
+//! - Costs are finite and not negative; the low end is at most the high end.
 //! - [`build`] rounds them to 1e-9 dollars.
-//! - They depend on the drive's description only: the same parts, the same cost.
+//! - A cost depends on the drive's description only.
 //!
 //! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
@@ -16,19 +16,19 @@ use serde::Serialize;
 /// A range of costs in dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CostRange {
-    /// Lower end.
+    /// Lower end, in dollars.
     pub low: f64,
-    /// Upper end.
+    /// Upper end, in dollars.
     pub high: f64,
 }
 
 impl CostRange {
-    /// The middle, which is what comparisons of the ISCA 2008 paper take.
+    /// The middle of the range in dollars, which the ISCA 2008 paper uses for comparisons.
     pub fn mid(&self) -> f64 {
         (self.low + self.high) / 2.0
     }
 
-    /// The cost of several.
+    /// The cost of `n` drives or pieces.
     pub fn times(&self, n: f64) -> CostRange {
         CostRange {
             low: self.low * n,
@@ -37,7 +37,7 @@ impl CostRange {
         .rounded()
     }
 
-    /// To 1e-9 dollars: sums of cents come out as they are written.
+    /// Rounded to 1e-9 dollars, so that sums of cents are shown exactly.
     fn rounded(&self) -> CostRange {
         let round = |usd: f64| (usd * 1e9).round() / 1e9;
         CostRange {
@@ -47,7 +47,7 @@ impl CostRange {
     }
 }
 
-/// What of a drive has to be bought.
+/// The parts of a drive that cost models count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
     /// Disk stacks, each with a spindle motor.
@@ -58,15 +58,15 @@ pub struct Parts {
     pub arms: u32,
     /// Read/write heads of all assemblies.
     pub heads: u32,
-    /// Capacity in 512-byte blocks, where the description states it.
+    /// Capacity in 512-byte blocks, if the description states it.
     pub capacity_blocks: Option<u64>,
 }
 
 impl Parts {
-    /// The parts that a description asks for. Every assembly has heads on the surfaces it serves.
+    /// The parts of the described drive. Every assembly has heads on each surface that it serves.
     ///
     /// # Errors
-    /// A description with a number outside its bounds.
+    /// A number outside its bounds.
     pub fn of(spec: &DriveSpec) -> Result<Parts, SpecError> {
         spec.check()?;
         let shape = Shape::of(spec);
@@ -87,21 +87,21 @@ impl Parts {
     }
 }
 
-/// What a drive costs.
+/// A cost model; the contract is in this module's description.
 pub trait CostModel: Send + Sync {
     /// Cost of a drive of these parts.
     ///
     /// # Errors
-    /// Parts that the model needs and the description does not state.
+    /// The model needs parts that the description does not state.
     fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError>;
 }
 
 plugins! { dyn CostModel: components, price }
 
-/// The cost of a drive from its `cost` table; `None` where there is no table.
+/// The cost of a drive from its `cost` table; `None` without a table.
 ///
 /// # Errors
-/// A table without `model`, parameters that do not fit it, costs that break the contract above.
+/// A table without `model`, parameters that do not fit the model, or a cost that breaks the contract.
 pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecError> {
     if params.is_empty() {
         return Ok(None);
@@ -120,10 +120,10 @@ pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecEr
     Ok(Some(cost))
 }
 
-/// Of a drive, a component or a megabyte.
+/// Largest cost of a drive, a component or a megabyte, in dollars.
 const MOST_USD: f64 = 1e9;
 
-/// Refuses a `[low, high]` that is no range of dollars.
+/// Refuses a `[low, high]` that is not a range of dollars.
 fn check_range(key: &str, range: [f64; 2]) -> Result<(), SpecError> {
     if range[0] >= 0.0 && range[0] <= range[1] && range[1] <= MOST_USD {
         Ok(())
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::plugin::contract;
 
-    /// A four-platter drive with a head per surface and arm.
+    /// A four-platter drive with one head per surface and arm.
     pub(super) fn parts(arms: u32) -> Parts {
         Parts {
             stacks: 1,
@@ -178,8 +178,7 @@ mod tests {
         assert_eq!(build(&Params::new(), &parts(1)), Ok(None));
     }
 
-    /// Four platters: all assemblies on all surfaces, each on its own half, two stacks, two heads per
-    /// arm.
+    /// Four platters: all assemblies on all surfaces; each on its own half; two stacks; two heads per arm.
     #[test]
     fn parts_follow_from_the_description() {
         let of = |dash: &str, more: &str| {

@@ -1,13 +1,13 @@
-//! The price of a drive as somebody states it.
+//! The price of a drive, as stated in its file.
 //!
 //! # Model
 //! `usd = [low, high]` for the drive, or `usd_per_mb = [low, high]` times its capacity in megabytes
 //! of 10^6 bytes.
 //! # Source
-//! Whatever the drive file's `sources` name.
+//! The documents that the drive file's `sources` name.
 //! # Validity
-//! A price at one time, in one place, for one quantity. It does not follow from the parts: changing
-//! arms or platters changes nothing, and prices of different years do not compare.
+//! A price holds at one time, in one place, for one quantity. It does not depend on the parts: changing arms
+//! or platters does not change it. Prices of different years cannot be compared.
 
 use super::{check_range, CostModel, CostRange, Parts};
 use crate::plugin::{params_beside, Plugin};
@@ -46,9 +46,9 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Price of the drive, `[low, high]`.
+    /// Price of the drive in dollars, `[low, high]`.
     usd: Option<[f64; 2]>,
-    /// Price of 10^6 bytes, `[low, high]`.
+    /// Price of 10^6 bytes in dollars, `[low, high]`.
     usd_per_mb: Option<[f64; 2]>,
 }
 

@@ -1,20 +1,20 @@
-//! What a host may change while a drive runs, and when each change takes effect.
+//! What a host can change while a drive runs, and when each change takes effect.
 //!
 //! # Model
-//! Each call says "at `now`", up to which the drive must have been advanced. What is announced is never
-//! revoked: a service that has begun ends as its completion said.
+//! Each call has a time `now`, to which the drive must have been advanced. An announced completion is never
+//! revoked: a service that has begun ends as announced.
 //!
 //! | call | takes effect |
 //! |---|---|
-//! | [`Setting::QueueDepth`] | at once; commands that already have a place keep it |
-//! | [`Setting::Scheduler`] | with the next choice; waiting commands keep their age |
-//! | [`Setting::ArmsInMotion`] | with the next start: none as long as that many commands are in service |
-//! | [`Setting::PowerCondition`], [`Setting::SpindleSpeed`] | when the drive has done what reached it before, buffered writes included; what arrives after the call waits for it |
-//! | [`Drive::fail`] | at once; a command that is in service is still completed |
-//! | [`Drive::abort`] | at once, if the command waits; one in service goes on |
+//! | [`Setting::QueueDepth`] | at once; commands that hold a tag keep it |
+//! | [`Setting::Scheduler`] | at the next choice; waiting commands keep their age |
+//! | [`Setting::ArmsInMotion`] | at the next start: none while that many commands are in service |
+//! | [`Setting::PowerCondition`], [`Setting::SpindleSpeed`] | when the drive has finished all commands that reached it before, buffered writes included; later commands wait for the change |
+//! | [`Drive::fail`] | at once; a command in service is still completed |
+//! | [`Drive::abort`] | at once, if the command waits; a command in service continues |
 //!
-//! An idle drive changes its power condition at once. A command that waits for a condition or for a
-//! change of speed waits as part of its `queue` share.
+//! An idle drive changes its power condition at once. The time that a command waits for a power condition or
+//! a change of speed is part of its `queue` share.
 
 use super::{Drive, DriveDesign, Join};
 use crate::bounds::{bounded, MOST_COMMANDS, MOST_PAUSE};
@@ -28,36 +28,36 @@ use headstack_units::{Lba, Rpm, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The name of the drive's own flush before a change; no request of a host may have it while one waits.
+/// The number of the flush that the drive issues before a change. No request of a host may have it meanwhile.
 const OWN: u64 = u64::MAX;
 
-/// Something of a drive that a host may change.
+/// A setting of a drive that its host can change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setting {
-    /// Commands that the drive holds at once; 0: all. Of each queue, where units have their own.
+    /// Number of tags; 0 for no limit. Each queue has so many, if units have their own.
     QueueDepth(u32),
-    /// The order in which commands are taken: a name of the `scheduler` folder, with its parameters.
+    /// The scheduler: a name of the `scheduler` folder, with its parameters.
     Scheduler {
         /// The scheduler's name.
         name: String,
         /// Its parameters.
         parameters: Params,
     },
-    /// Commands in service at once, of each unit: from 1 to what the drive was built for.
+    /// Most commands in service at once, for each unit: from 1 to the number in the drive file.
     ArmsInMotion(u32),
-    /// A power condition that the drive has; [`Condition::Active`] makes it ready.
+    /// A power condition of the drive; [`Condition::Active`] makes it ready for commands.
     PowerCondition(Condition),
-    /// Another speed of all spindles.
+    /// Another speed for all spindles.
     SpindleSpeed {
         /// The new speed.
         speed: Rpm,
-        /// How long the change takes. The platter's speed changes evenly meanwhile, and nothing is
-        /// served; the drive draws its idle power of before.
+        /// Duration of the change. The platter's speed changes linearly meanwhile. The drive serves nothing
+        /// and draws its old idle power.
         takes: Span,
     },
 }
 
-/// A part of a drive that can fail.
+/// A part of a drive that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Disk stack, from 0.
@@ -66,43 +66,43 @@ pub struct Part {
     pub arm: u32,
     /// Surface whose head fails; `None`: the whole assembly.
     pub surface: Option<u32>,
-    /// The drive is warned: it takes the part out of use before a command meets it.
+    /// Whether the drive is warned: it then deconfigures the part before a command meets the failure.
     pub warning: bool,
 }
 
-/// The state of a drive that changes its power condition, or has been asked to change.
+/// The state of a drive whose power condition changes, or for which a change was asked.
 pub(super) struct Control {
     pub low_power: LowPower,
-    /// The change that waits for the drive to finish what it has.
+    /// The change that waits until the drive has finished its commands.
     order: Option<Order>,
-    /// What came after it.
+    /// Commands and changes that arrived after it.
     held: VecDeque<Held>,
-    /// The latest end of a command that the host knows of.
+    /// The latest completion that the host was told of.
     last_end: u64,
 }
 
-/// A change that takes effect when the drive has finished what it has.
+/// A change that takes effect when the drive has finished its commands.
 #[derive(Clone)]
 enum Order {
     Condition(Condition),
     Speed(Arc<DriveDesign>, u64),
 }
 
-/// What waits for a change.
+/// A command or a change that waits for an earlier change.
 enum Held {
     Request(Time, DriveRequest),
     Order(Time, Order),
 }
 
 impl Control {
-    /// The state that a drive with these conditions needs from the start, if any.
+    /// The state for these conditions; `None` if they have no timer.
     pub fn of(conditions: &Conditions) -> Option<Box<Control>> {
         conditions
             .has_timer()
             .then(|| Box::new(Control::new(*conditions, 0)))
     }
 
-    /// Nothing that the host knows of reaches beyond `now`.
+    /// The state of a drive that has no completion after `now`.
     fn new(conditions: Conditions, now: u64) -> Control {
         Control {
             low_power: LowPower::new(conditions),
@@ -112,25 +112,25 @@ impl Control {
         }
     }
 
-    /// Commands that wait for a change.
+    /// Number of commands that wait for a change.
     pub fn held(&self) -> usize {
         let requests = self.held.iter().filter(|h| matches!(h, Held::Request(..)));
         requests.count()
     }
 
-    /// A command has been completed.
+    /// Records a completion.
     pub fn completes(&mut self, end: Time) {
         self.last_end = self.last_end.max(end.0);
     }
 }
 
 impl Drive {
-    /// Changes a setting at `now`; the table above says when that takes effect.
+    /// Changes a setting at `now`. The table in this module's description says when it takes effect.
     ///
     /// # Errors
-    /// What this drive cannot be set to; it then goes on as before.
+    /// A setting that the drive does not have or cannot take. The drive then stays as it was.
     pub fn set(&mut self, now: Time, setting: Setting) -> Result<(), SpecError> {
-        // What a drive at rest did until now stands, whatever is changed.
+        // Accounts for the rest up to now with the settings of before.
         self.rest_at(now.0);
         match setting {
             Setting::QueueDepth(depth) => {
@@ -174,10 +174,10 @@ impl Drive {
         }
     }
 
-    /// A part fails at `now`.
+    /// Makes a part fail at `now`.
     ///
     /// # Errors
-    /// A part that the drive does not have, or a drive that cannot go on without parts.
+    /// The drive does not have the part, or it cannot work without parts.
     pub fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
         self.rest_at(now.0);
         let design = self.design().clone();
@@ -199,7 +199,8 @@ impl Drive {
         Ok(())
     }
 
-    /// Ends a command that waits, as an error at `now`; false if none of this name waits as a whole.
+    /// Aborts a waiting command: it completes at `now` with an error. False if no command of this number
+    /// waits as a whole.
     pub fn abort(&mut self, now: Time, id: u64) -> bool {
         self.rest_at(now.0);
         if let Some(control) = &mut self.control {
@@ -217,7 +218,7 @@ impl Drive {
         self.abort_waiting(now, id)
     }
 
-    /// Commands beyond a smaller depth keep their places; a larger one lets in who waits for one.
+    /// Commands beyond a smaller depth keep their tags; a larger depth admits waiting commands.
     fn set_depth(&mut self, now: Time, depth: u32) {
         let was_unlimited = self.tags[0].unlimited();
         for queue in 0..self.tags.len() {
@@ -228,7 +229,7 @@ impl Drive {
                 .enumerate()
                 .filter(|(u, _)| !own || *u == queue);
             if was_unlimited {
-                // Nobody has counted yet.
+                // With an unlimited depth, tags are not counted.
                 let waiting = units.clone().map(|(_, u)| u.queue_len()).sum();
                 let ends = units.flat_map(|(_, u)| u.service_ends(now.0)).collect();
                 self.tags[queue].count(waiting, ends);
@@ -238,7 +239,7 @@ impl Drive {
         }
     }
 
-    /// [`Drive::abort`] of a command that waits in a queue or for a place in one.
+    /// [`Drive::abort`] of a command that waits in a queue or for a tag.
     fn abort_waiting(&mut self, now: Time, id: u64) -> bool {
         let in_parts = self.units.len() > 1;
         let waits = |j: &Join| j.id == id && j.remaining > 0 && j.last.is_none();
@@ -283,7 +284,10 @@ impl Drive {
         true
     }
 
-    /// Starts a change, now or when the drive has finished what it has.
+    /// Starts a change: now, or when the drive has finished its commands.
+    ///
+    /// # Errors
+    /// The drive scans the medium, which such a change would interrupt.
     fn order(&mut self, now: Time, order: Order) -> Result<(), SpecError> {
         let scans = match order {
             Order::Condition(_) => self.units.iter().any(Unit::always_scans),
@@ -304,7 +308,7 @@ impl Drive {
         Ok(())
     }
 
-    /// From now on the drive has a state of control.
+    /// Creates the state of control if the drive has none.
     fn controlled(&mut self, now: Time) {
         if self.control.is_none() {
             let mut control = Control::new(self.design.conditions, now.0);
@@ -320,7 +324,7 @@ impl Drive {
         let Some(control) = &mut self.control else {
             return;
         };
-        // A drive that is on its way to be ready for a command has that command.
+        // A drive that is still recovering for a command is not idle.
         if idle && control.low_power.decided() <= now.0 {
             self.take_effect(now, order);
             return;
@@ -335,7 +339,7 @@ impl Drive {
         self.submit_now(now, flush);
     }
 
-    /// The drive has nothing to do from `now` on: an order takes effect.
+    /// Carries out a change. The drive has finished its commands at `now`.
     fn take_effect(&mut self, now: Time, order: Order) {
         let ends = self.units.iter().map(|u| u.busy_end());
         let at = ends.fold(now.0, u64::max);
@@ -350,7 +354,8 @@ impl Drive {
         }
     }
 
-    /// All spindles turn at another speed, reached `takes` after `at`; the drive has no work.
+    /// Changes the speed of all spindles, starting at `at` and taking `takes` nanoseconds. The drive has no
+    /// commands.
     fn change_speed(&mut self, at: u64, design: Arc<DriveDesign>, takes: u64) {
         let speed = design.spec.geometry.rotation_speed;
         let ready = match &mut self.control {
@@ -377,7 +382,7 @@ impl Drive {
         self.design = design;
     }
 
-    /// Whether the drive has nothing to do at `now`; it has then gone on at rest up to there.
+    /// Whether the drive is idle at `now`. If so, its power conditions are brought up to that time.
     pub(super) fn rest_at(&mut self, now: u64) -> bool {
         let Some(control) = &self.control else {
             return false;
@@ -396,7 +401,7 @@ impl Drive {
         since.is_some()
     }
 
-    /// Since when the drive has had nothing to do, seen at `now`.
+    /// Since when the drive has been idle; `None` if it is not idle at `now`.
     fn idle_since(&mut self, now: u64) -> Option<u64> {
         let mut since = self.control.as_ref().map_or(0, |c| c.last_end);
         if self.tags.iter().any(|t| t.outside() > 0) {
@@ -408,7 +413,7 @@ impl Drive {
         (since <= now).then_some(since)
     }
 
-    /// A command reaches a drive that may rest; false if it has to wait for a change first.
+    /// Prepares a resting drive for a command. False if the command has to wait for a change first.
     #[inline(never)]
     pub(crate) fn receive(&mut self, now: Time, request: DriveRequest) -> bool {
         let Some(control) = &mut self.control else {
@@ -422,7 +427,7 @@ impl Drive {
         true
     }
 
-    /// Makes a drive at rest ready for a command that arrives at `now`.
+    /// Starts the recovery of a resting drive for a command that arrives at `now`.
     fn wake(&mut self, now: Time) {
         let rests = match &self.control {
             Some(c) => now.0 < c.low_power.decided() || self.rest_at(now.0),
@@ -439,7 +444,7 @@ impl Drive {
         }
     }
 
-    /// [`Drive::advance`] of a drive that may rest, or change.
+    /// [`Drive::advance`] for a drive with power conditions or a change in progress.
     #[inline(never)]
     pub(crate) fn advance_controlled(&mut self, until: Time, sink: &mut dyn FnMut(&Completion)) {
         loop {
@@ -468,7 +473,7 @@ impl Drive {
         }
     }
 
-    /// What has waited for a change goes on, up to the next one.
+    /// Submits what has waited for a change, up to the next change.
     fn release(&mut self, changed: Time) {
         while let Some(held) = self.control.as_mut().and_then(|c| c.held.pop_front()) {
             match held {
@@ -486,7 +491,7 @@ impl Drive {
         }
     }
 
-    /// The power condition at `now`: the one that the drive is in, on the way into or out of.
+    /// The power condition at `now`: the one that the drive is in, entering or leaving.
     pub fn power_condition(&mut self, now: Time) -> Condition {
         self.rest_at(now.0);
         match &self.control {
@@ -495,7 +500,7 @@ impl Drive {
         }
     }
 
-    /// Time in low-power conditions up to `until`.
+    /// Time in low-power conditions up to `until`; `None` if the drive never had any.
     pub(crate) fn low_power_until(&mut self, until: u64) -> Option<ConditionTime> {
         self.rest_at(until);
         let control = self.control.as_ref();
@@ -503,7 +508,7 @@ impl Drive {
     }
 }
 
-/// What the host gets of a command that it has aborted.
+/// The completion of a command that the host has aborted.
 pub(crate) fn aborted(request: &DriveRequest, arrival: Time, now: Time) -> Completion {
     let mut done = Completion::refused(request, now);
     done.arrival = arrival;

@@ -1,37 +1,37 @@
-//! What a listener hears: phases of the mechanism, rest between them, and power conditions, as one course
-//! of each assembly without gap or overlap.
+//! The phases of a drive for a listener: work of the mechanism, rest, and power conditions, for each assembly
+//! without gap or overlap.
 
 use super::Drive;
 use crate::phase::{Phase, PhaseKind};
 use crate::power::conditions::{Condition, ConditionPhase, Passage};
 use headstack_units::Time;
 
-/// What the listener of a drive has been told.
+/// How far the listener of a drive has been told.
 pub(super) struct Listener {
-    /// Until when, of each assembly.
+    /// For each assembly, the time up to which its phases were told.
     told: Vec<u64>,
 }
 
-/// One telling: what has been decided of the whole drive since the last one, and how far each assembly
-/// has come.
+/// One call of [`Drive::tell_phases`]: the power conditions decided since the last call, and how far each
+/// assembly has been told.
 struct Telling<'a> {
     conditions: &'a [ConditionPhase],
     told: &'a mut [u64],
-    /// The next of the conditions, for each assembly.
+    /// For each assembly, the index of the next condition to tell.
     next: Vec<usize>,
     sink: &'a mut dyn FnMut(&Phase),
 }
 
 impl Telling<'_> {
-    /// An assembly works; before, it was at rest.
+    /// Tells a phase of work, and the rest of the assembly before it.
     fn works(&mut self, phase: &Phase) {
         self.rests(phase.assembly, phase.from.0);
         self.told[phase.assembly as usize] = phase.to.0;
         (self.sink)(phase);
     }
 
-    /// An assembly is at rest, in whatever condition, until `until`; conditions that are decided may reach
-    /// beyond.
+    /// Tells the rest of an assembly until `until`, with its power conditions. A condition that is already
+    /// decided may end later.
     fn rests(&mut self, assembly: u32, until: u64) {
         let a = assembly as usize;
         while let Some(c) = self.conditions.get(self.next[a]) {
@@ -46,7 +46,7 @@ impl Telling<'_> {
         self.is_ready(assembly, until);
     }
 
-    /// An assembly has nothing to do and is ready for a command until `until`.
+    /// Tells that an assembly is idle and ready for commands until `until`.
     fn is_ready(&mut self, assembly: u32, until: u64) {
         let told = &mut self.told[assembly as usize];
         if *told < until {
@@ -56,7 +56,7 @@ impl Telling<'_> {
     }
 }
 
-/// A phase without work.
+/// A phase without work, from `time.0` to `time.1`.
 fn at_rest(assembly: u32, time: (u64, u64), condition: Option<ConditionPhase>) -> Phase {
     let kind = condition.map_or(PhaseKind::Idle, |c| match (c.condition, c.passage) {
         (Condition::Active | Condition::IdleA, _) => PhaseKind::Idle,
@@ -76,8 +76,8 @@ fn at_rest(assembly: u32, time: (u64, u64), condition: Option<ConditionPhase>) -
 }
 
 impl Drive {
-    /// From `now` on the drive remembers its phases until [`Drive::tell_phases`] is called. It must have
-    /// been advanced to `now`; what was decided before is not told.
+    /// From `now` on the drive keeps its phases until [`Drive::tell_phases`] is called. The drive must have
+    /// been advanced to `now`. What was decided earlier is not told.
     pub fn listen(&mut self, now: Time) {
         if self.listener.is_some() {
             return;
@@ -91,17 +91,16 @@ impl Drive {
         self.listener = Some(Listener { told });
     }
 
-    /// Tells the phases since the last call, assembly by assembly in order of time. The phases of an
-    /// assembly follow each other without gap or overlap, up to `until` at least, to which the drive must
-    /// have been advanced; only read-ahead that is under way is told when it ends. A phase may reach beyond
-    /// `until`, because a service is decided when it begins; none is revoked. A time without work may
-    /// come in several pieces. Power conditions are those of the whole drive: each assembly is told of
-    /// them.
+    /// Tells the phases since the last call: assembly by assembly, in order of time. The phases of an
+    /// assembly follow each other without gap or overlap, at least up to `until`, to which the drive must
+    /// have been advanced. A phase may end after `until`, because a service is computed when it begins; no
+    /// phase is revoked. Read-ahead in progress is told when it ends. A period without work may be told in
+    /// several pieces. Power conditions belong to the whole drive, so each assembly gets them.
     pub fn tell_phases(&mut self, until: Time, sink: &mut dyn FnMut(&Phase)) {
         let Some(mut listener) = self.listener.take() else {
             return;
         };
-        // What the background does, and a drive without work, is found out by asking.
+        // Brings background work and power conditions up to date.
         self.active_until(until.0);
         self.rest_at(until.0);
         let mut conditions = Vec::new();

@@ -1,15 +1,15 @@
 //! Banded: a band of cylinders on one surface, then the same band on the next surface.
 //!
 //! # Model
-//! Address order: sectors of a track, tracks of a band on one surface (inward on even heads,
-//! outward on odd ones, so that a head switch needs no long seek), heads, bands inward.
-//! The cylinder skew separates neighbouring tracks of a surface, the track skew two surfaces.
+//! Address order: the sectors of a track; the tracks of a band on one surface (inward on even heads, outward
+//! on odd ones, so that a head switch needs no long seek); the heads; the bands inward. Neighbouring tracks
+//! of a surface are offset by the cylinder skew, successive surfaces by the track skew.
 //! # Source
-//! Krevat, Tucek and Ganger, "Disks are like snowflakes", CMU-PDL-11-102, section 4: a head switch
-//! about every 120 MB.
+//! Krevat, Tucek and Ganger, "Disks are like snowflakes", CMU-PDL-11-102, section 4: a head switch about
+//! every 120 MB.
 //! # Validity
-//! Drives since about 2005, whose heads have densities of their own. The direction on odd heads
-//! differs between makers.
+//! Drives since about 2005, whose heads have different densities. The direction on odd heads differs between
+//! makers.
 
 use super::zoned::{BandOrder, ZonedLayout};
 use super::{parameters, Layout};
@@ -32,7 +32,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
                 "1 cylinder or more",
             ));
         }
-        // Wider than the disk is as wide as the disk, and keeps products within 64 bits.
+        // A band wider than the disk is limited to its width; this also keeps products within 64 bits.
         let width = band_cylinders.min(spec.cylinders.max(1));
         Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?))
     },

@@ -1,7 +1,8 @@
 //! cylinder-major: all heads of a cylinder, then the next cylinder.
 //!
 //! # Model
-//! Address order: sectors of a track, heads of a cylinder, cylinders inward. DiskSim's mapping scheme 0.
+//! Address order: the sectors of a track, the heads of a cylinder, the cylinders inward. This is DiskSim's
+//! mapping scheme 0.
 //! # Source
 //! DiskSim 4.0, "LBN-to-PBN mapping scheme" of its layout g1.
 //! # Validity

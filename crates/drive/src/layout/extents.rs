@@ -1,15 +1,15 @@
-//! Extents: a list says which run of addresses lies on which track from which sector on.
+//! Extents: a list of runs of addresses, each with its track and first sector.
 //!
 //! # Model
-//! Each extent puts `count` addresses on consecutive sectors of one track; together they cover the
-//! addresses from 0 on, without gap or overlap. Places that no extent names hold no address. A zone
-//! gives the sectors per track and the angle of sector `s` of head `h` in its `c`-th cylinder:
-//! `offset + (h + (S - 1)·c)·track_skew + c·cylinder_skew + s / sectors_per_track`, S surfaces.
+//! Each extent places `count` addresses on consecutive sectors of one track. Together the extents cover the
+//! addresses from 0 on, without gap or overlap. Sectors in no extent hold no address. A zone gives the
+//! sectors per track and the angle of sector `s` of head `h` in its `c`-th cylinder: `offset + (h + (S -
+//! 1)·c)·track_skew + c·cylinder_skew + s / sectors_per_track`, with `S` surfaces.
 //! # Source
 //! DiskSim 4.0, layout g2: zones and a layout map as DIXtrac extracts it from a drive.
 //! # Validity
-//! Exact for a drive whose map was extracted. Spares, slips and remaps are in the map already;
-//! defects are only checked against it.
+//! Exact for a drive whose map was extracted. The map already contains spares, slips and remaps; defects are
+//! only checked against it.
 
 use super::shape::{self, Skews};
 use super::{parameters, Layout, Place};
@@ -26,18 +26,18 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     build: |spec| Ok(Box::new(Extents::build(spec, &parameters(spec)?)?)),
 };
 
-/// The map.
+/// The parameters: the map.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Map {
     /// Runs of addresses, in any order: `[first address, count, cylinder, head, first sector]`.
     pub extents: Vec<[u64; 5]>,
-    /// Places that the runs leave out, to be checked: `[cylinder, head, sector]`.
+    /// Sectors that belong to no run, for a check: `[cylinder, head, sector]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extent_defects: Vec<[u64; 3]>,
 }
 
-/// What the tracks of a zone have in common.
+/// What the tracks of a zone share.
 struct Zone {
     first_cylinder: u32,
     formats: Vec<u32>,
@@ -72,7 +72,7 @@ struct Extents {
     capacity: u64,
     /// In address order.
     runs: Vec<Run>,
-    /// The same by cylinder, head and sector.
+    /// Indices of the runs, in order of cylinder, head and sector.
     by_place: Vec<u32>,
 }
 
@@ -120,7 +120,7 @@ impl Extents {
         let mut runs = runs(spec, &map.extents, &zones)?;
         let held = runs.last().map_or(0, Run::past);
         let capacity = shape::capacity(spec, held)?;
-        // Tracks by place: no two runs overlap, and each learns the bounds of its track.
+        // In order of place: no two runs may overlap, and each run gets the bounds of its track.
         let mut by_place: Vec<u32> = (0..runs.len() as u32).collect();
         by_place.sort_unstable_by_key(|i| {
             let r = &runs[*i as usize];
@@ -185,7 +185,7 @@ impl Extents {
         &self.runs[past.saturating_sub(1)]
     }
 
-    /// The run that holds a physical place.
+    /// The run that holds a physical sector.
     fn run_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<&Run> {
         let past = self.by_place.partition_point(|i| {
             let r = &self.runs[*i as usize];
@@ -197,7 +197,7 @@ impl Extents {
     }
 }
 
-/// Cylinder, head and zone of a track that an extent or a defect names.
+/// Cylinder, head and zone of a track in an extent or a defect.
 fn track(
     spec: &GeometrySpec,
     zones: &[Zone],
@@ -218,7 +218,7 @@ fn track(
     Ok((cylinder as u32, head as u16, zone as u16))
 }
 
-/// The extents in address order, neighbours on a track joined.
+/// The extents in order of address; neighbours on a track are joined.
 fn runs(spec: &GeometrySpec, extents: &[[u64; 5]], zones: &[Zone]) -> Result<Vec<Run>, SpecError> {
     if extents.is_empty() || extents.len() > u32::MAX as usize {
         return Err(SpecError::new(

@@ -1,7 +1,9 @@
 //! serpentine: as cylinder-major, heads reversed in odd cylinders of each zone.
 //!
 //! # Model
-//! As cylinder-major, but in cylinders whose number from the zone's start is odd the heads run backward, so that the last track of a cylinder and the first of the next share a head. DiskSim's mapping scheme 1.
+//! As cylinder-major, but in odd cylinders of the zone (counted from its start) the heads are used in reverse
+//! order. So the last track of a cylinder and the first track of the next one have the same head. This is
+//! DiskSim's mapping scheme 1.
 //! # Source
 //! DiskSim 4.0, "LBN-to-PBN mapping scheme" of its layout g1.
 //! # Validity

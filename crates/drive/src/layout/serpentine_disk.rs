@@ -1,11 +1,11 @@
-//! serpentine-disk: as serpentine, counting cylinders from the disk's start.
+//! serpentine-disk: as serpentine, with cylinders counted from the start of the disk.
 //!
 //! # Model
-//! As serpentine, but odd absolute cylinders are reversed. DiskSim's mapping scheme 2.
+//! As serpentine, but odd cylinders of the whole disk are reversed. This is DiskSim's mapping scheme 2.
 //! # Source
 //! DiskSim 4.0, "LBN-to-PBN mapping scheme" of its layout g1.
 //! # Validity
-//! No drive at hand is known to use it; DiskSim offers it.
+//! No drive is known to use it; DiskSim offers it.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
 use super::{no_parameters, Layout};

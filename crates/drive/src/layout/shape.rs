@@ -1,12 +1,12 @@
-//! What every layout checks and derives alike: surfaces, speed, formats, skews and capacity.
+//! Checks and derived values that all layouts share: surfaces, speed, track formats, skews and capacity.
 
 use crate::bounds::{bounded, MOST_BLOCKS};
 use crate::spec::{GeometrySpec, PerSurface, SkewUnit, ZoneSpec};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 
-/// Refuses disks outside the bounds, zones outside the disk and zones that overlap; returns the time
-/// of a turn in nanoseconds.
+/// Checks the disk's bounds, and that zones lie inside the disk and do not overlap. Returns the time of a
+/// turn in nanoseconds.
 pub(super) fn period_ns(spec: &GeometrySpec) -> Result<f64, SpecError> {
     spec.check()?;
     for (i, zone) in spec.zones.iter().enumerate() {
@@ -16,7 +16,7 @@ pub(super) fn period_ns(spec: &GeometrySpec) -> Result<f64, SpecError> {
     Ok(60e9 / spec.rotation_speed.0)
 }
 
-/// What is wrong in a zone, named by the zone.
+/// Adds the zone's index to the key of an error.
 pub(super) fn in_zone(index: usize) -> impl Fn(SpecError) -> SpecError {
     move |e| e.within(&format!("geometry.zones[{index}]"))
 }
@@ -42,7 +42,7 @@ pub(super) fn cylinders(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<u32, Spe
     Ok(zone.last_cylinder - zone.first_cylinder + 1)
 }
 
-/// Sectors per track of each surface in a zone.
+/// Sectors per track of a zone, for each surface.
 pub(super) fn formats(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<Vec<u32>, SpecError> {
     if let PerSurface::Each(list) = &zone.sectors_per_track {
         if list.len() != spec.surfaces as usize {
@@ -59,17 +59,17 @@ pub(super) fn formats(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<Vec<u32>, 
     Ok(formats)
 }
 
-/// Angles that a zone's tracks are turned by.
+/// Skews of the tracks of a zone, as angles.
 pub(super) struct Skews {
-    /// From track to track of a cylinder.
+    /// Between successive tracks of a cylinder.
     pub track: Turn,
-    /// From cylinder to cylinder.
+    /// Between successive cylinders.
     pub cylinder: Turn,
-    /// Of the zone's first sector.
+    /// Angle of the zone's first sector.
     pub offset: Turn,
 }
 
-/// The skews of a zone whose first surface has `sectors_per_track`.
+/// The skews of a zone. `sectors_per_track` is the number on its first surface.
 pub(super) fn skews(
     spec: &GeometrySpec,
     zone: &ZoneSpec,
@@ -78,7 +78,7 @@ pub(super) fn skews(
     let turn = |key: &str, amount: f64| {
         bounded(key, amount, -1e9..=1e9)?;
         Ok(match spec.skew_unit {
-            // Fractions of a sector are cut, as DiskSim does.
+            // Fractions of a sector are dropped, as in DiskSim.
             SkewUnit::Sectors => Turn::from_turns(amount.trunc() / f64::from(sectors_per_track)),
             SkewUnit::Turns => Turn::from_turns(amount),
         })
@@ -91,8 +91,8 @@ pub(super) fn skews(
 }
 
 impl Skews {
-    /// Angle of a sector of a track that lies behind so many track and cylinder switches;
-    /// `per_sector` is the angle of one sector, as a fraction of 2^64.
+    /// Angle of a sector on a track after so many track and cylinder switches; `per_sector` is the angle of
+    /// one sector, in units of 2^-64 turn.
     #[inline]
     pub fn angle(&self, tracks: u64, cylinders: u64, sector: u64, per_sector: u64) -> Turn {
         Turn(
@@ -105,7 +105,7 @@ impl Skews {
     }
 }
 
-/// Addresses that the drive offers of the `held` that there are.
+/// Number of addresses that the drive offers, of the `held` that its zones hold.
 pub(super) fn capacity(spec: &GeometrySpec, held: u64) -> Result<u64, SpecError> {
     let per_block = spec.sector_size.0 / 512;
     if held > MOST_BLOCKS / per_block {
@@ -129,7 +129,7 @@ pub(super) fn capacity(spec: &GeometrySpec, held: u64) -> Result<u64, SpecError>
     }
 }
 
-/// Each cylinder belongs to one zone at most, or two addresses would share a place.
+/// No cylinder may belong to two zones, because two addresses would then share a place.
 fn refuse_overlaps(zones: &[ZoneSpec]) -> Result<(), SpecError> {
     let mut order: Vec<usize> = (0..zones.len()).collect();
     order.sort_by_key(|i| zones[*i].first_cylinder);

@@ -1,4 +1,4 @@
-//! The contract of every layout, by brute force over small random geometries.
+//! The contract of every layout, checked by brute force on small random geometries.
 
 use super::extents::Map;
 use super::*;
@@ -66,7 +66,7 @@ fn takes_any_sparing(layout: &str, same: bool) -> bool {
     layout != "banded" && same
 }
 
-/// A geometry of up to three zones with everything that this layout allows, but no remaps.
+/// A random geometry of up to three zones, with everything that this layout allows except remaps.
 fn random(layout: &str, sparing: Sparing, d: &mut SplitMix) -> GeometrySpec {
     let surfaces = d.between(1, 4);
     let plain = matches!(
@@ -113,7 +113,7 @@ fn random(layout: &str, sparing: Sparing, d: &mut SplitMix) -> GeometrySpec {
     g
 }
 
-/// Cuts the tracks of each zone into extents in random order; some of what is left is defective.
+/// Divides the tracks of each zone into extents in random order. Some of the remaining sectors are defects.
 fn scatter(g: &mut GeometrySpec, d: &mut SplitMix) {
     g.sparing = Sparing::None;
     let mut map = Map::default();
@@ -151,7 +151,7 @@ fn scatter(g: &mut GeometrySpec, d: &mut SplitMix) {
     change_map(g, |m| *m = map);
 }
 
-/// The same disk, its address order written down run by run.
+/// The same disk, with its address order written as extents.
 fn mapped(g: &GeometrySpec) -> Option<GeometrySpec> {
     let layout = build(g).ok()?;
     let mut mapped = g.clone();
@@ -175,7 +175,7 @@ fn mapped(g: &GeometrySpec) -> Option<GeometrySpec> {
 
 type Spot = (u32, u32, u32);
 
-/// Every promise of the trait, by brute force; returns the place of each address.
+/// Checks everything that the trait promises, by brute force. Returns the place of each address.
 fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u64> {
     let mut at: BTreeMap<Spot, u64> = BTreeMap::new();
     let capacity = layout.capacity();
@@ -205,7 +205,7 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
         places.push(p);
     }
     assert_eq!(layout.locate(capacity), None, "{what}");
-    // The inverse, also where nothing lies.
+    // The inverse, also for sectors without an address.
     for c in 0..g.cylinders + 1 {
         for h in 0..g.surfaces + 1 {
             for s in 0..14 {
@@ -214,7 +214,7 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
             }
         }
     }
-    // Runs: each address of one follows the one before it on the track and under the head.
+    // Runs: each address follows the one before it on the track and under the head.
     for (a, p) in places.iter().enumerate() {
         assert!(
             p.run >= 1 && a as u64 + p.run as u64 <= capacity,
@@ -240,7 +240,7 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
         let first = places[a - p.before as usize];
         assert!(first.run > p.before, "{what}: {a} {p:?} after {first:?}");
     }
-    // Track bounds: the least and the largest address on the track.
+    // Track bounds: the lowest and the highest address on the track.
     let remapped = g.zones.iter().any(|z| !z.remaps.is_empty());
     let mut bounds: BTreeMap<(u32, u16), (u64, u64)> = BTreeMap::new();
     for (a, p) in places.iter().enumerate() {
@@ -266,8 +266,8 @@ fn files_and_list_agree() {
     contract::folder_matches_list_but("layout", &["shape", "zoned"], PLUGINS);
 }
 
-/// The example of each builds on a disk of two surfaces, ten cylinders and ten sectors a track; what
-/// it does not know, a parameter of another layout included, is refused by name.
+/// The example of each layout builds on a disk of two surfaces, ten cylinders and ten sectors per track.
+/// Unknown keys, parameters of other layouts included, are refused by name.
 #[test]
 fn each_reads_its_own_keys_and_no_others() {
     let disk = |name: &str, example: &str| -> GeometrySpec {
@@ -313,8 +313,8 @@ fn each_reads_its_own_keys_and_no_others() {
     }
 }
 
-/// A field that is missing in the list of keys would have no name in errors; a name too many would
-/// be taken for a parameter.
+/// A field missing from the list of keys would have no name in errors; an extra name would be taken for a
+/// parameter.
 #[test]
 fn the_list_of_keys_is_complete() {
     let mut g = geometry("cylinder-major", 1, vec![zone(0, 1, PerSurface::Same(3))]);
@@ -329,7 +329,7 @@ fn the_list_of_keys_is_complete() {
     assert_eq!(written, GeometrySpec::KEYS);
 }
 
-/// Extents name surfaces: a drive that joins them or shares them out is refused.
+/// Extents name surfaces, so a drive that joins or divides its surfaces is refused.
 #[test]
 fn extents_are_of_whole_drives() {
     let mut g = geometry("extents", 2, vec![zone(0, 3, PerSurface::Same(10))]);
@@ -377,7 +377,7 @@ fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
     }
 }
 
-/// Large drives are looked up by stretches of addresses; slips and zone ends fall anywhere in them.
+/// Large drives are looked up in buckets of addresses; slips and zone ends lie anywhere in them.
 #[test]
 fn stretches_of_addresses_keep_the_promises() {
     for (seed, sparing) in [Sparing::DiskEnd, Sparing::ZoneEndSlipToDiskEnd]
@@ -406,8 +406,8 @@ fn stretches_of_addresses_keep_the_promises() {
     }
 }
 
-/// A map written down from a zoned layout puts every address where that layout puts it, under the
-/// same angle. (Rules that slip inside cylinders and tracks turn later sectors by the slips.)
+/// A map written from a zoned layout puts every address at the same place and angle. (With rules that slip
+/// inside cylinders and tracks, later sectors are turned by the slips.)
 #[test]
 fn extents_repeat_the_layout_that_they_were_taken_from() {
     for sparing in [
@@ -425,7 +425,7 @@ fn extents_repeat_the_layout_that_they_were_taken_from() {
             assert_eq!(zoned.capacity(), extents.capacity());
             for a in 0..zoned.capacity() {
                 let (mut want, got) = (zoned.locate(a).unwrap(), extents.locate(a).unwrap());
-                // Joined extents may run on where the zoned layout stops looking.
+                // Joined extents may continue beyond the end of the zoned layout's run.
                 assert!(got.run >= want.run, "{sparing:?} {seed}: {a}");
                 assert!(got.before >= want.before, "{sparing:?} {seed}: {a}");
                 (want.run, want.before) = (got.run, got.before);
@@ -449,7 +449,7 @@ fn contradictory_extents_are_refused_by_key() {
                 zone(4, 9, PerSurface::Same(8)),
             ],
         );
-        // Out of order on purpose: the second half of the first track is far behind.
+        // Out of order on purpose: the second half of the first track comes much later.
         change_map(&mut g, |m| {
             m.extents = vec![[5, 8, 0, 1, 2], [0, 5, 0, 0, 0], [13, 8, 4, 0, 0]];
             m.extent_defects = vec![[0, 1, 1], [4, 1, 0]];
@@ -536,7 +536,7 @@ fn contradictory_extents_are_refused_by_key() {
     check(build(&g).unwrap().as_ref(), &g, "part of the map");
 }
 
-/// Data of remapped places lie in the spare places named, everything else stays.
+/// Data of remapped sectors lie in the given spare sectors; everything else stays.
 #[test]
 fn remaps_move_single_places_into_spares() {
     for sparing in Sparing::SCHEMES {
@@ -580,7 +580,7 @@ fn remaps_move_single_places_into_spares() {
     }
 }
 
-/// The order of tracks that each layout promises, written out by hand.
+/// The order of tracks of each layout, written out by hand.
 #[test]
 fn tracks_come_in_the_promised_order() {
     let order = |layout: &str, first: u32, spt: PerSurface| -> Vec<(u32, u16)> {
@@ -629,7 +629,7 @@ fn tracks_come_in_the_promised_order() {
             (3, 0),
             (3, 1),
         ];
-        // Bands of three cylinders; outward on the odd head.
+        // Bands of three cylinders; outward on odd heads.
         let bands = vec![
             (0, 0),
             (1, 0),
@@ -649,7 +649,7 @@ fn tracks_come_in_the_promised_order() {
     }
 }
 
-/// Skews turn each track on by track or cylinder skew, as the number of switches before it says.
+/// Each track is turned by the track and cylinder skews of all switches before it.
 #[test]
 fn skews_add_up_over_switches() {
     for layout in ["cylinder-major", "serpentine", "serpentine-disk", "banded"] {
@@ -663,7 +663,7 @@ fn skews_add_up_over_switches() {
             let p = built.locate(a).unwrap();
             assert_eq!(p.sector, 0);
             if a > 0 {
-                // Stacked layouts pay the cylinder skew between cylinders; banded ones between
+                // Cylinder-major layouts add the cylinder skew between cylinders. Banded ones add it between
                 // the tracks of a surface, and the track skew between surfaces.
                 let cylinder = if layout == "banded" {
                     p.head == before.head

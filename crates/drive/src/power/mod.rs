@@ -1,12 +1,12 @@
-//! Power models: what a drive draws in each state.
+//! Power models: the power of a drive in each state.
 //!
 //! # Contract
-//! - Every figure is finite and not negative; no active state draws less than idle, standby no
-//!   more than idle; a deeper step of low power draws no more than the one before it.
-//! - Figures depend on the drive's description and [`Shape`] only, so energy is the sum of time in a
-//!   state times its power.
+//! - Every value is finite and not negative. No active state draws less than idle, and standby no more than
+//!   idle. A deeper low-power condition draws no more than the previous one.
+//! - Values depend only on the drive's description and its [`Shape`]. So energy is the sum over states of
+//!   time times power.
 //!
-//! A drive's way down to less power when it is idle, and back, is the business of [`conditions`].
+//! How an idle drive enters and leaves low-power conditions is described in [`conditions`].
 //!
 //! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
@@ -20,7 +20,7 @@ use headstack_engine::SpecError;
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Serialize;
 
-/// What power and cost depend on besides their own tables: how much of a drive there is.
+/// The size of a drive, on which power and cost depend besides their own tables.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
     /// Speed of every stack.
@@ -34,7 +34,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape that a description gives.
+    /// The shape of the described drive.
     pub fn of(spec: &DriveSpec) -> Shape {
         Shape {
             rotation_speed: spec.geometry.rotation_speed,
@@ -54,16 +54,16 @@ pub struct StateWatts {
     pub seek: f64,
     /// One arm waits for its sector.
     pub rotation: f64,
-    /// One arm reads or writes.
+    /// One arm transfers.
     pub transfer: f64,
     /// Spun down.
     pub standby: f64,
-    /// What else the description knows.
+    /// Power of the low-power conditions and of the spin-up, if given.
     #[serde(flatten)]
     pub low_power: LowPower,
 }
 
-/// Steps of low power and the way out of standby, where a description gives them.
+/// Power of low-power conditions, and the spin-up, if the description gives them.
 ///
 /// The names are those of the T10 and T13 power conditions: A is the shallowest idle.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
@@ -71,25 +71,25 @@ pub struct LowPower {
     /// Idle with part of the electronics off, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_a: Option<f64>,
-    /// Heads unloaded as well.
+    /// Heads unloaded as well, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_b: Option<f64>,
-    /// Turning slower as well.
+    /// Lower spindle speed as well, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_c: Option<f64>,
-    /// Spun down, and only the link listens.
+    /// Spun down, with only the link active, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sleep: Option<f64>,
-    /// Highest power while the spindle starts, in watts.
+    /// Peak power while the spindle starts, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spin_up: Option<f64>,
-    /// From the command to ready, in seconds.
+    /// Time from a command to ready, out of standby, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spin_up_s: Option<f64>,
 }
 
 impl StateWatts {
-    /// The power of a mix of modes: shares of time in seek, rotation and transfer, the rest idle.
+    /// Mean power in watts for these shares of time in seek, rotation and transfer; the rest is idle.
     pub fn mix(&self, seek: f64, rotation: f64, transfer: f64) -> f64 {
         self.idle
             + seek * (self.seek - self.idle)
@@ -97,13 +97,13 @@ impl StateWatts {
             + transfer * (self.transfer - self.idle)
     }
 
-    /// The power with `arms` arms in motion at once.
+    /// Power in watts with `arms` arms in motion at once.
     pub fn with_arms_moving(&self, arms: u32) -> f64 {
         self.idle + f64::from(arms) * (self.seek - self.idle)
     }
 }
 
-/// What a drive draws in each state.
+/// A power model; the contract is in this module's description.
 pub trait PowerModel: Send + Sync {
     /// Power by state of a drive of this shape.
     fn watts(&self, shape: &Shape) -> StateWatts;
@@ -111,22 +111,22 @@ pub trait PowerModel: Send + Sync {
 
 plugins! { dyn PowerModel: modes, rails }
 
-/// Keys of the table that no model reads: its name, and what
+/// Keys of the table that are not the model's parameters: its name, and the key that
 /// [`Conditions::new`](conditions::Conditions::new) reads.
 const KEYS: &[&str] = &["model", "conditions"];
 
-/// Power by state from a drive's `power` table; without `model` it is `modes`.
+/// Power by state from a drive's `power` table. The model is `modes` if none is named.
 ///
 /// # Errors
-/// Parameters that do not fit the model, and figures that break the contract above.
+/// Parameters that do not fit the model, and values that break the contract.
 pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
     let watts = of_model(params, shape)?;
     check(&watts)?;
     Ok(watts)
 }
 
-/// The same for a shape other than that of the description: steps of low power, which are given for the
-/// latter, draw at most what the step before draws.
+/// As [`build`], for another shape than that of the description. Given powers of low-power conditions hold
+/// for the description's shape; here each is limited to that of the previous condition.
 ///
 /// # Errors
 /// As [`build`].
@@ -155,9 +155,9 @@ fn of_model(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
     Ok(model.watts(shape))
 }
 
-/// The contract's bounds.
+/// Checks the contract.
 fn check(watts: &StateWatts) -> Result<(), SpecError> {
-    // Rounding may put an adder of zero a hair below it.
+    // Rounding may make an adder of zero slightly negative.
     const HAIR: f64 = 1e-9;
     let outside = |state: &str, w: f64, bound: String| {
         Err(SpecError::new("power", format!("{w} W for {state}"), bound))
@@ -201,23 +201,23 @@ fn check(watts: &StateWatts) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// How a spindle's power follows from the figure that a description gives.
+/// How the power of a spindle depends on speed, diameter and platters.
 ///
-/// Air drag grows a little slower than the cube of speed; 2.8 is the usual exponent of the thermal
-/// models of disk drives, with 4.6 for the diameter of the platters (Sato et al., IEEE Trans. CHMT
-/// 13(4), 1990). Platters count in proportion, and every stack has a spindle.
+/// Air drag grows a little more slowly than the cube of speed. 2.8 is the usual exponent in thermal models of
+/// disk drives, with 4.6 for the diameter of the platters (Sato et al., IEEE Trans. CHMT 13(4), 1990). Power
+/// is proportional to the number of platters and of stacks.
 #[derive(Debug, Clone, Copy)]
 struct Spindle {
-    /// Speed at which the figure holds.
+    /// Speed for which the given power holds.
     speed: Rpm,
-    /// Diameter of the platters over the one for which the figure holds.
+    /// Diameter of the platters, divided by that for which the given power holds.
     diameter_ratio: f64,
-    /// Platters for which the figure holds; `None`: for as many as there are.
+    /// Number of platters for which the given power holds; `None`: the drive's own number.
     platters: Option<u32>,
 }
 
 impl Spindle {
-    /// From the keys `rotation_speed`, `platter_diameter`, `reference_diameter` and `platters`.
+    /// Reads the keys `rotation_speed`, `platter_diameter`, `reference_diameter` and `platters`.
     fn new(
         speed: Rpm,
         diameter: Option<Length>,
@@ -251,7 +251,7 @@ impl Spindle {
         })
     }
 
-    /// Power of all spindles of a drive of this shape over the figure.
+    /// Power of all spindles of a drive of this shape, divided by the given power.
     fn ratio(&self, shape: &Shape) -> f64 {
         (shape.rotation_speed.0 / self.speed.0).powf(2.8)
             * self.diameter_ratio.powf(4.6)
@@ -262,15 +262,15 @@ impl Spindle {
     }
 }
 
-/// The reference speed of power figures, where none is given.
+/// The speed for which powers hold if none is given.
 fn reference_speed() -> Rpm {
     Rpm(7200.0)
 }
 
-/// Of one state, one part or one rail, in watts.
+/// Largest power of a state, a part or a rail, in watts.
 const MOST_WATTS: f64 = 1e5;
 
-/// The watts of an optional key, or an error naming it.
+/// The power of an optional key in watts, or an error with its name.
 fn power(key: &str, watts: Option<Watts>) -> Result<Option<f64>, SpecError> {
     match watts {
         Some(w) => bounded(key, w, Watts(0.0)..=Watts(MOST_WATTS)).map(|w| Some(w.0)),
@@ -278,7 +278,7 @@ fn power(key: &str, watts: Option<Watts>) -> Result<Option<f64>, SpecError> {
     }
 }
 
-/// The seconds of an optional key, or an error naming it.
+/// The time of an optional key in seconds, or an error with its name.
 fn seconds(key: impl Into<String>, span: Option<Span>) -> Result<Option<f64>, SpecError> {
     match span {
         Some(s) => bounded(key, s, Span::ZERO..=MOST_PAUSE).map(|s| Some(s.as_secs_f64())),
@@ -301,12 +301,12 @@ mod tests {
         }
     }
 
-    /// Power by state from TOML.
+    /// Power by state for a table in TOML.
     pub(super) fn watts(toml: &str, rpm: f64, arms: u32) -> Result<StateWatts, SpecError> {
         of_shape(toml, &shape(rpm, arms))
     }
 
-    /// Power by state from TOML, of any shape.
+    /// Power by state for a table in TOML and any shape.
     pub(super) fn of_shape(toml: &str, shape: &Shape) -> Result<StateWatts, SpecError> {
         build(&toml::from_str(toml).expect("TOML"), shape)
     }
@@ -346,7 +346,8 @@ mod tests {
         }
     }
 
-    /// Linear in platters and stacks, the power 4.6 in diameter, in every model with the same keys.
+    /// In every model with these keys, power is linear in platters and stacks, and grows with the 4.6th power
+    /// of the diameter.
     #[test]
     fn spindles_scale_with_their_size() {
         let part = |toml: &str, stacks, platters| {
@@ -375,10 +376,10 @@ mod tests {
             let drag = 6.0 * (2.5f64 / 3.7).powf(4.6);
             let small = format!("{model}{small}");
             assert!((part(&small, 1, 4) - 3.0 - drag).abs() < 1e-9);
-            // Two stacks of small platters draw less than one of large ones.
+            // Two stacks of small platters draw less than one stack of large ones.
             assert!(part(&small, 2, 4) < part(model, 1, 4));
         }
-        // An eighth of the diameter's power: 2^-4.6 = 0.0412.
+        // Half the diameter: a factor of 2^-4.6 = 0.0412.
         let half = "spindle = \"10 W\"\nelectronics = \"0 W\"\nplatter_diameter = \"1.85 in\"\n\
                     standby = \"0 W\"\nreference_diameter = \"93.98 mm\"";
         assert!((part(half, 1, 4) - 0.412).abs() < 0.001);

@@ -1,23 +1,23 @@
-//! Power by mode: spindle, electronics, and what each active mode adds.
+//! Power by mode: spindle, electronics, and an adder for each active mode.
 //!
 //! # Model
 //! `idle = spindle k + electronics + per_extra_arm (arms - 1)`;
 //! `seek = idle + voice_coil`; `rotation = transfer = idle + access`; `standby` as given.
-//! `k = stacks (speed / rotation_speed)^2.8 (platter_diameter / reference_diameter)^4.6
-//! (number of platters / platters)`: electronics are there once, spindles once per stack.
+//! `k = stacks (speed / rotation_speed)^2.8 (platter_diameter / reference_diameter)^4.6 (number of platters /
+//! platters)`. The electronics are counted once, the spindles once per stack.
 //! # Source
-//! The split by mode is that of S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An
-//! Idea Whose Time Has Come", ISCA 2008; it calls the effect of speed "nearly cubic", and 2.8 is the
-//! usual exponent of air drag, 4.6 that of the diameter (its section 4). The paper prints no constants: the profiles are fitted (7200 rpm,
-//! 4 platters): `main` to the Barracuda ES manual's idle of 9.30 W
-//! (12 V x 0.520 A = 6.24 W spindle, 5 V x 0.611 A = 3.06 W electronics), to 34 W with four arms
-//! moving (Table 1) and 13.0 W for 40 % seek, 40 % access, 20 % idle; `table-1` to 13.2 W and 34 W
-//! with motor and voice coils alone; `raid-fitted` to 34 W and the watts of section 7.3. Standby,
-//! 1 W unless given, is the Barracuda 7200.7 manual's.
+//! The split by mode is that of S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism: An Idea Whose
+//! Time Has Come", ISCA 2008. The paper calls the effect of speed "nearly cubic"; 2.8 is the usual exponent
+//! of air drag, and 4.6 that of the diameter (section 4 of the paper). It prints no constants, so the
+//! profiles are fitted, for 7200 rpm and 4 platters. `main`: the Barracuda ES manual's idle of 9.30 W (12 V x
+//! 0.520 A = 6.24 W spindle, 5 V x 0.611 A = 3.06 W electronics), 34 W with four arms moving (Table 1), and
+//! 13.0 W for 40 % seek, 40 % access, 20 % idle. `table-1`: 13.2 W and 34 W with motor and voice coils alone.
+//! `raid-fitted`: 34 W and the watts of section 7.3. Standby is 1 W unless given, as in the Barracuda 7200.7
+//! manual.
 //! # Validity
-//! Mean power over seconds, not peaks. Waiting and transferring cost the same, reads what writes
-//! cost, and a seek the same per unit of time whatever its length. `raid-fitted` knows only the sum
-//! of spindle and electronics: away from 7200 rpm it rests on `main`'s electronics.
+//! Mean power over seconds, no peaks. Waiting and transferring draw the same power, and so do reads and
+//! writes. The power of a seek does not depend on its length. `raid-fitted` determines only the sum of
+//! spindle and electronics; away from 7200 rpm its split is that of `main`.
 
 use super::{power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
 use crate::plugin::{params_beside, Plugin};
@@ -32,7 +32,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     build: |table| {
         let p: Params = params_beside(super::KEYS, table)?;
         let [spindle, electronics, voice_coil, access, per_extra_arm] = p.profile.watts();
-        // The profiles' spindles turn the 3.7 inch platters of Table 1.
+        // The profiles' spindles drive the 3.7 inch platters of Table 1.
         let profiled = || p.spindle.is_none().then_some(Length(3.7 * 0.0254));
         let reference = p.reference_diameter.or_else(profiled);
         let or = |key: &str, given: Option<Watts>, profile: f64| {
@@ -58,7 +58,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     },
 };
 
-/// Named sets of values; a value that is given comes before its profile's.
+/// Named sets of values. Keys that are given replace the profile's values.
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(rename_all = "kebab-case")]
 enum Profile {
@@ -70,7 +70,7 @@ enum Profile {
 }
 
 impl Profile {
-    /// Spindle, electronics, voice coil, access, per extra arm.
+    /// Watts of: spindle, electronics, voice coil, access, each extra arm.
     fn watts(self) -> [f64; 5] {
         match self {
             Profile::Main => [6.24, 3.06, 6.175, 3.07, 0.0],
@@ -89,35 +89,35 @@ struct Params {
     /// Speed at which `spindle` holds.
     #[serde(default = "reference_speed")]
     rotation_speed: Rpm,
-    /// Diameter of the drive's platters; absent: that for which `spindle` holds.
+    /// Diameter of the drive's platters; absent: the diameter for which `spindle` holds.
     platter_diameter: Option<Length>,
-    /// Diameter for which `spindle` holds; the profiles': 3.7 in.
+    /// Diameter for which `spindle` holds; 3.7 in for the profiles.
     reference_diameter: Option<Length>,
-    /// Number of platters for which `spindle` holds; absent: as many as there are.
+    /// Number of platters for which `spindle` holds; absent: the drive's own number.
     platters: Option<u32>,
-    /// Spindle motor of one stack.
+    /// Power of the spindle motor of one stack.
     spindle: Option<Watts>,
-    /// Electronics while spinning.
+    /// Power of the electronics while spinning.
     electronics: Option<Watts>,
     /// Added while an arm moves.
     voice_coil: Option<Watts>,
     /// Added while the drive waits for a sector or transfers.
     access: Option<Watts>,
-    /// Added all the time for each arm assembly after the first.
+    /// Added at all times for each arm assembly after the first.
     per_extra_arm: Option<Watts>,
-    /// Spun down.
+    /// Power when spun down.
     standby: Option<Watts>,
-    /// Idle with part of the electronics off.
+    /// Power when idle with part of the electronics off.
     idle_a: Option<Watts>,
-    /// Heads unloaded as well.
+    /// Power with heads unloaded as well.
     idle_b: Option<Watts>,
-    /// Turning slower as well.
+    /// Power at lower spindle speed as well.
     idle_c: Option<Watts>,
-    /// Spun down, only the link listens.
+    /// Power when spun down with only the link active.
     sleep: Option<Watts>,
-    /// Highest power while the spindle starts.
+    /// Peak power while the spindle starts.
     spin_up: Option<Watts>,
-    /// From the command to ready.
+    /// Time from a command to ready, out of standby.
     spin_up_time: Option<Span>,
 }
 
@@ -165,7 +165,7 @@ mod tests {
         near(w.mix(0.4, 0.2, 0.2), 13.0, 0.1);
     }
 
-    /// Table 1 read as motor plus voice coils: 13 W with one, 34 W with four.
+    /// Table 1 read as motor and voice coils: 13 W with one coil, 34 W with four.
     #[test]
     fn table_1_profile() {
         let w = watts("profile = \"table-1\"", 7200.0, 4).unwrap();
@@ -173,8 +173,8 @@ mod tests {
         near(w.with_arms_moving(4), 34.0, 0.1);
     }
 
-    /// 34 W peak once more, and section 7.3's watts per drive (61.4 W of four, 37.1 W of two, 26.2 W
-    /// of one) lie within 4 % of what is possible with one arm in motion.
+    /// Also 34 W at most. The watts per drive of section 7.3 (61.4 W for four, 37.1 W for two, 26.2 W for
+    /// one) are within 4 % of what one arm in motion can reach.
     #[test]
     fn raid_fitted_profile() {
         for (arms, per_drive) in [(1, 61.4 / 4.0), (2, 37.1 / 2.0), (4, 26.2)] {

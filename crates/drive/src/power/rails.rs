@@ -1,28 +1,28 @@
-//! Power from the 5 V and 12 V currents that manuals print per workload.
+//! Power from the 5 V and 12 V currents that manuals print for each workload.
 //!
 //! # Model
-//! A row `[a5, a12]` is `5 a5` and `12 a12` watts; D5 and D12 are a row's rises over the idle row. Of
-//! the time that a row was measured in, the drive moved its arm for a share s, waited for a share r
-//! and transferred for a share x. The 5 V rise (the channel) is the same while moving and waiting,
-//! the rise on 12 V (the voice coil) occurs only while moving:
+//! A row `[a5, a12]` means `5 a5` and `12 a12` watts. D5 and D12 are the differences of a row's watts to the
+//! idle row. While a row was measured, the drive moved its arm for a share s of the time, waited for a sector
+//! for a share r, and transferred for a share x. The 5 V difference (the channel) is the same while moving
+//! and waiting. The 12 V difference (the voice coil) occurs only while moving:
 //! `D5 = e (s + r) + t5 x`, `D12 = v s + t12 x`;
 //! `rotation = idle + e`, `seek = idle + e + v`, `transfer = idle + t5 + t12`.
-//! - The four adders are the least-squares fit to all rows, none below zero. Two rows that differ
-//!   in kind are met exactly.
-//! - Rows are the random one (`seek_share`, `transfer_share`, the rest waiting), the sequential one
-//!   (transfer only), and any `points`, whose shares are given, or a rate and times per request.
-//! - The random and the sequential row are `read_ratio` times the read row plus the rest of the
-//!   write row; `points` count as they are.
-//! - `idle` of another spindle: its 12 V part scales with speed, diameter, platters and stacks.
+//! - The four adders are the least-squares fit to all rows, with none below zero. Two rows of different kinds
+//!   are met exactly.
+//! - The rows are the random one (`seek_share`, `transfer_share`, the rest waiting), the sequential one
+//!   (transfer only), and any `points`, which give their shares, or a rate and times per request.
+//! - The random and the sequential row are `read_ratio` times the read row plus the rest of the write row;
+//!   `points` are used as given.
+//! - For another spindle, the 12 V part of `idle` is scaled with speed, diameter, platters and stacks.
 //! # Source
-//! The rows: for example the Constellation ES.3 SAS manual, table 2; its makers' advice to read power
-//! off a curve over the rate of requests is what `points` are for. The shape (random work costs
-//! 12 V, sequential work 5 V) is read off those rows; the equations are ours.
+//! The rows: for example the Constellation ES.3 SAS manual, table 2. `points` are for curves of power over
+//! the rate of requests, which some makers print. The assignment (random work to 12 V, sequential work to 5
+//! V) is inferred from those rows; the equations are ours.
 //! # Validity
-//! The shares are assumptions (0.6 and 0.01 by default: 4 KiB at 170 per second with seeks of
-//! some 3.5 ms), and the split between seek and rotation is no better than they are. All of the
-//! idle 12 V current counts as spindle; a part of it (bearings, holding the arm) is not. Mean power,
-//! not peaks.
+//! The shares are assumptions (0.6 and 0.01 by default: 170 random 4 KiB requests per second with seeks of
+//! about 3.5 ms), and the split between seek and rotation is no better than they are. The whole idle current
+//! on 12 V is assumed to be the spindle's, though a part of it (holding the arm) is not. Mean power, no
+//! peaks.
 
 use super::{power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
 use crate::bounds::bounded;
@@ -43,7 +43,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     },
 };
 
-/// Of one rail.
+/// Largest current of a rail, in amperes.
 const MOST_AMPERES: f64 = 1e4;
 
 /// Amperes on the 5 V and the 12 V rail.
@@ -52,34 +52,34 @@ type Row = [f64; 2];
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Idle, heads loaded.
+    /// Current when idle, heads loaded.
     idle: Row,
-    /// Random reads; needed unless `points` tell seeks and transfers apart.
+    /// Current for random reads; needed unless `points` separate seeks and transfers.
     random_read: Option<Row>,
-    /// Sequential reads; needed unless `points` tell seeks and transfers apart.
+    /// Current for sequential reads; needed unless `points` separate seeks and transfers.
     sequential_read: Option<Row>,
-    /// Random writes; needed if `read_ratio` is below 1.
+    /// Current for random writes; needed if `read_ratio` is below 1.
     random_write: Option<Row>,
-    /// Sequential writes; needed if `read_ratio` is below 1.
+    /// Current for sequential writes; needed if `read_ratio` is below 1.
     sequential_write: Option<Row>,
-    /// Further rows with what the drive did meanwhile.
+    /// Further rows, with the work that they were measured under.
     #[serde(default)]
     points: Vec<Point>,
-    /// Idle with part of the electronics off.
+    /// Current when idle with part of the electronics off.
     idle_a: Option<Row>,
-    /// Heads unloaded as well.
+    /// Current with heads unloaded as well.
     idle_b: Option<Row>,
-    /// Turning slower as well.
+    /// Current at lower spindle speed as well.
     idle_c: Option<Row>,
-    /// Spun down.
+    /// Current when spun down.
     standby: Row,
-    /// Spun down, only the link listens.
+    /// Current when spun down with only the link active.
     sleep: Option<Row>,
-    /// Highest currents while the spindle starts.
+    /// Peak current while the spindle starts.
     spin_up: Option<Row>,
-    /// From the command to ready.
+    /// Time from a command to ready, out of standby.
     spin_up_time: Option<Span>,
-    /// Share of reads in the work whose power is wanted.
+    /// Share of reads in the work for which power is wanted.
     #[serde(default = "one")]
     read_ratio: f64,
     /// Share of time that random work spends moving the arm.
@@ -95,20 +95,20 @@ struct Params {
     platter_diameter: Option<Length>,
     /// Diameter of the measured drive's platters.
     reference_diameter: Option<Length>,
-    /// Number of platters of the measured drive; absent: as many as there are.
+    /// Number of platters of the measured drive; absent: the drive's own number.
     platters: Option<u32>,
-    /// Added all the time for each arm assembly beyond those of the measured drive.
+    /// Added at all times for each arm assembly beyond those of the measured drive.
     per_extra_arm: Option<Watts>,
     /// Arm assemblies of the measured drive.
     #[serde(default = "one_arm")]
     measured_arms: u32,
 }
 
-/// A row with the shares of time of the work that it was measured under.
+/// A row with the shares of time, or the rate, of the work that it was measured under.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Point {
-    /// Amperes.
+    /// Current in amperes.
     current: Row,
     /// Share of time that the arm moves.
     #[serde(default)]
@@ -116,16 +116,16 @@ struct Point {
     /// Share of time that the drive waits for a sector.
     #[serde(default)]
     rotation: f64,
-    /// Share of time that it transfers.
+    /// Share of time that the drive transfers.
     #[serde(default)]
     transfer: f64,
     /// Requests per second, instead of shares.
     iops: Option<f64>,
-    /// Mean seek per request at that rate.
+    /// Mean seek time per request at that rate.
     seek_time: Option<Span>,
-    /// Mean wait per request at that rate.
+    /// Mean rotational latency per request at that rate.
     rotation_time: Option<Span>,
-    /// Mean transfer per request at that rate.
+    /// Mean transfer time per request at that rate.
     transfer_time: Option<Span>,
 }
 
@@ -147,12 +147,12 @@ fn watts(row: Row) -> Row {
     [5.0 * row[0], 12.0 * row[1]]
 }
 
-/// Watts of both rails of a row that may be absent.
+/// Watts of both rails together, of a row that may be absent.
 fn total(row: Option<Row>) -> Option<f64> {
     row.map(|r| watts(r).iter().sum())
 }
 
-/// What one row says: shares of time in seek, rotation and transfer, and watts per rail.
+/// An observation: shares of time in seek, rotation and transfer, and watts per rail above idle.
 struct Observed {
     shares: [f64; 3],
     watts: Row,
@@ -228,7 +228,7 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
     })
 }
 
-/// All rows that adders are fitted to; none may draw less than `idle` watts.
+/// The rows to which the adders are fitted. None may draw less than `idle` watts.
 fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
     let (s, x) = (p.seek_share, p.transfer_share);
     if !(0.0..=1.0).contains(&p.read_ratio) {
@@ -273,7 +273,7 @@ fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
     };
     if let Some(read) = p.random_read {
         let row = blend(read, p.random_write, "random_write")?;
-        // Rounding may put the rest a hair below zero.
+        // Rounding may make the remainder slightly negative.
         add("random_read".into(), [s, (1.0 - s - x).max(0.0), x], row)?;
     }
     if let Some(read) = p.sequential_read {
@@ -327,10 +327,10 @@ fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
     Ok(rows)
 }
 
-/// The `[p, q]`, both zero or more, with the least squares of `p a + q b - c` over rows `(a, b, c)`;
-/// `None` if the rows do not determine them.
+/// The `[p, q]`, both at least zero, with the least squares of `p a + q b - c` over rows `(a, b, c)`; `None`
+/// if the rows do not determine them.
 ///
-/// With two unknowns the constrained optimum is the free one, or lies on an axis.
+/// With two unknowns, the constrained optimum is the unconstrained one or lies on an axis.
 fn non_negative_fit(rows: impl Iterator<Item = (f64, f64, f64)>) -> Option<[f64; 2]> {
     let (mut aa, mut ab, mut bb, mut ac, mut bc) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for (a, b, c) in rows {
@@ -341,7 +341,7 @@ fn non_negative_fit(rows: impl Iterator<Item = (f64, f64, f64)>) -> Option<[f64;
         bc += b * c;
     }
     let determinant = aa * bb - ab * ab;
-    // Shares are given to some three figures: closer rows than that say the same twice.
+    // Shares have about three significant digits. Rows that differ less than that do not determine the fit.
     if determinant.is_nan() || determinant <= 1e-6 * aa * bb {
         return None;
     }
@@ -397,7 +397,7 @@ mod tests {
         format!("model = \"rails\"\n{}\n{more}", PLUGIN.example)
     }
 
-    /// Constellation ES.3 4 TB: the manual's rows in watts come back for the assumed shares.
+    /// Constellation ES.3 4 TB: for the assumed shares the model returns the manual's rows.
     #[test]
     fn rows_come_back() {
         for (s, x) in [(0.6, 0.01), (0.4, 0.2), (0.9, 0.1)] {
@@ -411,7 +411,7 @@ mod tests {
         }
     }
 
-    /// The same for equal reads and writes: (11.86 + 10.76) / 2 and (10.70 + 10.43) / 2.
+    /// The same for equal numbers of reads and writes: (11.86 + 10.76) / 2 and (10.70 + 10.43) / 2.
     #[test]
     fn reads_and_writes_blend() {
         let rows = "random_write = [0.52, 0.68]\nsequential_write = [0.67, 0.59]\nread_ratio = 0.5";
@@ -420,7 +420,7 @@ mod tests {
         assert!((w.transfer - 10.565).abs() < 0.003);
     }
 
-    /// Rows made from known adders at several rates give the adders back, whatever their number.
+    /// Rows computed from known adders at several rates return the adders, whatever the number of rows.
     #[test]
     fn points_give_the_adders_back() {
         // e = 0.7 W, t5 = 2.2 W; v = 5.1 W, t12 = 0.4 W; idle 2 W and 6 W.
@@ -429,7 +429,7 @@ mod tests {
             let w12 = 6.0 + 5.1 * s + 0.4 * x;
             format!("current = [{}, {}]", w5 / 5.0, w12 / 12.0)
         };
-        // Requests with 4 ms of seek, 3 ms of waiting, 0.1 ms of transfer, at three rates.
+        // Requests of 4 ms seek, 3 ms wait and 0.1 ms transfer, at three rates.
         let mut points = String::new();
         for iops in [20.0, 80.0, 140.0] {
             let current = row(iops * 4e-3, iops * 3e-3, iops * 1e-4);
@@ -457,8 +457,8 @@ mod tests {
         }
     }
 
-    /// A third row that agrees with neither of two pulls them by least squares: transfer rises of
-    /// 2 W and 3 W for the same work give 2.5 W.
+    /// A third row that contradicts the others changes the fit by least squares: differences of 2 W and 3 W
+    /// for the same transfers give 2.5 W.
     #[test]
     fn rows_that_disagree_are_averaged() {
         let rows = "random_read = [0.5, 0.7]\nsequential_read = [0.8, 0.5]\nseek_share = 1.0\n\
@@ -469,13 +469,13 @@ mod tests {
         assert!((w.seek - w.idle - 0.5 - 2.4).abs() < 1e-9);
     }
 
-    /// Against a fine grid of both adders.
+    /// Compared with a fine grid of both adders.
     #[test]
     fn the_fit_is_the_best_of_all_that_are_not_negative() {
         for rows in [
             [(1.0, 0.0, 2.0), (0.0, 1.0, 1.0), (0.5, 0.5, 1.0)],
             [(0.6, 0.01, 3.0), (0.0, 1.0, 0.5), (0.9, 0.0, 4.0)],
-            // The free optimum has a negative adder.
+            // The unconstrained optimum has a negative adder.
             [(0.9, 0.1, 2.0), (0.5, 0.5, 0.2), (0.2, 0.1, 0.4)],
             [(0.1, 0.9, 2.0), (0.5, 0.5, 0.1), (0.1, 0.2, 0.5)],
         ] {
@@ -500,7 +500,7 @@ mod tests {
         );
     }
 
-    /// Constellation ES.3 4 TB, table 2 of its manual: the steps below idle and the peak at start.
+    /// Constellation ES.3 4 TB, table 2 of its manual: low-power conditions and the peak at start.
     #[test]
     fn steps_of_low_power_are_rows_too() {
         let steps = "idle_a = [0.36, 0.50]\nidle_b = [0.28, 0.43]\nidle_c = [0.25, 0.25]\nspin_up = [0.63, 2.16]";

@@ -1,9 +1,9 @@
-//! The commands that a drive's scheduler can choose from.
+//! The waiting commands from which a drive's scheduler chooses.
 //!
 //! # Model
-//! A command keeps its number while it waits. All are linked by age. Besides, the queue keeps the
-//! orders that its scheduler asks for ([`Needs`]): by place on the medium, by cylinder, by address.
-//! A queue at rest holds no memory for them.
+//! A command keeps its number while it waits. All commands are linked in order of age. The queue also keeps
+//! the orders that its scheduler asks for ([`Needs`]): by position on the medium, by cylinder, by address. An
+//! empty queue allocates no memory for them.
 
 use crate::command::{Command, DriveRequest};
 use crate::layout::Place;
@@ -14,53 +14,53 @@ mod positions;
 pub use ordered::Ordered;
 pub use positions::{Chunk, Positions, ANGLE_BITS, CHUNK};
 
-/// A queue that grows beyond so many commands keeps its order by cylinder and by address until it is a
-/// quarter as long: for less a plain scan is cheaper than their upkeep.
+/// A queue longer than this keeps its orders by cylinder and by address until it has shrunk to a quarter. For
+/// shorter queues a plain scan is cheaper than keeping the orders.
 pub const LONG: usize = 64;
 
 /// No neighbour in the order of age, or no vacant number.
 const NONE: u32 = u32::MAX;
 
-/// How a command came.
+/// The arrival of a command. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arrival {
-    /// When it reached the drive.
+    /// When the command reached the drive.
     pub at: u64,
-    /// When its processing began: when it came into the drive's queue.
+    /// When its processing began, which is when it was admitted to the drive's queue.
     pub decoding_since: u64,
-    /// Whether the command that arrived before it was a write.
+    /// Whether the previous command to arrive was a write.
     pub after_write: bool,
 }
 
-/// Which orders of the waiting commands a scheduler asks for; by default it reads them all, in order
+/// Which orders of the waiting commands a scheduler asks for. By default none: it reads all commands in order
 /// of age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Needs {
-    /// It always takes the command that has waited longest.
+    /// It always takes the oldest command.
     pub only_oldest: bool,
     /// It reads [`Queue::positions`].
     pub positions: bool,
     /// It reads [`Queue::by_cylinder`].
     pub cylinders: bool,
-    /// Which commands it reads from [`Queue::by_address`].
+    /// For which commands it reads [`Queue::by_address`].
     pub addresses: Addresses,
 }
 
-/// Which commands are kept in order of their addresses.
+/// Which commands are kept in order of address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Addresses {
     /// None.
     #[default]
     None,
-    /// Reads only.
+    /// Reads.
     Reads,
-    /// All.
+    /// All commands.
     All,
 }
 
 #[cfg(test)]
 impl Arrival {
-    /// At a time, into a drive that has room.
+    /// Arrival at `at`, admitted at once.
     pub(crate) fn simple(at: u64) -> Arrival {
         Arrival {
             at,
@@ -70,12 +70,12 @@ impl Arrival {
     }
 }
 
-/// A command waiting, with where its first sector lies.
+/// A waiting command, with the place of its first sector.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
-    /// The request as the host gave it.
+    /// The request as the host submitted it.
     pub request: DriveRequest,
-    /// How it came.
+    /// Its arrival.
     pub arrival: Arrival,
     /// First physical sector.
     pub sector: u64,
@@ -86,28 +86,28 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Whether it writes.
+    /// Whether it is a write.
     #[inline]
     pub fn writes(&self) -> bool {
         self.request.command.writes()
     }
 
-    /// Time that its sectors take to pass, all at the rate of the first one's track, cut to whole
-    /// nanoseconds.
+    /// Transfer time of its sectors in nanoseconds, rounded down; all at the rate of the first sector's
+    /// track.
     #[inline]
     pub fn transfer_ns(&self) -> u64 {
         (f64::from(self.count) * self.place.sector_ns) as u64
     }
 
-    /// What orders commands by how long they have waited.
+    /// The key of the order of age.
     #[inline]
     fn age(&self) -> (u64, u64) {
         (self.arrival.at, self.request.id)
     }
 }
 
-/// What the queue notes of a number: neighbours in the order of age (of a vacant one: the next vacant
-/// one, in `after`), and its place among the positions.
+/// The links of a number: its neighbours in the order of age (for a vacant number, `after` is the next vacant
+/// one), and its place in the positions.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     before: u32,
@@ -116,7 +116,7 @@ struct Link {
     at: u32,
 }
 
-/// The commands by their numbers; a number that no command has holds nothing of meaning.
+/// The commands by number. The entry of a vacant number has no meaning.
 #[derive(Debug, Default)]
 pub struct Numbered(Vec<Waiting>);
 
@@ -128,7 +128,7 @@ impl std::ops::Index<usize> for Numbered {
     }
 }
 
-/// Waiting commands under numbers that do not change, linked by age.
+/// Waiting commands with fixed numbers, linked in order of age.
 pub struct Queue {
     items: Numbered,
     links: Vec<Link>,
@@ -138,22 +138,22 @@ pub struct Queue {
     vacant: u32,
     needs: Needs,
     positions: Positions,
-    /// A command that came into the empty queue and has no place among the positions yet: it often goes
-    /// before another one comes.
+    /// A single command that has not been added to the positions yet, because it is often served before
+    /// another one arrives.
     lone: Option<u32>,
-    /// No command that waits transfers in less: a number of sectors, and the time of one.
+    /// A lower bound of the transfer times: a number of sectors, and the time of one in nanoseconds.
     least_transfer: (u32, f64),
-    /// Whether some of those that arrived together were pushed in another order than that of their
-    /// ids; told only where addresses are kept.
+    /// Whether commands that arrived together were pushed in another order than that of their ids. Kept only
+    /// if addresses are.
     mixed_ids: bool,
-    /// Whether the orders below are kept.
+    /// Whether the orders by cylinder and address are kept.
     long: bool,
     cylinders: Ordered,
     addresses: Ordered,
 }
 
 impl Queue {
-    /// A queue that keeps what a scheduler asks for.
+    /// An empty queue that keeps the orders in `needs`.
     pub fn new(needs: Needs) -> Queue {
         Queue {
             items: Numbered::default(),
@@ -177,7 +177,7 @@ impl Queue {
     pub fn len(&self) -> usize {
         self.len
     }
-    /// Whether there is none.
+    /// Whether there are no commands.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -187,12 +187,12 @@ impl Queue {
     pub fn items(&self) -> &Numbered {
         &self.items
     }
-    /// Number of the command that was pushed first. The queue must not be empty.
+    /// The number of the oldest command. The queue must not be empty.
     #[inline]
     pub fn oldest(&self) -> usize {
         self.oldest as usize
     }
-    /// Numbers from the oldest command to the newest.
+    /// The numbers of the commands, from the oldest to the newest.
     pub fn by_age(&self) -> impl Iterator<Item = usize> + '_ {
         let mut at = self.oldest;
         std::iter::from_fn(move || {
@@ -201,18 +201,17 @@ impl Queue {
             Some(here)
         })
     }
-    /// Whether `a` has waited longer than `b`; commands that arrived together keep their ids' order.
+    /// Whether `a` is older than `b`. Of commands that arrived together, the one with the lower id is older.
     #[inline]
     pub fn older(&self, a: usize, b: usize) -> bool {
         self.items[a].age() < self.items[b].age()
     }
-    /// Whether [`Queue::by_age`] may differ from the order of [`Queue::older`] among commands that arrived
-    /// together.
+    /// Whether [`Queue::by_age`] may differ from [`Queue::older`] for commands that arrived together.
     pub(crate) fn mixed_ids(&self) -> bool {
         self.mixed_ids
     }
-    /// Places on the medium of all commands, in pieces of neighbouring cylinders; none unless asked
-    /// for by [`Needs::positions`]. A command that is alone is there after [`Queue::place_lone`].
+    /// The positions of all commands on the medium, in chunks of neighbouring cylinders; empty unless
+    /// [`Needs::positions`] asks for them. A single command is included only after [`Queue::place_lone`].
     #[inline]
     pub fn positions(&self) -> &Positions {
         &self.positions
@@ -227,12 +226,12 @@ impl Queue {
     pub fn by_address(&self) -> Option<&Ordered> {
         (self.long && self.needs.addresses != Addresses::None).then_some(&self.addresses)
     }
-    /// No command that waits has a shorter [`Waiting::transfer_ns`].
+    /// A lower bound of [`Waiting::transfer_ns`] over all commands.
     pub fn least_transfer_ns(&self) -> u64 {
         (f64::from(self.least_transfer.0) * self.least_transfer.1) as u64
     }
 
-    /// Adds a command behind all others; `locate` fills in its place.
+    /// Adds a command as the newest one; `locate` sets its place.
     #[inline(always)]
     pub fn push(
         &mut self,
@@ -291,7 +290,7 @@ impl Queue {
         }
     }
 
-    /// Puts a command that is alone among the positions as well, for a scheduler that is about to look.
+    /// Adds a single command to the positions, for a scheduler that is about to read them.
     #[inline]
     pub fn place_lone(&mut self) {
         if let Some(i) = self.lone.take() {
@@ -299,7 +298,7 @@ impl Queue {
         }
     }
 
-    /// Puts a command among the positions.
+    /// Adds a command to the positions.
     fn place(&mut self, i: u32) {
         let w = &self.items.0[i as usize];
         let key = (w.place.cylinder, w.place.angle, w.writes());
@@ -308,7 +307,7 @@ impl Queue {
         self.positions.insert(i, key, &mut self.links);
     }
 
-    /// Drops a command; its number goes to one that comes later.
+    /// Removes a command. Its number is used again for a later one.
     #[inline(always)]
     pub fn remove(&mut self, i: usize) {
         if self.long {
@@ -354,7 +353,7 @@ impl Queue {
         }
     }
 
-    /// Puts a command into the orders that are kept.
+    /// Adds a command to the orders that are kept.
     fn order(&mut self, i: usize) {
         let w = &self.items[i];
         if self.needs.cylinders {

@@ -1,12 +1,12 @@
-//! Commands in order of a number (a cylinder, an address) and, where it is equal, of age.
+//! Commands in order of a key (a cylinder or an address); commands with equal keys in order of age.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// When a command arrived, and its id.
+/// Arrival time and id of a command.
 type Age = (u64, u64);
 
-/// Numbers of commands in order of a key and then of age.
+/// Numbers of commands, in order of a key and then of age.
 #[derive(Debug, Default)]
 pub struct Ordered(BTreeSet<(u64, Age, u32)>);
 
@@ -19,13 +19,13 @@ impl Ordered {
         self.0.remove(&(key, age, i as u32));
     }
 
-    /// Of the smallest key that is `from` or more, the oldest command.
+    /// The oldest command of the smallest key that is at least `from`.
     pub fn first_from(&self, from: u64) -> Option<usize> {
         let found = self.0.range((from, (0, 0), 0)..).next();
         found.map(|f| f.2 as usize)
     }
 
-    /// Of the largest key below `before`, the oldest command.
+    /// The oldest command of the largest key below `before`.
     pub fn last_before(&self, before: u64) -> Option<usize> {
         let (key, ..) = self.0.range(..(before, (0, 0), 0)).next_back()?;
         self.first_from(*key)

@@ -1,33 +1,33 @@
-//! Where waiting commands lie, as small columns that a positional scheduler runs over.
+//! Positions of the waiting commands, in columns that a positional scheduler scans.
 //!
 //! # Model
-//! Pieces ([`Chunk`]) of at most 64 commands. Within a piece there is no order; the pieces are in
-//! order of cylinder and angle, like the leaves of a B+ tree whose inner level is one sorted list.
-//! A short queue is one piece. The neighbourhood of an arm is one or two of them.
+//! The commands are divided into chunks ([`Chunk`]) of at most 64. A chunk is not sorted, but the chunks are
+//! in order of cylinder and angle, like the leaves of a B+ tree; its inner level is one sorted list. A short
+//! queue is one chunk. The commands near an arm are in one or two chunks.
 
 use super::Link;
 use headstack_units::Turn;
 
-/// Most commands in a piece.
+/// Most commands in a chunk.
 pub const CHUNK: usize = 64;
 
-/// Angles are kept in units of 2^-20 turn, rounded down.
+/// Angles are stored in units of 2^-20 turn, rounded down.
 pub const ANGLE_BITS: u32 = 20;
 
-/// A piece of the queue with at most so many commands is joined with a neighbour.
+/// A chunk with at most this many commands is merged with a neighbour.
 const FEW: usize = CHUNK / 4;
 
-/// Commands of neighbouring cylinders, one column for each property. Beyond `len` the columns hold
-/// nothing of meaning.
+/// Commands of neighbouring cylinders, with one column for each property. Entries from `len` on have no
+/// meaning.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     /// Number of commands.
     pub len: usize,
     /// Cylinder of the first sector.
     pub cylinder: [u32; CHUNK],
-    /// Angle of the first sector, units of 2^-20 turn.
+    /// Angle of the first sector, in units of 2^-20 turn.
     pub angle: [u32; CHUNK],
-    /// All bits set for a write, none otherwise.
+    /// All bits set for a write, none for other commands.
     pub write: [u32; CHUNK],
     /// The command's number in the queue.
     pub number: [u32; CHUNK],
@@ -42,7 +42,7 @@ impl Chunk {
         number: [0; CHUNK],
     };
 
-    /// Adds what stands in row `from` of another piece.
+    /// Adds the entry in row `from` of another chunk.
     fn take(&mut self, other: &Chunk, from: usize) {
         let at = self.len;
         self.cylinder[at] = other.cylinder[from];
@@ -57,37 +57,37 @@ impl Chunk {
     }
 }
 
-/// What pieces are ordered by.
+/// The key by which chunks are ordered.
 fn key(cylinder: u32, angle: u32) -> u64 {
     u64::from(cylinder) << ANGLE_BITS | u64::from(angle)
 }
 
-/// All pieces.
+/// All chunks.
 #[derive(Debug, Default)]
 pub struct Positions {
     chunks: Vec<Chunk>,
-    /// Pieces that are not in use.
+    /// Numbers of chunks that are not in use.
     vacant: Vec<u32>,
-    /// In order: a lower bound of a piece's keys, which is an upper bound of those of the piece before
-    /// it; and its number.
+    /// The chunks in order: a lower bound of the keys of each, and its number. The bound is also an upper
+    /// bound for the chunk before.
     order: Vec<(u64, u32)>,
 }
 
 impl Positions {
-    /// Number of pieces.
+    /// Number of chunks.
     #[inline]
     pub fn pieces(&self) -> usize {
         self.order.len()
     }
 
-    /// The `rank`-th piece in order.
+    /// The chunk at position `rank` in the order.
     #[inline]
     pub fn piece(&self, rank: usize) -> &Chunk {
         &self.chunks[self.order[rank].1 as usize]
     }
 
-    /// Cylinder and angle of which the `rank`-th piece holds none below; beyond the last piece, the
-    /// largest.
+    /// A lower bound of the cylinders and angles of the chunk at position `rank`; beyond the last chunk, the
+    /// largest values.
     #[inline]
     pub fn least(&self, rank: usize) -> (u32, u32) {
         let key = self.order.get(rank).map_or(u64::MAX >> 12, |o| o.0);
@@ -95,7 +95,7 @@ impl Positions {
         ((key >> ANGLE_BITS) as u32, angle)
     }
 
-    /// Bytes that are allocated.
+    /// Number of bytes allocated.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         self.chunks.capacity() * std::mem::size_of::<Chunk>()
@@ -103,7 +103,7 @@ impl Positions {
             + self.order.capacity() * 16
     }
 
-    /// The piece in which a command on this cylinder at this angle belongs.
+    /// The position of the chunk to which a command at this cylinder and angle belongs.
     #[inline]
     pub fn rank_of(&self, cylinder: u32, angle: u32) -> usize {
         let key = key(cylinder, angle);
@@ -156,7 +156,7 @@ impl Positions {
         })
     }
 
-    /// Takes out the row `at` of piece `number`; the piece's last row moves there.
+    /// Removes row `at` of chunk `number`. The chunk's last row takes its place.
     #[inline(always)]
     pub(super) fn remove(&mut self, number: u32, at: u32, links: &mut [Link]) {
         let chunk = &mut self.chunks[number as usize];
@@ -175,7 +175,7 @@ impl Positions {
         }
     }
 
-    /// Halves a full piece.
+    /// Splits a full chunk in two.
     #[inline(never)]
     fn split(&mut self, rank: usize, links: &mut [Link]) {
         let number = self.order[rank].1;
@@ -196,12 +196,12 @@ impl Positions {
         self.order.insert(rank + 1, (high[0].0, new));
     }
 
-    /// Joins a piece that has become small, and held this key until now, with a neighbour if both
-    /// together leave room.
+    /// Merges a chunk that has become small with a neighbour, if both fit into one. `key` is the lower bound
+    /// that the chunk had.
     #[inline(never)]
     fn join(&mut self, number: u32, key: u64, links: &mut [Link]) {
         let mut rank = self.order.partition_point(|o| o.0 <= key).max(1) - 1;
-        // Pieces may begin with equal keys.
+        // Several chunks may have equal bounds.
         while self.order[rank].1 != number {
             rank -= 1;
         }
@@ -227,7 +227,7 @@ impl Positions {
             break;
         }
         if self.order.len() == 1 {
-            // What was long is short again: the memory goes.
+            // A long queue has become short: memory is released.
             let only = self.chunks[self.order[0].1 as usize].clone();
             for number in &only.number[..only.len] {
                 links[*number as usize].chunk = 0;

@@ -22,10 +22,10 @@ const ALL: Needs = Needs {
     addresses: Addresses::Reads,
 };
 
-/// All orders against what the commands themselves say.
+/// Compares all orders with the commands themselves.
 fn check(queue: &mut Queue, model: &[u64]) {
     if model.len() == 1 && model[0] % 2 == 0 {
-        // A command that is alone may go without ever having had a place.
+        // A single command may be removed without ever having been in the positions.
         return;
     }
     queue.place_lone();
@@ -37,7 +37,7 @@ fn check(queue: &mut Queue, model: &[u64]) {
         assert_eq!(id(queue.oldest()), model[0]);
     }
     let numbers: Vec<usize> = queue.by_age().collect();
-    // Each command is in one piece, with its own place, between the bounds of the piece.
+    // Each command is in exactly one chunk, with its own place, within the bounds of the chunk.
     let positions = queue.positions();
     let mut found = Vec::new();
     for rank in 0..positions.pieces() {
@@ -82,7 +82,7 @@ fn check(queue: &mut Queue, model: &[u64]) {
     }
 }
 
-/// Growing and shrinking several times, over many cylinders, few, and one place only.
+/// The queue grows and shrinks several times: over many cylinders, few cylinders, and one place only.
 #[test]
 fn orders_name_every_command() {
     for (cylinders, angles) in [(10_000, u64::MAX), (3, u64::MAX), (1, 2)] {
@@ -116,7 +116,7 @@ fn orders_name_every_command() {
     }
 }
 
-/// A command keeps its number while others come and go.
+/// A command keeps its number while others are added and removed.
 #[test]
 fn numbers_stay() {
     let mut queue = Queue::new(ALL);
@@ -134,7 +134,7 @@ fn numbers_stay() {
     }
 }
 
-/// A queue at rest, and one of a scheduler that takes the oldest, keep no orders.
+/// An empty queue keeps no orders; nor does the queue of a scheduler that takes the oldest command.
 #[test]
 fn orders_are_allocated_when_needed() {
     let queue = Queue::new(ALL);
@@ -151,7 +151,7 @@ fn orders_are_allocated_when_needed() {
     assert_eq!(in_order.positions.memory(), 0);
     assert!(in_order.by_cylinder().is_none() && in_order.by_address().is_none());
     assert!(long.positions.memory() >= 10_000 * 16);
-    // What was long keeps one piece when it is short again.
+    // A queue that was long keeps one chunk when it is short again.
     for _ in 0..9_990 {
         long.remove(long.oldest());
     }
@@ -160,7 +160,7 @@ fn orders_are_allocated_when_needed() {
 
 #[test]
 fn order_of_age_survives_any_removals() {
-    // Every order of removing five commands, against a plain list.
+    // Removes five commands in every possible order, and compares with a plain list.
     fn orders(n: usize) -> Vec<Vec<usize>> {
         if n == 0 {
             return vec![vec![]];

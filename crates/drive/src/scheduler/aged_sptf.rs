@@ -1,11 +1,11 @@
-//! Aged SPTF: waiting makes a command cheaper.
+//! Aged SPTF: positioning time, reduced with age.
 //!
 //! # Model
 //! The smallest value of positioning time minus weight times age.
 //! # Source
 //! Seltzer, Chen and Ousterhout, USENIX Winter 1990; Jacobson and Wilkes, HPL-CSL-91-7 (aged SATF); DiskSim policy 14 with weight = w / 1000.
 //! # Validity
-//! Linear ageing; weight 0 is SPTF, a large weight is FCFS.
+//! Ageing is linear. Weight 0 is SPTF; a large weight is FCFS.
 
 use super::{Choice, Needs, Price, Scheduler, Search, View};
 use crate::plugin::{params, Plugin};
@@ -34,7 +34,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AgedSptf {
-    /// Positioning time that one unit of waiting is worth.
+    /// How much positioning time a unit of waiting time outweighs; no unit.
     #[serde(default = "default_weight")]
     weight: f64,
     #[serde(skip)]
@@ -45,7 +45,7 @@ fn default_weight() -> f64 {
     0.006
 }
 
-/// Positioning time less what waiting is worth.
+/// Positioning time minus weighted age, in nanoseconds.
 struct Aged<'a> {
     queue: &'a Queue,
     view: &'a View<'a>,
@@ -53,7 +53,7 @@ struct Aged<'a> {
 }
 
 impl Aged<'_> {
-    /// What the waiting of a command is worth, nanoseconds.
+    /// Weighted age of a command, in nanoseconds.
     fn worth(&self, i: usize) -> f64 {
         let age = self
             .view
@@ -72,7 +72,7 @@ impl Price for Aged<'_> {
     }
 
     fn within_ns(&self, cost: f64) -> u64 {
-        // One more than the sum and its rounding, which grows with what is added.
+        // One nanosecond is added for rounding, and the rounding of the sum itself.
         let most = self.worth(self.queue.oldest());
         let sum = cost + most + most * 1e-15 + 2.0;
         if sum.is_finite() {

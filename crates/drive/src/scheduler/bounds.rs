@@ -1,66 +1,64 @@
-//! Lower bounds of positioning times, a piece of the queue at a time.
+//! Lower bounds of positioning times, computed for a whole chunk of the queue.
 //!
 //! # Model
-//! Times in units of 2^-20 turn, so that an angle is a time and waiting needs no multiplication. A
-//! movement is bounded by the shortest one of similar distance; from that time on the sector comes
-//! under the head no later than it does for the true movement. So a bound is nearly always exact to
-//! a few units, and falls short by a turn only if the sector passes within the difference.
+//! Times are in units of 2^-20 turn, so that an angle is also a time, and a rotational wait needs no
+//! multiplication. A movement is bounded from below by the shortest movement over a similar distance. The
+//! sector passes no later after that than after the true movement. So a bound is nearly always exact to a few
+//! units. It is a turn too low only if the sector passes between the two ends of the movement.
 
 use crate::mechanics::{Arm, Mechanics};
 use crate::queue::{Chunk, ANGLE_BITS, CHUNK};
 use headstack_units::Time;
 
-/// Bounds of the commands of a piece, in its order; beyond its length nothing of meaning or
-/// [`NEVER`].
+/// Bounds for the commands of a chunk, in its order. Entries beyond its length are meaningless or [`NEVER`].
 pub(super) type Scores = [u32; CHUNK];
 
-/// More than any bound.
+/// Larger than any bound.
 pub(super) const NEVER: u32 = u32::MAX >> 1 >> CHUNK.trailing_zeros();
 
-/// Units of a turn.
+/// Units per turn.
 const TURN: u32 = 1 << ANGLE_BITS;
 
-/// Commands that are compared at a time.
+/// Rows that are computed at a time.
 const ROWS: usize = 8;
 
-/// Entries of [`Floor::moves`] for each direction.
+/// Entries of [`Floor::moves`] for reads, and as many for writes.
 const DISTANCES: usize = 4096;
 
-/// Distances that have entries of their own: short seeks differ most from one to the next.
+/// Distances with an entry of their own: short seeks differ most between neighbouring distances.
 const NEAR: u32 = 2048;
 
-/// Moves are kept in units of 2^-11 turn.
+/// Movements are stored in units of 2^-11 turn.
 const MOVE_SHIFT: u32 = ANGLE_BITS - 11;
 
-/// Longest movement and longest delay that bounds tell apart, in turns.
+/// Longest movement and longest delay that bounds distinguish, in turns.
 const LONGEST_MOVE: u32 = 24;
 const LONGEST_DELAY: u32 = 4;
 
-/// What is added to angles: sectors that count as reached a hair after they have passed must not
-/// seem to be a turn away, 2e-6 turn and what rounding takes.
+/// Added to angles. Sectors that have just passed count as reached, within 2e-6 turn; their bound must not be
+/// a turn too high. Includes rounding.
 const EARLY: u32 = 6;
 
-/// A bound exceeds the true time by less than this: [`EARLY`] and rounding.
+/// A bound may exceed the true time by less than this: [`EARLY`] and rounding.
 pub(super) const EXCESS: u32 = 9;
 
-/// What bounds need of a drive's mechanics; made once.
+/// Tables derived from a drive's mechanics; computed once.
 pub(super) struct Floor {
-    /// By [`Floor::entry`] of the distance, for reads and then for writes: the least time that a
-    /// movement takes.
+    /// The shortest movement, by [`Floor::entry`] of the distance; first for reads, then for writes.
     moves: Box<[u16; 2 * DISTANCES]>,
-    /// In the same order, in the same units: how much longer the longest one may take.
+    /// By the same index and in the same units: how much longer the longest movement is.
     spread: Box<[u16; 2 * DISTANCES]>,
-    /// Beyond `NEAR` one entry stands for `1 << shift` distances.
+    /// From `NEAR` on, one entry stands for `1 << shift` distances.
     shift: u32,
-    /// The entry before those, were there no others.
+    /// Added to the shifted distance to get its entry.
     far: u32,
     units_per_ns: f64,
-    /// The farthest movement, in cylinders, that takes no longer than so many slots of
-    /// `1 << SLOT_SHIFT` ns and a part of the next one.
+    /// By time in slots of `1 << SLOT_SHIFT` ns: the largest distance, in cylinders, of a movement that ends
+    /// in that slot or earlier.
     reach: Vec<u32>,
 }
 
-/// A slot of [`Floor::reach`] is 33 us.
+/// The length of a slot of [`Floor::reach`] is 2^15 ns, or 33 us.
 const SLOT_SHIFT: u32 = 15;
 
 impl Floor {
@@ -79,10 +77,10 @@ impl Floor {
         let settle = mechanics.write_settle_ns();
         for distance in 0..cylinders {
             let read = i64::from(mechanics.seek.ns(distance));
-            // A write on the arm's own cylinder may go without settling.
+            // A write on the arm's own track may need no settling.
             let write = read + if distance == 0 { settle.min(0) } else { settle };
             let at = distance.min((distance >> shift) + far) as usize;
-            // The longest: heads are switched too, and a write settles.
+            // The longest movement includes a head switch, and settling for a write.
             let switched = read.max(mechanics.head_switch_ns() as i64);
             let longer = [switched, switched + settle.max(0)];
             for (i, ns) in [read, write].into_iter().enumerate() {
@@ -96,7 +94,7 @@ impl Floor {
             }
             reach[slot] = distance.max(reach[slot]);
         }
-        // What fits a slot fits all later ones. Times need not grow with distance.
+        // A movement that fits one slot fits all later ones. Seek times need not grow with distance.
         for slot in 1..reach.len() {
             reach[slot] = reach[slot].max(reach[slot - 1]);
         }
@@ -115,35 +113,36 @@ impl Floor {
         }
     }
 
-    /// Where a distance stands in the tables: for itself if it is below `NEAR`.
+    /// Index of a distance in the tables. Each distance below `NEAR` has its own.
     #[inline(always)]
     fn entry(&self, distance: u32) -> u32 {
         let far = (distance >> (self.shift & 31)) + self.far;
         (distance as i32).min(far as i32) as u32
     }
 
-    /// No command farther away than this is reached in `ns` or less.
+    /// A distance in cylinders; no movement over a longer distance takes `ns` or less.
     #[inline]
     pub fn reach(&self, ns: u64) -> u32 {
         let slot = (ns >> SLOT_SHIFT).min(self.reach.len() as u64 - 1);
         self.reach[slot as usize]
     }
 
-    /// No command this far away or farther is reached in less, in nanoseconds.
+    /// A time in nanoseconds; no movement over `distance` or more takes less.
     pub fn least_ns(&self, distance: u32) -> u64 {
         let slot = self.reach.partition_point(|r| *r < distance);
         (slot as u64) << SLOT_SHIFT
     }
 
-    /// No command with a larger score takes `ns` or less.
+    /// A score; no command with a larger one has a positioning time of `ns` or less.
     #[inline]
     pub fn limit(&self, ns: u64) -> u32 {
-        // A time of 2^63 ns or more becomes the largest float below, a score that nothing exceeds.
+        // Times of 2^63 ns or more become the largest score.
         let units = (ns >> 1) as i64 as f64 * (2.0 * self.units_per_ns);
         (units as i64).min(i64::from(NEVER - 1 - EXCESS)) as u32 + EXCESS
     }
 
-    /// An arm that may move for a read and for a write `delay` after `start`, from when times count.
+    /// The state of an arm that may start to move `delay` after `start`, each for reads and for writes.
+    /// Scores count from `start`.
     #[inline]
     pub fn approach(
         &self,
@@ -172,7 +171,7 @@ impl Floor {
             cylinder: arm.cylinder,
             ahead,
             later,
-            // Scaled waits may be as short as nothing.
+            // Scaled waits may be shortened to nothing.
             turn: if mechanics.scales_rotation() {
                 0
             } else {
@@ -182,18 +181,18 @@ impl Floor {
     }
 }
 
-/// An arm at one moment, ready to be compared with many commands.
+/// An arm at one moment, prepared to be compared with many commands.
 pub(super) struct Approach<'a> {
     floor: &'a Floor,
     cylinder: u32,
-    /// For a read and for a write: what to add to an angle to get how far it is ahead of the heads
-    /// when the arm may move; and when that is.
+    /// For reads and for writes: what to add to an angle to get its distance ahead of the heads when the arm
+    /// may start to move; and the time of that start.
     ahead: [u32; 2],
     later: [u32; 2],
     turn: u32,
 }
 
-/// How many scores of a piece of `len` commands do not exceed a limit.
+/// How many of the first `len` scores of a chunk are at most `limit`.
 #[inline(always)]
 pub(super) fn scores_up_to(scores: &Scores, len: usize, limit: u32) -> i32 {
     let mut count = [0i32; ROWS];
@@ -206,8 +205,8 @@ pub(super) fn scores_up_to(scores: &Scores, len: usize, limit: u32) -> i32 {
 }
 
 impl Approach<'_> {
-    /// Bounds of all commands of a piece; returns the least one, times [`CHUNK`], plus its row. The
-    /// piece must not be empty.
+    /// Computes the bounds of all commands of a chunk. Returns the least one, times [`CHUNK`], plus its row.
+    /// The chunk must not be empty.
     #[inline]
     pub fn score(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
         if self.later == [0, 0] {
@@ -217,11 +216,11 @@ impl Approach<'_> {
         }
     }
 
-    /// Some rows at a time, so that all but the look-ups of movements become vector instructions. In a
-    /// function of its own, because inside others the compiler does not see that.
+    /// Works on several rows at a time, so that everything but the table look-ups becomes vector
+    /// instructions. A separate function, because the compiler does not vectorise it when it is inlined.
     #[inline(never)]
     fn score_rows<const LATER: bool>(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
-        // For writes, on top of what holds for reads.
+        // Differences between writes and reads.
         let more_ahead = self.ahead[1].wrapping_sub(self.ahead[0]);
         let more_later = self.later[1].wrapping_sub(self.later[0]);
         let past = chunk.len as i32;
@@ -267,8 +266,8 @@ impl Approach<'_> {
         least[0] as u32
     }
 
-    /// Whether the command in a row takes no longer than its score: it does if the sector passes so
-    /// late that the longest movement of similar distance still is in time.
+    /// Whether a score is also an upper bound of the command's positioning time: the sector passes so late
+    /// that even the longest movement over a similar distance ends before.
     #[inline]
     pub fn is_sure(&self, chunk: &Chunk, row: usize, score: u32) -> bool {
         let distance = self.cylinder.abs_diff(chunk.cylinder[row]);
@@ -279,7 +278,7 @@ impl Approach<'_> {
         let spread = u32::from(self.floor.spread[at]) << MOVE_SHIFT;
         let later = self.later[(write & 1) as usize];
         let wait = score - moved - later;
-        // A delay that was cut may be longer.
+        // A delay at the limit may be longer in truth.
         wait >= spread + EXCESS && later < LONGEST_DELAY * TURN
     }
 

@@ -5,7 +5,7 @@
 //! # Source
 //! DiskSim policy 3 (CYCLE_LBN); Worthington, Ganger and Patt, SIGMETRICS 1994.
 //! # Validity
-//! Ignores rotation; fair to all addresses.
+//! Ignores rotation. No address is starved.
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};
@@ -33,7 +33,7 @@ impl Scheduler for CLook {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        // Addresses behind the sweep come after all those ahead of it.
+        // Addresses behind the sweep wrap around to come after those ahead of it.
         let ahead = |i: usize| queue.items()[i].sector.wrapping_sub(view.last_end);
         let found = queue
             .by_address()

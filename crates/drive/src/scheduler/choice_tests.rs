@@ -1,5 +1,5 @@
-//! The schedulers' choices against plain scans over [`Mechanics::position`], for queues of all
-//! lengths, and how the work of a choice grows.
+//! Compares the schedulers' choices with plain scans over [`Mechanics::position`] for queues of all lengths,
+//! and checks how the work of a choice grows.
 
 use super::*;
 use crate::command::{Command, DriveRequest};
@@ -8,7 +8,7 @@ use crate::spec::{DriveSpec, Params};
 use headstack_testkit::XorShift;
 use headstack_units::{Lba, Turn};
 
-/// A drive whose measured seek times decrease somewhere.
+/// A drive with measured seek times that decrease somewhere.
 fn mechanics(positioning: &str) -> Mechanics {
     let text = r#"
         name = "medium"
@@ -29,7 +29,7 @@ fn mechanics(positioning: &str) -> Mechanics {
     Mechanics::new(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics")
 }
 
-/// Reads that lie wholly in one of these ranges of sectors, or begin at the last one's end.
+/// Reads that lie completely in one of these ranges of sectors, or begin at the end of the last range.
 struct Ranges(Vec<Range<u64>>);
 
 impl Buffer for Ranges {
@@ -46,7 +46,7 @@ impl Buffer for Ranges {
 
 fn waiting(noise: &mut XorShift, capacity: u64) -> (DriveRequest, (u64, u32)) {
     let kind = noise.below(8);
-    // Most anywhere, some where many others are: on one cylinder or at one of a few addresses.
+    // Most at random places, some close together: on one cylinder or at one of a few addresses.
     let sector = match kind {
         0 => 60_000 + noise.below(400),
         1 => noise.below(4) * 10_000,
@@ -72,7 +72,7 @@ fn scheduler(name: &str, parameters: &str) -> Box<dyn Scheduler> {
     (plugin.build)(&parameters).expect("a scheduler")
 }
 
-/// The least pair (price, age) by a plain scan.
+/// The command with the least (price, age), by a plain scan.
 fn scan(queue: &Queue, price: impl Fn(&Waiting) -> f64) -> usize {
     let age = |i: usize| (queue.items()[i].arrival.at, queue.items()[i].request.id);
     let mut best: Option<(f64, (u64, u64), usize)> = None;
@@ -85,7 +85,7 @@ fn scan(queue: &Queue, price: impl Fn(&Waiting) -> f64) -> usize {
     best.expect("a command").2
 }
 
-/// Positioning time of the arm that serves, by the rule of `arm_choice`.
+/// Positioning time with the arm that serves, by the rule of `arm_choice`.
 fn positioning(view: &View, w: &Waiting) -> f64 {
     let write = w.writes();
     let mut best = (u64::MAX, u64::MAX);
@@ -113,13 +113,13 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
     best.1 as f64
 }
 
-/// What a plain scan chooses, with the direction of a sweep.
+/// The choice of a plain scan; `up` is the direction of a sweep.
 fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
     let here = view.arms[0].cylinder as f64;
     let end = view.last_end as f64;
     let transfer = |w: &Waiting| (f64::from(w.count) * w.place.sector_ns).floor();
     match name {
-        // Of what arrived together, what was pushed first.
+        // Of commands that arrived together, the one pushed first.
         "fcfs" => queue.by_age().next().expect("a command"),
         "sptf" => scan(queue, |w| positioning(view, w)),
         "satf" => scan(queue, |w| match view.buffer.serves(w) {
@@ -159,7 +159,7 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
     }
 }
 
-/// One scheduler over a queue that grows to `longest` and shrinks again, with random views.
+/// Follows one scheduler over a queue that grows to `longest` and shrinks again, with random views.
 fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool, seed: u64) {
     let mut noise = XorShift::default();
     for _ in 0..seed {
@@ -186,7 +186,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
         };
         for _ in 0..if grow { 1 + noise.below(4) } else { 0 } {
             let (mut request, sectors) = waiting(&mut noise, m.layout.capacity());
-            // Ids that fall and arrivals at once: ties are by arrival, then by id.
+            // Falling ids and simultaneous arrivals: ties are decided by arrival, then by id.
             id += 1;
             request.id = id ^ 1;
             queue.push(request, Arrival::simple(now), sectors, |p| {
@@ -205,7 +205,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
             })
             .collect();
         queue.place_lone();
-        // Ranges of the buffer, most of them where a command waits.
+        // Ranges held by the buffer, most of them where a command waits.
         let held = |noise: &mut XorShift| {
             let rank = noise.below(queue.len() as u64) as usize;
             let waits = queue.by_age().nth(rank).expect("a command");
@@ -286,8 +286,8 @@ fn choices_equal_plain_scans() {
     }
 }
 
-/// Bounds are never above what positioning takes by more than their excess, sure ones never below,
-/// and most are sure.
+/// Bounds exceed the positioning time by less than their excess. Bounds that are sure are not below it, and
+/// most are sure.
 #[test]
 fn bounds_are_bounds() {
     for positioning in POSITIONING {
@@ -312,7 +312,7 @@ fn bounds_are_bounds() {
                 .locate(noise.below(m.layout.capacity()))
                 .expect("a place");
             if i % 4 == 0 {
-                // Just about where the head comes down, where a hair decides on a turn.
+                // Close to where the head arrives, where a few nanoseconds decide on a turn.
                 let seek = m.move_ns(&arm, place.cylinder, place.head, write);
                 let there = headstack_units::Time(start[w] + delay[w] + seek);
                 let near = Turn(noise.below(1 << 48)).since(Turn(1 << 47));
@@ -353,7 +353,7 @@ fn bounds_are_bounds() {
     }
 }
 
-/// Commands looked at for each choice, with `n` waiting.
+/// Mean number of commands examined per choice, with `n` waiting.
 fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
     let mut noise = XorShift::default();
     let mut plugin = scheduler(name, "");
@@ -401,8 +401,8 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
     (LOOKS.with(|l| l.get()) - before) as f64 / choices as f64
 }
 
-/// With 64 times as many commands waiting no scheduler looks at more than 10 times as many; where age
-/// has a price, at a small share of them.
+/// With 64 times as many waiting commands, no scheduler examines more than 10 times as many. If age has a
+/// price, it examines a small share of them.
 #[test]
 fn the_work_of_a_choice_grows_less_than_the_queue() {
     let m = mechanics("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");

@@ -1,7 +1,7 @@
 //! First come, first served.
 //!
 //! # Model
-//! The command that has waited longest.
+//! The command that has waited longest is next.
 //! # Source
 //! The order of arrival; DiskSim policy 1.
 //! # Validity

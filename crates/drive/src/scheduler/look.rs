@@ -1,7 +1,8 @@
 //! LOOK: sweeps in address order, turns at the last command.
 //!
 //! # Model
-//! The smallest address at or after the end of the last command while sweeping up, the largest before it while sweeping down; turns where none is left.
+//! While sweeping up: the smallest address at or after the end of the last command. While sweeping down: the
+//! largest address before it. If there is none, the direction changes.
 //! # Source
 //! Merten 1970; DiskSim policy 2 (ELEVATOR_LBN).
 //! # Validity
@@ -29,14 +30,14 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// Whether the sweep goes down.
+    /// Whether the sweep goes towards lower addresses.
     pub(super) fn downward(&self) -> bool {
         self.downward
     }
 }
 
 impl Sweep {
-    /// The nearest command ahead of address `from`.
+    /// The nearest command in the direction of the sweep, from address `from`.
     fn ahead(&self, queue: &Queue, from: u64) -> Option<usize> {
         if let Some(order) = queue.by_address() {
             return if self.downward {
@@ -64,7 +65,7 @@ impl Scheduler for Sweep {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        // A drive that has served nothing yet stands at its first sector.
+        // A drive that has served nothing yet starts at sector 0.
         let from = if view.last_end >= u64::MAX - 1 {
             0
         } else {

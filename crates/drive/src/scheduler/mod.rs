@@ -1,11 +1,11 @@
-//! Firmware schedulers: which waiting command the drive takes next, and with which arm.
+//! Firmware schedulers: which waiting command the drive serves next, and with which arm.
 //!
 //! # Contract
-//! - `pick` is called with at least one command waiting and names one of them: nothing is lost,
-//!   repeated or invented.
+//! - `pick` is called while at least one command waits, and returns one of them. No command is lost, repeated
+//!   or invented.
 //! - The same queue, state and history give the same choice.
-//! - Positional schedulers predict with [`View::cost`], made of the functions that serve.
-//! - Ties go to the command that has waited longest.
+//! - Positional schedulers predict with [`View::cost`], which calls the same functions as the service.
+//! - Of equal commands the one that has waited longest is chosen.
 //!
 //! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
@@ -28,46 +28,46 @@ pub use crate::queue::{Addresses, Needs};
 use bounds::{Approach, Floor};
 use search::{Price, Search};
 
-/// What a scheduler may look at besides the queue.
+/// What a scheduler sees besides the queue.
 pub struct View<'a> {
-    /// The moving parts.
+    /// The mechanics.
     pub mechanics: &'a Mechanics,
-    /// The arms and where they stand.
+    /// The head sets and their positions.
     pub arms: &'a [Arm],
-    /// What each arm reaches and belongs to; `None` where all reach everything and all are free.
+    /// What each head set reaches and its assembly; `None` if all reach everything and all are free.
     pub(crate) paths: Option<&'a [Path]>,
-    /// Bit a: arm a is free.
+    /// Bit `a` is set if head set `a` is free.
     pub usable: u64,
-    /// Which arm takes a command that several could.
+    /// The rule by which one of several possible arms is chosen.
     pub arm_choice: ArmChoice,
-    /// The time of the choice, nanoseconds.
+    /// Time of the choice, in nanoseconds.
     pub now: u64,
-    /// When the arm may move for a read, and for a write (command overhead included).
+    /// When an arm may start to move for a read, and for a write, in nanoseconds.
     pub start: [u64; 2],
-    /// The arm that served last, and how much later than `start` it may move for a read and for a
-    /// write: it may still be reading ahead.
+    /// The arm that served last.
     pub acting: usize,
-    /// See `acting`.
+    /// How much later than `start` the arm `acting` may start to move, for a read and for a write: it may
+    /// still be reading ahead.
     pub acting_delay: [u64; 2],
     /// The sector after the last one served.
     pub last_end: u64,
-    /// What the buffer holds; asked rarely.
+    /// The content of the buffer.
     pub buffer: &'a dyn Buffer,
 }
 
 /// The drive's buffer as schedulers see it.
 pub trait Buffer {
-    /// Whether a command would be served from the buffer or by the read-ahead in progress.
+    /// Whether the buffer or the read-ahead in progress would serve a command.
     fn serves(&self, waiting: &Waiting) -> bool;
 
-    /// Tells ranges of sectors, in no particular order and maybe more than once, such that every
-    /// command that is served begins in one of them. Not all that begin there need be served.
+    /// Calls `each` with ranges of sectors such that every command that would be served begins in one of
+    /// them. They are in no order and may repeat. Not every command that begins in one need be served.
     fn ranges(&self, each: &mut dyn FnMut(Range<u64>));
 }
 
 impl View<'_> {
-    /// Positioning time of a waiting command with the arm that would serve it, and that arm;
-    /// `u64::MAX` where no free arm reaches it.
+    /// Positioning time of a waiting command in nanoseconds, and the arm that would serve it; `u64::MAX` if
+    /// no free arm reaches it.
     #[inline]
     pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
         let item = &queue.items()[i];
@@ -84,7 +84,7 @@ impl View<'_> {
         best
     }
 
-    /// How much later than `start` an arm may move, for a read and for a write.
+    /// How much later than `start` an arm may start to move, for a read and for a write.
     #[inline]
     fn delay(&self, arm: usize) -> [u64; 2] {
         if arm == self.acting {
@@ -94,13 +94,13 @@ impl View<'_> {
         }
     }
 
-    /// Lower bounds of what positioning with one arm takes.
+    /// Prepares the lower bounds of positioning times with one arm.
     #[inline]
     fn approach<'f>(&self, floor: &'f Floor, arm: usize) -> Approach<'f> {
         floor.approach(self.mechanics, &self.arms[arm], self.start, self.delay(arm))
     }
 
-    /// Positioning time of a command with one arm.
+    /// Positioning time of a command with one arm, in nanoseconds.
     #[inline]
     fn cost_with(&self, arm: usize, item: &Waiting) -> u64 {
         let heads = &self.arms[arm];
@@ -108,7 +108,7 @@ impl View<'_> {
         moved + self.mechanics.wait_ns(heads, item.place.angle, there)
     }
 
-    /// Time until an arm is on a command's track, and when that is.
+    /// Time until an arm is on a command's track, and the moment of its arrival, in nanoseconds.
     #[inline]
     fn reach(&self, arm: &Arm, delay: [u64; 2], item: &Waiting) -> (u64, u64) {
         #[cfg(test)]
@@ -155,7 +155,7 @@ impl View<'_> {
         (best.1, best.2)
     }
 
-    /// The arm that reaches a command first.
+    /// The arm with the shortest positioning time for a command.
     #[inline]
     pub fn best_arm(&self, queue: &Queue, i: usize) -> u8 {
         if self.arms.len() == 1 {
@@ -166,31 +166,32 @@ impl View<'_> {
     }
 }
 
-/// The command that is taken, and the arm that serves it.
+/// A choice: the next command and the arm that serves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
-    /// Number in the queue.
+    /// The command's number in the queue.
     pub index: usize,
-    /// Arm assembly.
+    /// The head set, numbered over all assemblies.
     pub arm: u8,
 }
 
 /// Chooses the next command.
 pub trait Scheduler: Send {
-    /// The orders that the queue is to keep for it. By default none: it reads all commands.
+    /// The orders that the queue keeps for this scheduler. By default none: it reads all commands.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Names one of the waiting commands.
+    /// Chooses one of the waiting commands.
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice;
 
-    /// Cylinder that the arm goes to before it serves what was picked last; each pick answers once.
+    /// A cylinder to which the arm moves before it serves the command picked last. Each pick is answered
+    /// once.
     fn via(&mut self) -> Option<u32> {
         None
     }
 
-    /// Whether commands that wait alone are to be picked as well, because of `via`.
+    /// Whether `pick` must also be called for a single waiting command, because of `via`.
     fn picks_lone(&self) -> bool {
         false
     }
@@ -222,14 +223,13 @@ fn least<K: PartialOrd + Copy>(queue: &Queue, key: impl Fn(usize) -> K) -> usize
     best
 }
 
-/// The commands nearest to a cylinder: the oldest of those on the nearest occupied cylinder at or
-/// above it, and of those on the nearest one below it.
+/// The oldest command on the nearest occupied cylinder at or above `cylinder`, and on the nearest one below.
 fn nearest(cylinders: &Ordered, cylinder: u32) -> [Option<usize>; 2] {
     let here = u64::from(cylinder);
     [cylinders.first_from(here), cylinders.last_before(here)]
 }
 
-/// Among some commands the one with the smallest key, the oldest among equals.
+/// Of the given commands the one with the smallest key; of equal ones the oldest.
 fn least_of<K: PartialOrd + Copy>(
     queue: &Queue,
     some: impl Iterator<Item = usize>,
@@ -249,7 +249,7 @@ fn least_of<K: PartialOrd + Copy>(
 
 #[cfg(test)]
 thread_local! {
-    /// Commands that schedulers of this thread have looked at.
+    /// Number of commands that schedulers of this thread have examined.
     static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 

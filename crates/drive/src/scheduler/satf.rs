@@ -1,12 +1,12 @@
 //! Shortest access time first: positioning and transfer, buffer hits first.
 //!
 //! # Model
-//! The smallest sum of positioning time and transfer time; with cache_aware (default) a command that
-//! the buffer can serve, or that goes on with the read-ahead in progress, costs nothing.
+//! The smallest sum of positioning time and transfer time. With `cache_aware` (the default), a command that
+//! the buffer can serve, or that continues the read-ahead in progress, has an access time of zero.
 //! # Source
 //! Jacobson and Wilkes, HPL-CSL-91-7; Worthington, Ganger and Patt, SIGMETRICS 1994 (cache awareness).
 //! # Validity
-//! Transfer counts the sectors of the first track run and the rest at the same rate.
+//! All sectors are assumed to transfer at the rate of the first one's track.
 
 use super::{Addresses, Choice, Needs, Price, Scheduler, Search, View};
 use crate::plugin::{params, Plugin};
@@ -24,7 +24,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Satf {
-    /// Commands that the buffer can serve cost nothing.
+    /// Whether commands that the buffer can serve count as free.
     #[serde(default = "yes")]
     cache_aware: bool,
     #[serde(skip)]
@@ -35,7 +35,7 @@ fn yes() -> bool {
     true
 }
 
-/// Positioning and transfer.
+/// Positioning time plus transfer time, in nanoseconds.
 struct Access<'a>(&'a Queue, &'a View<'a>);
 
 impl Price for Access<'_> {
@@ -52,16 +52,16 @@ impl Price for Access<'_> {
     }
 }
 
-/// The oldest command that the buffer serves. From the oldest on, and through what begins where the
-/// buffer has something: the first of the two that ends decides, so that neither many such commands
-/// nor few take long to find.
+/// The oldest command that the buffer serves. Two searches run in step: one through the commands in order of
+/// age, one through the commands that begin in a range that the buffer holds. The one that ends first
+/// decides. So the search is short whether there are many such commands or few.
 fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
     let serves = |i: usize| {
         #[cfg(test)]
         super::count(1);
         view.buffer.serves(&queue.items()[i])
     };
-    // Of those that arrived together the one with the least id.
+    // Of commands that arrived together, the one with the lowest id.
     let first_of_equals = |i: usize, later: &mut dyn Iterator<Item = usize>| {
         let mut best = i;
         if queue.mixed_ids() {

@@ -1,15 +1,15 @@
 //! SCAN: sweeps in address order, turns at the edge of the stroke.
 //!
 //! # Model
-//! The order of LOOK. Where no command lies ahead the arm goes on to the last cylinder (sweeping
-//! up) or to cylinder 0 (sweeping down) before it seeks the first command of the way back.
+//! The order of LOOK. If no command lies ahead, the arm moves on to the last cylinder (sweeping up) or to
+//! cylinder 0 (sweeping down) before it seeks the first command of the other direction.
 //! # Source
 //! Denning, AFIPS 1967; schedule and head movement as in Silberschatz, Galvin and Gagne,
 //! "Operating System Concepts", section on SCAN scheduling.
 //! # Validity
-//! Ignores rotation. An arm without commands rests where it is: the way to the edge is made, and
-//! charged, when a command asks for the turn, and not for commands served by the buffer. Edges are
-//! those of layouts whose addresses rise with the cylinders.
+//! Ignores rotation. An arm without commands stays where it is. The movement to the edge takes place, and is
+//! charged, when a command requires the change of direction; commands served by the buffer do not. The edges
+//! assume layouts whose addresses rise with the cylinders.
 
 use super::look::Sweep;
 use super::{Choice, Needs, Scheduler, View};
@@ -31,7 +31,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
 
 struct Scan {
     sweep: Sweep,
-    /// The edge at which the last pick turned.
+    /// The edge at which the last pick changed direction.
     edge: Option<u32>,
 }
 

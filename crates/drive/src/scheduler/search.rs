@@ -1,38 +1,38 @@
-//! The command of the least price, where a price grows with the positioning time: an exact choice
-//! that looks closely only at those that a lower bound leaves a chance.
+//! Finds the command of the least price, for prices that grow with positioning time. The choice is exact:
+//! only commands whose lower bound is low enough are computed in full.
 
 use super::bounds::{scores_up_to, Approach, Floor, Scores, EXCESS};
 use super::{Choice, View};
 use crate::queue::{Chunk, Positions, Queue, CHUNK};
 
-/// What a scheduler that reads the positions pays for a command.
+/// The price by which a scheduler compares commands.
 pub(super) trait Price {
-    /// The least is taken.
+    /// The command with the least value is chosen.
     type Cost: PartialOrd + Copy;
 
-    /// Whether the price is the positioning time with the arm that is looked at.
+    /// Whether the price is the positioning time with the arm that is given.
     const IS_POSITIONING: bool = false;
 
-    /// What command `i` costs if arm `arm` is looked at, and the arm that serves it; nothing if none
+    /// The price of command `i` when arm `arm` is examined, and the arm that serves it; `None` if none
     /// reaches it.
     fn of(&self, i: usize, arm: usize) -> Option<(Self::Cost, u8)>;
 
-    /// No command whose positioning takes longer than this, in nanoseconds, costs `cost` or less.
+    /// A positioning time in nanoseconds; no command with a longer one has a price of `cost` or less.
     fn within_ns(&self, cost: Self::Cost) -> u64;
 
-    /// If waiting makes commands cheaper: what command `i` and all that arrived later cost at least
-    /// where positioning takes `ns` or more.
+    /// For prices that fall with age: a lower bound of the price of command `i` and all that arrived later,
+    /// if positioning takes `ns` or more. `None` for other prices.
     #[inline]
     fn floor_by_age(&self, _i: usize, _ns: u64) -> Option<Self::Cost> {
         None
     }
 }
 
-/// What is kept from choice to choice.
+/// Buffers that are kept from choice to choice.
 #[derive(Default)]
 pub(super) struct Search {
     scores: Vec<Scores>,
-    /// Of each arm, the least score and its row.
+    /// For each arm, the least score and its row.
     least: Vec<u32>,
 }
 
@@ -43,13 +43,14 @@ struct Best<'a, P: Price> {
     floor: &'a Floor,
     cost: Option<P::Cost>,
     choice: Choice,
-    /// What could cost as little: positioning in nanoseconds, and in scores.
+    /// The largest positioning time, in nanoseconds and as a score, with which a command could be as good.
     within_ns: u64,
     limit: u32,
 }
 
 impl<P: Price> Best<'_, P> {
-    /// Takes the command if it is better, or as good and older (or the same with an earlier arm).
+    /// Takes the command if it is better than the best so far, or equal and older, or the same with a lower
+    /// arm.
     #[inline]
     fn consider(&mut self, index: usize, arm: usize) {
         let Some((cost, arm)) = self.price.of(index, arm) else {
@@ -72,7 +73,7 @@ impl<P: Price> Best<'_, P> {
         self.limit = self.floor.limit(self.within_ns);
     }
 
-    /// Looks at a piece of which an arm's scores are known: hardly ever at more than one command.
+    /// Examines a chunk whose scores for an arm are known; nearly always a single command.
     #[inline]
     fn look(&mut self, chunk: &Chunk, scores: &Scores, least: u32, arm: usize) {
         if least / CHUNK as u32 > self.limit {
@@ -91,7 +92,7 @@ impl<P: Price> Best<'_, P> {
 }
 
 impl Search {
-    /// The command of the least price, the oldest among equals; nothing if no free arm reaches any.
+    /// The command of the least price, the oldest of equal ones; `None` if no free arm reaches any.
     #[inline]
     pub fn best<P: Price>(&mut self, queue: &Queue, view: &View, price: &P) -> Option<Choice> {
         let floor = view.mechanics.derived(Floor::new);
@@ -107,7 +108,7 @@ impl Search {
             if P::IS_POSITIONING && sure && view.paths.is_none() {
                 let chunk = queue.positions().piece(0);
                 let mut others = self.least.iter().enumerate();
-                // Bounds alone decide: the lowest one is sure, and no other comes near.
+                // The bounds decide: the lowest is sure, and no other one is close to it.
                 if scores_up_to(&self.scores[arm], chunk.len, limit) == 1
                     && (arms == 1
                         || others.all(|(a, least)| a == arm || least / CHUNK as u32 > limit))
@@ -138,7 +139,8 @@ impl Search {
         best.cost.map(|_| best.choice)
     }
 
-    /// Scores of a short queue with each arm; the least one of all, its arm, and whether it is sure.
+    /// Computes the scores of a short queue for each arm. Returns the least score, its arm, and whether it is
+    /// sure.
     #[inline(always)]
     fn score(&mut self, queue: &Queue, view: &View, floor: &Floor) -> (u32, usize, bool) {
         let chunk = queue.positions().piece(0);
@@ -160,7 +162,7 @@ impl Search {
     }
 }
 
-/// Outward from each arm, until the least movement to what is left takes too long.
+/// Searches outward from each arm, until even the shortest movement to the remaining commands takes too long.
 #[inline(never)]
 fn long<P: Price>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
     let positions = best.queue.positions();
@@ -172,7 +174,7 @@ fn long<P: Price>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
         let here = view.arms[arm].cylinder;
         let approach = view.approach(best.floor, arm);
         let home = positions.rank_of(here, 0);
-        // The next piece upwards, and the one after the next downwards.
+        // The next chunk upwards, and the chunk after the next one downwards.
         let (mut up, mut down) = (home, home);
         loop {
             let far_up = match up < positions.pieces() {
@@ -195,7 +197,7 @@ fn long<P: Price>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
                 down
             };
             look_at_piece(best, positions, rank, (&approach, arm), scores);
-            // With one arm, all pieces nearer than this have been looked at.
+            // With one arm, all chunks nearer than this have been examined.
             let seen = if view.arms.len() == 1 { far } else { 0 };
             if older_ones_decide(best, &mut ages, seen, arm) {
                 return;
@@ -212,7 +214,7 @@ fn look_at_piece<P: Price>(
     scores: &mut Scores,
 ) {
     let (from, to) = (positions.least(rank), positions.least(rank + 1));
-    // Where many commands share a cylinder, most pieces are far from the arm by angle.
+    // If many commands share a cylinder, most chunks are excluded by their angles.
     if from.0 == to.0 && approach.score_of_range(from.0, (from.1, to.1)) > best.limit {
         return;
     }
@@ -225,8 +227,8 @@ fn look_at_piece<P: Price>(
     }
 }
 
-/// Looks at some of the oldest commands; whether none of the later ones, `distance` away or farther,
-/// can be better, where age has a price.
+/// For prices that fall with age: examines some of the oldest commands. True if no later command can be
+/// better; those not yet examined are at least `distance` away.
 #[inline]
 fn older_ones_decide<P: Price>(
     best: &mut Best<'_, P>,

@@ -1,11 +1,11 @@
 //! Shortest positioning time first, over commands and arms.
 //!
 //! # Model
-//! The smallest sum of seek (settling included) and rotational wait over all pairs of command and arm.
+//! The smallest sum of seek time (with settling) and rotational latency over all pairs of command and arm.
 //! # Source
 //! Seltzer, Chen and Ousterhout, USENIX Winter 1990; Jacobson and Wilkes, HPL-CSL-91-7.
 //! # Validity
-//! The prediction is what service takes, so the choice is exact; real firmware predicts with some error.
+//! The prediction equals the service time, so the choice is exact. Real firmware predicts with some error.
 
 use super::{Choice, Needs, Price, Scheduler, Search, View};
 use crate::parallelism::ArmChoice;
@@ -28,7 +28,7 @@ struct Sptf {
     search: Search,
 }
 
-/// Positioning time with the arm that is looked at.
+/// Positioning time with the arm that is examined.
 struct WithArm<'a>(&'a Queue, &'a View<'a>);
 
 impl Price for WithArm<'_> {
@@ -49,7 +49,7 @@ impl Price for WithArm<'_> {
     }
 }
 
-/// Positioning time with the arm that would serve, which need not be the fastest.
+/// Positioning time with the arm that would serve, which may not be the fastest.
 struct WithServing<'a>(&'a Queue, &'a View<'a>);
 
 impl Price for WithServing<'_> {

@@ -5,7 +5,7 @@
 //! # Source
 //! Denning, AFIPS 1967; DiskSim policy 7.
 //! # Validity
-//! Ignores rotation; starves the edges under load.
+//! Ignores rotation. Under load, commands near the edges starve.
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
 use crate::plugin::{params, Plugin};

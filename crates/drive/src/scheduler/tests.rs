@@ -1,5 +1,5 @@
-//! Schedulers against naive oracles that know only the completions of a whole run: positions,
-//! angles and seek times are computed here once more, in milliseconds and floating point.
+//! Compares schedulers with oracles that know only the completions of a whole run. The oracles compute
+//! positions, angles and seek times independently, in milliseconds and floating point.
 
 use super::*;
 use crate::command::{Command, Completion, DriveRequest};
@@ -40,7 +40,7 @@ fn spec(scheduler: &str, arms: usize) -> DriveSpec {
     spec
 }
 
-/// Requests with random gaps: `load` in mean milliseconds between arrivals.
+/// Requests with random gaps of `gap_ns` nanoseconds on average.
 fn requests(seed: u64, n: u64, gap_ns: u64) -> Vec<(u64, DriveRequest)> {
     let mut noise = Lcg(seed);
     let mut below = |n: u64| noise.below(n);
@@ -93,8 +93,8 @@ fn place(lba: u64) -> (At, f64) {
     (At { cylinder, head }, angle)
 }
 
-/// Seek, and the least and greatest reading of the wait: they differ by a turn where the sector is
-/// just under the head.
+/// Seek time, and the least and the greatest possible wait. They differ by a turn if the sector is just under
+/// the head.
 fn cost(arm: At, arm_angle: f64, r: &DriveRequest, t: f64) -> (f64, f64) {
     let (to, angle) = place(r.lba.0);
     let d = arm.cylinder.abs_diff(to.cylinder) as f64;
@@ -116,8 +116,8 @@ fn cost(arm: At, arm_angle: f64, r: &DriveRequest, t: f64) -> (f64, f64) {
     (s + low * REV, s + high * REV)
 }
 
-/// What an oracle may look at: candidates in order of arrival, the arms, the time in milliseconds,
-/// the block after the last one served.
+/// What an oracle sees: candidates in order of arrival, the arms, the time in milliseconds, the block after
+/// the last one served.
 struct Moment<'a> {
     waiting: &'a [(u64, DriveRequest)],
     arms: &'a [(At, f64)],
@@ -125,7 +125,7 @@ struct Moment<'a> {
     last_end: Option<u64>,
 }
 
-/// Replays a run dispatch by dispatch; `accept` judges each choice.
+/// Replays a run choice by choice; `accept` judges each.
 fn judge(
     spec: &DriveSpec,
     requests: &[(u64, DriveRequest)],
@@ -169,7 +169,7 @@ fn must_be(want: usize, got: usize, m: &Moment) -> Result<(), String> {
         .ok_or(format!("{:?}, need {:?}", id(got), id(want)))
 }
 
-/// Position of the smallest key, the earliest arrival among equals.
+/// Index of the smallest key; of equal ones the earliest arrival.
 fn least_of(m: &Moment, key: impl Fn(&DriveRequest) -> f64) -> usize {
     let keys: Vec<f64> = m.waiting.iter().map(|w| key(&w.1)).collect();
     let least = keys.iter().copied().fold(f64::INFINITY, f64::min);
@@ -220,7 +220,7 @@ fn nothing_is_lost_repeated_or_invented_and_runs_repeat() {
             ids.sort_unstable();
             assert_eq!(ids, (0..400).collect::<Vec<u64>>(), "{}", plugin.name);
             assert_eq!(done, run(&spec, &requests), "{}", plugin.name);
-            // A flush ends after all that arrived before it.
+            // A flush completes after all commands that arrived before it.
             for (i, c) in done.iter().enumerate() {
                 if requests[c.id as usize].1.command == Command::Flush {
                     assert!(
@@ -341,7 +341,7 @@ fn look_scan_and_c_look_sweep() {
                 if !m.waiting.iter().any(|w| ahead(direction, &w.1)) {
                     direction = !direction;
                 }
-                // LOOK need not choose a single command, so it leaves the direction alone.
+                // LOOK is not asked about a single command, so its direction stays.
                 if m.waiting.len() > 1 || name == "scan" {
                     up = direction;
                 }
@@ -358,15 +358,15 @@ fn look_scan_and_c_look_sweep() {
     }
 }
 
-/// The textbook's queue on a disk of 200 cylinders (Silberschatz, Galvin and Gagne, "Operating
-/// System Concepts"): from cylinder 53 SCAN moves the head over 236 cylinders when it sweeps down.
+/// The queue of the textbook on a disk of 200 cylinders (Silberschatz, Galvin and Gagne, "Operating System
+/// Concepts"): from cylinder 53, sweeping down, SCAN moves the head over 236 cylinders.
 #[test]
 fn scan_moves_the_arm_to_the_edge_before_it_turns() {
     let queue = [98, 183, 37, 122, 14, 124, 65, 67];
     let seek_ms = |d: f64| 1.0 + 7.0 * (d - 1.0) / (CYLINDERS as f64 - 2.0);
     for down in [true, false] {
         let spec = spec("scan", 1);
-        // To sweep down from 53 the arm first goes up to 100, on to 199 and back.
+        // To sweep down from 53 the arm first goes up to 100, to 199, and back.
         let first: &[u64] = if down { &[100, 53] } else { &[53] };
         let read = |(i, c): (usize, &u64)| {
             let request = DriveRequest {
@@ -399,7 +399,7 @@ fn scan_moves_the_arm_to_the_edge_before_it_turns() {
         };
         assert_eq!(order, want);
         assert_eq!(after.iter().map(|c| c.seek_distance).sum::<u32>(), moved);
-        // Both legs of the turn are seeks.
+        // Both parts of the turn are seeks.
         let seek = after[turn].components.seek as f64 * 1e-6;
         assert!(
             (seek - seek_ms(legs[0]) - seek_ms(legs[1])).abs() < 1e-5,

@@ -1,7 +1,8 @@
-//! V(R): SSTF with a penalty for turning round.
+//! V(R): SSTF with a penalty for changing direction.
 //!
 //! # Model
-//! The command with the smallest distance in cylinders, where a distance against the direction of movement counts R times the stroke more.
+//! The command with the smallest distance in cylinders. `R` times the stroke is added to a distance against
+//! the direction of movement.
 //! # Source
 //! Geist and Daniel, ACM TOCS 5(1), 1987.
 //! # Validity
@@ -30,7 +31,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VScan {
-    /// Penalty for turning round, as a share of the stroke.
+    /// Penalty for changing direction, as a share of the stroke.
     #[serde(default = "default_r")]
     r: f64,
     #[serde(skip)]

@@ -1,15 +1,15 @@
 //! An arm that accelerates, coasts at a speed limit, brakes and settles.
 //!
 //! # Model
-//! With acceleration `g`, speed limit `v` and way `x = d track_pitch` (or `d` inches /
-//! `tracks_per_inch`): `t(0) = 0`; `t(d) = 2 sqrt(x / g) + settle` while the peak speed `sqrt(x g)`
-//! stays below `v`, that is for `x <= v^2 / g`; `t(d) = x / v + v / g + settle` beyond.
+//! With acceleration `g`, speed limit `v` and distance `x = d track_pitch` (or `d / tracks_per_inch` inches):
+//! `t(0) = 0`; `t(d) = 2 sqrt(x / g) + settle` while the peak speed `sqrt(x g)` stays below `v`, that is for
+//! `x <= v^2 / g`; `t(d) = x / v + v / g + settle` beyond.
 //! # Source
 //! Kinematics of the four phases in C. Ruemmler and J. Wilkes, "An introduction to disk drive
 //! modeling", IEEE Computer 27(3), 1994 (speed-up, coast, slow-down, settle).
 //! # Validity
-//! Acceleration and braking are equal, constant and reached at once; settling is the same for all
-//! distances. Without a settling time short seeks are far too quick.
+//! Acceleration and braking are equal, constant and without delay. Settling is the same for all distances.
+//! Without a settling time short seeks are much too fast.
 
 use super::{positive, with_unit, SeekModel, MOST_SEEK};
 use crate::bounds::bounded;
@@ -64,22 +64,22 @@ fn length<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BangBang {
-    /// Of the head, in m/s2 or g.
+    /// Acceleration of the head, in m/s2 or g.
     #[serde(deserialize_with = "acceleration")]
     acceleration: f64,
-    /// Of the head, in m/s.
+    /// Speed limit of the head, in m/s.
     #[serde(deserialize_with = "velocity")]
     velocity_limit: f64,
-    /// Distance of neighbouring tracks (m, mm, um, nm); or give `tracks_per_inch`.
+    /// Distance between neighbouring tracks (m, mm, um, nm); or give `tracks_per_inch`.
     #[serde(default, deserialize_with = "length")]
     track_pitch: Option<f64>,
     /// Tracks per inch.
     tracks_per_inch: Option<f64>,
-    /// Added to every seek.
+    /// Settling time, added to every seek.
     settle: Span,
 }
 
-/// All in SI units.
+/// The parameters in SI units.
 struct Arm {
     acceleration: f64,
     velocity_limit: f64,
@@ -102,7 +102,7 @@ impl SeekModel for Arm {
         } else {
             x / v + v / g
         };
-        // A way too short to measure still takes a moment.
+        // A seek over any distance takes at least 1 ns.
         Span(Span::from_secs_f64(travel + self.settle_s).0.max(1))
     }
 }
@@ -115,8 +115,8 @@ mod tests {
     const TOML: &str = "acceleration=\"500 m/s2\"\nvelocity_limit=\"1 m/s\"\n\
                         track_pitch=\"1 um\"\nsettle=\"1 ms\"";
 
-    /// v^2/g = 2 mm: half of it takes 2 sqrt(.001/500) s; 2 mm takes 4 ms by either piece; 10 mm
-    /// takes 10 + 2 ms. Settling of 1 ms comes on top.
+    /// v^2/g = 2 mm: half of that takes 2 sqrt(.001/500) s; 2 mm takes 4 ms by either formula; 10 mm takes 10
+    /// + 2 ms. Settling of 1 ms is added.
     #[test]
     fn both_pieces_by_hand() {
         let m = model("bang-bang", TOML).unwrap();
@@ -126,7 +126,7 @@ mod tests {
         );
         assert_eq!(m.seek(2_000), Span::from_ms(5.0));
         assert_eq!(m.seek(10_000), Span::from_ms(13.0));
-        // The pieces meet with the same slope 1/v: one cylinder more costs 1 us on either side.
+        // The two formulas meet with the same slope 1/v: one more cylinder takes 1 us more on either side.
         let slope = m.seek(2_001).0 - m.seek(1_999).0;
         assert!((slope - 2_000).abs() <= 2, "{slope}");
     }

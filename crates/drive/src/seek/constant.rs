@@ -5,7 +5,7 @@
 //! # Source
 //! The simplest of DiskSim 4.0's seek types (`Seek type = constant`).
 //! # Validity
-//! For bounds and tests only: no drive behaves so.
+//! For bounds and tests only; no drive behaves like this.
 
 use super::{seek_time, SeekModel};
 use crate::plugin::{params_beside, Plugin};

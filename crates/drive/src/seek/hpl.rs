@@ -1,15 +1,15 @@
 //! Seek time in two pieces: square root for short seeks, line for long ones.
 //!
 //! # Model
-//! `t(0) = 0`; `t(d) = first[d - 1]` for distances that `first` lists; else `t(1) = single` if given;
-//! else `t(d) = short_base + short_sqrt sqrt(d)` for `d < short_limit` and
-//! `t(d) = long_base + long_slope d` from `short_limit` on.
+//! `t(0) = 0`; `t(d) = first[d - 1]` for the distances that `first` lists; otherwise `t(1) = single` if
+//! given; otherwise `t(d) = short_base + short_sqrt sqrt(d)` for `d < short_limit` and `t(d) = long_base +
+//! long_slope d` from `short_limit` on.
 //! # Source
 //! C. Ruemmler and J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994;
 //! with `first` DiskSim's `hplplus10`, whose HP C2247A file has 300, 3.81, 0.33, 7.75, 0.0059.
 //! # Validity
-//! A fit to read seeks of one drive. Whether the limit itself is short differs between
-//! implementations; here it is long, as in DiskSim 4.0. The pieces need not meet.
+//! A fit to read seeks of one drive. Implementations differ in whether `short_limit` itself is a short seek;
+//! here it is a long one, as in DiskSim 4.0. The two formulas may give different times there.
 
 use super::{coefficient, milliseconds, seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
@@ -62,18 +62,18 @@ struct Hpl {
     /// Constant of the short piece.
     #[serde(deserialize_with = "milliseconds")]
     short_base: f64,
-    /// Per square root of a cylinder.
+    /// Time per square root of a cylinder.
     #[serde(deserialize_with = "milliseconds")]
     short_sqrt: f64,
     /// Constant of the long piece.
     #[serde(deserialize_with = "milliseconds")]
     long_base: f64,
-    /// Per cylinder.
+    /// Time per cylinder.
     #[serde(deserialize_with = "milliseconds")]
     long_slope: f64,
-    /// Time over one cylinder, where it does not follow the short piece.
+    /// Time over one cylinder, if the short formula does not hold for it.
     single: Option<Span>,
-    /// Times over 1, 2, ... cylinders; these come before everything else.
+    /// Times over 1, 2, ... cylinders; they replace all other values.
     #[serde(default)]
     first: Vec<Span>,
 }

@@ -7,8 +7,8 @@
 //! J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 3: "a seek model that is
 //! linear with a startup latency"; Tables 1 and 2 give the three values.
 //! # Validity
-//! The paper quotes a mean deviation of about 9 % from real drives. Short seeks come out too
-//! short: the square root that acceleration causes is missing.
+//! The paper quotes a mean deviation of about 9 % from real drives. Short seeks are too fast, because the
+//! square root due to acceleration is missing.
 
 use super::{seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
@@ -43,7 +43,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
 struct Linear {
     /// Time over one cylinder.
     single: Span,
-    /// Time over `cylinders - 1`.
+    /// Time over `cylinders - 1` cylinders.
     full: Span,
     /// Cylinders of the drive.
     cylinders: u32,
@@ -64,7 +64,7 @@ mod tests {
     use crate::seek::tests::model;
     use headstack_units::Span;
 
-    /// The ends are Table 1 of the paper; the middle is halfway between them.
+    /// The ends are those of Table 1 of the paper; the middle is halfway between them.
     #[test]
     fn ibm_18es() {
         let m = model("linear", super::PLUGIN.example).unwrap();

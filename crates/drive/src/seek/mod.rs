@@ -1,12 +1,12 @@
-//! Seek models: how long an arm takes over a distance in cylinders.
+//! Seek models: seek time as a function of the distance in cylinders.
 //!
 //! # Contract
 //! - `seek(0)` is zero; for every other distance the time is finite and positive.
-//! - A seek is *not* promised to grow with distance: 9 of 11 measured tables decrease somewhere.
+//! - Seek times need *not* grow with distance: 9 of 11 measured tables decrease somewhere.
 //! - The same distance always takes the same time.
 //!
-//! Models are evaluated once per distance when a drive is built ([`SeekTable`]); what they cost
-//! to evaluate does not matter.
+//! A model is evaluated once per distance when a drive is built ([`SeekTable`]), so its evaluation may be
+//! slow.
 //!
 //! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
 
@@ -18,23 +18,23 @@ use headstack_units::{parse_with_units, Span};
 use serde::{Deserialize, Deserializer};
 use std::sync::Arc;
 
-/// How long an arm takes over a distance.
+/// A seek model; the contract is in this module's description.
 pub trait SeekModel: Send + Sync {
-    /// Seek time over `distance` cylinders, read settling included, write settling not.
+    /// Seek time over `distance` cylinders, with settling for a read.
     fn seek(&self, distance: u32) -> Span;
 }
 
 plugins! { dyn SeekModel: bang_bang, constant, hpl, linear, ng, table, three_point }
 
-/// A seek model evaluated for every distance of a drive: one look-up per candidate.
+/// A seek model evaluated for every distance of a drive.
 #[derive(Debug, Clone)]
 pub struct SeekTable {
     ns: Arc<[u32]>,
 }
 
 impl SeekTable {
-    /// Evaluates the model that `params` describes for distances below `cylinders`, adding
-    /// `constant` to every seek of one cylinder or more.
+    /// Evaluates the model in `params` for all distances below `cylinders`, and adds `constant` to every seek
+    /// of one cylinder or more.
     ///
     /// # Errors
     /// Parameters that do not fit the model, and times that are not positive or exceed 4 s.
@@ -46,7 +46,7 @@ impl SeekTable {
         ns.push(0);
         for distance in 1..cylinders.max(1) {
             let span = Span(model.seek(distance).0.saturating_add(constant.0));
-            // A constant that was fitted may push the shortest seeks below zero: they take no time.
+            // A fitted constant may make the shortest seeks negative: these become zero.
             let t = if constant.0 < 0 {
                 span.0.max(1)
             } else {
@@ -64,7 +64,7 @@ impl SeekTable {
         Ok(SeekTable { ns: ns.into() })
     }
 
-    /// The same with every time multiplied by `factor`, from 0 to 4 (times saturate at 4 s).
+    /// The table with every time multiplied by `factor`, from 0 to 4; times are limited to 4 s.
     pub fn scaled(self, factor: f64) -> SeekTable {
         if factor == 1.0 {
             return self;
@@ -80,7 +80,7 @@ impl SeekTable {
         self.ns.len() as u32
     }
 
-    /// Seek time in nanoseconds; distances beyond the last cylinder take the longest time known.
+    /// Seek time in nanoseconds. Distances beyond the last cylinder have the time of the longest distance.
     #[inline]
     pub fn ns(&self, distance: u32) -> u32 {
         match self.ns.get(distance as usize) {
@@ -90,8 +90,8 @@ impl SeekTable {
     }
 }
 
-/// A number with a unit, in SI units, kept as a float where whole nanoseconds would be too coarse
-/// (slopes are multiplied by many cylinders).
+/// A number with a unit, converted to SI units. It stays a float where whole nanoseconds would be too coarse,
+/// as for slopes that are multiplied by many cylinders.
 fn with_unit<'de, D: Deserializer<'de>>(
     deserializer: D,
     units: &[(&str, f64)],
@@ -108,15 +108,15 @@ fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Er
     )
 }
 
-/// Longest seek; what times are kept in holds a little more.
+/// The longest seek time allowed; it fits the 32 bits of the table.
 const MOST_SEEK: Span = Span(4_000_000_000);
 
-/// `time`, or an error naming `key` if it is not that of a seek.
+/// `time`, or an error at `key` if it is not a valid seek time.
 fn seek_time(key: impl Into<String>, time: Span) -> Result<Span, SpecError> {
     bounded(key, time, Span(1)..=MOST_SEEK)
 }
 
-/// A coefficient in milliseconds, or an error naming `key`.
+/// A coefficient in milliseconds, or an error at `key`.
 fn coefficient(key: &str, ms: f64) -> Result<f64, SpecError> {
     let most = MOST_SEEK.as_ms();
     if (0.0..=most).contains(&ms) {
@@ -129,7 +129,7 @@ fn coefficient(key: &str, ms: f64) -> Result<f64, SpecError> {
     ))
 }
 
-/// `value`, or an error naming `key` if it is not positive or more than `most`.
+/// `value`, or an error at `key` if it is not positive or more than `most`.
 fn positive(key: &str, value: f64, most: f64) -> Result<f64, SpecError> {
     if value > 0.0 && value <= most {
         Ok(value)
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Times of centuries are refused, not wrapped.
+    /// Times of centuries are refused; they must not wrap.
     #[test]
     fn absurd_times_are_errors() {
         for (name, toml) in [

@@ -1,4 +1,4 @@
-//! Travel under full acceleration plus settling that grows with track density.
+//! Travel time at full acceleration, plus settling that grows with track density.
 //!
 //! # Model
 //! `t(0) = 0`; `t(d) = a + b sqrt(x) + c ln(tracks_per_inch)` for `d > 0`, where
@@ -6,12 +6,12 @@
 //! # Source
 //! S. W. Ng, "Advances in Disk Technology: Performance Issues", IEEE Computer 31(5), 1998:
 //! "seek time = A + B x sqrt(seek distance) + C x log(tpi)". The paper gives the logarithm no base
-//! (here it is natural; another base only rescales `c`), and its text counts the distance
-//! physically: denser tracks shorten it.
+//! (here it is natural; another base only rescales `c`). Its text takes the physical distance, which is
+//! shorter on denser tracks.
 //! # Validity
-//! By the paper's word a first-order model of an arm that accelerates to the halfway point and
-//! then brakes: no speed limit, so long seeks of large drives come out too short. It is for
-//! comparing densities; the paper prints no constants.
+//! The paper calls it a first-order model of an arm that accelerates to the halfway point and then brakes.
+//! There is no speed limit, so long seeks of large drives are too fast. Use it to compare densities; the
+//! paper prints no constants.
 
 use super::{coefficient, milliseconds, positive, SeekModel};
 use crate::plugin::{params_beside, Plugin};
@@ -27,7 +27,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     build: |table| {
         let model: Ng = params_beside(&["model"], table)?;
         positive("tracks_per_inch", model.tracks_per_inch, 1e9)?;
-        // The constant part may be negative: settling comes on top of it.
+        // The constant part may be negative, because settling is added to it.
         coefficient("a", model.a.abs())?;
         for (key, value) in [("b", model.b), ("c", model.c)] {
             coefficient(key, value)?;
@@ -46,13 +46,13 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Ng {
-    /// Constant part.
+    /// The constant part.
     #[serde(deserialize_with = "milliseconds")]
     a: f64,
-    /// Travel over one inch.
+    /// Travel time over one inch.
     #[serde(deserialize_with = "milliseconds")]
     b: f64,
-    /// Settling per factor e of track density.
+    /// Settling time for each factor of e in track density.
     #[serde(deserialize_with = "milliseconds")]
     c: f64,
     /// Tracks per inch.
@@ -78,7 +78,7 @@ mod tests {
         model("ng", &toml).unwrap().seek(distance).as_ms()
     }
 
-    /// One inch, and the time's derivative by density, which vanishes at `(b sqrt(d) / 2c)^2`.
+    /// One inch; and the derivative of the time by density, which is zero at `(b sqrt(d) / 2c)^2`.
     #[test]
     fn density_shortens_travel_and_lengthens_settling() {
         assert!((ms(10_000, 1e4) - (0.5 + 14.0 + 0.1 * 1e4f64.ln())).abs() < 1e-6);

@@ -1,14 +1,13 @@
 //! Measured seek times, linear between the measured distances.
 //!
 //! # Model
-//! `t(0) = 0`; at a listed distance exactly its time; between two listed distances the straight
-//! line through them; before the first and beyond the last the nearest line is continued. One
-//! point alone holds for every distance.
+//! `t(0) = 0`. At a listed distance, its time; between two listed distances, the straight line through them;
+//! before the first and beyond the last, the nearest line continued. A single point holds for all distances.
 //! # Source
 //! DiskSim 4.0 (`Seek type = extracted`), whose seek files are such tables.
 //! # Validity
-//! As good as the measurement, outliers included: tables may decrease and are used as they stand.
-//! Times must stay positive over the cylinders of the drive that uses the table.
+//! As good as the measurement, outliers included: tables may decrease and are used as given. Times must be
+//! positive over all cylinders of the drive.
 
 use super::{SeekModel, MOST_SEEK};
 use crate::plugin::{params_beside, Plugin};
@@ -26,7 +25,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
         let mut points: Vec<(u32, Span)> = Vec::with_capacity(model.points.len());
         for (i, &(distance, time)) in model.points.iter().enumerate() {
             if distance == 0 && time == Span::ZERO && i == 0 {
-                continue; // Says nothing: every model has it.
+                continue; // // Every model has this value.
             }
             if distance == 0 || time.0 <= 0 || time > MOST_SEEK {
                 return Err(SpecError::new(
@@ -136,7 +135,7 @@ mod tests {
         }
     }
 
-    /// A last segment that falls below zero inside the drive is found when the drive is built.
+    /// A last segment that falls below zero within the drive's cylinders is found when the drive is built.
     #[test]
     fn a_falling_end_is_refused_for_a_drive_it_does_not_reach() {
         let table = toml::from_str(

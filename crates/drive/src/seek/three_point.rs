@@ -8,8 +8,8 @@
 //! E. K. Lee and R. H. Katz, "An Analytic Performance Model of Disk Arrays", SIGMETRICS 1993; the
 //! curve of DiskSim's `Seek type = curve`.
 //! # Validity
-//! `average` is the mean over random pairs of cylinders and `full` the time over `N - 1`; both hold
-//! up to terms of order `1/sqrt(N)`, for `N` of a few hundred and more. Three values fix only one
+//! `average` is the mean over random pairs of cylinders and `full` the time over `N - 1` cylinders. Both hold
+//! up to terms of order `1/sqrt(N)`, so `N` should be a few hundred or more. Three values fix only one
 //! compromise between short and long seeks: expect errors of a millisecond on real drives.
 
 use super::{seek_time, SeekModel};
@@ -55,7 +55,7 @@ struct ThreePoint {
     single: Span,
     /// Mean time over random pairs of cylinders.
     average: Span,
-    /// Time over all cylinders.
+    /// Time over all cylinders (`cylinders - 1`).
     full: Span,
     /// Cylinders of the drive.
     cylinders: u32,
@@ -80,8 +80,8 @@ mod tests {
     use crate::seek::tests::model;
     use headstack_units::Span;
 
-    /// The curve is built so that its mean under the density `2 (1 - x)` of relative distances is
-    /// `average`: the integral of `sqrt(x)` under it is 8/15, of `x` 1/3, hence the coefficients.
+    /// The mean of the curve under the density `2 (1 - x)` of relative distances is `average`. Under it the
+    /// mean of `sqrt(x)` is 8/15 and that of `x` is 1/3, which gives the coefficients.
     #[test]
     fn mean_over_random_pairs_is_the_average() {
         let n = 163_536u32;

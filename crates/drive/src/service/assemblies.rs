@@ -1,4 +1,4 @@
-//! Several assemblies in one core: which one acts, what the others do meanwhile.
+//! Several assemblies in one core: which one serves, and what the others do meanwhile.
 
 use super::channels::Channels;
 use super::Core;
@@ -11,7 +11,7 @@ use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 
-/// The head sets of a unit, assembly by assembly, and where they start.
+/// The head sets of a unit, assembly by assembly, and their initial positions.
 pub(super) fn head_sets(
     spec: &DriveSpec,
     plan: &UnitPlan,
@@ -55,7 +55,7 @@ pub(super) fn head_sets(
     Ok((paths, arms))
 }
 
-/// Refuses what is not supported together, for so many head sets.
+/// Refuses combinations of settings that are not supported, for `head_sets` head sets.
 pub(crate) fn check_combination(
     spec: &DriveSpec,
     plan: &UnitPlan,
@@ -91,12 +91,12 @@ pub(crate) fn check_combination(
     Ok(())
 }
 
-/// Whether some head set reaches less than another, from the start.
+/// Whether some head set reaches less than all, even without faults.
 pub(super) fn restricted(paths: &[Path]) -> bool {
     paths.iter().any(|p| p.offset > 0)
 }
 
-/// The assemblies at rest, each with its share of the head sets.
+/// The assemblies at rest, each with its head sets.
 pub(super) fn at_rest(arms: Vec<Arm>, assemblies: usize, coupled: bool) -> Vec<Assembly> {
     let sets = arms.len() / assemblies;
     arms.chunks(sets)
@@ -111,7 +111,7 @@ pub(super) fn at_rest(arms: Vec<Arm>, assemblies: usize, coupled: bool) -> Vec<A
         .collect()
 }
 
-/// The data channels, where they are fewer than the commands in service.
+/// The data channels, if there are fewer than commands in service; else `None`.
 pub(super) fn channels(spec: &DriveSpec, at_once: usize) -> Option<Channels> {
     let channels = match spec.parallelism.channels as usize {
         0 => at_once,
@@ -121,17 +121,17 @@ pub(super) fn channels(spec: &DriveSpec, at_once: usize) -> Option<Channels> {
 }
 
 impl Core {
-    /// Number of a head set among those of all assemblies.
+    /// The number of a head set, counted over all assemblies.
     pub fn number_of(&self, assembly: usize, set: usize) -> usize {
         assembly * self.sets + set
     }
 
-    /// Number of the acting head set.
+    /// The number of the acting head set.
     pub fn acting_set(&self) -> usize {
         self.number_of(self.acting, self.assemblies[self.acting].mechanism.acting)
     }
 
-    /// Where a head set stands.
+    /// The state of a head set.
     pub fn arm_of(&self, number: usize) -> &Arm {
         &self.assemblies[number / self.sets].mechanism.arms[number % self.sets]
     }
@@ -140,6 +140,9 @@ impl Core {
     /// way. Otherwise the last one hands over: its read-ahead ends, and the next one begins when
     /// it has come to rest.
     #[inline]
+    /// Makes head set `number` the acting one from `at` on. If assemblies work at the same time, each keeps
+    /// its background work. Otherwise the read-ahead of the assembly that acted before ends, and the new one
+    /// waits until the old one has come to rest.
     pub fn take_over(&mut self, number: usize, at: u64) {
         if number != self.acting_set() {
             self.change_set(number, at);
@@ -153,7 +156,7 @@ impl Core {
             if let Some(channels) = &mut self.channels {
                 channels.forget(at);
             }
-            // What the assembly's other heads read ahead ends when these take over.
+            // Read-ahead by another head set of this assembly ends.
             if self.assemblies[to].mechanism.acting != set {
                 self.end_read_ahead_of(to, at);
             }
@@ -167,7 +170,7 @@ impl Core {
         self.assemblies[to].mechanism.acting = set;
     }
 
-    /// Where one assembly moves at a time: the next one waits for what the last one has under way.
+    /// Passes the work in progress from one assembly to the next, where only one assembly moves at a time.
     fn hand_over(&mut self, from: usize, to: usize) {
         let free = self.assemblies[from].mechanism.free;
         let writing = self.assemblies[from].jobs.destage.writing.take();
@@ -176,8 +179,8 @@ impl Core {
         next.mechanism.free = next.mechanism.free.max(free);
     }
 
-    /// What the movements of an assembly mean for the others: all look at the same platter, which
-    /// scaled waits turn on for all; idle ones follow, where the drive parks them so.
+    /// Applies the movements of assembly `a` to the others. Scaled waits turn the common platter on for all
+    /// of them. Idle ones follow, if the drive parks them in that way.
     #[inline]
     pub(super) fn couple(&mut self, a: usize) {
         if self.coupled {
@@ -200,7 +203,7 @@ impl Core {
             for arm in &mut other.mechanism.arms {
                 arm.angle = arm.angle.plus(turned);
             }
-            // One that is at work in the background does not follow.
+            // An assembly with background work does not follow.
             if follow && !other.jobs.any_under_way() {
                 let paths = &self.paths[b * sets..(b + 1) * sets];
                 for (at, cylinder) in &moves {
@@ -211,7 +214,7 @@ impl Core {
         }
     }
 
-    /// The assemblies that do not act, where they work together.
+    /// The assemblies other than the acting one, if assemblies work at the same time; else none.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> {
         let acting = self.acting;
         let n = if self.at_once > 1 {
@@ -222,8 +225,8 @@ impl Core {
         (0..n).filter(move |a| *a != acting)
     }
 
-    /// Brings the background of assemblies that work together up to `until`, in order of time: which
-    /// of them takes buffered data must not depend on when somebody asks.
+    /// Brings the background of assemblies that work at the same time up to `until`, in order of time. So it
+    /// does not depend on the calls which of them takes buffered data.
     #[inline(never)]
     pub(super) fn run_together(&mut self, until: u64) {
         loop {
@@ -237,7 +240,7 @@ impl Core {
                     }
                 }
             }
-            // What ends before that may begin something else before that.
+            // A job that ends before the next event may let another one start before it.
             let mut ended = false;
             for a in 0..self.assemblies.len() {
                 let (mut site, jobs) = self.site(a);
@@ -257,7 +260,8 @@ impl Core {
     }
 
     /// Brings the background up to `until` where one assembly works at a time and the acting one does not
-    /// reach everything: others may write buffered data too, the one that is due first before the rest.
+    /// reach all places. Other assemblies may write buffered data as well; the job that is due first goes
+    /// first.
     pub(super) fn run_in_turn(&mut self, until: u64) {
         loop {
             let acting = self.acting;
@@ -280,15 +284,15 @@ impl Core {
         }
     }
 
-    /// Of the idle acting assembly's jobs and the others' destaging what is due first, and with which
-    /// assembly; of equal times the acting one's.
+    /// The job that is due first, among the jobs of the idle acting assembly and the destaging of the others:
+    /// when, and of which assembly. At equal times the acting one's is first.
     fn due_first(&mut self) -> Option<(u64, usize)> {
         let acting = self.acting;
         let (site, jobs) = self.site(acting);
         let mut first = (jobs.next_event(&site), acting);
         let free = site.mechanism.free;
         for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
-            // One works at a time: what the last one has done counts for all.
+            // Only one assembly works at a time, so the others also wait for the acting one.
             let (site, jobs) = self.site(a);
             site.mechanism.free = site.mechanism.free.max(free);
             let due = jobs.destage.due(&site);
@@ -299,8 +303,7 @@ impl Core {
         (first.0 < NEVER).then_some(first)
     }
 
-    /// Stops read-ahead of the acting assembly for a command at `at`; returns when the mechanism
-    /// can be commanded.
+    /// Stops read-ahead of the acting assembly for a command at `at`. Returns when the mechanism is free.
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: u64) -> u64 {
         if !self.reading_ahead() {
@@ -327,9 +330,8 @@ impl Core {
         free
     }
 
-    /// Ends read-ahead of other assemblies into segment `keep_out` or into sectors
-    /// `[start, end)`, which are about to be used otherwise; returns when what they read in any case is
-    /// there.
+    /// Ends the read-ahead of other assemblies into segment `keep_out` or into sectors `[start, end)`, which
+    /// are about to be used otherwise. Returns when their forced read-ahead has ended.
     #[inline]
     pub(super) fn stop_others(
         &mut self,
@@ -373,7 +375,7 @@ impl Core {
         })
     }
 
-    /// Has the scan of an assembly of its own read up to `until`.
+    /// Lets the scan's own assembly read up to `until`.
     pub fn scan_on(&mut self, until: u64) {
         let last = self.assemblies.len() - 1;
         if self.assemblies[last].jobs.media_scan.is_under_way() {
@@ -382,7 +384,7 @@ impl Core {
         }
     }
 
-    /// The scan of an assembly of its own reads up to `until`; the foreground transfers during `busy`.
+    /// Lets the scan's own assembly read up to `until`, while the foreground transfers during `busy`.
     pub fn scan_beside(&mut self, until: u64, busy: (u64, u64)) {
         let last = self.assemblies.len() - 1;
         let (mut site, jobs) = self.site(last);
@@ -391,8 +393,8 @@ impl Core {
         }
     }
 
-    /// The scan uses the wait of the access that began at `begin` where `before` stood, if that took
-    /// one movement and one pass.
+    /// Lets the scan use the rotational wait of the access that began at `begin` with the arm at `before`, if
+    /// the access was one movement and one pass.
     pub fn scan_in_wait(&mut self, begin: u64, before: &Arm, target: (u64, &Place, bool)) {
         let (mut site, jobs) = self.site(self.acting);
         if site.mechanism.timeline.latest().start != begin {
@@ -408,7 +410,7 @@ impl Core {
         self.follows
     }
 
-    /// Whether a description says that.
+    /// Whether a description makes idle assemblies follow.
     pub(super) fn follows(spec: &DriveSpec, plan: &UnitPlan) -> bool {
         spec.parallelism.parking == Parking::Follow && plan.arms.len() > 1
     }

@@ -1,18 +1,18 @@
-//! How a drive serves one command: buffer, link, mechanics, and what goes on in the background.
+//! How a drive serves one command: buffer, link, mechanics and background work.
 //!
 //! # Model
-//! A command's processing begins when it reaches the drive, beside whatever the mechanism does; only
-//! what is not done when its turn comes delays it. What processing takes depends on the kind of command,
-//! hit or miss, and the direction of the command that arrived before. Link and medium overlap sector
-//! by sector; jobs in the background use the mechanism between commands and give way as the drive
-//! would.
+//! The processing of a command begins when it reaches the drive, while the mechanism may serve other
+//! commands. Only the part that is not done when the command's turn comes delays it. Processing time depends
+//! on the kind of command, on hit or miss, and on the direction of the command that arrived before. Link and
+//! medium overlap sector by sector. Background jobs use the mechanism between commands and give way as the
+//! drive would.
 //! # Source
-//! DiskSim 4.0's disk module as observed from outside (per-request equality on its validation
-//! traces), with the two parameter groups that it leaves inert honoured unless `compat` is set.
+//! DiskSim 4.0's disk module as observed from outside (equal for each request of its validation traces). The
+//! two parameter groups that DiskSim ignores are honoured unless `compat` is set.
 //! # Validity
-//! The link is private to the drive. With one command in service commands do not overlap on it;
-//! assemblies that work together are limited by data channels, not by the link, read-ahead yields
-//! its channel, and data that another assembly is still reading count as absent.
+//! The link is private to the drive. With one command in service, commands do not overlap on it. Assemblies
+//! that work at the same time are limited by data channels, not by the link. Read-ahead yields its channel.
+//! Data that another assembly is still reading count as absent.
 
 pub(crate) mod assemblies;
 pub(crate) mod channels;
@@ -39,23 +39,23 @@ use headstack_units::Time;
 use pass::Scratch;
 use timing::Timing;
 
-/// A command as the service sees it: physical sectors.
+/// A command as the service sees it, in physical sectors. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task<'a> {
-    /// When its turn has come.
+    /// When its turn came.
     pub start: u64,
-    /// Since when it is processed, and whether the command that arrived before it was a write.
+    /// When its processing began, and whether the command that arrived before it was a write.
     pub decoding_since: u64,
     pub after_write: bool,
     pub sector: u64,
     pub count: u32,
-    /// The blocks that the host asked for.
+    /// The 512-byte blocks that the host asked for.
     pub blocks: Blocks,
-    /// How many of its sectors are written in part, and therefore read first: the first, the last.
+    /// How many of its first and last sectors are written in part and must be read before: 0 to 2.
     pub partial: u32,
-    /// Where the first sector lies, where the queue knows it already.
+    /// The place of the first sector, if the queue knows it.
     pub place: Option<&'a Place>,
-    /// Cylinder that the arm goes to first.
+    /// A cylinder to which the arm moves first (SCAN).
     pub via: Option<u32>,
 }
 
@@ -65,50 +65,53 @@ impl Task<'_> {
         self.sector + self.count as u64
     }
 
-    /// When processing that takes `overhead` is done, not before the command's turn.
+    /// When processing that takes `overhead` is done, but not before the command's turn.
     #[inline]
     fn decoded(&self, overhead: u64) -> u64 {
         self.start.max(self.decoding_since + overhead)
     }
 }
 
-/// Everything that serves commands.
+/// The part of a unit that serves commands.
 pub(crate) struct Core {
     pub mechanics: Mechanics,
     pub assemblies: Vec<Assembly>,
-    /// The one that served last, or serves.
+    /// The assembly that serves, or served last.
     pub acting: usize,
-    /// What each head set reaches, those of one assembly next to each other.
+    /// What each head set reaches. Those of one assembly are adjacent.
     pub paths: Vec<Path>,
-    /// Head sets of an assembly.
+    /// Head sets per assembly.
     pub sets: usize,
-    /// Some head set does not reach everything.
+    /// Whether some head set does not reach all places.
     pub restricted: bool,
-    /// Commands in service at once.
+    /// Most commands in service at once.
     pub at_once: usize,
-    /// Where channels are fewer than commands in service.
+    /// Set if there are fewer channels than commands in service.
     channels: Option<Channels>,
-    /// Movements of one assembly move or turn the others.
+    /// Whether movements of one assembly affect the others.
     coupled: bool,
-    /// Idle assemblies follow the one that works.
+    /// Whether idle assemblies follow the one that works.
     follows: bool,
     pub cache: CacheSpec,
     pub buffer: Buffer,
     pub compat: bool,
     pub previous_write: bool,
     pub previous_end: u64,
-    /// Since when a command waits for the mechanism.
+    /// Since when a command has been waiting for the mechanism.
     pub wanted_since: u64,
-    /// When something last happened that may make a job in the background due.
+    /// When an event last occurred that may make a background job due.
     happened: u64,
-    /// Nothing is asked about earlier times any more.
+    /// The clock: nobody asks for the state at earlier times any more.
     clock: u64,
     timing: Timing,
     scratch: Scratch,
 }
 
 impl Core {
-    /// `at_once` is the number of commands in service at once.
+    /// Builds the core of a unit; `at_once` is the most commands in service at once.
+    ///
+    /// # Errors
+    /// Settings that do not fit together, by dotted key.
     pub fn new(
         spec: &DriveSpec,
         plan: &UnitPlan,
@@ -156,7 +159,7 @@ impl Core {
         })
     }
 
-    /// Assembly `a` with what the drive has only once, and its jobs.
+    /// Assembly `a` with the shared parts of the unit, and its jobs.
     #[inline(always)]
     pub fn site(&mut self, a: usize) -> (Site<'_>, &mut Jobs) {
         let assembly = &mut self.assemblies[a];
@@ -177,7 +180,7 @@ impl Core {
         (site, &mut assembly.jobs)
     }
 
-    /// The head set that acts.
+    /// The acting head set.
     #[inline]
     pub fn arm(&self) -> &Arm {
         self.assemblies[self.acting].mechanism.arm()
@@ -187,22 +190,22 @@ impl Core {
         &self.assemblies[self.acting].jobs
     }
 
-    /// A command, data or a change of the drive come at `now`. What they make due in the background begins
-    /// then or later; all that was due before has begun.
+    /// To be called when a command, data or a change arrive at `now`. Jobs that were due before have then
+    /// started; a job that this event makes due does not start earlier.
     #[inline]
     pub fn happens(&mut self, now: u64) {
         self.run_background(now);
         self.happened = self.happened.max(now);
     }
 
-    /// Brings the background up to time `until`. How often somebody asks changes nothing.
+    /// Brings the background up to time `until`. Results do not depend on how often this is called.
     #[inline]
     pub fn run_background(&mut self, until: u64) {
         if until <= self.clock {
             return;
         }
         if let Some(there) = self.buffer.unwritten.incoming_until() {
-            // What the link brings is dirty from then on, whoever asks.
+            // Data on the link become dirty when they have arrived, whatever the time of the call.
             if there < until {
                 self.run_until(there.max(self.clock));
                 self.buffer.unwritten.settle(there);
@@ -232,16 +235,16 @@ impl Core {
         self.couple(a);
     }
 
-    /// Writes that complete in the buffer and wait there for the mechanism, instead of starting
-    /// on the medium while their data still arrive.
+    /// Whether writes wait in the buffer for an idle mechanism, instead of going to the medium while their
+    /// data arrive.
     pub fn deferred_writes(&self) -> bool {
         self.cache.write_back && self.cache.destage == Destage::Idle
     }
 
-    /// When an assembly may begin to move for a command that is taken at `now`, and how much later the
-    /// acting one may, as schedulers reckon: data on their way to the medium come first, and read-ahead
-    /// is stopped. Where there is one assembly the time that stopping takes is not foreseen, as in
-    /// DiskSim. The background must have been brought up to `now`.
+    /// For schedulers: when an assembly may start to move for a command taken at `now`, and how much later
+    /// the acting one may. A pass in progress is completed and read-ahead is stopped first. With one assembly
+    /// the time to stop read-ahead is not predicted, as in DiskSim. The background must have been brought up
+    /// to `now`.
     pub fn earliest_moves(&self, now: u64) -> (u64, u64) {
         let writing = self.writing_until();
         if self.assemblies.len() == 1 {
@@ -262,19 +265,19 @@ impl Core {
         }
     }
 
-    /// Whether a write goes on with the data that are on their way to the medium.
+    /// Whether a write continues the data that are being written to the medium.
     pub fn continues_writing(&self, sector: u64) -> bool {
         let writing = self.jobs().destage.writing;
         self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
     }
 
-    /// When the data that the acting assembly writes are on the medium; 0 if there are none.
+    /// When the acting assembly has written its data to the medium; 0 if it writes none.
     #[inline]
     pub fn writing_until(&self) -> u64 {
         self.jobs().destage.writing.map_or(0, |w| w.end)
     }
 
-    /// Whether a read would be served from the buffer alone at `now`.
+    /// Whether the buffer alone would serve a read at `now`.
     pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Blocks) -> bool {
         let segments = &self.buffer.segments;
         segments
@@ -283,7 +286,7 @@ impl Core {
             || self.buffer.unwritten.covers(blocks, now)
     }
 
-    /// Whether a read would go on with what is being read ahead, without a movement of its own.
+    /// Whether a read would be served by the read-ahead in progress, without a movement of its own.
     pub fn would_join(&self, now: u64, sector: u64) -> bool {
         let r = &self.jobs().read_ahead;
         self.reading_ahead() && self.visible(r.segment, now) && {
@@ -298,15 +301,14 @@ impl Core {
         self.jobs().read_ahead.is_under_way()
     }
 
-    /// Whether a segment's data are there: not while another assembly's command still reads them.
+    /// Whether a segment's data can be used: not while another assembly's command still reads them.
     #[inline]
     fn visible(&self, segment: usize, now: u64) -> bool {
         self.at_once == 1 || self.buffer.segments.list[segment].visible_at <= now
     }
 
-    /// When the mechanism may be commanded by a command that is decoded at `ready`: `compat` adds
-    /// what a stopped read-ahead still needs to the overhead, as DiskSim does; otherwise both run
-    /// side by side.
+    /// When the mechanism is free for a command whose processing is done at `ready`. With `compat`, stopping
+    /// read-ahead adds to the overhead, as in DiskSim. Otherwise both take place at the same time.
     fn command_mechanism(&mut self, at: u64, ready: u64) -> u64 {
         let free = self.stop_read_ahead(at);
         let ready = if self.compat {
@@ -317,14 +319,14 @@ impl Core {
         ready.max(self.assemblies[self.acting].mechanism.free)
     }
 
-    /// Waits for data on their way to the medium; returns when they are there.
+    /// Ends the pass in progress. Returns when its data are on the medium; `None` if there was none.
     fn finish_destage(&mut self) -> Option<u64> {
         self.jobs().destage.writing?;
         let (mut site, jobs) = self.site(self.acting);
         jobs.destage.finish(&mut site).map(|w| w.end)
     }
 
-    /// Makes sure that everything written is on the medium. Nothing is on the link.
+    /// Writes everything in the buffer to the medium. No data may be on the link.
     pub fn flush(&mut self, at: u64) -> Completion {
         self.happens(at);
         self.buffer.unwritten.settle(at);
@@ -336,7 +338,7 @@ impl Core {
                 break;
             }
             if one {
-                // Data that the assemblies before it do not reach.
+                // Data that the assemblies before do not reach.
                 self.take_over(self.number_of(a, 0), end);
                 end = self.flush_assembly(a, at, end);
             } else {
@@ -355,7 +357,7 @@ impl Core {
         }
     }
 
-    /// Has an assembly write what it reaches from `end` on, for a flush that came at `at`; returns when
+    /// Lets an assembly write what it reaches, from `end` on, for a flush that came at `at`. Returns when
     /// that is done.
     fn flush_assembly(&mut self, a: usize, at: u64, mut end: u64) -> u64 {
         let stopped = self.end_read_ahead_of(a, at);
@@ -374,7 +376,7 @@ impl Core {
         }
     }
 
-    /// Whether work remains that no command waits for.
+    /// Whether buffered data are not yet on the medium.
     pub fn destage_pending(&self) -> bool {
         self.buffer.unwritten.waits()
             || self
@@ -383,7 +385,7 @@ impl Core {
                 .any(|a| a.jobs.destage.writing.is_some())
     }
 
-    /// Adds the time in each active state up to `until`, all assemblies together.
+    /// Adds the time in each active state up to `until`, over all assemblies.
     pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
         self.run_background(until);
         self.scan_on(until);
@@ -393,7 +395,7 @@ impl Core {
         }
     }
 
-    /// Tells every phase that has not been told yet; `first` is the number of the first assembly.
+    /// Gives all phases that were not told yet to `sink`; `first` is the number of the first assembly.
     pub fn tell(&mut self, first: u32, sink: &mut dyn FnMut(&Phase)) {
         let settle = self.mechanics.write_settle_ns().max(0) as u64;
         for (a, number) in self.assemblies.iter_mut().zip(first..) {

@@ -1,4 +1,4 @@
-//! One pass of the medium under the head: the sectors of a request, run by run.
+//! A pass: the sectors of a request pass under the head, run by run.
 
 use super::channels::Channels;
 use crate::layout::Place;
@@ -7,7 +7,7 @@ use crate::phase::{Stretch, Work};
 use headstack_units::nearest;
 use std::collections::VecDeque;
 
-/// Where the time of a pass went, and when data became available to the link.
+/// The times of a pass, and when its data were available to the link. All in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Pass {
     /// When the last sector had passed.
@@ -15,56 +15,59 @@ pub(crate) struct Pass {
     pub seek: u64,
     pub rotation: u64,
     pub transfer: u64,
-    /// Cylinders moved to reach the first sector.
+    /// Seek distance to the first sector, in cylinders.
     pub distance: u32,
-    /// Wait for the first sector, and its run's sector time, for read-on-passing.
+    /// Rotational wait for the first sector, and time of one sector of its run: to find out which sectors
+    /// before it passed meanwhile.
     pub first_wait: u64,
     pub first_sector_ns: f64,
-    /// When sector `watermark` had been read; of use for reads only, as the next.
+    /// When sector `watermark` had been read. Used for reads only, like the next field.
     pub ready: u64,
-    /// Largest of (media time of sector k + link time of the sectors from k on).
+    /// The latest of all (time at which sector k was read + link time of the sectors from k on).
     pub link_bound: u64,
     /// For writes: when the last sector was in the buffer.
     pub last_arrival: u64,
 }
 
-/// What passes over several runs need, kept from one to the next.
+/// Buffers for passes over several runs, kept from one pass to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// When the last sectors had passed, as many as the buffer holds: for writes longer than it.
+    /// For writes longer than the buffer: when each of the latest sectors was written, as many as the buffer
+    /// holds.
     media: VecDeque<u64>,
-    /// The last such pass. Not returned by value, so that the usual pass never goes through memory.
+    /// The latest pass over several runs. It is not a return value, so that the usual pass stays in
+    /// registers.
     pass: Pass,
-    /// What the assembly does for the last such pass, run by run; whose work it is, the caller says.
+    /// The stretches of the latest pass over several runs. The caller sets their kind of work.
     pub stretches: Vec<Stretch>,
 }
 
-/// What shapes a pass.
+/// The parameters of a pass. Times are in nanoseconds.
 #[derive(Debug)]
 pub(crate) struct Order<'a> {
-    /// Place of the first sector, if it is known already.
+    /// The place of the first sector, if it is known.
     pub place: Option<&'a Place>,
     pub sector: u64,
     pub count: u32,
     pub write: bool,
-    /// Earliest time that the arm may move.
+    /// Earliest start of the arm's movement.
     pub start: u64,
-    /// Cylinder that the arm goes to before the first sector's.
+    /// A cylinder to which the arm moves before it moves to the first sector.
     pub via: Option<u32>,
-    /// Lower bound of the first positioning movement.
+    /// Lower bound of the time of the first movement.
     pub minimum_move: u64,
-    /// Take sectors at their first pass on each track.
+    /// Whether sectors of a track are taken in the order in which they pass.
     pub on_arrival: bool,
-    /// Index of the sector at which the link may start.
+    /// Index of the sector that must have been read before the link starts.
     pub watermark: u32,
-    /// Link time per sector in ns.
+    /// Link time of one sector.
     pub link_ns: f64,
-    /// For writes: when sector 0 and later ones are in the buffer.
+    /// For writes: when the sectors are in the buffer.
     pub supply: Option<Supply>,
 }
 
 impl Order<'_> {
-    /// A read of sectors from `start` on, without a link.
+    /// A read of `count` sectors from `sector` on that starts at `start` and does not use the link.
     pub fn plain(sector: u64, count: u32, start: u64) -> Order<'static> {
         Order {
             place: None,
@@ -85,23 +88,23 @@ impl Order<'_> {
 /// When the sectors of a write are in the buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Supply {
-    /// When the link starts.
+    /// When the link starts, in nanoseconds.
     pub start: u64,
-    /// So many sectors must be there before the first goes to the medium.
+    /// Number of sectors that must be in the buffer before the first is written.
     pub gate: u32,
-    /// Buffer size in sectors: sector k waits for the place of sector k - buffer.
+    /// Size of the buffer in sectors: sector k needs the room of sector k - `buffer`.
     pub buffer: u64,
 }
 
-/// An instant as a float. Instants stay below 2^63, and those convert in one instruction.
+/// A time as a float. Times stay below 2^63, and signed integers convert in one instruction.
 #[inline]
 fn float(at: u64) -> f64 {
     at as i64 as f64
 }
 
 impl Order<'_> {
-    /// `wait` at the arm's place `there`, whole turns longer if the sector that comes under the
-    /// head `ahead` ns after the wait is not in the buffer before `have`.
+    /// The rotational wait at the arm's place, reached at `there`: `wait`, or whole turns more if data that
+    /// are needed `ahead` ns after the wait are in the buffer only at `have`.
     #[inline]
     fn turn_if_late(wait: u64, there: u64, ahead: f64, have: f64, period: f64) -> u64 {
         let at = float(there + wait) + ahead;
@@ -112,14 +115,14 @@ impl Order<'_> {
         }
     }
 
-    /// When the data of the first `count` sectors are in the buffer.
+    /// When the first `count` sectors are in the buffer, in nanoseconds.
     #[inline]
     fn have(&self, supply: &Supply, count: u32) -> f64 {
         float(supply.start) + count as f64 * self.link_ns
     }
 
-    /// The sector of a run of a write that decides whether the data come in time, and when it passes
-    /// after the first: the first one if data come faster than they are written, else the last.
+    /// The sector of a run that decides whether the data of a write come in time, and how long after the
+    /// first sector it passes. It is the first one if the link is faster than the medium, else the last.
     #[inline]
     fn critical(&self, count: u32, place: &Place) -> (u32, f64) {
         let k = if self.link_ns <= place.sector_ns {
@@ -130,7 +133,7 @@ impl Order<'_> {
         (k, f64::from(k) * place.sector_ns)
     }
 
-    /// Whether all sectors lie on one run and fit the buffer together, as nearly always.
+    /// Whether all sectors lie in one run and fit the buffer. This is the usual case.
     #[inline]
     fn is_plain(&self, place: &Place) -> bool {
         (1..=place.run).contains(&self.count)
@@ -140,9 +143,9 @@ impl Order<'_> {
     }
 }
 
-/// Runs a pass and leaves the arm on its last track. Sectors past the end of the drive end it.
-///
-/// Where `channels` are fewer than arms, each run takes one, and sectors are taken in order even if the
+/// Carries out a pass and leaves the arm on its last track. The pass ends at the end of the drive. If there
+/// are fewer channels than arms, each run reserves one, and sectors are taken in order even if the drive
+/// reads on arrival.
 /// drive reads on arrival.
 #[inline(always)]
 pub(crate) fn run(
@@ -171,7 +174,7 @@ pub(crate) fn run(
     }
 }
 
-/// See [`Mechanics::late_ns`]: at most a sector, where the head did not wait.
+/// As [`Mechanics::late_ns`], for a head that did not wait; at most the time of one sector.
 #[inline(always)]
 fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: u64) -> u64 {
     if wait > 0 {
@@ -181,7 +184,7 @@ fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: u64) -> u64 {
     late.min(place.sector_ns as u64)
 }
 
-/// A pass over one run; gives exactly what [`run_pieces`] would.
+/// A pass over one run. Gives exactly what [`run_pieces`] would.
 #[inline(always)]
 fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass {
     let distance = arm.cylinder.abs_diff(place.cylinder);
@@ -229,7 +232,7 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass
     }
 }
 
-/// A pass run by run, left in `scratch`; `first` is the place of its first sector.
+/// A pass run by run, with its result in `scratch`; `first` is the place of its first sector.
 #[inline(never)]
 fn run_pieces(
     m: &Mechanics,
@@ -280,7 +283,7 @@ fn run_pieces(
         m.skip_rest(arm, place.angle, there);
         let period = m.rotation.period_ns();
         if let Some(supply) = order.supply {
-            // A sector whose data have not come when the head reaches it costs whole turns.
+            // A sector whose data are not there when the head reaches it costs whole turns.
             if done == 0 && supply.gate > 1 {
                 let have = order.have(&supply, supply.gate.min(order.count));
                 wait = Order::turn_if_late(wait, there, 0.0, have, period);
@@ -292,7 +295,7 @@ fn run_pieces(
             } else {
                 for k in 0..count {
                     if media.len() as u64 == supply.buffer {
-                        // It takes the place of the sector that was written longest ago.
+                        // It needs the room of the sector that was written longest ago.
                         let freed = media.pop_front().unwrap_or(0) as f64;
                         arrived = arrived.max(freed);
                     }
@@ -308,7 +311,8 @@ fn run_pieces(
             wait = channels.reserve(there + wait, whole, period) - there;
         }
         let mut bound = |first: u32, last: u32, at: u64| {
-            // Media time is linear over the piece, so its ends bound the link.
+            // Within the piece, sectors are read at constant rate, so its first and last sector give the
+            // bound.
             for k in [first, last - 1] {
                 let media = f64::from(k - first + 1) * place.sector_ns;
                 let global = done + k;
@@ -327,7 +331,7 @@ fn run_pieces(
             })
             && wait as f64 + whole as f64 > period + place.sector_ns;
         if inside {
-            // The head has come down inside the run: take its tail now, its front one turn later.
+            // The head arrives inside the run: its rear part is read now, its front part one turn later.
             let passed = (period - wait as f64) / place.sector_ns;
             let tail = (passed.ceil() as u32).min(count - 1).max(1);
             let at = there + ((tail as f64 - passed) * place.sector_ns).max(0.0) as u64;
@@ -379,7 +383,7 @@ fn run_pieces(
     scratch.pass = p;
 }
 
-/// One movement, wait and transfer of a pass.
+/// A stretch of a pass: movement, wait and transfer.
 fn piece(start: u64, distance: u32, there: u64, first: u64, end: u64) -> Stretch {
     Stretch {
         work: Work::Request,
@@ -399,7 +403,7 @@ mod tests {
     use headstack_testkit::XorShift;
     use headstack_units::Turn;
 
-    /// Whatever goes the short way gives what the long way gives.
+    /// A pass that can take the short way gives the same result on the long way.
     #[test]
     fn plain_passes_are_passes() {
         let spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
@@ -421,7 +425,7 @@ mod tests {
                 minimum_move: draw(2) * draw(3_000_000),
                 on_arrival: false,
                 watermark: draw(30) as u32,
-                // A sector passes in 88 us.
+                // A sector takes 88 us.
                 link_ns: [0.0, 20e3, 88.4e3, 130e3][draw(4) as usize],
                 supply: write.then(|| Supply {
                     start: start + draw(6_000_000),

@@ -1,4 +1,4 @@
-//! Reads: hits, partial hits, misses, and the read-ahead they start.
+//! Reads: hits, partial hits, misses, and the read-ahead that they start.
 
 use super::pass::{Order, Pass};
 use super::{Core, Task};
@@ -11,7 +11,7 @@ use crate::spec::{ReadAhead as Extent, ReadAheadTrigger};
 use headstack_units::{nearest, Time};
 
 impl Core {
-    /// Where read-ahead for a request that ends before `past` ends, for data in `segment`.
+    /// The end of read-ahead into `segment` after a read.
     fn read_limit(&self, task: &Task, segment: usize) -> u64 {
         let capacity = self.mechanics.layout.capacity();
         let past = task.past();
@@ -37,7 +37,8 @@ impl Core {
         limit.min(capacity)
     }
 
-    /// Reads on from `time`, where the arm has just read what `follows` goes on with, if anything.
+    /// Starts read-ahead at `time`. `follows` is the rest of the run that the read ended in, if the next
+    /// sectors pass without a gap.
     fn start_read_ahead(&mut self, task: &Task, segment: usize, time: u64, follows: Option<Run>) {
         if self.cache.read_ahead == Extent::None {
             return;
@@ -50,7 +51,7 @@ impl Core {
             let arm = assembly.mechanism.arm();
             (arm.cylinder, arm.head)
         };
-        // The arm may have moved on since, after another one.
+        // The arm may have followed another one since.
         let run = follows.filter(|run| run.begun >= free && limit > next);
         assembly.jobs.read_ahead = ReadAhead {
             active: true,
@@ -65,7 +66,7 @@ impl Core {
         };
     }
 
-    /// Drops what was asked for, where the drive does so.
+    /// Drops the requested sectors from the segment, if the drive does so.
     fn discard(&mut self, segment: usize, task: &Task) {
         if self.cache.discard_requested {
             let s = &mut self.buffer.segments.list[segment];
@@ -75,7 +76,7 @@ impl Core {
         }
     }
 
-    /// Applies "the whole track is in the buffer" to segments for which a turn has passed.
+    /// Extends segments to the start of their track, if a whole turn has passed since.
     fn complete_tracks(&mut self, now: u64) {
         let size = self.buffer.segments.size;
         for s in &mut self.buffer.segments.list {
@@ -87,7 +88,8 @@ impl Core {
         }
     }
 
-    /// A whole hit on arrival, served beside whatever the mechanism does.
+    /// Serves a read whose data are all in the buffer on its arrival, whatever the mechanism does. `None` if
+    /// they are not.
     pub fn read_at_arrival(
         &mut self,
         at: u64,
@@ -110,8 +112,8 @@ impl Core {
         Some(in_buffer(at, 0, bus, bus + link_all, t.read_completion))
     }
 
-    /// A hit on arrival at the data being read ahead: a drive that knows what it is reading reads on behind
-    /// it as behind any other.
+    /// For a hit on arrival in the data being read ahead: a drive that knows the address continues read-ahead
+    /// after this command as after any other.
     fn read_on_behind(&mut self, segment: usize, past: u64) {
         if !self.cache.almost_hits
             || !self.reading_ahead()
@@ -127,7 +129,7 @@ impl Core {
         }
     }
 
-    /// How far the drive reads on behind a command.
+    /// How many sectors the drive reads ahead after a command.
     fn read_ahead_sectors(&self) -> u64 {
         match self.cache.read_ahead_sectors {
             0 => self.buffer.segments.size,
@@ -135,7 +137,7 @@ impl Core {
         }
     }
 
-    /// Neither data that a read could find nor work that it would have to wait for.
+    /// Whether the buffer holds neither data for reads nor work in progress for which a read would wait.
     #[inline]
     fn holds_nothing(&self) -> bool {
         self.buffer.is_empty() && !self.jobs().any_under_way()
@@ -153,7 +155,7 @@ impl Core {
         self.read_buffered(task, sequential)
     }
 
-    /// A read where the buffer or the background may have some of the data.
+    /// Serves a read for which the buffer or background work may have some of the data.
     fn read_buffered(&mut self, task: &Task, sequential: bool) -> Completion {
         let (a, p) = (task.start, task.after_write);
         let t = &self.timing;
@@ -167,16 +169,16 @@ impl Core {
         let link_all = Mechanics::pass_ns(task.count, link_ns);
         let past = task.past();
 
-        // Data still in the write buffer. Where it has only a part, all is read from the medium, and
-        // what is newer in the buffer takes the place of what was read.
+        // All data are in the write buffer. If it has only some of them, everything is read from the medium,
+        // and newer data in the buffer replace what was read.
         if self.buffer.unwritten.covers(task.blocks, a) {
             let bus = hit + preparation;
             return in_buffer(a, 0, bus, bus + link_all, tail);
         }
 
-        // A write on its way to the medium is finished first; the search comes after it, because
-        // what was written may then be read. Where writes wait in the buffer only the mechanism is
-        // waited for.
+        // A write to the medium in progress is completed first. The segments are searched afterwards, because
+        // the written data may be readable then. If writes wait in the buffer, the read waits only for the
+        // mechanism.
         let deferred = self.deferred_writes();
         let mut blocked = if deferred {
             None
@@ -190,7 +192,7 @@ impl Core {
         let found = self.buffer.segments.find(task.sector);
         let active = self.reading_ahead();
         let r = &self.jobs().read_ahead;
-        // The sector being read ahead right now is as good as held, where the drive knows it.
+        // The sector that is being read ahead at present counts as held, if the drive knows it.
         let found = found.or_else(|| {
             let almost = self.cache.almost_hits && r.next == task.sector && r.reads_at(a);
             (active && almost).then_some(r.segment)
@@ -211,7 +213,7 @@ impl Core {
         let mut whole = self.buffer.segments.list[segment].end >= past;
         let another = self.filled_by_another(segment);
         if another && !whole {
-            // What the other assembly reads in any case may be all that is missing.
+            // The forced read-ahead of the other assembly may supply the missing sectors.
             let there = self.stop_others(a, Some(segment), 0, 0);
             whole = self.buffer.segments.list[segment].end >= past;
             if whole && there > bus {
@@ -226,7 +228,7 @@ impl Core {
                 r.limit = r.limit.max(limit);
             } else {
                 let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
-                // Where writes wait in the buffer some may be on their way to the medium.
+                // If writes wait in the buffer, a pass may be in progress.
                 let idle = self.jobs().destage.writing.is_none();
                 if self.cache.read_ahead_on_idle_hit && idle && !another {
                     self.start_read_ahead(task, segment, mech, None);
@@ -236,7 +238,7 @@ impl Core {
             return in_buffer(a, waited, bus, bus + link_all, tail);
         }
 
-        // Partial hit: what is held goes out while the rest is read.
+        // Partial hit: the link transfers the sectors that are held while the rest is read.
         let mut done = bus + link_all;
         let (pass, mech);
         let held = self.buffer.segments.list[segment].end.max(task.sector);
@@ -268,7 +270,7 @@ impl Core {
         mechanical(a, mech, waited, &pass, completion)
     }
 
-    /// The sector that must have been read before the link starts.
+    /// Index of the sector that must have been read before the link starts.
     #[inline]
     fn watermark(&self, count: u32) -> u32 {
         let share = self.cache.read_watermark;
@@ -321,7 +323,7 @@ impl Core {
             if self.cache.keep_passing_sectors && !self.compat && trigger {
                 let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
                 let low = match task.place {
-                    // Nothing before them on the track, or what is does not matter.
+                    // Either no sector lies before them on the track, or those that do are not needed.
                     Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
                         start - u64::from(p.before)
                     }
@@ -342,7 +344,7 @@ impl Core {
             s.bound(size);
             self.discard(segment, task);
             if trigger {
-                // Where the sectors were taken in order, the next one of the run passes at once.
+                // If the sectors were taken in order, the next one of the run passes at once.
                 let in_order = !order.on_arrival && !self.restricted;
                 let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
                 let follows = (in_order && rest > 0)
@@ -353,8 +355,8 @@ impl Core {
         mechanical(a, mech, waited, &pass, completion)
     }
 
-    /// The rest of a read that the buffer holds in part, while it is being read ahead: its pass, and the
-    /// latest end that the link's speed sets.
+    /// Serves the rest of a partial hit from the read-ahead in progress. Returns the pass, and the earliest
+    /// end that the link allows.
     fn read_on_for(&mut self, task: &Task, limit: u64, link_ns: f64) -> (Pass, u64) {
         let (a, past) = (task.start, task.past());
         let mut bound = 0u64;
@@ -378,7 +380,7 @@ impl Core {
         (pass, bound)
     }
 
-    /// Runs a pass with the acting assembly.
+    /// Carries out a pass with the acting assembly.
     #[inline(always)]
     pub(super) fn pass(&mut self, order: &Order, work: Work) -> Pass {
         let (mut site, _) = self.site(self.acting);
@@ -389,8 +391,8 @@ impl Core {
     }
 }
 
-/// The shares of a command at `a` that completes in the buffer: after waiting for other work, its data
-/// are on the link from `bus` to `done`.
+/// The completion of a command at `a` that completes in the buffer. It waited for `waited` nanoseconds; its
+/// data were on the link from `bus` to `done`.
 #[inline]
 pub(super) fn in_buffer(a: u64, waited: u64, bus: u64, done: u64, tail: u64) -> Completion {
     let queue = waited.min(bus - a);
@@ -407,7 +409,7 @@ pub(super) fn in_buffer(a: u64, waited: u64, bus: u64, done: u64, tail: u64) -> 
     }
 }
 
-/// The shares of a command that used the mechanism from `mech` to the end of its pass.
+/// The completion of a command that used the mechanism from `mech` to the end of its pass.
 #[inline]
 pub(super) fn mechanical(
     a: u64,

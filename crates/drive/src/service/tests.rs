@@ -1,4 +1,4 @@
-//! The buffer against a plain list, and the rules of deferred writes, seen from the host.
+//! The buffer compared with a plain list, and the rules of deferred writes as a host sees them.
 
 use crate::command::{Command, Completion, DriveRequest};
 use crate::drive::{Drive, DriveOptions};
@@ -50,7 +50,7 @@ impl Host {
             0,
         )
     }
-    /// Issues one command at `at` and waits for it.
+    /// Submits one command at `at` and waits for its completion.
     fn ask(&mut self, at: u64, command: Command, lba: u64, blocks: u32) -> Completion {
         self.1 += 1;
         let request = DriveRequest {
@@ -77,13 +77,13 @@ fn deferred_writes_complete_in_the_buffer_and_a_flush_waits_for_the_medium() {
     assert_eq!((w.completion.0, w.components.bus), (80_000, 80_000));
     assert!(host.0.destage_pending());
     assert_eq!(host.0.energy(Time(1_000_000)).transfer_s, 0.0);
-    // What waits in the buffer is read from it.
+    // Waiting data are read from the buffer.
     let r = host.ask(1_000_000, Read, 20_002, 4);
     assert!(r.cache_hit && !r.mechanical);
     assert_eq!(r.completion.0 - r.arrival.0, 40_000);
     let f = host.ask(2_000_000, Flush, 0, 0);
     let took = f.completion.0 - f.arrival.0;
-    // One seek, at most a turn, eight sectors.
+    // A seek, at most a turn, and eight sectors.
     let least = 2_000_000 + 8 * SECTOR;
     assert!(took >= least && took <= least + REV, "{took}");
     assert!(!host.0.destage_pending());
@@ -93,7 +93,7 @@ fn deferred_writes_complete_in_the_buffer_and_a_flush_waits_for_the_medium() {
         "{e:?}"
     );
     assert!((e.seek_s - 0.002).abs() < 1e-12, "{e:?}");
-    // Nothing left: the next flush costs nothing.
+    // No data are left, so the next flush takes no time.
     let f = host.ask(1_000_000_000, Flush, 0, 0);
     assert_eq!(f.completion, f.arrival);
 }
@@ -102,22 +102,22 @@ fn deferred_writes_complete_in_the_buffer_and_a_flush_waits_for_the_medium() {
 fn idle_time_empties_the_buffer_without_a_flush() {
     let mut host = Host::new(&deferred());
     host.ask(0, Write, 20_000, 8);
-    // Not within the idle wait of 50 ms; surely after it and a seek and two turns.
+    // Not within the `destage_after` of 50 ms, but after it and a seek and two turns.
     host.0.energy(Time(49_000_000));
     assert!(host.0.destage_pending());
     host.0.energy(Time(50_100_000 + 2_000_000 + 2 * REV));
     assert!(!host.0.destage_pending());
 }
 
-/// What the write buffer holds only in part is read from the medium, as if nothing waited; newer data
-/// from the buffer take the place of what was read, and stay there.
+/// If the write buffer holds only a part of the data, all are read from the medium, in the same time as
+/// without it. Newer data in the buffer replace what was read, and stay there.
 #[test]
 fn reads_mix_buffer_and_medium() {
     for (writes, sector, count) in [
         (&[20_000][..], 20_004, 8),
         (&[20_000], 19_996, 8),
         (&[20_000], 19_990, 40),
-        // Two of them, and the gap between.
+        // Two extents, and the gap between them.
         (&[20_000, 20_020], 20_006, 16),
     ] {
         let spec = deferred();
@@ -131,13 +131,13 @@ fn reads_mix_buffer_and_medium() {
         assert_eq!(got.completion, want.completion, "{writes:?} {sector}");
         assert!(got.mechanical && !got.cache_hit);
         assert!(dirty.0.destage_pending());
-        // Now all of it is in the buffer.
+        // Now the buffer holds all of it.
         assert!(dirty.ask(at + 30_000_000, Read, sector, count).cache_hit);
     }
 }
 
-/// Written data are read from the buffer while they wait, while they are written, and, if the drive keeps
-/// them, later.
+/// Written data are read from the buffer while they wait, while they are being written, and later if the
+/// drive keeps them.
 #[test]
 fn written_data_are_hits_all_the_time() {
     for kept in [true, false] {
@@ -172,8 +172,7 @@ fn settling_after_a_head_switch_is_the_drives_choice() {
     }
 }
 
-/// The buffer takes bytes, however many writes they come in; a write that finds no room waits for the
-/// pass that makes it.
+/// The limit of the buffer is in bytes, not in writes. A write that finds no room waits for a pass.
 #[test]
 fn a_full_buffer_makes_writes_wait() {
     let mut spec = deferred();
@@ -183,25 +182,25 @@ fn a_full_buffer_makes_writes_wait() {
         let w = host.ask(i as u64 * 200_000, Write, lba, 4);
         assert_eq!(w.components.queue, 0);
     }
-    // Inside data that wait, no further room is needed.
+    // A write to data that are waiting needs no further room.
     let w = host.ask(900_000, Write, 30_001, 2);
     assert_eq!(w.components.queue, 0);
     let w = host.ask(1_000_000, Write, 50_000, 4);
-    // One of the four must reach the medium first: a seek and four sectors at least.
+    // One of the four extents must be written first: a seek and at least four sectors.
     let least = 2_000_000 + 4 * SECTOR;
     assert!(
         w.components.queue >= least && w.components.queue <= least + REV,
         "{w:?}"
     );
     assert!(w.cache_hit && !w.mechanical);
-    // Only as much as was needed: three still wait, and the new one.
+    // No more is written than needed: three extents and the new one wait.
     host.0.energy(Time(40_000_000));
     assert!(host.ask(45_000_000, Read, 50_000, 4).cache_hit);
     assert!(host.0.destage_pending());
 }
 
-/// A write longer than the buffer flows through it: it takes as long as the medium takes, and no
-/// longer with a large buffer than the part that is left in it saves.
+/// A write longer than the buffer takes as long as the medium takes. A large buffer saves no more than the
+/// part that stays in it.
 #[test]
 fn a_write_longer_than_the_buffer_goes_at_the_rate_of_the_medium() {
     let mut spec = deferred();
@@ -224,7 +223,7 @@ fn a_write_longer_than_the_buffer_goes_at_the_rate_of_the_medium() {
     }
 }
 
-/// Writes enter the buffer while the mechanism serves a read, one after another on the link.
+/// Writes enter the buffer one after another while the mechanism serves a read.
 #[test]
 fn writes_do_not_wait_for_the_mechanism() {
     let mut spec = deferred();
@@ -244,14 +243,14 @@ fn writes_do_not_wait_for_the_mechanism() {
     host.0
         .advance(Time::NEVER, &mut |c| done.push((c.id, c.completion.0)));
     done.sort_unstable();
-    // Eight sectors of 10 us each, the read much later.
+    // Eight sectors of 10 us for each write; the read takes much longer.
     let written: Vec<u64> = done[1..].iter().map(|d| d.1).collect();
     assert_eq!(written, [80_000, 160_000, 240_000]);
     assert!(done[0].1 > 2_000_000, "{done:?}");
 }
 
-/// A write that must be on the medium is when it completes, whatever waits; a flush covers what came
-/// before it.
+/// A write-through is on the medium when it completes, whatever else waits. A flush includes everything that
+/// came before it.
 #[test]
 fn written_through_is_on_the_medium() {
     let mut host = Host::new(&deferred());
@@ -259,13 +258,13 @@ fn written_through_is_on_the_medium() {
     let w = host.ask(1_000_000, Command::WriteThrough, 20_000, 8);
     assert!(w.mechanical && !w.cache_hit);
     assert!(w.completion.0 - w.arrival.0 >= 2_000_000 + 8 * SECTOR);
-    // It took the place of the older data: nothing is left to do.
+    // It replaced the older data, so nothing remains to be written.
     assert!(!host.0.destage_pending());
     let f = host.ask(w.completion.0 + 1, Flush, 0, 0);
     assert_eq!(f.completion, f.arrival);
 }
 
-/// Writes that cover their sectors together cost no turn; an edge that stays open costs one, after
+/// Writes that together fill their sectors cost no extra turn. An edge that stays open costs one turn after
 /// it has waited, and is counted.
 #[test]
 fn open_edges_are_read_first_and_counted() {
@@ -273,7 +272,7 @@ fn open_edges_are_read_first_and_counted() {
     spec.geometry.sector_size = Bytes(4096);
     spec.cache.destage_after = Span::ZERO;
     let mut host = Host::new(&spec);
-    // Blocks 8003 to 8195 in eight pieces, odd ends inside.
+    // Blocks 8003 to 8195 in eight pieces that begin and end inside sectors.
     for i in 0..8u64 {
         host.ask(i * 1000, Write, 8003 + i * 24, 24);
     }
@@ -283,13 +282,13 @@ fn open_edges_are_read_first_and_counted() {
     host.0.energy(Time(1_100_000_000));
     assert!(!host.0.destage_pending());
     assert_eq!(host.0.read_modify_writes(), 2);
-    // Written in part and then filled: nothing to read.
+    // Written in part and then filled: nothing has to be read.
     host.ask(2_000_000_000, Write, 16_004, 4);
     host.ask(2_100_000_000, Write, 16_000, 4);
     host.0.energy(Time(5_000_000_000));
     assert!(!host.0.destage_pending());
     assert_eq!(host.0.read_modify_writes(), 2);
-    // Written through: both ends, at once, on one track.
+    // Written through: both edges at once, on one track.
     let at = 6_000_000_000;
     let w = host.ask(at, Command::WriteThrough, 8004, 8);
     assert_eq!(host.0.read_modify_writes(), 4);
@@ -299,8 +298,8 @@ fn open_edges_are_read_first_and_counted() {
     assert_eq!(w, a + REV);
 }
 
-/// Extents of 16 sectors far apart, one segment each: hits are those of a list of the four last
-/// used, whether read or written.
+/// Extents of 16 sectors far apart, one per segment. The hits are those of a list of the four extents used
+/// last, whether read or written.
 #[test]
 fn hits_are_those_of_a_list_in_order_of_use() {
     for written_too in [true, false] {
@@ -312,7 +311,8 @@ fn hits_are_those_of_a_list_in_order_of_use() {
         for i in 0..3000 {
             let state = noise.state();
             let lba = (state >> 40) % 7 * 1000;
-            // Written data that may not be read leave an empty segment: writes only at the end.
+            // If written data may not be read, a write empties its segment. So there are writes only at the
+            // end.
             let write = written_too && (state >> 35) % 3 == 0;
             now += 100_000_000;
             let held = list.iter().any(|e| e.0 == lba);
@@ -329,7 +329,7 @@ fn hits_are_those_of_a_list_in_order_of_use() {
         }
         assert!(hits > 500);
         if !written_too {
-            // What was overwritten is never served from what was read before.
+            // Overwritten data are never served from older read data.
             let lba = list[3].0;
             assert!(host.ask(now + 100_000_000, Read, lba, 16).cache_hit);
             host.ask(now + 200_000_000, Write, lba + 4, 4);
@@ -346,18 +346,18 @@ fn a_segment_keeps_the_newest_sectors_that_fit() {
     assert!(!host.ask(200_000_000, Read, 1090 - 65, 4).cache_hit);
 }
 
-/// Two segments hold the data: the one that was used last, and is being read ahead, goes on.
+/// Two segments hold the data. Read-ahead continues in the one that was used last.
 #[test]
 fn of_two_segments_the_one_used_last_serves() {
     let mut spec = spec();
     spec.cache.read_ahead = crate::spec::ReadAhead::Limit;
     let mut host = Host::new(&spec);
-    // Read on to 1112, of which 64 sectors stay.
+    // Reads ahead to 1112; 64 sectors of that stay.
     host.ask(0, Read, 1040, 8);
     let c = host.ask(100_000_000, Read, 1000, 8).completion.0;
-    // By now its own read-ahead, due to end before 1072, has passed 1064.
+    // By now its own read-ahead, with its limit at 1072, has passed 1064.
     assert!(host.ask(c + 57 * SECTOR, Read, 1060, 4).cache_hit);
-    // Two turns later it has gone on to 64 sectors after that.
+    // Two turns later it has continued to 64 sectors after that.
     assert!(host.ask(c + 3 * REV, Read, 1120, 4).cache_hit);
     assert!(!host.ask(c + 10 * REV, Read, 1010, 4).cache_hit);
 }
@@ -404,7 +404,7 @@ fn empty_and_outside_requests_complete_as_errors() {
     assert!(!host.ask(6, Read, capacity - 1, 1).error);
 }
 
-/// Zero latency: a whole track takes a seek and a turn, wherever the head comes down.
+/// Read on arrival: a whole track takes a seek and a turn, wherever the head arrives.
 #[test]
 fn read_on_arrival_takes_a_track_in_one_turn() {
     let mut spec = spec();

@@ -1,4 +1,4 @@
-//! What a drive's electronics and its link take, in nanoseconds, made ready for every command.
+//! Times of a drive's electronics and of its link, in nanoseconds, prepared for the service.
 
 use crate::spec::{AfterPrevious, DriveSpec, ExtraDisconnect};
 use headstack_engine::SpecError;
@@ -21,13 +21,13 @@ impl ByPrevious {
     }
 }
 
-/// The overheads of [`DriveSpec::overhead`] and the sector times of its link. On a link that stays
-/// connected, leaving it and coming back take no time.
+/// The overheads of [`DriveSpec::overhead`] and the sector times of the link. On a link that stays connected,
+/// disconnection and reselection take no time.
 #[derive(Debug)]
 pub(super) struct Timing {
     pub read_hit: ByPrevious,
     pub read_miss: ByPrevious,
-    /// Of writes: hits where they complete in the buffer, misses where they do not.
+    /// Overheads of writes: `write_hit` if they complete in the buffer, else `write_miss`.
     pub write: ByPrevious,
     pub read_disconnect: ByPrevious,
     pub write_disconnect: u64,
@@ -37,10 +37,10 @@ pub(super) struct Timing {
     pub preparation: u64,
     pub read_completion: u64,
     pub write_completion: u64,
-    /// Lower bounds of movements.
+    /// Lower bounds of the time of movements.
     pub minimum_read: ByPrevious,
     pub minimum_write: u64,
-    /// Of one physical sector.
+    /// Link time of one physical sector.
     pub link_read_ns: f64,
     pub link_write_ns: f64,
     pub never_disconnect: bool,

@@ -1,4 +1,4 @@
-//! Writes: through to the medium, or completing in the buffer with the medium written behind.
+//! Writes: to the medium before completion, or completing in the buffer.
 
 use super::pass::{Order, Pass, Supply};
 use super::read::{in_buffer, mechanical};
@@ -10,30 +10,30 @@ use crate::command::Completion;
 use crate::phase::Work;
 use headstack_units::nearest;
 
-/// When a write may use link and mechanism.
+/// When a write may use the link and the mechanism, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Admission {
-    /// The link starts.
+    /// Start of the link transfer.
     bus: u64,
-    /// The arm may move.
+    /// Earliest start of the arm's movement.
     mech: u64,
-    /// How long it waited for data of an earlier write.
+    /// How long the write waited for the data of an earlier one.
     waited: u64,
-    /// The segment that it continues.
+    /// The segment whose data it continues.
     appended: Option<usize>,
-    /// After the data have been taken in: off the link, and back on it.
+    /// After its data have arrived: time to disconnect from the link, and to reselect it.
     last_disconnect: u64,
     last_reselect: u64,
 }
 
 impl Core {
-    /// A write that does not wait in the buffer: the drive has no room for such, or the host demands it
-    /// (`through`).
+    /// Serves a write that does not wait in the buffer: the drive has no such buffer, or the host demands a
+    /// write to the medium (`through`).
     pub fn write(&mut self, task: &Task, through: bool) -> Completion {
         self.happens(task.start);
         let previous_write = std::mem::replace(&mut self.previous_write, true);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
-        // It takes the place of what waits in the buffer.
+        // It replaces older data that wait in the buffer.
         if self.buffer.unwritten.waits() {
             self.buffer.unwritten.settle(task.start);
             self.buffer.unwritten.dirty.remove(task.blocks);
@@ -42,8 +42,8 @@ impl Core {
         self.write_now(task, elsewhere, through || !self.cache.write_back)
     }
 
-    /// The medium is written while (or right after) the data arrive. `elsewhere`: the previous command
-    /// was a write to another place.
+    /// Writes to the medium while, or right after, the data arrive. `elsewhere`: the previous command was a
+    /// write to another place.
     fn write_now(&mut self, task: &Task, elsewhere: bool, through: bool) -> Completion {
         let a = task.start;
         self.stop_others(a, None, task.sector, task.past());
@@ -85,8 +85,8 @@ impl Core {
         mechanical(a, mech, admission.waited, &pass, completion)
     }
 
-    /// Sectors that are written in part were read in the pass and are written a turn later; those on
-    /// one track share the turn.
+    /// Adds the turns for sectors written in part: they were read in the pass and are written in the next
+    /// turn. Sectors on one track share the turn.
     fn read_modify_write(&mut self, task: &Task, pass: &mut Pass, work: Work) {
         if task.partial == 0 {
             return;
@@ -101,7 +101,7 @@ impl Core {
         self.buffer.unwritten.command_end = pass.end;
     }
 
-    /// When link and arm may start, after data that are still on their way to the medium.
+    /// When link and arm may start, after earlier data have been written.
     fn admit_write(&mut self, task: &Task, elsewhere: bool) -> Admission {
         let a = task.start;
         let t = &self.timing;
@@ -126,7 +126,7 @@ impl Core {
                 admission.mech = ready.max(w.end);
             }
             self.finish_destage();
-            // It may have been told to follow another one since.
+            // It may have been told to follow another assembly since.
             let free = self.assemblies[self.acting].mechanism.free;
             admission.mech = admission.mech.max(free);
             return admission;
@@ -146,7 +146,7 @@ impl Core {
         admission
     }
 
-    /// What the movement of a write falls short of the drive's least.
+    /// By how much the write's movement is shorter than the drive's minimum, in nanoseconds.
     fn settling_minimum(&self, task: &Task) -> u64 {
         let minimum = self.timing.minimum_write;
         if minimum == 0 {
@@ -161,7 +161,7 @@ impl Core {
         minimum.saturating_sub(movement)
     }
 
-    /// When the data of a write whose link starts at `bus` are in the buffer.
+    /// When the data of a write are in the buffer, if its link transfer starts at `bus`.
     fn supply(&self, task: &Task, bus: u64) -> Supply {
         let gate = match self.timing.extra_write_disconnect {
             None => 1,
@@ -180,12 +180,12 @@ impl Core {
         }
     }
 
-    /// Puts written data into a segment, and drops what they overwrite elsewhere.
+    /// Puts written data into a segment, and drops the old data from other segments.
     fn place_written(&mut self, task: &Task, appended: Option<usize>) -> Option<usize> {
         let (start, end) = (task.sector, task.past());
         let (i, mut old) = self.buffer.segments.for_written(start, end, appended)?;
         if self.at_once > 1 {
-            // Others end their read-ahead first, and may have read some of these sectors by then.
+            // Other assemblies end their read-ahead first. They may have read some of these sectors by then.
             self.stop_others(task.start, Some(i), start, end);
             old = Some(i);
         }
@@ -195,33 +195,33 @@ impl Core {
         Some(i)
     }
 
-    /// Until when the link brings data, if it does at `now`.
+    /// The end of the link transfer in progress at `now`; `None` if there is none.
     pub fn on_link(&self, now: u64) -> Option<u64> {
         let there = self.buffer.unwritten.incoming_until();
         there.filter(|t| *t > now)
     }
 
-    /// Whether a piece of a write finds room in the buffer at `at`.
+    /// Whether the buffer has room for a piece of a write at `at`.
     pub fn has_room(&mut self, at: u64, piece: Blocks) -> bool {
         self.happens(at);
         self.buffer.unwritten.has_room(piece)
     }
 
-    /// When the link may bring the data of a buffered write that is taken at `at`, and what its
-    /// completion takes.
+    /// Earliest start of the link transfer for a buffered write taken at `at`, and the overhead of its
+    /// completion.
     pub fn admit_to_buffer(&self, at: u64, decoding_since: u64, after_write: bool) -> (u64, u64) {
         let t = &self.timing;
         let decoded = decoding_since + t.write.of(after_write);
         (at.max(decoded) + t.preparation, t.write_completion)
     }
 
-    /// Takes a piece of a write into the buffer, whose link time begins at `bus`; returns when it is
-    /// there. Nothing else is on its way over the link.
+    /// Takes a piece of a write into the buffer; its link transfer starts at `bus`. Returns when the piece
+    /// has arrived. Nothing else may be on the link.
     pub fn take_in(&mut self, at: u64, bus: u64, piece: Blocks) -> u64 {
         let shift = self.buffer.shift;
         let (start, end) = (piece.start >> shift, ((piece.past - 1) >> shift) + 1);
         (self.previous_write, self.previous_end) = (true, end);
-        // Read-ahead into what is overwritten must not resurrect old data.
+        // Read-ahead must not bring back old data over the written ones.
         let r = &self.jobs().read_ahead;
         if r.is_under_way() && r.touches(&self.buffer.segments.list[r.segment], start, end) {
             self.stop_read_ahead(at);
@@ -234,8 +234,8 @@ impl Core {
         arrived
     }
 
-    /// Has every free assembly begin a pass at `at`, to make room; returns when the first of all passes
-    /// ends. `None`: nothing waits, or nothing reaches what waits.
+    /// Makes every free assembly start a pass at `at`, to make room. Returns when the first pass ends; `None`
+    /// if no data wait, or no assembly reaches them.
     pub fn force_destage(&mut self, at: u64) -> Option<u64> {
         self.happens(at);
         let all = {
@@ -263,7 +263,7 @@ impl Core {
         self.passes_end()
     }
 
-    /// When the first of the passes under way ends.
+    /// When the first of the passes in progress ends.
     pub fn passes_end(&self) -> Option<u64> {
         let passes = self
             .assemblies
@@ -272,7 +272,7 @@ impl Core {
         passes.map(|w| w.end).min()
     }
 
-    /// When the next assembly that is at work at `now` comes to rest.
+    /// When the next assembly that moves at `now` comes to rest.
     pub fn next_at_rest(&self, now: u64) -> Option<u64> {
         let ends = self.assemblies.iter().map(|a| a.mechanism.free);
         ends.filter(|t| *t > now).min()
@@ -289,7 +289,7 @@ impl Core {
         sent
     }
 
-    /// Whether some head set reaches each track of these blocks.
+    /// Whether each track of these blocks is reached by some head set.
     pub fn reached(&self, blocks: Blocks) -> bool {
         let shift = self.buffer.shift;
         let mut at = blocks.start >> shift;
@@ -306,7 +306,7 @@ impl Core {
         true
     }
 
-    /// Whether buffered data are older at `now` than they should become.
+    /// Whether some buffered data are older at `now` than `destage_age`.
     pub fn overdue(&self, now: u64) -> bool {
         let age = self.cache.destage_age.non_negative();
         let oldest = self.buffer.unwritten.dirty.oldest();

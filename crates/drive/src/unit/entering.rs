@@ -1,16 +1,15 @@
 //! Writes on their way into a buffer in which they wait for the mechanism.
 //!
 //! # Model
-//! A write goes over the link when it has reached the drive, whatever the mechanism does, in order of
-//! arrival and one at a time; it completes when all of its data are in the buffer. Long ones come in
-//! pieces. A piece that finds no room waits, and those behind it: then the mechanism has to make room.
-//! While commands wait for the mechanism too, a pass that makes room and a command take turns. So do a
-//! pass and a command while data are older than `destage_age`.
+//! The data of a write go over the link when the write has reached the drive, whatever the mechanism does.
+//! Writes use the link one at a time, in order of arrival. A write completes when all its data are in the
+//! buffer. A long write is divided into pieces. If there is no room for a piece, it and all writes behind it
+//! wait, and the mechanism has to make room. If commands also wait for the mechanism, passes that make room
+//! and commands take turns. Passes and commands also take turns while data are older than `destage_age`.
 //!
 //! A flush waits until the writes that came before it are in the buffer.
 //! # Validity
-//! The transfers of reads and of writes that go to the medium are not in the way of these writes on the
-//! link.
+//! Transfers of reads, and of writes that go to the medium directly, do not delay these writes on the link.
 
 use super::{blocks_of, Step, Unit};
 use crate::background::NEVER;
@@ -20,14 +19,14 @@ use crate::queue::Arrival;
 use headstack_units::Time;
 use std::collections::VecDeque;
 
-/// A write that is not wholly in the buffer yet.
+/// A write of which some data are not in the buffer yet.
 #[derive(Debug)]
 struct Write {
     request: DriveRequest,
     arrival: Arrival,
-    /// What is not there yet.
+    /// The blocks that are not in the buffer yet.
     rest: Blocks,
-    /// Time on the link, and processing that delayed it.
+    /// Time on the link, and processing that delayed it, in nanoseconds.
     bus: u64,
     overhead: u64,
 }
@@ -36,13 +35,13 @@ struct Write {
 #[derive(Debug, Default)]
 pub(super) struct Entering {
     writes: VecDeque<Write>,
-    /// When the link has brought the last piece.
+    /// When the link has transferred the latest piece.
     link_free: u64,
-    /// The first write looks for room no earlier.
+    /// The first write does not look for room before this time.
     looks_at: u64,
-    /// Some have waited for room since there last were none.
+    /// Whether a write had to wait for room since the queue was last empty.
     crowded: bool,
-    /// A pass had its turn last, while both a pass and a command were wanted.
+    /// Whether the last turn was a pass's, so that the next is a command's.
     command_next: bool,
 }
 
@@ -61,12 +60,12 @@ impl Entering {
         });
     }
 
-    /// None comes in before `ready`.
+    /// No write enters the buffer before `ready`.
     pub fn not_before(&mut self, ready: u64) {
         self.looks_at = self.looks_at.max(ready);
     }
 
-    /// Takes the oldest write of a name out, unless some of its data are in the buffer.
+    /// Removes the oldest write called `id`, unless some of its data are in the buffer.
     pub fn take_waiting(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
         let waits = |w: &Write| w.request.id == id && w.rest == blocks_of(&w.request);
         let index = self.writes.iter().position(waits)?;
@@ -74,7 +73,7 @@ impl Entering {
         Some((write.request, Time(write.arrival.at)))
     }
 
-    /// Whether they need more than so many blocks.
+    /// Whether they need more than `room` blocks.
     fn exceed(&self, room: u64) -> bool {
         let mut left = room;
         self.writes.iter().any(|w| {
@@ -84,7 +83,7 @@ impl Entering {
         })
     }
 
-    /// When the next piece may come in.
+    /// Earliest time at which the next piece may enter the buffer.
     pub fn next(&self) -> u64 {
         let first = self.writes.front();
         first.map_or(NEVER, |w| {
@@ -97,7 +96,7 @@ impl Entering {
 }
 
 impl Unit {
-    /// One step of a unit whose writes wait in the buffer.
+    /// One step of a unit with a buffer in which writes wait.
     #[inline(never)]
     pub(super) fn step_with_buffer(&mut self, until: Time, done: &mut Completion) -> Step {
         let command = self.next_command();
@@ -108,7 +107,7 @@ impl Unit {
         if entry < command || (entry == command && !self.flush_is_next()) {
             return self.enter(entry, done);
         }
-        // Data may have set out for the medium since anybody asked; then the command waits for them.
+        // A pass may have started since the last call. If so, the command waits for it.
         self.bring_to(command);
         self.free = self.free.max(command);
         if self.next_command() > command {
@@ -116,12 +115,12 @@ impl Unit {
         }
         let first = &self.queue.items()[self.queue.oldest()];
         if first.request.command == Command::Flush && self.enters_before(first.arrival.at) {
-            // What came before the flush has to be in the buffer first.
+            // Writes that came before the flush have to enter the buffer first.
             self.free = self.free.max(entry);
             return Step::Again;
         }
         if let (Command::Flush, Some(there)) = (first.request.command, self.core.on_link(command)) {
-            // What is on the link was accepted before.
+            // Data on the link were accepted before the flush.
             self.free = there;
             return Step::Again;
         }
@@ -134,7 +133,7 @@ impl Unit {
         self.take_command(Time(command + 1), done)
     }
 
-    /// Whether the next command is a flush for which no write has to enter first.
+    /// Whether the next command is a flush for which no write has to enter the buffer first.
     fn flush_is_next(&self) -> bool {
         let first = &self.queue.items()[self.queue.oldest()];
         first.request.command == Command::Flush && !self.enters_before(first.arrival.at)
@@ -146,7 +145,7 @@ impl Unit {
         first.is_some_and(|w| w.arrival.at <= at)
     }
 
-    /// Whether a pass goes before the command that waits; if not, it will next time.
+    /// Whether it is a pass's turn. If not, the next turn is a pass's.
     fn pass_has_its_turn(&mut self) -> bool {
         let Some(entering) = &mut self.entering else {
             return false;
@@ -154,7 +153,7 @@ impl Unit {
         !std::mem::take(&mut entering.command_next)
     }
 
-    /// The mechanism is taken by a pass until `end`.
+    /// A pass uses the mechanism until `end`.
     fn wait_for_pass(&mut self, end: u64) {
         if self.limit == 1 {
             self.free = self.free.max(end);
@@ -169,13 +168,13 @@ impl Unit {
         let step = self.step_command(until, &mut |c| *done = *c);
         self.note_waiting();
         match step {
-            // A pass that began meanwhile goes first; other units may have something to do before.
+            // A pass that started meanwhile goes first, and other units may have earlier events.
             Step::Nothing => Step::Again,
             step => step,
         }
     }
 
-    /// The core knows since when the mechanism is wanted.
+    /// Tells the core since when a command has been waiting for the mechanism.
     pub(super) fn note_waiting(&mut self) {
         self.core.wanted_since = match self.queue.is_empty() {
             true => NEVER,
@@ -187,7 +186,7 @@ impl Unit {
         };
     }
 
-    /// At `now` the first piece of the first write comes in, if it finds room.
+    /// The next piece of the first write enters the buffer at `now`, if there is room.
     fn enter(&mut self, now: u64, done: &mut Completion) -> Step {
         self.bring_to(now);
         let Some(write) = self.entering.as_ref().and_then(|e| e.writes.front()) else {
@@ -247,7 +246,7 @@ impl Unit {
         Step::Done
     }
 
-    /// Where a pass has made some room but not enough, the next one follows it at once.
+    /// If a pass has made some room but not enough, starts the next pass at once.
     fn keep_making_room(&mut self, now: u64) {
         let room = self.core.buffer.unwritten.room();
         let crowded = self
@@ -264,8 +263,8 @@ impl Unit {
         }
     }
 
-    /// The first write finds no room at `now`: it waits for the pass under way, or for the mechanism, or a
-    /// pass begins; unless it is the turn of a command.
+    /// There is no room for the first write at `now`: it waits for the pass in progress or for the mechanism,
+    /// or a pass starts. If it is a command's turn, a command is served.
     fn make_room(&mut self, now: u64, done: &mut Completion) -> Step {
         let coming = self.core.buffer.unwritten.incoming_until();
         let pass = self.core.passes_end();
@@ -273,14 +272,14 @@ impl Unit {
         let mut later = pass.or(busy);
         if later.is_none() {
             if self.next_command() <= now && !self.pass_has_its_turn() {
-                // A pass that ends now may have been what the command waited for.
+                // The command may have waited for a pass that ends now.
                 self.free = self.free.max(now);
                 return self.take_command(Time(now + 1), done);
             }
             later = self.core.force_destage(now);
             match later {
                 Some(end) => self.wait_for_pass(end),
-                // All that is held is still on the link, or nothing reaches it any more.
+                // All data that are held are still on the link, or no head reaches their place any more.
                 None => {
                     let core = &mut self.core;
                     core.buffer.drop_unreachable(&core.mechanics, &core.paths);

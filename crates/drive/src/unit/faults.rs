@@ -1,9 +1,9 @@
 //! Heads and assemblies that fail while the drive runs.
 //!
 //! # Model
-//! An announced fault is deconfigured before it happens. An unannounced one stays unknown until a
-//! command meets it: that command loses `fault_recovery`, then all that has failed on its assembly is
-//! taken out of use.
+//! A fault with a warning leads to deconfiguration before a command meets it. A fault without warning stays
+//! unknown until a command meets it. That command loses `fault_recovery`; then everything that has failed on
+//! its assembly is deconfigured.
 
 use crate::command::Fault;
 use crate::parallelism::{Path, UnitPlan};
@@ -12,33 +12,33 @@ use headstack_engine::random;
 use headstack_units::Time;
 use rand::RngCore;
 
-/// A fault of the description that is still to come.
+/// A future fault, from the description.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlannedFault {
     pub at: u64,
     pub assembly: u32,
-    /// Surfaces that it takes away.
+    /// Surfaces that it makes unreachable, as bits.
     pub surfaces: u64,
     pub warning: bool,
     pub report: Fault,
 }
 
-/// What has failed, what will, and what the drive knows of it.
+/// Faults that have occurred, future faults, and which of them the drive knows.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// Faults to come, the next one last.
+    /// Future faults, the next one last.
     planned: Vec<PlannedFault>,
-    /// Of each head set: surfaces whose heads have failed without the drive knowing it yet.
+    /// For each head set, the surfaces whose heads have failed without the drive's knowledge, as bits.
     unknown: Vec<u64>,
     unknown_reports: Vec<PlannedFault>,
-    /// Whether some head set no longer reaches all its surfaces.
+    /// Whether a head set no longer reaches all its surfaces.
     pub degraded: bool,
-    /// What was deconfigured so far.
+    /// Everything deconfigured so far.
     pub known: Vec<Fault>,
 }
 
 impl Faults {
-    /// Nothing has failed yet; `head_sets` of the unit may.
+    /// No fault so far; `head_sets` is the number of head sets of the unit.
     pub fn new(planned: Vec<PlannedFault>, head_sets: usize) -> Faults {
         Faults {
             planned,
@@ -47,12 +47,12 @@ impl Faults {
         }
     }
 
-    /// Whether every head works, as far as the drive knows and in truth.
+    /// Whether no fault has occurred, known or unknown.
     pub fn all_well(&self) -> bool {
         !self.degraded && self.unknown.iter().all(|l| *l == 0)
     }
 
-    /// The next fault that happens by `now`.
+    /// Removes and returns the next fault that occurs by `now`.
     pub fn next(&mut self, now: u64) -> Option<PlannedFault> {
         match self.planned.last() {
             Some(f) if f.at <= now => self.planned.pop(),
@@ -60,7 +60,7 @@ impl Faults {
         }
     }
 
-    /// A fault happens; true if the drive was warned, and deconfigures it at once.
+    /// Records a fault. True if the drive was warned, so that it deconfigures the part at once.
     pub fn happen(&mut self, fault: PlannedFault, paths: &[Path]) -> bool {
         for (unknown, path) in self.unknown.iter_mut().zip(paths) {
             if path.assembly == fault.assembly {
@@ -71,12 +71,12 @@ impl Faults {
         fault.warning
     }
 
-    /// Whether a head set would meet an unknown fault on one of these surfaces.
+    /// Whether an access of a head set to one of these surfaces meets an unknown fault.
     pub fn meets(&self, head_set: usize, surfaces: u64) -> bool {
         self.unknown[head_set] & surfaces != 0
     }
 
-    /// Deconfigures all that has failed on an assembly.
+    /// Deconfigures everything that has failed on an assembly.
     pub fn deconfigure(&mut self, assembly: u32, at: u64, paths: &mut [Path]) {
         for (unknown, path) in self.unknown.iter_mut().zip(paths) {
             if path.assembly == assembly {
@@ -96,7 +96,7 @@ impl Faults {
     }
 }
 
-/// The faults of a unit, the first one last.
+/// The faults of a unit, the first one last. Random ones are drawn from `seed`.
 pub(crate) fn planned(spec: &DriveSpec, plan: &UnitPlan, seed: u64) -> Vec<PlannedFault> {
     let gang = spec.dash.surfaces;
     let mut list = Vec::new();
@@ -108,7 +108,7 @@ pub(crate) fn planned(spec: &DriveSpec, plan: &UnitPlan, seed: u64) -> Vec<Plann
         let own = plan.geometry.surfaces * gang;
         let surfaces = match f.surface {
             None => u64::MAX,
-            // A head of the assembly that this unit has no surface for takes nothing away.
+            // A head on a surface of another unit makes nothing unreachable here.
             Some(s) if s < plan.first_surface || s >= plan.first_surface + own => continue,
             Some(s) => 1 << ((s - plan.first_surface) / gang),
         };

@@ -1,11 +1,11 @@
-//! One queue and the assemblies that serve it: a whole drive, one of its stacks, or one assembly
-//! with surfaces of its own.
+//! A unit: one queue and the assemblies that serve it. It is a whole drive, one of its stacks, or one
+//! assembly with surfaces of its own.
 //!
 //! # Model
-//! Up to `arms_in_motion` commands are in service at once, one per assembly; the scheduler chooses
-//! among commands and the assemblies that are free. A head or assembly that fails unannounced
-//! costs the first command that meets it `fault_recovery`; then it is deconfigured and the command
-//! goes to what is left. What nothing reaches any more ends as an error unless the buffer has it.
+//! Up to `arms_in_motion` commands are in service at once, one per assembly. The scheduler chooses among the
+//! commands and the free assemblies. A fault without warning costs the first command that meets it
+//! `fault_recovery`; then the part is deconfigured and another one serves the command. A command whose place
+//! no head reaches any more fails, unless the buffer has its data.
 
 use crate::background::media_scan::Scan;
 use crate::buffer::Blocks;
@@ -28,47 +28,50 @@ mod entering;
 mod faults;
 mod settings;
 
-/// One queue, its assemblies, and a clock.
+/// One queue, its assemblies, and a clock. Times are in nanoseconds.
 pub(crate) struct Unit {
     core: Core,
     queue: Queue,
     scheduler: Box<dyn Scheduler>,
     fcfs: bool,
-    /// Nothing is to be chosen: one arm takes one command after another.
+    /// Whether commands are served in order of arrival by a single arm, so that there is nothing to choose.
     in_order: bool,
     age_limit: u64,
     per_request: u64,
     check_arrivals: bool,
-    /// Until then nothing is read from the buffer: the drive recovers.
+    /// Until this time the drive recovers, and reads are not served from the buffer.
     closed_until: u64,
-    /// Blocks of 512 bytes per physical sector, as a shift.
+    /// Base-2 logarithm of the number of 512-byte blocks per physical sector.
     shift: u32,
     capacity_blocks: u64,
-    /// When the next command can be taken into service.
+    /// Earliest start of the next service.
     free: u64,
     /// Whether the command that arrived last was a write.
     last_was_write: bool,
-    /// One conventional arm after another: no limits, no faults, every arm reaches everything.
+    /// Whether one assembly works at a time, without faults, and every arm reaches all places.
     plain: bool,
     arm_choice: ArmChoice,
-    /// Number of commands in service at once, and when each assembly is free.
+    /// Most commands in service at once, and when each assembly is free.
     limit: usize,
     arm_free: Vec<u64>,
     recovery: u64,
     faults: Faults,
-    /// Writes on their way into the buffer, where they wait there for the mechanism.
+    /// Writes on their way into the buffer; `None` if writes do not wait there.
     entering: Option<Box<Entering>>,
-    /// There is a scan of the medium; and it has an assembly of its own.
+    /// Whether the medium is scanned, and whether an assembly of its own does it.
     scans: bool,
     scan_has_own_arm: bool,
-    /// Where all head sets stand, for a choice among those of several assemblies.
+    /// The state of all head sets, for a choice among several assemblies.
     standing: Vec<Arm>,
-    /// Number of its first assembly in the drive.
+    /// Number of the unit's first assembly in the drive.
     pub first_assembly: u32,
 }
 
 impl Unit {
-    /// A unit at rest, buffer empty.
+    /// Builds a unit at rest with an empty buffer.
+    ///
+    /// # Errors
+    /// Settings that do not fit together, by dotted key.
     pub fn new(
         spec: &DriveSpec,
         plan: &UnitPlan,
@@ -131,13 +134,13 @@ impl Unit {
         &self.core.mechanics
     }
 
-    /// Commands that wait, those in service not counted.
+    /// Number of waiting commands; those in service are not counted.
     #[inline]
     pub fn queue_len(&self) -> usize {
         self.queue.len() + self.entering.as_ref().map_or(0, |e| e.len())
     }
 
-    /// Assemblies that can be at work at once: in service, following, or scanning the medium.
+    /// How many assemblies can work at once: serving, following, or scanning the medium.
     pub fn at_work_at_once(&self) -> usize {
         if self.core.follows_one() || self.limit > 1 {
             return self.core.assemblies.len();
@@ -145,13 +148,13 @@ impl Unit {
         1 + self.scan_has_own_arm as usize
     }
 
-    /// Adds the time in each active state up to `until`, all assemblies together.
+    /// Adds the time in each active state up to `until`, over all assemblies.
     pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
         self.bring_to(until);
         self.core.add_active(until, sum);
     }
 
-    /// From `now` on phases are kept for [`Unit::tell`]; until when each assembly is at work.
+    /// From `now` on, phases are kept for [`Unit::tell`]. Returns until when each assembly is at work.
     pub fn listen(&mut self, now: u64) -> Vec<u64> {
         self.bring_to(now);
         let ends = self.core.assemblies.iter_mut().map(|a| {
@@ -161,17 +164,17 @@ impl Unit {
         ends.collect()
     }
 
-    /// For each assembly the time from which on [`Unit::tell`] will tell what is under way.
+    /// For each assembly, the start of work that [`Unit::tell`] will tell later.
     pub fn begun(&self) -> impl Iterator<Item = u64> + '_ {
         self.core.assemblies.iter().map(|a| a.jobs.begun())
     }
 
-    /// Tells every phase that has not been told yet.
+    /// Gives all phases that were not told yet to `sink`.
     pub fn tell(&mut self, sink: &mut dyn FnMut(&Phase)) {
         self.core.tell(self.first_assembly, sink);
     }
 
-    /// Bytes that the scan of the medium has read.
+    /// Number of bytes that the media scan has read.
     pub fn scanned_bytes(&self) -> u64 {
         let scans = self.core.assemblies.iter();
         scans
@@ -184,23 +187,25 @@ impl Unit {
         self.core.destage_pending() || self.entering.as_ref().is_some_and(|e| e.len() > 0)
     }
 
-    /// Physical sectors that were written in part, and therefore read first.
+    /// Number of physical sectors that were read before they were written, because a write covered only a
+    /// part.
     pub fn read_modify_writes(&self) -> u64 {
         self.core.buffer.read_modify_writes
     }
 
-    /// What was deconfigured so far.
+    /// Everything deconfigured so far.
     pub fn faults(&self) -> &[Fault] {
         &self.faults.known
     }
 
-    /// Writes that completed in the buffer and then found nothing that reaches their place.
+    /// Number of writes that completed in the buffer and were lost, because no head reached their place
+    /// later.
     pub fn lost_writes(&self) -> u64 {
         self.core.buffer.lost_writes
     }
 
-    /// Looks at a command that arrives at `now`: its completion if it is done at once. Otherwise it
-    /// is to be given to [`Unit::enqueue`].
+    /// Examines a command that arrives at `now`. Returns its completion if it is served at once. Otherwise it
+    /// must be given to [`Unit::enqueue`].
     #[inline(always)]
     pub fn accept(&mut self, now: Time, request: &DriveRequest) -> Option<Completion> {
         if request.command == Command::Flush {
@@ -235,8 +240,8 @@ impl Unit {
         (sector, (((past + up) >> self.shift) - sector) as u32)
     }
 
-    /// Puts an accepted command that arrived at `arrival` before the scheduler. It came into the drive's
-    /// queue, where its processing begins, at `admitted`.
+    /// Adds an accepted command that arrived at `arrival` to the queue. Its processing begins at `admitted`,
+    /// when it was admitted to the drive's queue.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
         let layout = &self.core.mechanics.layout;
@@ -269,12 +274,12 @@ impl Unit {
         }
     }
 
-    /// Nothing starts before `now`, up to which all units have been brought.
+    /// No service starts before `now`, to which all units have been brought.
     pub fn not_before(&mut self, now: Time) {
         self.free = self.free.max(now.0);
     }
 
-    /// The earliest time at which [`Unit::step`] would do something.
+    /// The earliest time at which [`Unit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
         let command = self.next_command();
@@ -284,7 +289,7 @@ impl Unit {
         }
     }
 
-    /// When the next command can be taken into service.
+    /// Earliest start of the next service.
     #[inline]
     fn next_command(&self) -> u64 {
         if self.queue.is_empty() {
@@ -293,9 +298,9 @@ impl Unit {
         self.next_start(self.queue.oldest())
     }
 
-    /// When the next command is taken. While buffered data are on their way to the medium a drive that
-    /// may choose waits for that, and then chooses among all that have come; a write that is alone,
-    /// or goes on with those data, is taken at once, because the buffer can take its data in.
+    /// When the next service starts. While a pass is in progress, a drive that can choose waits for its end,
+    /// and then chooses among all commands that have arrived. A single write, or one that continues the pass,
+    /// is taken at once, because its data can enter the buffer.
     #[inline]
     fn next_start(&self, oldest: usize) -> u64 {
         let first = &self.queue.items()[oldest];
@@ -310,15 +315,14 @@ impl Unit {
         writing
     }
 
-    /// Whether the buffer takes a write in while older data are still on their way to the medium.
+    /// Whether the buffer takes a write while older data are still being written to the medium.
     fn is_taken_at_once(&self, oldest: &Waiting) -> bool {
         let alone = self.queue.len() == 1;
         oldest.request.command == Command::Write
             && (self.fcfs || alone || self.core.continues_writing(oldest.sector))
     }
 
-    /// Takes one command into service, if one can start before `until`; returns whether it did
-    /// anything. A completion goes to `sink`.
+    /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
         if self.entering.is_some() {
@@ -362,7 +366,7 @@ impl Unit {
         Step::Done
     }
 
-    /// Serves a waiting command from `start` on.
+    /// Serves the waiting command number `index` at `start`.
     #[inline(always)]
     fn serve(&mut self, start: u64, index: usize) -> Completion {
         let waiting = &self.queue.items()[index];
@@ -392,7 +396,7 @@ impl Unit {
         done
     }
 
-    /// How many sectors a waiting command writes in part: its first, its last.
+    /// How many of a command's first and last sectors are written in part: 0 to 2.
     #[inline]
     fn partial_sectors(&self, waiting: &Waiting) -> u32 {
         if self.shift == 0 || !waiting.request.command.writes() {
@@ -404,12 +408,12 @@ impl Unit {
         edges.min(waiting.count)
     }
 
-    /// A step where assemblies may be busy, limited or broken.
+    /// A step of a unit whose assemblies may be busy, limited or failed.
     #[inline(never)]
     fn step_general(&mut self, start: u64, oldest: usize, done: &mut Completion) -> Step {
         self.bring_to(start);
         if self.faults.degraded {
-            // What no assembly will ever serve must not wait for the scheduler to come to it.
+            // Commands that no assembly can serve any more fail at once, without waiting for their turn.
             let mut waiting = self.queue.by_age();
             if let Some(index) = waiting.find(|i| self.is_out_of_reach(*i, start)) {
                 drop(waiting);
@@ -421,7 +425,7 @@ impl Unit {
         let choice = self.choose(start, oldest, usable);
         let item = self.queue.items()[choice.index];
         if item.request.command == Command::Flush {
-            // A barrier: everything in service ends first.
+            // A flush is a barrier: commands in service complete first.
             let all = self.arm_free.iter().copied().max().unwrap_or(0);
             if all > start {
                 self.free = all;
@@ -450,7 +454,7 @@ impl Unit {
         };
         let assembly = self.core.paths[path].assembly;
         if !hit && self.faults.meets(path, needed) {
-            // The command meets the failure: the drive tries for a while, then gives the part up.
+            // The command meets the fault: the drive tries to recover, then deconfigures the part.
             self.free = start + self.recovery;
             self.arm_free[assembly as usize] = self.free;
             self.core.happens(start);
@@ -460,7 +464,7 @@ impl Unit {
         self.core.take_over(path, start);
         let before = *self.core.arm();
         if self.scan_has_own_arm {
-            // What begins to pass before the command is taken cannot know of its transfer.
+            // Blocks that pass before the command is taken are not affected by its transfer.
             self.core.scan_on(start);
         }
         *done = self.serve(start, choice.index);
@@ -468,14 +472,14 @@ impl Unit {
             self.scan_beside(&item, &before, done);
         }
         let assembly = assembly as usize;
-        // A hit in the buffer may go to an assembly that is still busy.
+        // A read from the buffer may be assigned to an assembly that is still busy.
         self.arm_free[assembly] = self.arm_free[assembly].max(done.completion.0);
-        // The next choice is made no earlier than this one, though an assembly may be free since.
+        // The next choice is not earlier than this one, even if an assembly was free before.
         self.free = self.next_free().max(start);
         Step::Done
     }
 
-    /// Whether nothing reaches what a waiting command touches, and the buffer does not have it.
+    /// Whether no head reaches the places of a waiting command, and the buffer does not have its data.
     fn is_out_of_reach(&self, index: usize, start: u64) -> bool {
         let item = &self.queue.items()[index];
         if item.request.command == Command::Flush {
@@ -486,12 +490,12 @@ impl Unit {
         !is_held(&self.core, item, start) && !paths.any(|p| p.reaches(needed, item.place.cylinder))
     }
 
-    /// Ends a waiting command as an error.
+    /// Completes a waiting command with an error.
     fn give_up(&mut self, index: usize, start: u64) -> Completion {
         self.core.happens(start);
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;
-        // Time does not go back for the next one.
+        // The clock must not go back for the next command.
         self.free = self.free.max(start);
         let mut c = Completion::refused(&waiting.request, Time(start));
         c.arrival = Time(arrival);
@@ -500,8 +504,8 @@ impl Unit {
         c
     }
 
-    /// Lets the scan use what the command that was just served left it: the wait of the arm that
-    /// stood at `before`, or the time of the arm of its own.
+    /// Lets the scan use the command just served: the rotational wait of the arm, which started at `before`,
+    /// or the time of the scan's own arm.
     fn scan_beside(&mut self, item: &Waiting, before: &Arm, outcome: &Completion) {
         let c = &outcome.components;
         let write = item.request.command.writes();
@@ -514,7 +518,7 @@ impl Unit {
                 self.core
                     .mechanics
                     .move_ns(before, item.place.cylinder, item.place.head, write);
-            // Only a wait that follows one movement: later track switches are not taken apart.
+            // Only a wait after a single movement is used; passes with track switches are left alone.
             if c.seek == seek {
                 self.core
                     .scan_in_wait(begin, before, (item.sector, &item.place, write));
@@ -522,7 +526,7 @@ impl Unit {
         }
     }
 
-    /// When fewer than `limit` commands are in service: the limit-th latest end.
+    /// When fewer than `limit` commands are in service: the `limit`-th latest end.
     fn next_free(&self) -> u64 {
         if self.limit == self.arm_free.len() {
             return self.arm_free.iter().copied().min().unwrap_or(0);
@@ -532,7 +536,7 @@ impl Unit {
         ends[self.limit - 1]
     }
 
-    /// Paths whose assembly is free at `start`, as bits.
+    /// The head sets whose assembly is free at `start`, as bits.
     fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
         let serving = self.core.paths.len() - self.scan_has_own_arm as usize;
@@ -544,7 +548,7 @@ impl Unit {
         bits
     }
 
-    /// Every surface that a command touches.
+    /// The surfaces that a command needs, as bits.
     fn surfaces_of(&self, item: &Waiting) -> u64 {
         let mut surfaces = 1u64 << item.place.head;
         if self.faults.all_well() {
@@ -561,7 +565,7 @@ impl Unit {
         surfaces
     }
 
-    /// The path that serves a command: the scheduler's own choice where it reaches everything.
+    /// The head set that serves a command: the scheduler's choice if it reaches all places.
     fn path_for(
         &self,
         item: &Waiting,
@@ -593,13 +597,13 @@ impl Unit {
             .map_or(Reach::Never, Reach::Later)
     }
 
-    /// Brings the background up to `now`, faults included.
+    /// Brings faults and the background up to `now`.
     pub(super) fn bring_to(&mut self, now: u64) {
         self.meet_faults(now);
         self.core.run_background(now);
     }
 
-    /// The faults that happen by `now`, each after what the background did before it.
+    /// Lets the faults up to `now` occur, each after the background work before it.
     fn meet_faults(&mut self, now: u64) {
         while let Some(fault) = self.faults.next(now) {
             self.core.happens(fault.at);
@@ -609,8 +613,8 @@ impl Unit {
         }
     }
 
-    /// Deconfigures all that has failed on an assembly; buffered writes that nothing reaches any more
-    /// are lost.
+    /// Deconfigures everything that has failed on an assembly. Buffered writes whose place no head reaches
+    /// any more are lost.
     fn deconfigure(&mut self, assembly: u32, at: u64) {
         let core = &mut self.core;
         self.faults.deconfigure(assembly, at, &mut core.paths);
@@ -630,8 +634,8 @@ impl Unit {
         }
         self.queue.place_lone();
         let first = &self.queue.items()[oldest];
-        // A flush is a barrier: what came before it is served first, then it. A command past its
-        // age limit goes next, with whichever arm is there first.
+        // A flush is a barrier: commands that arrived before it go first, then the flush. A command past the
+        // age limit is next, with the arm that is there first.
         let barrier = first.request.command == Command::Flush;
         let taken_at_once = self.limit == 1 && start < self.core.writing_until();
         let overdue = start.saturating_sub(first.arrival.at) > self.age_limit;
@@ -676,7 +680,7 @@ impl Unit {
         let choice = self.scheduler.pick(queue, &view);
         let chosen = &queue.items()[choice.index];
         if chosen.request.command == Command::Flush {
-            // Everything that arrived before a flush goes first, in order of age and directly.
+            // Commands that arrived before a flush go first, in order of age and without a detour of the arm.
             self.scheduler.via();
             return Choice {
                 index: oldest,
@@ -686,7 +690,7 @@ impl Unit {
         choice
     }
 
-    /// Adds to what came of a command's service whose it is, and its wait for the start.
+    /// Completes the result of a service: number, arrival, arm, and the wait before `start`.
     #[inline]
     fn sign(&self, done: &mut Completion, request: &DriveRequest, arrival: u64, start: u64) {
         done.id = request.id;
@@ -696,7 +700,7 @@ impl Unit {
     }
 }
 
-/// What the buffer holds at a moment.
+/// The content of the buffer at one time, as schedulers see it.
 struct Held<'a> {
     core: &'a Core,
     now: u64,
@@ -718,7 +722,7 @@ impl Buffer for Held<'_> {
         buffer
             .unwritten
             .stretches(&mut |b| each(sector(b.start)..sector(b.past - 1) + 1));
-        // Read-ahead is also joined by what begins where it goes on.
+        // Read-ahead also serves a command that begins at its next sector.
         let ahead = &core.assemblies[core.acting].jobs.read_ahead;
         if let Some(s) = buffer.segments.list.get(ahead.segment) {
             each(s.start..ahead.next.saturating_add(1));
@@ -737,28 +741,28 @@ fn is_held(core: &Core, item: &Waiting, now: u64) -> bool {
         )
 }
 
-/// The blocks that a request names.
+/// The 512-byte blocks of a request.
 #[inline]
 fn blocks_of(request: &DriveRequest) -> Blocks {
     Blocks::new(request.lba.0, request.lba.0 + u64::from(request.blocks))
 }
 
-/// What came of a step.
+/// The result of a step.
 pub(crate) enum Step {
-    /// No command can start yet.
+    /// No service can start yet.
     Nothing,
-    /// Something changed but no command completed.
+    /// The state changed, but no command completed.
     Again,
-    /// One command is done.
+    /// One command completed.
     Done,
 }
 
-/// Whether something reaches all that a command touches.
+/// Whether a head set can serve all places of a command.
 enum Reach {
-    /// This path, now.
+    /// This one can, now.
     With(usize),
-    /// Not before this time.
+    /// One can, but not before this time.
     Later(u64),
-    /// Nothing does any more.
+    /// None can any more.
     Never,
 }

@@ -1,4 +1,4 @@
-//! What of a unit may change while it runs.
+//! Changes of a unit while it runs.
 
 use super::{faults, Unit};
 use crate::command::DriveRequest;
@@ -12,7 +12,7 @@ use headstack_engine::SpecError;
 use headstack_units::{Rpm, Time};
 
 impl Unit {
-    /// Since when it has had nothing to do, seen at `now`; `None` while it has.
+    /// Since when the unit has been idle; `None` if it is not idle at `now`.
     pub fn idle_since(&mut self, now: u64) -> Option<u64> {
         if !self.queue.is_empty() {
             return None;
@@ -25,7 +25,7 @@ impl Unit {
         Some(self.busy_end())
     }
 
-    /// When everything that is decided has ended.
+    /// When all decided work has ended.
     pub fn busy_end(&self) -> u64 {
         let arms = self.arm_free.iter().copied();
         let mechanisms = self.core.assemblies.iter().map(|a| &a.mechanism);
@@ -33,18 +33,18 @@ impl Unit {
         arms.chain(ends).fold(self.free, u64::max)
     }
 
-    /// Whether an arm of its own reads the medium all the time.
+    /// Whether a scan with an arm of its own reads all the time.
     pub fn always_scans(&self) -> bool {
         self.scan_has_own_arm
     }
 
-    /// Whether there is a scan of the medium.
+    /// Whether the medium is scanned.
     pub fn scans(&self) -> bool {
         self.scans
     }
 
-    /// The drive is not ready before `ready`: nothing starts, nothing is read from the buffer, and nothing
-    /// goes from there to the medium.
+    /// The drive recovers until `ready`: no service starts, the buffer serves no reads, and no data are
+    /// written to the medium.
     pub fn recovers_until(&mut self, ready: Time) {
         self.not_before(ready);
         self.closed_until = self.closed_until.max(ready.0);
@@ -56,7 +56,7 @@ impl Unit {
         }
     }
 
-    /// Ends of what is in service at `now`.
+    /// Completion times of the commands in service at `now`.
     pub fn service_ends(&self, now: u64) -> Vec<u64> {
         let ends = match self.plain {
             true => vec![self.free],
@@ -65,7 +65,10 @@ impl Unit {
         ends.into_iter().filter(|end| *end > now).collect()
     }
 
-    /// Another order of commands; those that wait keep their age.
+    /// Changes the scheduler. Waiting commands keep their age.
+    ///
+    /// # Errors
+    /// An unknown scheduler, or parameters that it does not have.
     pub fn set_scheduler(&mut self, spec: &QueueSpec) -> Result<(), SpecError> {
         self.scheduler = scheduler::build(spec)?;
         let needs = self.scheduler.needs();
@@ -82,7 +85,7 @@ impl Unit {
         Ok(())
     }
 
-    /// Whether the number of commands in service at once may be `limit`.
+    /// Checks that `limit` commands can be in service at once.
     pub fn check_arms_in_motion(&self, limit: u32) -> Result<(), SpecError> {
         let most = self.core.at_once;
         if (1..=most).contains(&(limit as usize)) {
@@ -92,7 +95,7 @@ impl Unit {
         Err(SpecError::new("setting.arms_in_motion", limit, need))
     }
 
-    /// From `now` on no command starts while `limit` are in service.
+    /// From `now` on no service starts while `limit` commands are in service.
     pub fn set_arms_in_motion(&mut self, now: Time, limit: u32) {
         if limit as usize != self.limit {
             self.limit = limit as usize;
@@ -100,12 +103,12 @@ impl Unit {
         }
     }
 
-    /// Whether the unit can go on with the faults of a description.
+    /// Checks that the unit can work with the faults of a description.
     pub fn check_faults(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
         assemblies::check_combination(spec, plan, self.core.paths.len())
     }
 
-    /// A part of the drive fails at `now`, if it is a part of this unit.
+    /// Makes a part of the drive fail at `now`, if it belongs to this unit.
     pub fn fail(&mut self, now: Time, spec: &DriveSpec, plan: &UnitPlan) {
         self.core.happens(now.0);
         for fault in faults::planned(spec, plan, 0) {
@@ -116,7 +119,7 @@ impl Unit {
         }
     }
 
-    /// The unit is no longer one conventional arm that does one command after another.
+    /// From now on the unit is treated as one with several arms, limits or faults.
     fn be_general(&mut self) {
         if self.plain {
             self.plain = false;
@@ -124,7 +127,7 @@ impl Unit {
         }
     }
 
-    /// Takes the oldest waiting command of a name out of the queue at `now`; it and its time of arrival.
+    /// Removes the oldest waiting command called `id` at `now`. Returns it with its arrival time.
     pub fn take_waiting(&mut self, now: Time, id: u64) -> Option<(DriveRequest, Time)> {
         self.core.happens(now.0);
         if let Some(found) = self.entering.as_mut().and_then(|e| e.take_waiting(id)) {
@@ -138,8 +141,8 @@ impl Unit {
         Some(found)
     }
 
-    /// The spindle goes from the speed that it has to `speed`, evenly during `change`; the unit has
-    /// nothing to do. `mechanics` are those of the new speed.
+    /// Changes the spindle's speed linearly to `speed` during `change`. The unit must be idle. `mechanics`
+    /// are those of the new speed.
     pub fn change_speed(&mut self, mechanics: &Mechanics, speed: Rpm, change: (u64, u64)) {
         let old = &self.core.mechanics.rotation;
         let mean = Rpm((60e9 / old.period_ns() + speed.0) / 2.0);

@@ -1,17 +1,17 @@
 //! The deadline elevator of Linux 3.x.
 //!
 //! # Model
-//! Reads and writes are sorted by address and have deadlines. A batch goes on in order of address, from
-//! request to request as each stood behind the one before when that was taken; deadlines are not looked at
-//! inside a batch. A new batch is of reads, unless reads have gone before waiting writes `writes_starved`
-//! times; it begins with the oldest request if that is past its deadline or if the direction
-//! has changed, else where the last batch stopped.
+//! Reads and writes are kept apart, each sorted by address, and each request has a deadline. Requests are
+//! dispatched in batches of one direction, in order of address. When a request is taken, the one behind it is
+//! fixed as the next of the batch; deadlines are not checked inside a batch. A new batch is of reads, unless
+//! batches of reads have gone before waiting writes `writes_starved` times. It begins with the oldest request
+//! if that is past its deadline or if the direction has changed; otherwise where the last batch stopped.
 //!
 //! Parameters: `read_expire` (500 ms), `write_expire` (5 s), `fifo_batch` (16), `writes_starved` (2).
 //! # Source
 //! Linux 3.x, `block/deadline-iosched.c`.
 //! # Validity
-//! Front merges are always tried.
+//! Front merges are always tried; Linux can switch them off.
 
 use super::sorted::{Parameters, Sorted, Turns};
 use super::{Elevator, Entry, Queued};
@@ -32,7 +32,7 @@ pub const ENTRY: Entry = Entry {
 struct Deadline {
     parameters: Parameters,
     waiting: Sorted,
-    /// What comes next in the batch.
+    /// The next request of the batch.
     next: Option<u32>,
     batch: u32,
     turns: Turns,

@@ -1,10 +1,10 @@
-//! Elevators: in which order a host queue gives its requests to the layer below.
+//! Elevators: the order in which a host queue gives its requests to the layer below.
 //!
 //! # Contract
 //! - Every request that was added is taken exactly once, or leaves by [`Elevator::absorb`].
-//! - [`Elevator::take`] gives a request whenever one waits.
-//! - Requests are named by slots; a slot is used again only after its request has ended.
-//! - Same calls, same order.
+//! - [`Elevator::take`] returns a request whenever one waits.
+//! - Requests are named by slots. A slot is used again only after its request has ended.
+//! - The same calls give the same order.
 //!
 //! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list.
 
@@ -14,43 +14,43 @@ use headstack_drive::spec::Params;
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_units::Time;
 
-/// A request that waits, as an elevator sees it.
+/// A waiting request, as an elevator sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
-    /// Its name.
+    /// The number that names it.
     pub slot: u32,
-    /// Whether it writes.
+    /// Whether it is a write.
     pub write: bool,
-    /// First block.
+    /// First 512-byte block.
     pub lba: u64,
-    /// Number of blocks.
+    /// Number of 512-byte blocks.
     pub blocks: u64,
 }
 
-/// An order of dispatch.
+/// The order in which waiting requests are dispatched.
 pub trait Elevator: Send {
     /// A request begins to wait at `now`.
     fn add(&mut self, now: Time, request: &Queued);
-    /// The request that is dispatched at `now`, if one waits.
+    /// Removes and returns the request to dispatch at `now`; `None` if none waits.
     fn take(&mut self, now: Time) -> Option<u32>;
-    /// A request that waits has grown at its front; `request` says what it is now.
+    /// A waiting request has grown at its front; `request` has its new address and length.
     fn resort(&mut self, request: &Queued);
-    /// Request `gone` has become part of `survivor`, which keeps the better of both places in time.
+    /// Request `gone` was merged into `survivor`, which keeps the earlier deadline of the two.
     fn absorb(&mut self, survivor: u32, gone: u32);
-    /// A request that was taken has ended.
+    /// A request that was taken has completed.
     fn ended(&mut self, _slot: u32) {}
-    /// Whether two requests that end with these blocks may be merged.
+    /// Whether two requests may be merged whose last blocks are these.
     fn may_join(&self, _last: u64, _other_last: u64) -> bool {
         true
     }
-    /// Requests that wait.
+    /// Number of waiting requests.
     fn len(&self) -> usize;
-    /// Whether none waits.
+    /// Whether no request waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Which waiting requests a new one may be merged with: `None`: all that touch it; else these, the
-    /// newest first.
+    /// Which waiting requests a new one may be merged with. `None`: any that touches it. `Some`: only these,
+    /// the newest first.
     fn newest(&self) -> Option<Vec<u32>> {
         None
     }
@@ -59,7 +59,7 @@ pub trait Elevator: Send {
 /// What an elevator is built from.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
-    /// Size of the unit that it serves, in 512-byte blocks.
+    /// Size in 512-byte blocks of the unit that the elevator serves.
     pub blocks: u64,
     /// Parameters, as the elevator's file documents.
     pub params: Params,
@@ -73,7 +73,10 @@ pub struct Entry {
     pub summary: &'static str,
     /// A parameter table that works, as TOML, for documentation and contract tests.
     pub example: &'static str,
-    /// Makes it; unknown parameters are errors.
+    /// Builds the elevator.
+    ///
+    /// # Errors
+    /// Unknown parameters, and values out of bounds.
     pub build: fn(&Context) -> Result<Box<dyn Elevator>, SpecError>,
 }
 
@@ -89,7 +92,7 @@ elevators! { none, deadline, mq_deadline, ranges }
 /// Finds an elevator by name.
 ///
 /// # Errors
-/// Lists the names and the nearest one.
+/// An unknown name; the error lists the known names and hints at the nearest one.
 pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
     ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
         let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();

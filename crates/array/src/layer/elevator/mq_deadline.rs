@@ -1,15 +1,16 @@
 //! The deadline elevator of blk-mq.
 //!
 //! # Model
-//! As `deadline`, save that each direction goes on from the address of the request that it took last, looked
-//! up when a request is taken: what arrives ahead of it meanwhile is served in order, and reads go on where
-//! they were after writes. The first batch is of writes, if there are any.
+//! As `deadline`, except that the next request of a batch is looked up when it is taken, from the address of
+//! the last request of that direction. So a request that arrives ahead of that address is served in order,
+//! and reads continue at their old address after a batch of writes. The first batch is of writes, if there
+//! are any.
 //!
 //! Parameters: `read_expire` (500 ms), `write_expire` (5 s), `fifo_batch` (16), `writes_starved` (2).
 //! # Source
 //! Linux 6.18, `block/mq-deadline.c`.
 //! # Validity
-//! One priority class; `async_depth` at its present default, which limits nothing.
+//! One priority class. `async_depth` has its present default, which limits nothing.
 
 use super::sorted::{Parameters, Sorted, Turns, READ, WRITE};
 use super::{Elevator, Entry, Queued};
@@ -27,11 +28,11 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// See the file.
+/// The `mq-deadline` elevator; the `ranges` elevator has one for each range.
 pub(crate) struct MqDeadline {
     parameters: Parameters,
     waiting: Sorted,
-    /// Address of the last request taken, of each direction.
+    /// Address of the last request taken, for each direction.
     latest: [u64; 2],
     last_direction: usize,
     batch: u32,
@@ -54,7 +55,7 @@ impl MqDeadline {
         self.waiting.at_or_behind(direction, self.latest[direction])
     }
 
-    /// When the first of all deadlines is.
+    /// The earliest deadline of all waiting requests.
     pub fn first_deadline(&self) -> Time {
         let oldest = [READ, WRITE]
             .into_iter()

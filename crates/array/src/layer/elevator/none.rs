@@ -1,11 +1,12 @@
 //! First come, first served.
 //!
 //! # Model
-//! A new request is merged with one of the newest eight that wait, or waits behind all. There are no parameters.
+//! A new request is merged with one of the newest eight that wait, or waits behind all others. There are no
+//! parameters.
 //! # Source
 //! Linux blk-mq without an elevator.
 //! # Validity
-//! One list for all processors, where Linux has one for each.
+//! One list for all processors; Linux has one for each.
 
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::params;

@@ -1,11 +1,11 @@
 //! Deadlines for each independent access range of a drive with several actuators.
 //!
 //! # Model
-//! The blocks are divided into equal ranges, one for each actuator; a request belongs to the range of its
-//! last block, and is not merged with one of another. Each range has an `mq-deadline` of its own. The next
-//! request is of the range with the fewest requests at the drive, among those where one waits, as long as
-//! these are fewer than `load`; of equal ones the first. Where all have `load` there, the range whose
-//! earliest deadline is first goes on.
+//! The blocks are divided into equal ranges, one for each actuator. A request belongs to the range of its
+//! last block, and is not merged with one of another range. Each range has an `mq-deadline` elevator of its
+//! own. The next request is taken from the range with the fewest requests at the drive, as long as that is
+//! fewer than `load`; of equal ones, from the first. When all ranges that have waiting requests have `load`
+//! of them at the drive, it is taken from the range with the earliest deadline.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
@@ -14,11 +14,12 @@
 //!
 //! and those of `mq-deadline`.
 //! # Source
-//! What Linux's BFQ does for drives with several actuators since 6.3 (`bfq_find_bfqq_for_underused_actuator`),
-//! on deadlines; 4 is BFQ's empirical number.
+//! Linux's BFQ chooses like this for drives with several actuators since 6.3
+//! (`bfq_find_bfqq_for_underused_actuator`); here the rule is applied to deadlines. 4 is BFQ's empirical
+//! number.
 //! # Validity
-//! No slices, budgets or weights: the rule for actuators only. BFQ, where all are loaded, goes on with the
-//! process in service.
+//! Only BFQ's rule for actuators: no slices, budgets or weights. Where all actuators are loaded, BFQ
+//! continues with the process in service.
 
 use super::mq_deadline::MqDeadline;
 use super::sorted::Parameters;
@@ -58,16 +59,16 @@ fn four() -> u32 {
 
 struct Range {
     waiting: MqDeadline,
-    /// Requests of it at the drive.
+    /// Requests of this range that are at the drive.
     at_drive: u32,
 }
 
 struct Ranges {
     ranges: Vec<Range>,
-    /// Blocks of each but the last, which has the rest.
+    /// Blocks of each range except the last, which also has the remainder.
     size: u64,
     load: u32,
-    /// By slot.
+    /// The range of each request, by slot.
     range_of: Vec<u32>,
 }
 
@@ -120,7 +121,8 @@ impl Elevator for Ranges {
     fn take(&mut self, now: Time) -> Option<u32> {
         let load = self.load;
         let waiting = self.ranges.iter_mut().filter(|r| !r.waiting.is_empty());
-        // The first of the least loaded; where all are loaded, of those whose time is up first.
+        // Ranges below `load`: the one with the fewest requests at the drive. Otherwise: the one with the
+        // earliest deadline.
         let range = waiting.min_by_key(|r| match r.at_drive < load {
             true => (r.at_drive, Time::ZERO),
             false => (load, r.waiting.first_deadline()),

@@ -1,4 +1,4 @@
-//! Requests by direction, in order of address and in order of deadline.
+//! Waiting requests by direction, in order of address and in order of deadline.
 
 use super::Queued;
 use headstack_engine::SpecError;
@@ -6,16 +6,16 @@ use headstack_units::{Span, Time};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// Index of the reads, and of the writes.
+/// Index of the reads.
 pub(crate) const READ: usize = 0;
-/// See [`READ`].
+/// Index of the writes.
 pub(crate) const WRITE: usize = 1;
 
-/// The parameters that both deadline elevators have.
+/// The parameters that both deadline elevators share.
 ///
 /// | parameter | means | if absent |
 /// |---|---|---|
-/// | `read_expire`, `write_expire` | how long a request may wait before it goes first | 500 ms, 5 s |
+/// | `read_expire`, `write_expire` | deadline of a request, counted from its arrival | 500 ms, 5 s |
 /// | `fifo_batch` | requests of one batch | 16 |
 /// | `writes_starved` | batches of reads before one of writes | 2 |
 #[derive(Debug, Clone, Deserialize)]
@@ -56,7 +56,7 @@ impl Parameters {
 #[derive(Debug)]
 pub(crate) struct Turns {
     writes_starved: u32,
-    /// Batches of reads that have gone before waiting writes.
+    /// Batches of reads that went before waiting writes.
     starved: u32,
 }
 
@@ -88,23 +88,23 @@ impl Turns {
     }
 }
 
-/// Where a waiting request stands.
+/// The keys by which a waiting request is sorted.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     direction: usize,
     lba: u64,
-    /// When it was added, of equal addresses the first comes first.
+    /// Order of arrival; decides between equal addresses.
     order: u64,
     deadline: Time,
-    /// Its place among equal deadlines.
+    /// Decides between equal deadlines.
     turn: u64,
 }
 
-/// Requests that wait, by direction.
+/// Waiting requests, by direction.
 #[derive(Debug)]
 pub(crate) struct Sorted {
     expire: [Span; 2],
-    /// By slot.
+    /// The place of each request, by slot.
     places: Vec<Option<Place>>,
     trees: [BTreeSet<(u64, u64, u32)>; 2],
     fifos: [BTreeSet<(Time, u64, u32)>; 2],
@@ -156,7 +156,7 @@ impl Sorted {
         Some(p)
     }
 
-    /// A request is taken: its direction and address.
+    /// Removes a request; returns its direction and address.
     pub fn remove(&mut self, slot: u32) -> Option<(usize, u64)> {
         self.leave(slot).map(|p| (p.direction, p.lba))
     }
@@ -172,7 +172,7 @@ impl Sorted {
         }
     }
 
-    /// The survivor takes the earlier deadline and its place.
+    /// Removes `gone`; `survivor` takes the earlier of the two deadlines.
     pub fn absorb(&mut self, survivor: u32, gone: u32) {
         let (Some(other), Some(mut place)) = (self.leave(gone), self.leave(survivor)) else {
             return;
@@ -188,14 +188,14 @@ impl Sorted {
         self.place(slot).map(|p| p.direction)
     }
 
-    /// The request behind this one in order of address, of the same direction.
+    /// The next request behind this one in order of address, of the same direction.
     pub fn successor(&self, slot: u32) -> Option<u32> {
         let p = self.place(slot)?;
         let from = (p.lba, p.order, slot + 1);
         self.trees[p.direction].range(from..).next().map(|e| e.2)
     }
 
-    /// The first request at or behind an address.
+    /// The first request of a direction whose address is at least `lba`.
     pub fn at_or_behind(&self, direction: usize, lba: u64) -> Option<u32> {
         self.trees[direction]
             .range((lba, 0, 0)..)
@@ -203,7 +203,7 @@ impl Sorted {
             .map(|e| e.2)
     }
 
-    /// The request with the earliest deadline.
+    /// The earliest deadline of a direction, and its request.
     pub fn oldest(&self, direction: usize) -> Option<(Time, u32)> {
         self.fifos[direction].first().map(|e| (e.0, e.2))
     }

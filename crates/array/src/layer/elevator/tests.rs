@@ -1,4 +1,4 @@
-//! Elevators against sequences worked by hand from the kernel's rules, and their contract.
+//! Elevators against sequences worked out by hand from the kernel's rules, and tests of their contract.
 
 use super::*;
 use headstack_units::Span;
@@ -20,7 +20,7 @@ fn queued(slot: u32, write: bool, lba: u64) -> Queued {
     }
 }
 
-/// Adds requests such as `R50` and takes them all at `now`.
+/// Adds requests such as `R50` (read at block 50) and takes them all at `now`.
 fn order(elevator: &mut dyn Elevator, arrivals: &str, now: Time) -> String {
     let names: Vec<&str> = arrivals.split(' ').collect();
     for (slot, name) in names.iter().enumerate() {
@@ -70,9 +70,9 @@ fn both_deadline_elevators_by_hand() {
     );
 }
 
-/// By hand: at 600 ms all reads are past their deadline of 500 ms. `deadline` then starts each batch with
-/// the oldest: 50, 70 / 10, 30 / 90 (the oldest that is left) / 80. `mq-deadline` starts at 50, goes on to 70,
-/// then 10, 30, then 90, and has nothing behind: a new batch with 80.
+/// By hand: at 600 ms all reads are past their deadline of 500 ms. `deadline` starts each batch with the
+/// oldest request: 50, 70; then 10, 30; then 90, the oldest that remains; then 80. `mq-deadline` starts at
+/// 50, continues to 70, then 10, 30, then 90. No request lies behind 90, so a new batch begins with 80.
 #[test]
 fn requests_past_their_deadline_begin_batches() {
     let late = Time(Span::from_ms(600.0).0 as u64);
@@ -90,8 +90,8 @@ fn requests_past_their_deadline_begin_batches() {
     }
 }
 
-/// A request that arrives between the one in service and the next: `deadline` has fixed the next one
-/// and passes it over, `mq-deadline` serves it.
+/// A request arrives between the one in service and the next one. `deadline` has fixed the next one and
+/// passes the new one over; `mq-deadline` serves it.
 #[test]
 fn late_arrivals_ahead_of_the_head() {
     for (name, want) in [("deadline", [0, 1, 2]), ("mq-deadline", [0, 2, 1])] {
@@ -105,13 +105,13 @@ fn late_arrivals_ahead_of_the_head() {
     }
 }
 
-/// Blocks 0 to 499 and 500 to 999. By hand: the lower load first, of equal ones the first range, in order of
-/// address within each.
+/// Two ranges: blocks 0 to 499 and 500 to 999. By hand: the range with fewer requests at the drive is first,
+/// of equal ones the lower range; within a range in order of address.
 #[test]
 fn ranges_serve_the_idle_actuator_first() {
     let mut elevator = build("ranges", "ranges = 2\nload = 2");
     for (slot, lba) in [30, 10, 20, 600, 499, 40].into_iter().enumerate() {
-        // Number 4 ends at block 500: the second range.
+        // Request 4 ends at block 500, so it belongs to the second range.
         let blocks = if slot == 4 { 2 } else { 1 };
         let request = Queued {
             blocks,
@@ -126,7 +126,7 @@ fn ranges_serve_the_idle_actuator_first() {
         [1, 4, 2, 3],
         "10, 499 to 500, 20, 600: one each, two each"
     );
-    // All have two at the drive, and only the first range has more.
+    // Both ranges have two requests at the drive, and only the first has waiting ones.
     assert_eq!(take(&mut *elevator), 0);
     elevator.ended(4);
     elevator.ended(3);
@@ -137,7 +137,8 @@ fn ranges_serve_the_idle_actuator_first() {
     assert!(elevator.may_join(498, 499) && !elevator.may_join(499, 500));
 }
 
-/// Every elevator, random adds, takes, growth and merges: nothing is lost, repeated or invented.
+/// Every elevator, with random additions, dispatches, growth and merges: no request is lost, repeated or
+/// invented.
 #[test]
 fn every_elevator_keeps_its_contract() {
     for entry in ENTRIES {

@@ -1,34 +1,36 @@
-//! Places for requests: how many there are, and who waits for one.
+//! Places for requests: how many there are, and which processes wait for one.
 //!
 //! # Model
-//! A place is taken from admission until the request has ended at the layer below.
+//! A request holds a place from admission until it has completed at the layer below.
 //!
-//! *Legacy* (Linux 2.6.30 to 4.20): a pool for what somebody waits for (reads, sync writes) and one for the
-//! rest, each of `n` places. Who meets a full pool waits, first come first served; who filled it, or was
-//! woken, is a *batcher* and may go on up to `3n/2` for 32 requests or 20 ms. Each request that ends wakes
-//! one process as soon as there is room.
+//! *Legacy* (Linux 2.6.30 to 4.20): one pool for sync requests (reads, sync writes) and one for async
+//! requests, each of `n` places. A process that finds its pool full waits, first come first served. The
+//! process that took the last place, or one that was woken, is a *batcher*: it may exceed `n`, up to `3n/2`,
+//! for 32 requests or 20 ms. Each completion wakes one process if there is room.
 //!
-//! *blk-mq*: one pool of exactly `n` places. Waiters are dealt to eight lists; after every `wake_batch` ends
-//! while somebody waits, as many waiters of the current list are woken.
+//! *blk-mq*: one pool of exactly `n` places. Waiting processes are distributed over eight lists, in turn.
+//! After every `wake_batch` completions that occur while a process waits, as many processes of the current
+//! list are woken.
 //! # Source
 //! Linux 3.3, `blk-core.c`; `sbitmap.c` of 6.x.
 //! # Validity
-//! Once no place is taken, waiters are woken without waiting for a batch of ends.
+//! When the last place becomes free, waiting processes are woken without waiting for `wake_batch`
+//! completions.
 
 use headstack_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Requests that a batcher may have admitted.
+/// Requests that a batcher may have admitted beyond the limit.
 const BATCH: u32 = 32;
 /// How long a process stays a batcher, nanoseconds.
 const BATCH_TIME: u64 = 20_000_000;
-/// Lists of waiters of blk-mq.
+/// Number of blk-mq's lists of waiting processes.
 const LISTS: usize = 8;
 
-/// Which process, or which single request of nobody's.
+/// A process; numbers above [`LAST_NAMED`] stand for single requests that belong to no process.
 pub(crate) type Process = u64;
 
-/// Processes beyond this one ask for one request only.
+/// Largest number of a process. Numbers above it submit one request only.
 pub(crate) const LAST_NAMED: Process = u32::MAX as Process;
 
 /// One of the two pools of the legacy queue.
@@ -39,28 +41,28 @@ struct Pool {
     waiting: VecDeque<Process>,
 }
 
-/// See the file.
+/// The places of Linux 2.6.30 to 4.20.
 #[derive(Debug)]
 pub(crate) struct Legacy {
     n: u32,
-    /// Of async and of sync requests.
+    /// Of async requests, and of sync requests.
     pools: [Pool; 2],
-    /// Credits left, and since when.
+    /// Remaining credits of each batcher, and since when it is one.
     batchers: BTreeMap<Process, (u32, Time)>,
 }
 
-/// See the file.
+/// The places of blk-mq.
 #[derive(Debug)]
 pub(crate) struct Tags {
     n: u32,
     count: u32,
     wake_batch: u32,
-    /// Ends since waiters were woken last.
+    /// Completions since processes were last woken.
     ends: u32,
     lists: [VecDeque<Process>; LISTS],
     deal: usize,
     current: usize,
-    /// A new number of places, once all have been given back.
+    /// A new number of places, which takes effect when all places are free.
     resize: Option<u32>,
 }
 
@@ -80,7 +82,7 @@ impl Places {
         })
     }
 
-    /// `wake_batch` as sbitmap works it out if it is `None`.
+    /// `n` places; `wake_batch` is computed as in sbitmap if it is `None`.
     pub fn tags(n: u32, wake_batch: Option<u32>) -> Places {
         Places::Tags(Tags {
             n,
@@ -94,7 +96,7 @@ impl Places {
         })
     }
 
-    /// Whether nothing is admitted or merged until all has ended.
+    /// Whether nothing is admitted or merged until all places are free.
     pub fn is_frozen(&self) -> bool {
         matches!(
             self,
@@ -105,7 +107,7 @@ impl Places {
         )
     }
 
-    /// A place for a request of a process; without one it has to wait.
+    /// Takes a place for a request of `process`; false if there is none, so that the process has to wait.
     pub fn take(&mut self, now: Time, process: Process, sync: bool) -> bool {
         match self {
             Places::Legacy(l) => l.take(now, process, sync),
@@ -117,7 +119,7 @@ impl Places {
         }
     }
 
-    /// A process waits for a place.
+    /// Adds a process to those that wait for a place.
     pub fn wait(&mut self, process: Process, sync: bool) {
         match self {
             Places::Legacy(l) => l.pools[usize::from(sync)].waiting.push_back(process),
@@ -128,7 +130,7 @@ impl Places {
         }
     }
 
-    /// A request has ended; who is woken is added to `woken`.
+    /// A request has completed: frees its place. Processes that are woken are added to `woken`.
     pub fn give_back(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
         match self {
             Places::Legacy(l) => l.give_back(now, sync, woken),
@@ -136,7 +138,8 @@ impl Places {
         }
     }
 
-    /// Another number of places. Legacy queues take it at once; blk-mq lets nothing in until all has ended.
+    /// Changes the number of places. Legacy queues change at once; blk-mq admits nothing until all places are
+    /// free.
     pub fn resize(&mut self, now: Time, n: u32, woken: &mut VecDeque<Process>) {
         match self {
             Places::Legacy(l) => {
@@ -156,7 +159,7 @@ impl Places {
         }
     }
 
-    /// Places taken.
+    /// Number of places taken.
     pub fn taken(&self) -> u32 {
         match self {
             Places::Legacy(l) => l.pools.iter().map(|p| p.count).sum(),
@@ -184,7 +187,7 @@ impl Legacy {
                 return false;
             }
         }
-        // Half as many again is the end for batchers, too.
+        // The limit for batchers.
         if pool.count >= self.n.saturating_mul(3) / 2 {
             return false;
         }
@@ -193,7 +196,7 @@ impl Legacy {
             self.batchers.insert(process, (BATCH, now));
         }
         if process > LAST_NAMED {
-            // It asks only once.
+            // It stands for a single request, which now has its place.
             self.batchers.remove(&process);
         } else if batcher || becomes {
             if let Some((credits, _)) = self.batchers.get_mut(&process) {
@@ -246,7 +249,8 @@ impl Tags {
         }
     }
 
-    /// Wakes up to `n` processes of the current list, or of the next that has any, and goes on to the next.
+    /// Wakes up to `n` processes of the current list, or of the next one that is not empty, and moves on to
+    /// the list after it.
     fn wake(&mut self, n: u32, woken: &mut VecDeque<Process>) {
         for _ in 0..LISTS {
             let list = &mut self.lists[self.current];
@@ -259,7 +263,7 @@ impl Tags {
         }
     }
 
-    /// Takes the new size if nothing is admitted any more; all who waited try again.
+    /// If all places are free, applies the new number of places and wakes all waiting processes.
     fn thaw(&mut self, woken: &mut VecDeque<Process>) {
         if self.count > 0 {
             return;
@@ -282,21 +286,23 @@ impl Tags {
 mod tests {
     use super::*;
 
-    /// One process takes what it can at one time: by hand, 127 requests, then it fills the pool with the 128th,
-    /// is the batcher, and that request takes the first of 32 credits: 127 + 32 = 159.
+    /// One process submits as much as it can at one time. By hand: it takes 127 places; with the 128th the
+    /// pool is full and the process becomes a batcher; that request uses the first of its 32 credits. 127 +
+    /// 32 = 159.
     #[test]
     fn a_batcher_goes_beyond_the_pool_by_its_credits() {
         let mut places = Places::legacy(128);
         let now = Time(5);
         let admitted = (0..1000).take_while(|_| places.take(now, 7, true)).count();
         assert_eq!(admitted, 127 + 32);
-        // Nobody else gets in, the other pool is empty, and after 20 ms nor does the batcher.
+        // No other process is admitted. The async pool is still empty. After 20 ms the batcher is not
+        // admitted either.
         assert!(!places.take(now, 8, true));
         assert!(places.take(now, 8, false));
         assert_eq!(places.taken(), 160);
     }
 
-    /// With 4 places the hard limit of 6 comes before the credits end; with 16, 24.
+    /// With 4 places the hard limit of 6 is reached before the credits are used up; with 16 places, 24.
     #[test]
     fn half_as_many_again_is_the_end() {
         for (n, hard) in [(4, 6), (8, 12), (16, 24), (32, 48)] {
@@ -308,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Who was woken has its credits until it uses the first; from then on they last 20 ms.
+    /// A woken process keeps its credits until it uses the first one; from then on they last 20 ms.
     #[test]
     fn credits_end_with_time() {
         for (after, want) in [(19_999_999, true), (20_000_000, false)] {
@@ -319,7 +325,7 @@ mod tests {
         }
     }
 
-    /// Single requests of many processes: the pool holds `n`, and each that ends lets one in, in order.
+    /// Single requests of many processes: the pool holds `n`, and each completion admits one, in order.
     #[test]
     fn one_end_wakes_one_waiter_in_order() {
         let mut places = Places::legacy(4);
@@ -339,7 +345,8 @@ mod tests {
         }
     }
 
-    /// 32 tags wake four at a time: nothing after three ends, four of one list after the fourth.
+    /// With 32 tags four processes are woken at a time: none after three completions, four of one list after
+    /// the fourth.
     #[test]
     fn tags_never_overshoot_and_wake_in_batches() {
         let mut places = Places::tags(32, None);
@@ -348,7 +355,7 @@ mod tests {
             .take_while(|_| places.take(Time(0), 7, true))
             .count();
         assert_eq!(admitted, 32);
-        // Dealt round robin: list 0 has 100, 108, ..., list 1 has 101, 109, ...
+        // Distributed in turn: list 0 has 100, 108, ..., list 1 has 101, 109, ...
         for process in 100..140 {
             places.wait(process, true);
         }

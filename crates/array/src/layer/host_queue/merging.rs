@@ -1,25 +1,25 @@
-//! Requests that touch each other become one.
+//! Merging of requests whose blocks are contiguous.
 //!
 //! # Model
-//! A new request joins a waiting one of the same operation: behind it, if that ends where it begins; else
-//! before it, if that begins where it ends. The grown request is then tried against its neighbour there. The
-//! whole is no longer than `max_request` and of no more parts than `max_segments` (each request that was
-//! submitted counts as one).
+//! A new request is merged with a waiting one of the same operation that ends where it begins (back merge),
+//! otherwise with one that begins where it ends (front merge). The merged request is then tried against its
+//! new neighbour on that side. A merged request is at most `max_request` long and has at most `max_segments`
+//! parts; each submitted request counts as one.
 //! # Source
 //! Linux, `block/elevator.c`, `blk-merge.c`.
 
 use std::collections::BTreeSet;
 
-/// A run of blocks that waits, of one operation.
+/// A waiting run of blocks of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     pub slot: u32,
     pub write: bool,
     pub lba: u64,
     pub blocks: u64,
-    /// Requests that it is made of.
+    /// Number of submitted requests in it.
     pub segments: u32,
-    /// When it began to wait, as a number that only grows.
+    /// Order of arrival: a number that grows with each request.
     pub order: u64,
 }
 
@@ -29,7 +29,7 @@ impl Run {
     }
 }
 
-/// Where waiting requests begin and end.
+/// The waiting requests by their first block, and by the block after their last.
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     starts: BTreeSet<(bool, u64, u64, u32)>,
@@ -51,12 +51,12 @@ impl Edges {
             .remove(&(run.write, run.end(), run.order, run.slot));
     }
 
-    /// The newest that ends at a block.
+    /// The newest waiting request that ends before `block`.
     pub fn ending_at(&self, write: bool, block: u64) -> Option<u32> {
         newest(&self.ends, write, block)
     }
 
-    /// The newest that begins at a block.
+    /// The newest waiting request that begins at `block`.
     pub fn starting_at(&self, write: bool, block: u64) -> Option<u32> {
         newest(&self.starts, write, block)
     }
@@ -67,12 +67,12 @@ fn newest(set: &BTreeSet<(bool, u64, u64, u32)>, write: bool, block: u64) -> Opt
     set.range(here).next_back().map(|e| e.3)
 }
 
-/// What may become one.
+/// What may be merged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Nothing is merged.
     pub never: bool,
-    /// New requests are joined before waiting ones, too.
+    /// Front merges are allowed.
     pub front: bool,
     pub blocks: u64,
     pub segments: u32,

@@ -1,10 +1,10 @@
-//! Which of several copies a read takes.
+//! Policies that choose which of several copies a read takes.
 //!
 //! # Contract
-//! [`Choice::choose`] gets at least one copy that can be read, in ascending order of the copies, and returns
-//! the index of one of them.
+//! A [`Choose`] function gets at least one readable copy, in ascending order of the copies, and returns the
+//! index of one of them.
 //!
-//! A member's head is taken to be behind the last request that it was given, as the host sees it.
+//! The head of a member is assumed to be behind the last request that the volume submitted to it.
 //!
 //! # Source
 //! Linux md (`raid1.c`, `raid10.c`) for the policies that name it; the others are textbook.
@@ -12,21 +12,21 @@
 use super::state::State;
 use headstack_engine::{did_you_mean, SpecError};
 
-/// One copy of the blocks that are read.
+/// One copy of the blocks to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Copy {
     pub member: u32,
-    /// First block on the member.
+    /// First 512-byte block on the member.
     pub lba: u64,
 }
 
-/// A way to choose; the state of a round is the caller's.
+/// A policy. The counter is the caller's; policies that take turns use it.
 pub(crate) type Choose = fn(&[Copy], &State, &mut u64) -> usize;
 
 /// Every policy, by name.
 pub(crate) const POLICIES: &[(&str, &str, Choose)] = &[
     ("first", "the first copy that can be read", first),
-    ("round-robin", "one after another", round_robin),
+    ("round-robin", "the copies in turn", round_robin),
     (
         "nearest",
         "the nearest head; of equal ones the first",
@@ -39,12 +39,12 @@ pub(crate) const POLICIES: &[(&str, &str, Choose)] = &[
     ),
     (
         "md-raid1",
-        "who reads on; else the first that has nothing to do; else the nearest head",
+        "the copy that continues the member's last request; else the first idle member; else the nearest head",
         md_raid1,
     ),
     (
         "md-raid10-near",
-        "the first copy whose member has nothing to do; else the nearest head",
+        "the first copy whose member is idle; else the nearest head",
         idle_or_nearest,
     ),
     (
@@ -57,7 +57,7 @@ pub(crate) const POLICIES: &[(&str, &str, Choose)] = &[
 /// The policy of this name.
 ///
 /// # Errors
-/// Lists the names and the nearest one.
+/// An unknown name; the error lists the known names and hints at the nearest one.
 pub(crate) fn find(name: &str) -> Result<Choose, SpecError> {
     let found = POLICIES.iter().find(|p| p.0 == name);
     found.map(|p| p.2).ok_or_else(|| {
@@ -118,7 +118,7 @@ fn lowest_address(copies: &[Copy], _: &State, _: &mut u64) -> usize {
 mod tests {
     use super::*;
 
-    /// By hand: three members with heads at 100, 500 and 900 and 2, 0 and 1 requests.
+    /// By hand: three members with heads at 100, 500 and 900, and 2, 0 and 1 pending requests.
     #[test]
     fn policies_choose_as_they_say() {
         let mut state = State::new(3);

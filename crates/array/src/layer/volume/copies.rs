@@ -1,4 +1,4 @@
-//! Placements that hold every block so many times: mirrors, stripes, and drives joined end to end.
+//! Placements with a fixed number of copies of every block: mirrors, stripes, and drives laid end to end.
 
 use super::choice::{Choose, Copy};
 use super::plan::{Content, Plan};
@@ -10,14 +10,14 @@ use std::ops::Range;
 
 /// Where the copies of a volume's blocks are.
 pub(crate) trait CopyMap: Send {
-    /// Size of the volume in blocks.
+    /// Size of the volume in 512-byte blocks.
     fn blocks(&self) -> u64;
-    /// How many copies there are of each block.
+    /// Number of copies of each block.
     fn copies(&self) -> u32;
-    /// Copy number `copy` of a block, and where in the volume the run ends that lies behind it on that
-    /// member. The run is the same for all copies of a block.
+    /// Where copy `copy` of the volume's block `at` lies, and the end, in blocks of the volume, of the run
+    /// that is contiguous there. The run is the same for all copies of a block.
     fn place(&self, at: u64, copy: u32) -> (Copy, u64);
-    /// The block that a member's block holds a copy of, if any, and where on the member its run ends.
+    /// The volume's block that block `lba` of a member holds, if any, and the end of its run on the member.
     fn at(&self, member: u32, lba: u64) -> (Option<u64>, u64);
 }
 
@@ -41,7 +41,7 @@ impl<J: Joined> CopyMap for Single<J> {
     }
 }
 
-/// Copies that are read by a policy and written all together.
+/// Copies of which a policy chooses one to read; all are written.
 pub(crate) struct Copies<M> {
     map: M,
     choose: Choose,
@@ -59,7 +59,7 @@ impl<M: CopyMap> Copies<M> {
         }
     }
 
-    /// Plans to read blocks that lie in one run; returns how many of them.
+    /// Plans to read the first blocks of a run from one copy; returns how many blocks.
     fn read_run(
         &mut self,
         state: &State,
@@ -69,7 +69,7 @@ impl<M: CopyMap> Copies<M> {
         content: Content,
     ) -> Result<u64, ErrorKind> {
         self.candidates.clear();
-        // As much as one copy has without interruption.
+        // Considers the copies that can be read furthest without a stale block.
         let mut most = 0;
         for i in 0..self.map.copies() {
             let (copy, _) = self.map.place(at, i);
@@ -92,7 +92,7 @@ impl<M: CopyMap> Copies<M> {
     }
 }
 
-/// How many of these blocks of a member can be read before one that cannot.
+/// How many of these blocks of a member can be read before the first that cannot.
 fn fresh_run(state: &State, member: u32, lba: u64, blocks: u64) -> u64 {
     if state.is_fresh(member, lba, blocks) {
         return blocks;

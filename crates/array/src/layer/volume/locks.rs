@@ -1,15 +1,15 @@
-//! Ranges that one request at a time may change.
+//! Locks on ranges of blocks: only one request at a time may change a range.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// Held ranges, which never overlap, and who waits for them.
+/// Locked ranges, which never overlap, and the requests that wait for them.
 ///
 /// # Model
-/// A request that meets a held range waits behind it. When a range is given back, those behind it are
-/// let in, first come first served, up to the first that meets another range: it goes on waiting there,
-/// with all behind it. So no step looks at more requests than it lets in, and one. A newcomer whose range is
-/// free does not wait.
+/// A request whose range overlaps a locked one waits in the queue of that lock. When a lock is released, the
+/// requests in its queue get theirs, first come first served, until one of them overlaps another lock: it and
+/// all behind it move to that lock's queue. So a release looks at one request more than it lets in. A new
+/// request whose range is free does not wait.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     held: BTreeMap<u64, Held>,
@@ -22,7 +22,8 @@ struct Held {
 }
 
 impl Locks {
-    /// Takes a range that is not empty for request `who`; false: it waits.
+    /// Locks a range, which is not empty, for request `who`. False: the range is not free, and the request
+    /// waits.
     pub fn take(&mut self, who: u32, range: Range<u64>) -> bool {
         match self.meets(&range) {
             Some(start) => {
@@ -38,7 +39,7 @@ impl Locks {
         }
     }
 
-    /// Gives back the range that begins at `start`; those that now have theirs are added to `next`.
+    /// Releases the lock that begins at `start`. Requests that now hold theirs are added to `next`.
     pub fn give_back(&mut self, start: u64, next: &mut Vec<u32>) {
         let Some(mut held) = self.held.remove(&start) else {
             return;
@@ -62,7 +63,7 @@ impl Locks {
         self.held.insert(range.start, Held { end, behind });
     }
 
-    /// Where a held range begins that overlaps this one.
+    /// Start of a lock that overlaps this range.
     fn meets(&self, range: &Range<u64>) -> Option<u64> {
         let (start, last) = self.held.range(..range.end).next_back()?;
         (last.end > range.start).then_some(*start)
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Random takes and returns: held ranges never overlap, and everyone has its turn.
+    /// Random locks and releases: locked ranges never overlap, and every request gets its range in the end.
     #[test]
     fn ranges_exclude_each_other_and_nobody_is_forgotten() {
         for seed in 1..200u64 {

@@ -1,24 +1,31 @@
-//! Volumes: a space of blocks that lies on several members, with or without redundancy.
+//! Volumes: one space of blocks over several members, with or without redundancy.
 //!
 //! # Model
-//! A request becomes a [`Plan`]: reads of members, and writes of members after all reads have ended. Which
-//! reads and writes is the [`Placement`]'s matter; the volume carries plans out, keeps the state of its
-//! members and joins the parts. A write with redundancy, and a read that works blocks out from others, hold
-//! their range of blocks (rows, with parity) so that nothing else changes it meanwhile.
+//! Each request becomes a `Plan`: reads of members, and writes of members that begin when all reads have
+//! completed. The `Placement` makes the plan. The volume carries it out, keeps the state of its members and
+//! joins the results. A write to a volume with redundancy locks its range (with parity: its rows) so that
+//! nothing else changes it meanwhile; so does a read that has to reconstruct blocks.
 //!
-//! - *Gone*: a member that is gone gets nothing. What it has not begun is called off and read elsewhere; what
-//!   it has announced ends as announced. What should be written to it is remembered as stale.
-//! - *Back*: what is stale is not read from a member that is back, until it is written again or rebuilt. It
-//!   comes back when everything that it had when it left has ended.
-//! - *A read fails*: the blocks are stale on that member and are read elsewhere.
+//! - *Gone*: a member that is gone gets no requests. Those of its requests that it has not announced are
+//!   aborted and read elsewhere; announced ones end as announced. Blocks that could not be written to it are
+//!   marked stale.
+//! - *Back*: a member comes back when all requests that it had when it left have ended. Its stale blocks are
+//!   not read until they are written or rebuilt.
+//! - *A read fails*: the blocks are marked stale on that member and read elsewhere.
 //! - *A write fails*: the member is gone, as in md.
-//! - A member of a volume without redundancy is never taken to be gone: its errors are the request's.
-//! - *Rebuild*: stale ranges of members that are there, one window after another, no faster than the rate.
+//! - A member of a volume without redundancy is never considered gone: its errors are errors of the request.
+//! - *Rebuild*: stale ranges of present members are rewritten, one window after another, no faster than the
+//!   rate.
+//!
+//! Statistics: `member_reads` and `member_writes` (requests to members), `read_modify_write_rows` and
+//! `reconstruct_write_rows` (rows by how their parity was updated), `degraded_reads` (reads that had to
+//! reconstruct blocks), `retried` (operations planned again because a read of a member failed or the member left),
+//! `waited_for_range` (operations that waited for a lock), `members_lost`, `rebuilt_bytes`.
 //! # Source
 //! Linux md for the rules; Patterson, Gibson & Katz, SIGMOD 1988, for the levels.
 //! # Validity
-//! Cold stripe cache: nothing that was read before is kept. No write-intent bitmap, no journal, no writing
-//! back of blocks that could not be read.
+//! Cold stripe cache: nothing that was read before is kept. No write-intent bitmap, no journal, no rewriting
+//! of blocks that could not be read.
 
 pub(crate) mod choice;
 pub(crate) mod copies;
@@ -44,28 +51,32 @@ use state::State;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Is told every step of every plan when it is taken.
+/// Receives every step of every plan when its request is submitted to a member.
 pub type Listener = Box<dyn FnMut(&Step) + Send>;
 
-/// What a placement says of a stale range.
+/// How a placement answers a request to repair a stale range.
 pub(crate) enum Repair {
-    /// The plan repairs this part of it.
+    /// The plan repairs this first part of the range.
     Planned(Range<u64>),
-    /// No block of the volume lies in this part.
+    /// This first part holds no block of the volume.
     Unused(Range<u64>),
-    /// Nothing else holds this part.
+    /// No other member can supply this first part.
     Impossible(Range<u64>),
 }
 
-/// Where blocks of a volume lie on its members, and what keeps them safe.
+/// Where the blocks of a volume lie on its members, and with what redundancy.
 pub(crate) trait Placement: Send {
-    /// Size of the volume in blocks.
+    /// Size of the volume in 512-byte blocks.
     fn blocks(&self) -> u64;
-    /// Whether blocks can be read without one member.
+    /// Whether all blocks can be read while one member is gone.
     fn is_redundant(&self) -> bool;
-    /// What a write holds: blocks of the volume, or rows.
+    /// The range that a write locks, in blocks of the volume (with parity: of a member); `None` if no lock is
+    /// needed.
     fn write_lock(&self, lba: u64, blocks: u64) -> Option<Range<u64>>;
-    /// Plans a read of blocks in range.
+    /// Plans a read of blocks inside the volume.
+    ///
+    /// # Errors
+    /// No member can supply a block.
     fn read(
         &mut self,
         state: &State,
@@ -73,7 +84,10 @@ pub(crate) trait Placement: Send {
         blocks: u64,
         plan: &mut Plan,
     ) -> Result<(), ErrorKind>;
-    /// Plans a write of blocks in range.
+    /// Plans a write of blocks inside the volume.
+    ///
+    /// # Errors
+    /// As for [`Placement::read`], where old data are needed.
     fn write(
         &mut self,
         state: &State,
@@ -81,13 +95,13 @@ pub(crate) trait Placement: Send {
         blocks: u64,
         plan: &mut Plan,
     ) -> Result<(), ErrorKind>;
-    /// Whether the others hold what should be in a range of a member.
+    /// Whether the other members hold the data of this range of a member.
     fn is_held(&self, state: &State, member: u32, range: Range<u64>) -> bool;
-    /// Plans to write anew a range of a member, or a first part of it.
+    /// Plans to rewrite a stale range of a member, or a first part of it.
     fn repair(&mut self, state: &State, member: u32, range: Range<u64>, plan: &mut Plan) -> Repair;
 }
 
-/// How far a request is.
+/// What an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Waiting,
@@ -95,35 +109,35 @@ enum Stage {
     Writing,
 }
 
-/// Whose a request to the members is.
+/// What an operation is for.
 #[derive(Debug, Clone)]
 enum Task {
-    /// A request from above.
+    /// A request to the volume.
     Request(Request),
     /// The rebuild of a range of a member.
     Repair(u32, Range<u64>),
 }
 
-/// A request, or a rebuild, that is under way.
+/// An operation in progress: a request or a rebuild.
 struct Op {
     task: Task,
     arrival: Time,
     stage: Stage,
-    /// The range that it holds or waits for.
+    /// The range that it has locked or waits for.
     lock: Option<Range<u64>>,
-    /// Parts of this stage, and what came of those that ended.
+    /// Number of requests to members in the present stage.
     parts: u32,
     remaining: u32,
     join: Option<Join>,
-    /// Where the time up to `accounted` went.
+    /// Shares of the response time up to `accounted`.
     spent: Components,
     accounted: Time,
-    /// What is written after the reads.
+    /// Requests to members that follow when the reads are done.
     writes: Vec<Io>,
     pieces: Vec<Piece>,
-    /// A read failed: all is planned again.
+    /// A read failed, so the operation is planned anew.
     again: bool,
-    /// Writes that were lost.
+    /// Ranges of members that could not be written.
     lost: Vec<(u32, Range<u64>)>,
     last: Done,
     cache_hit: bool,
@@ -134,13 +148,13 @@ struct Op {
 struct Part {
     op: u32,
     io: Io,
-    /// What the member has announced.
+    /// The completion that the member has announced.
     announced: Option<Done>,
-    /// Nobody waits for it.
+    /// Its result is ignored, because the member left.
     orphan: bool,
 }
 
-/// What a volume counts besides its requests.
+/// The volume's own statistics.
 #[derive(Debug, Default, Clone)]
 struct Counts {
     member_reads: u64,
@@ -154,7 +168,7 @@ struct Counts {
     rebuilt_blocks: u64,
 }
 
-/// A volume over its members.
+/// A volume over its members. Locks, stale ranges and repairs are handled here, addresses by the placement.
 pub struct Volume {
     name: &'static str,
     placement: Box<dyn Placement>,
@@ -164,11 +178,11 @@ pub struct Volume {
     parts: Slab<Part>,
     ends: Ends,
     locks: Locks,
-    /// Who got a range and has not gone on yet.
+    /// Operations that were given their lock and are to be started.
     granted: VecDeque<u32>,
     course: Course,
     plan: Plan,
-    /// Lists of writes that are free to be used again.
+    /// Empty lists, kept for reuse.
     spare: Vec<Vec<Io>>,
     rebuild: Rebuild,
     counts: Counts,
@@ -196,13 +210,13 @@ impl Volume {
         }
     }
 
-    /// From now on somebody is told every step of every plan.
+    /// Gives every step of every plan to `listener` from now on.
     pub fn listen(&mut self, listener: Listener) {
         self.plan.listening = true;
         self.listener = Some(listener);
     }
 
-    /// Stale blocks of each member that is there.
+    /// Number of stale blocks of each member, of 512 bytes.
     pub fn stale_blocks(&self) -> Vec<u64> {
         let members = self.state.members.iter();
         members
@@ -231,7 +245,7 @@ impl Volume {
         }) as u32
     }
 
-    /// Takes the range that an operation needs; false: it waits.
+    /// Locks the range that an operation needs. False: the operation waits for it.
     fn hold(&mut self, op: u32, range: Range<u64>) -> bool {
         self.ops[op as usize].lock = Some(range.clone());
         let held = self.locks.take(op, range);
@@ -239,14 +253,14 @@ impl Volume {
         held
     }
 
-    /// An operation begins, as far as the range that it needs is free.
+    /// Locks the range of an operation, if it needs one, and starts it.
     fn begin(&mut self, op: u32, now: Time) {
         let range = match &self.ops[op as usize].task {
             Task::Request(r) if r.command.writes() => {
                 self.placement.write_lock(r.lba, u64::from(r.blocks))
             }
             Task::Request(_) => None,
-            // A rebuild takes its range itself.
+            // A rebuild has locked its range before.
             Task::Repair(..) => None,
         };
         if range.is_none_or(|range| self.hold(op, range)) {
@@ -254,7 +268,7 @@ impl Volume {
         }
     }
 
-    /// Plans an operation that has its range, and gives the first parts away.
+    /// Plans an operation that has its lock, and submits its first requests to members.
     fn start(&mut self, op: u32, now: Time) {
         self.plan.clear();
         let task = self.ops[op as usize].task.clone();
@@ -284,7 +298,7 @@ impl Volume {
         self.carry_out(op, now);
     }
 
-    /// Gives away the first parts of the plan that was just made.
+    /// Submits the first requests of the plan just made; the writes wait until the reads are done.
     fn carry_out(&mut self, op: u32, now: Time) {
         for (member, range) in self.plan.unwritten.drain(..) {
             self.state.set_stale(member, range);
@@ -307,12 +321,12 @@ impl Volume {
         }
     }
 
-    /// The reads of an operation are done.
+    /// Submits the writes of an operation whose reads are done.
     fn write(&mut self, op: u32, now: Time) {
         let o = &mut self.ops[op as usize];
         let mut ios = std::mem::take(&mut o.writes);
         let pieces = std::mem::take(&mut o.pieces);
-        // A member that left after the plan was made.
+        // Members may have left since the plan was made.
         if !self.state.troubled.is_empty() && self.placement.is_redundant() {
             let state = &mut self.state;
             let lost = &mut o.lost;
@@ -334,7 +348,7 @@ impl Volume {
         self.ops[op as usize].writes = ios;
     }
 
-    /// Gives the parts of a stage to the members.
+    /// Submits the requests of a stage to the members.
     fn give(&mut self, op: u32, now: Time, stage: Stage, ios: &[Io], pieces: &[Piece]) {
         let o = &mut self.ops[op as usize];
         o.stage = stage;
@@ -387,7 +401,7 @@ impl Volume {
         }
     }
 
-    /// A part has ended at `now`, as was announced.
+    /// A request to a member has completed at `now`, as announced.
     fn part_ends(&mut self, part: u32, now: Time) {
         let part = self.parts.remove(part as usize);
         let member = part.io.member;
@@ -416,7 +430,7 @@ impl Volume {
         self.join(part.op, &done, now);
     }
 
-    /// What an operation should write to a member is not there.
+    /// Records that a range of a member could not be written.
     fn lose_write(&mut self, op: u32, member: u32, range: Range<u64>) {
         if !range.is_empty() {
             self.state.set_stale(member, range.clone());
@@ -424,7 +438,7 @@ impl Volume {
         }
     }
 
-    /// Adds what came of a part.
+    /// Adds the result of a request to a member.
     fn join(&mut self, op: u32, done: &Done, now: Time) {
         let o = &mut self.ops[op as usize];
         let whole = match &mut o.join {
@@ -446,7 +460,7 @@ impl Volume {
         }
     }
 
-    /// All parts of a stage have ended.
+    /// All requests of a stage have completed.
     fn finish_stage(&mut self, op: u32, now: Time, stage: Stage) {
         let o = &mut self.ops[op as usize];
         let error = o.last.error;
@@ -464,7 +478,7 @@ impl Volume {
         self.finish(op, now, error.or(lost));
     }
 
-    /// An operation is over at `now`.
+    /// Completes an operation at `now`, and releases its lock.
     fn finish(&mut self, op: u32, now: Time, error: Option<ErrorKind>) {
         let mut o = self.ops.remove(op as usize);
         o.writes.clear();
@@ -493,14 +507,14 @@ impl Volume {
         self.course.finish(done);
     }
 
-    /// Lets in who got a range.
+    /// Starts the operations that were given their lock.
     fn let_in(&mut self) {
         while let Some(op) = self.granted.pop_front() {
             self.start(op, self.course.now());
         }
     }
 
-    /// The earliest time at which it does something of its own.
+    /// Time of the volume's own next event; events of the members are not included.
     fn own_event(&self) -> Time {
         let due = self.rebuild.due(&self.state);
         self.ends.next().min(due.max(self.course.now()))
@@ -514,7 +528,7 @@ impl Volume {
         }
     }
 
-    /// What the members announce waits here for its end.
+    /// Advances the members. Completions that they announce are kept until their time.
     fn step_below(&mut self) {
         let (parts, ends) = (&mut self.parts, &mut self.ends);
         self.below.step(&mut |done| {
@@ -525,7 +539,7 @@ impl Volume {
     }
 }
 
-/// A flush goes to every member that is there.
+/// Plans a flush of every present member.
 fn plan_flush(state: &State, plan: &mut Plan) -> Result<(), ErrorKind> {
     for (m, member) in state.members.iter().enumerate() {
         if !member.gone {

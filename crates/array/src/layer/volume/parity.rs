@@ -1,20 +1,21 @@
-//! One parity block to each row: RAID-5.
+//! RAID-5: one parity unit in each row.
 //!
 //! # Model
-//! A *stripe* is one chunk of each member, a *row* one unit (4 KiB in md) of each at the same address. Rows
-//! are read, worked out and written in whole units. A write keeps parity right in the cheaper of two ways:
-//! *read-modify-write* reads what it overwrites and the old parity; *reconstruct-write* reads the data of
-//! the row that it does not overwrite. A unit that is written in part is read by both. As in md the row
-//! decides, a tie reconstructs (`rmw_level` 1), and nothing is taken to be in a cache.
+//! A *stripe* is one chunk of each member; a *row* is one unit (4 KiB in md) of each member at the same
+//! address. Units are read, computed and written as a whole. A write updates the parity in the cheaper of two
+//! ways: *read-modify-write* reads the data that it overwrites and the old parity; *reconstruct-write* reads
+//! the data of the row that it does not overwrite. Both read a unit that is written in part. As in md the
+//! choice is made for each row, a tie is reconstructed (`rmw_level` 1), and no data are assumed to be cached.
 //!
-//! Where a unit cannot be read (its member is gone, or stale there):
-//! - a read of it reads the row's other members;
-//! - overwritten whole, it takes part in reconstruct-write;
-//! - not written, it leaves read-modify-write as the only way;
-//! - written in part, all other members are read, which gives its old data, and parity is worked out anew;
-//! - holding the parity of a member that is gone: the data alone are written.
+//! When a unit cannot be read, because its member is gone or the unit is stale:
+//! - A read of the unit reads the other members of the row.
+//! - If the write overwrites the whole unit, reconstruct-write is used.
+//! - If the write does not touch the unit, read-modify-write is used.
+//! - If the write covers a part of the unit, all other members are read. They give the unit's old data, and
+//!   the parity is computed anew.
+//! - If the unit holds the parity and its member is gone, only the data are written.
 //!
-//! A row of which two units that are not overwritten cannot be read is lost.
+//! A row is lost if two of its units can neither be read nor are overwritten.
 
 use super::plan::{Content, Plan};
 use super::state::State;
@@ -22,7 +23,7 @@ use super::{Placement, Repair};
 use crate::layer::ErrorKind;
 use std::ops::Range;
 
-/// Where md puts parity and data of each stripe.
+/// How md places the parity and the data of each stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     LeftAsymmetric,
@@ -32,7 +33,7 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// Member with the parity of a stripe of `n` members.
+    /// The member that holds the parity of a stripe; `n` is the number of members.
     #[inline]
     pub fn parity(self, stripe: u64, n: u64) -> u64 {
         match self {
@@ -41,7 +42,7 @@ impl Layout {
         }
     }
 
-    /// Member with data chunk `i` of a stripe whose parity is on member `parity`.
+    /// The member that holds data chunk `i` of a stripe whose parity is on member `parity`.
     #[inline]
     pub fn data(self, i: u64, parity: u64, n: u64) -> u64 {
         match self {
@@ -50,7 +51,7 @@ impl Layout {
         }
     }
 
-    /// Inverse of [`Layout::data`].
+    /// The data chunk that a member holds: the inverse of [`Layout::data`].
     fn index(self, member: u64, parity: u64, n: u64) -> u64 {
         match self {
             Layout::LeftAsymmetric | Layout::RightAsymmetric => member - u64::from(member > parity),
@@ -59,10 +60,10 @@ impl Layout {
     }
 }
 
-/// When read-modify-write is chosen.
+/// When read-modify-write is preferred to reconstruct-write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RmwLevel {
-    /// Never, where the other way is possible.
+    /// Only where reconstruct-write is not possible.
     Never,
     /// Where it reads less.
     IfLess,
@@ -74,15 +75,15 @@ pub(crate) enum RmwLevel {
 pub(crate) struct Parity {
     pub layout: Layout,
     pub rmw: RmwLevel,
-    /// Members.
+    /// Number of members.
     pub n: u64,
-    /// Blocks of a chunk, a multiple of the unit.
+    /// Size of a chunk in blocks, a multiple of the unit.
     pub chunk: u64,
-    /// Blocks of a unit.
+    /// Size of a unit in blocks.
     pub unit: u64,
-    /// Stripes.
+    /// Number of stripes.
     pub stripes: u64,
-    /// Where rows change from one kind to another, reused.
+    /// Rows at which the treatment changes; kept for reuse.
     pub cuts: Vec<u64>,
 }
 
@@ -102,7 +103,7 @@ enum Cover {
     Whole,
 }
 
-/// Rows `from..to` of a stripe that are all alike, in blocks from the start of a chunk.
+/// Rows `from..to` of a stripe that are treated alike, in blocks from the start of a chunk.
 #[derive(Debug, Clone, Copy)]
 struct Rows {
     from: u64,
@@ -110,12 +111,12 @@ struct Rows {
 }
 
 impl InStripe {
-    /// The data chunks that the request touches.
+    /// The data chunks that the request overlaps.
     fn chunks(&self, chunk: u64) -> Range<u64> {
         self.from / chunk..(self.to - 1) / chunk + 1
     }
 
-    /// What it touches of data chunk `i`, in blocks from the chunk's start.
+    /// The part of data chunk `i` that the request covers, in blocks from the chunk's start.
     fn span(&self, i: u64, chunk: u64) -> (u64, u64) {
         let from = self.from.max(i * chunk) - i * chunk;
         let to = self.to.min((i + 1) * chunk).saturating_sub(i * chunk);
@@ -137,16 +138,16 @@ impl InStripe {
     }
 }
 
-/// What stands in the way of one run of rows.
+/// What cannot be read or written in a run of rows.
 #[derive(Default)]
 struct Trouble {
-    /// Data chunks not overwritten whole that cannot be read: how many, and the last.
+    /// Data chunks that can neither be read nor are overwritten whole: their number, and the last of them.
     lost: u32,
     lost_chunk: u64,
     lost_cover: Option<Cover>,
-    /// A chunk that is overwritten cannot be read.
+    /// A chunk that is overwritten whole cannot be read.
     overwritten: bool,
-    /// Members that are gone.
+    /// Number of members that are gone.
     gone: u32,
     parity_stale: bool,
     parity_gone: bool,
@@ -161,7 +162,7 @@ impl Parity {
         self.chunk * self.data_chunks()
     }
 
-    /// The parts of a request, stripe by stripe.
+    /// Splits a request by stripes.
     fn in_stripes(&self, lba: u64, blocks: u64) -> impl Iterator<Item = InStripe> {
         let (size, layout, n) = (self.stripe_blocks(), self.layout, self.n);
         let end = lba + blocks;
@@ -177,12 +178,12 @@ impl Parity {
         self.layout.data(i, s.parity, self.n) as u32
     }
 
-    /// First block on each member of a run of rows.
+    /// First block of a run of rows, on each member.
     fn at(&self, s: &InStripe, rows: Rows) -> u64 {
         s.stripe * self.chunk + rows.from
     }
 
-    /// Cuts the rows that a request touches into runs that are alike, in ascending order.
+    /// Splits the rows of a request into runs that are treated alike, in ascending order.
     fn cut(&mut self, state: &State, s: &InStripe) {
         let mut cuts = std::mem::take(&mut self.cuts);
         cuts.clear();
@@ -207,7 +208,7 @@ impl Parity {
         self.cuts = cuts;
     }
 
-    /// The runs of rows between the cuts that the request touches.
+    /// The runs of rows between the cuts that overlap the request.
     fn runs(&self, s: &InStripe) -> impl Iterator<Item = Rows> + '_ {
         let chunks = s.chunks(self.chunk);
         let (first, last) = (
@@ -224,7 +225,7 @@ impl Parity {
         })
     }
 
-    /// Reads the rows of all members but one.
+    /// Plans to read the rows of all members except `but`.
     fn read_others(&self, s: &InStripe, rows: Rows, but: u64, plan: &mut Plan) {
         let at = self.at(s, rows);
         for member in 0..self.n {
@@ -275,7 +276,7 @@ impl Parity {
         Ok(())
     }
 
-    /// What cannot be read or written of a run of rows.
+    /// Finds what cannot be read or written in a run of rows.
     fn trouble(&self, state: &State, s: &InStripe, rows: Rows) -> Trouble {
         let mut t = Trouble::default();
         let (at, len) = (self.at(s, rows), rows.to - rows.from);
@@ -336,9 +337,9 @@ impl Parity {
         Ok(())
     }
 
-    /// Whether read-modify-write is taken for a run of rows in which both ways or one are possible.
+    /// Whether read-modify-write is used for a run of rows. At least one of the two ways is possible.
     fn modifies(&self, s: &InStripe, rows: Rows, t: &Trouble) -> bool {
-        // Without the data of a unit that is not written there is no other way.
+        // Reconstruct-write would need the unit that cannot be read.
         if t.lost > 0 {
             return true;
         }
@@ -364,7 +365,7 @@ impl Parity {
         plan.read(member, at, rows.to - rows.from, Content::Old);
     }
 
-    /// Reads what is written in part.
+    /// Plans to read the units that are written in part.
     fn read_partial(&self, s: &InStripe, rows: Rows, plan: &mut Plan) {
         for i in s.chunks(self.chunk) {
             if s.cover(i, self.chunk, rows) == Cover::Part {
@@ -373,7 +374,7 @@ impl Parity {
         }
     }
 
-    /// Reads what is written, and the parity.
+    /// Plans to read the units that are written, and the parity.
     fn read_covered(&self, s: &InStripe, rows: Rows, plan: &mut Plan) {
         for i in s.chunks(self.chunk) {
             if s.cover(i, self.chunk, rows) != Cover::None {
@@ -384,7 +385,7 @@ impl Parity {
         plan.read(s.parity as u32, at, rows.to - rows.from, Content::Old);
     }
 
-    /// Reads what is not written whole.
+    /// Plans to read the data units that are not written whole.
     fn read_uncovered(&self, s: &InStripe, rows: Rows, plan: &mut Plan) {
         for i in 0..self.data_chunks() {
             if s.cover(i, self.chunk, rows) != Cover::Whole {
@@ -393,7 +394,8 @@ impl Parity {
         }
     }
 
-    /// Writes what is covered, and the parity if there is any.
+    /// Plans to write the units that the request covers, and the parity. Units of members that are gone are
+    /// noted as unwritten.
     fn write_covered(
         &self,
         state: &State,
@@ -412,7 +414,7 @@ impl Parity {
                 put(self.member(s, i), Content::Data);
             }
         }
-        // The parity of a member that is gone is marked as not written, too.
+        // If the parity's member is gone, `put` notes it as unwritten, whatever its content.
         put(s.parity as u32, parity.unwrap_or(Content::Data));
     }
 }
@@ -426,7 +428,7 @@ impl Placement for Parity {
         true
     }
 
-    /// Rows from the first to the last that it touches, in blocks of a member.
+    /// The rows that the request overlaps, in blocks of a member.
     fn write_lock(&self, lba: u64, blocks: u64) -> Option<Range<u64>> {
         let size = self.stripe_blocks();
         let (first, last) = (lba / size, (lba + blocks - 1) / size);

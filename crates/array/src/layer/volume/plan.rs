@@ -1,75 +1,76 @@
-//! What a request becomes on the members, as data: a test with real contents carries it out.
+//! The requests to members that a volume's request leads to, as data. A test carries plans out on members
+//! with real contents.
 
 use headstack_drive::Command;
 use std::ops::Range;
 
-/// What a request of a volume has to do with the blocks of a piece.
+/// What the blocks of a piece are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// Blocks of the volume: those that the request reads; or those that it writes, where it does not reach
-    /// what was read before.
+    /// Blocks of the volume that the request reads or writes. Where a written unit is covered in part, the
+    /// rest of it is what was read before.
     Data,
-    /// Blocks that are read to work out others.
+    /// Blocks that are read to compute others.
     Old,
-    /// Parity from the old parity, and from what is written and what was there before.
+    /// Parity, computed from the old parity, the old data and the new data.
     ReadModifyWrite,
-    /// Parity from all data of the row: what is written, and what was read.
+    /// Parity, computed from all data of the row.
     ReconstructWrite,
-    /// As [`Content::ReconstructWrite`]; the old data of a member that is not readable are the exclusive or of
-    /// all other members.
+    /// As [`Content::ReconstructWrite`]; the old data of the unreadable member are the exclusive or of all
+    /// other members.
     RebuildAndWrite,
-    /// What the other members say should be there.
+    /// What a stale range should hold, computed from the other members.
     Repair,
 }
 
-/// A run of blocks of one member with one kind of content.
+/// A run of blocks of one member with the same kind of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     /// The member.
     pub member: u32,
-    /// First block on the member.
+    /// First 512-byte block on the member.
     pub lba: u64,
-    /// Number of blocks.
+    /// Number of 512-byte blocks.
     pub blocks: u32,
-    /// What the blocks are.
+    /// What the blocks hold.
     pub content: Content,
 }
 
-/// One request to one member: pieces that follow each other.
+/// One request to one member. Its blocks may belong to several pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
     /// The member.
     pub member: u32,
-    /// First block on the member.
+    /// First 512-byte block on the member.
     pub lba: u64,
-    /// Number of blocks.
+    /// Number of 512-byte blocks.
     pub blocks: u32,
 }
 
-/// One step of a plan, told when it is taken.
+/// One step of a plan, reported when its request is submitted to the member.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The volume's request; `None` for a rebuild.
+    /// Number of the volume's request; `None` for a rebuild.
     pub request: Option<u64>,
-    /// A number that all steps of one request or rebuild share while it is under way.
+    /// A number that all steps of one request or rebuild share while it is in progress.
     pub operation: u32,
-    /// The name under which the member gets it.
+    /// Number of the request to the member.
     pub id: u64,
-    /// What the member is asked.
+    /// The command to the member.
     pub command: Command,
-    /// Where.
+    /// The member and the blocks.
     pub io: Io,
-    /// What its blocks are.
+    /// What the blocks hold.
     pub pieces: Vec<Piece>,
 }
 
-/// Reads and writes of members, in ascending order for each member.
+/// Requests to members, in ascending order of address for each member.
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
     pub ios: Vec<Io>,
-    /// Filled only where somebody listens.
+    /// Filled only if there is a listener.
     pub pieces: Vec<Piece>,
-    /// Of each member its last one in `ios`, and one; valid if that is its own.
+    /// For each member, the index in `ios` of its last request; valid only if that request is the member's.
     last: Vec<u32>,
 }
 
@@ -79,7 +80,7 @@ impl Transfers {
         self.pieces.clear();
     }
 
-    /// Adds a run of blocks; what overlaps or follows the member's last one is joined to it.
+    /// Adds a run of blocks. If it overlaps or follows the member's last request, that request is extended.
     pub fn push(&mut self, listening: bool, piece: Piece) {
         let m = piece.member as usize;
         if listening {
@@ -105,22 +106,22 @@ impl Transfers {
     }
 }
 
-/// What one request becomes; kept and reused.
+/// The plan of one request; kept for reuse.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Somebody wants to know the pieces.
+    /// Whether a listener wants the pieces.
     pub listening: bool,
-    /// First these are read,
+    /// Requests to members that read.
     pub reads: Transfers,
-    /// then these are written.
+    /// Requests to members that write, after all reads.
     pub writes: Transfers,
-    /// What should be written and cannot be.
+    /// Ranges of members that should be written but cannot be.
     pub unwritten: Vec<(u32, Range<u64>)>,
-    /// The reads work out blocks that no member can give: nothing may be written there meanwhile.
+    /// The range to lock while blocks are reconstructed: nothing may be written there meanwhile.
     pub lock: Option<Range<u64>>,
-    /// Rows whose parity was updated by each way, for statistics.
+    /// Number of rows whose parity is updated by read-modify-write.
     pub read_modify_writes: u64,
-    /// See `read_modify_writes`.
+    /// Number of rows whose parity is updated by reconstruct-write.
     pub reconstruct_writes: u64,
 }
 

@@ -1,27 +1,27 @@
-//! Writing anew, in the background, what is stale on members that are there.
+//! Rebuild: rewriting the stale ranges of present members in the background.
 
 use super::state::State;
 use super::{ErrorKind, Repair, Task, Volume};
 use headstack_units::{Bandwidth, Time};
 use std::ops::Range;
 
-/// Blocks that are rebuilt at once: 64 KiB, md's unit for mirrors.
+/// Most blocks rebuilt at once: 64 KiB, md's unit for mirrors.
 const WINDOW: u64 = 128;
 
-/// How far the rebuild is.
+/// The progress of the rebuild.
 #[derive(Debug, Default)]
 pub(super) struct Rebuild {
-    /// Bytes per second; `None`: nothing is rebuilt.
+    /// Rate in bytes per second; `None`: no rebuild.
     rate: Option<f64>,
-    /// When the next window may begin.
+    /// Earliest time of the next window.
     next: Time,
     under_way: bool,
-    /// Nothing can be rebuilt until something changes.
+    /// No stale range can be rebuilt until a member's state changes.
     stuck: bool,
-    /// Where to go on.
+    /// The member and block at which the search for stale ranges continues.
     member: u32,
     lba: u64,
-    /// Something has been rebuilt since the start of this round.
+    /// Whether a window was rebuilt since the search last began at member 0.
     useful: bool,
 }
 
@@ -31,13 +31,13 @@ impl Rebuild {
         self.look_again();
     }
 
-    /// Something changed that may make a rebuild possible.
+    /// A change may have made a rebuild possible: searches again from the start.
     pub fn look_again(&mut self) {
         self.stuck = false;
         self.go_on_at(0, 0);
     }
 
-    /// When the next window begins, [`Time::NEVER`] if nothing is to be done.
+    /// Time of the next window; [`Time::NEVER`] if there is nothing to rebuild.
     pub fn due(&self, state: &State) -> Time {
         let idle = self.rate.is_none() || self.under_way || self.stuck;
         let stale = |m: &u32| {
@@ -50,7 +50,7 @@ impl Rebuild {
         }
     }
 
-    /// The first stale range from where the rebuild stands, at most a window long.
+    /// The first stale range from the present position on, at most one window long.
     fn candidate(&self, state: &State) -> Option<(u32, Range<u64>)> {
         let from = state.troubled.partition_point(|m| *m < self.member);
         for &member in &state.troubled[from..] {
@@ -61,7 +61,7 @@ impl Rebuild {
             }
             if let Some(range) = m.stale.overlapping(lba..u64::MAX).next() {
                 let start = range.start.max(lba);
-                // Windows begin at multiples of their size, so that rows stay whole.
+                // Windows end at multiples of their size, so that rows are not split.
                 let end = (start / WINDOW + 1) * WINDOW;
                 return Some((member, start..end.min(range.end)));
             }
@@ -75,7 +75,7 @@ impl Rebuild {
 }
 
 impl Volume {
-    /// Begins the next window.
+    /// Begins the next window, if a stale range can be rebuilt.
     pub(super) fn rebuild_next(&mut self, now: Time) {
         loop {
             let Some((member, range)) = self.rebuild.candidate(&self.state) else {
@@ -108,7 +108,7 @@ impl Volume {
         }
     }
 
-    /// Plans a window that has its range: what was stale may have been written meanwhile.
+    /// Plans a window that has its lock. Its range may have been written while it waited.
     pub(super) fn start_repair(&mut self, op: u32, now: Time, member: u32, range: Range<u64>) {
         let m = &self.state.members[member as usize];
         if m.gone || !m.stale.overlaps(&range) {
@@ -121,7 +121,7 @@ impl Volume {
         }
     }
 
-    /// A window is done, or was given up.
+    /// A window has been rebuilt, or given up (`error`).
     pub(super) fn repaired(&mut self, now: Time, range: Range<u64>, error: Option<ErrorKind>) {
         self.rebuild.under_way = false;
         self.rebuild.next = self.rebuild.next.max(now);

@@ -1,4 +1,4 @@
-//! Members that leave and come back while the volume runs.
+//! Settings of a volume: members that leave and come back, and the rate of the rebuild.
 
 use super::state::State;
 use super::{Stage, Volume};
@@ -8,10 +8,10 @@ use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Time};
 
 impl Volume {
-    /// The same with members that are gone from the start, and this rate of rebuilding.
+    /// The volume with the members `gone` missing from the start, and with this rate of rebuilding.
     ///
     /// # Errors
-    /// A member that it does not have, or a rate that is too small.
+    /// A member that does not exist, or a rate that is too low.
     pub(crate) fn with_redundancy(
         mut self,
         gone: &[u32],
@@ -35,7 +35,7 @@ impl Volume {
         Ok(self)
     }
 
-    /// Changes a setting of the volume itself.
+    /// Changes a setting of the volume itself; a [`SpecError`] says what does not fit.
     pub(super) fn set_here(&mut self, now: Time, setting: &Setting) -> Result<(), SpecError> {
         match setting {
             Setting::MemberGone(member) => {
@@ -69,7 +69,7 @@ impl Volume {
         }
     }
 
-    /// Whether the volume has this member, and it is gone or not as it should be.
+    /// Checks that the member exists and that it is gone or present, as `gone` says.
     fn check_member(&self, member: u32, gone: bool) -> Result<(), SpecError> {
         self.check_redundant("setting.member")?;
         let n = self.state.members.len();
@@ -87,7 +87,7 @@ impl Volume {
         Ok(())
     }
 
-    /// A member is gone from `now` on.
+    /// Takes a member out of use at `now`. Its outstanding requests are aborted.
     pub(super) fn leave(&mut self, member: u32, now: Time) {
         if self.state.is_gone(member) {
             return;
@@ -130,7 +130,7 @@ impl Volume {
         }
     }
 
-    /// A member that was to come back and has not yet stays away; false if there is none such.
+    /// Cancels the return of a member that waits to come back. False if the member does not wait for that.
     fn turns_back(&mut self, member: u32) -> bool {
         let state = self.state.members.get_mut(member as usize);
         let Some(replaced) = state.and_then(|m| m.returns.take()) else {
@@ -150,7 +150,7 @@ impl Volume {
         Ok(())
     }
 
-    /// A member that is to come back does so when all that it had has ended.
+    /// Brings a member back if it waits for that and all its requests have ended.
     pub(super) fn returns_if_idle(&mut self, member: u32) {
         let blocks = self.below.blocks_of(member);
         let m = &mut self.state.members[member as usize];
@@ -164,7 +164,7 @@ impl Volume {
     }
 }
 
-/// A member is there again; of a new one all blocks are stale.
+/// Marks a member as present. Of a new member, with `new` blocks, all blocks are stale.
 fn returns(state: &mut State, member: u32, new: Option<u64>) {
     if let Some(blocks) = new {
         state.set_stale(member, 0..blocks);

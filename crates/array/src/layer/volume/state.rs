@@ -1,4 +1,4 @@
-//! What a volume knows of its members.
+//! The state of a volume's members.
 
 use rangemap::RangeSet;
 use std::ops::Range;
@@ -6,15 +6,16 @@ use std::ops::Range;
 /// One member of a volume.
 #[derive(Debug, Default)]
 pub(crate) struct MemberState {
-    /// It is gone: nothing is read from it or written to it.
+    /// The member is gone: it is neither read nor written.
     pub gone: bool,
-    /// What it holds there is not what was written last, or cannot be read.
+    /// Blocks whose content is outdated or cannot be read.
     pub stale: RangeSet<u64>,
-    /// Requests that it has and that have not ended.
+    /// Requests submitted to the member that have not ended.
     pub pending: u32,
-    /// The block behind the last request that it was given.
+    /// The block after the last request submitted to the member.
     pub head: u64,
-    /// It comes back when nothing is pending any more: with its data (false), or empty.
+    /// Set while the member waits for its last requests to end before it comes back: with its data (`false`)
+    /// or as a new member (`true`).
     pub returns: Option<bool>,
 }
 
@@ -34,7 +35,7 @@ impl State {
         }
     }
 
-    /// Whether what was written last to these blocks can be read from the member.
+    /// Whether all these blocks of a member are readable and up to date.
     #[inline]
     pub fn is_fresh(&self, member: u32, lba: u64, blocks: u64) -> bool {
         if self.troubled.is_empty() {
@@ -49,7 +50,7 @@ impl State {
         self.members[member as usize].gone
     }
 
-    /// These blocks of a member do not hold what was written last.
+    /// Marks blocks of a member as stale.
     pub fn set_stale(&mut self, member: u32, range: Range<u64>) {
         if !range.is_empty() {
             self.members[member as usize].stale.insert(range);
@@ -57,7 +58,7 @@ impl State {
         }
     }
 
-    /// These blocks of a member hold what was written last.
+    /// Marks blocks of a member as up to date.
     pub fn set_fresh(&mut self, member: u32, range: Range<u64>) {
         let m = &mut self.members[member as usize];
         if !range.is_empty() && !m.stale.is_empty() {
@@ -66,7 +67,7 @@ impl State {
         }
     }
 
-    /// A member leaves or comes back.
+    /// Marks a member as gone or present.
     pub fn set_gone(&mut self, member: u32, gone: bool) {
         self.members[member as usize].gone = gone;
         self.note(member);

@@ -1,8 +1,8 @@
-//! What all zoned layouts share: zones, spares, slips, remaps and skews.
+//! Code that all zoned layouts share: zones, spares, slips, remaps and skews.
 //!
-//! A zone's places are numbered by a *physical index* along its tracks in logical order; spare
-//! places, slipped places and the empty space at its front make the address-relative index a
-//! monotone map into it. `TrackOrder` says which track a physical index lies on.
+//! The sectors of a zone are numbered along its tracks in logical order by a *physical index*. Spare sectors,
+//! slipped sectors and unused sectors at the front of the zone have no address, so the mapping from addresses
+//! to physical indices is monotone. `TrackOrder` gives the track of a physical index.
 
 mod order;
 
@@ -15,19 +15,19 @@ use headstack_engine::SpecError;
 use headstack_units::Divisor;
 use order::TrackOrder;
 
-/// How the tracks of one surface are divided.
+/// The track format of one surface.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Format {
     sectors: Divisor,
     sector_ns: f64,
 }
 
-/// One zone, ready for look-ups.
+/// One zone, prepared for look-ups.
 pub(super) struct Zone {
     first_cylinder: u32,
     cylinders: u32,
     surfaces: Divisor,
-    /// The format of all surfaces where they agree.
+    /// The track format, if it is the same on all surfaces.
     same: Option<Format>,
     per_surface: Vec<Format>,
     cylinder_sectors: u64,
@@ -35,7 +35,7 @@ pub(super) struct Zone {
     addresses: u64,
     /// `first_address + addresses`.
     past_address: u64,
-    /// No remaps, and no spares between the addresses: only slips push them on.
+    /// Set if there are no remaps, and no spares between addresses, so that only slips shift the addresses.
     plain: bool,
     empty: u64,
     spares: u64,
@@ -44,13 +44,13 @@ pub(super) struct Zone {
     unit_places: u64,
     unit_front: u64,
     slips: Vec<u64>,
-    /// `slips[i] - i`: the pushed count of an address is a partition point in this list.
+    /// `slips[i] - i`: the number of slips before an address is a partition point of this list.
     slips_less_rank: Vec<u64>,
     remaps: Vec<[u64; 2]>,
     skews: Skews,
 }
 
-/// Division that uses the short instruction where both fit 32 bits, as they nearly always do.
+/// Division in 32 bits where both numbers fit, as they nearly always do. It is faster.
 #[inline]
 fn div_rem(a: u64, b: u64) -> (u64, u64) {
     if (a | b) >> 32 == 0 {
@@ -66,8 +66,8 @@ impl Zone {
         self.per_surface[head as usize].sectors.get()
     }
 
-    /// The index of the `v`-th place that is not slipped, the places from it to the next slip, and
-    /// those between the last slip and it.
+    /// The physical index of the `v`-th sector that is not slipped, the number of sectors from it to the next
+    /// slip, and the number between the last slip and it.
     #[inline]
     fn pushed(&self, v: u64) -> (u64, u64, u64) {
         if self.slips_less_rank.is_empty() {
@@ -79,8 +79,8 @@ impl Zone {
         (v + pushed as u64, run, v - past.last().unwrap_or(&0))
     }
 
-    /// Physical index of the `r`-th address of the zone, and how many addresses from it on have
-    /// consecutive indices (at most; other limits are the caller's).
+    /// The physical index of the `r`-th address of the zone, and an upper bound of the number of addresses
+    /// from it on with consecutive indices.
     #[inline]
     fn index_of(&self, r: u64) -> (u64, u64) {
         let v = r + self.empty;
@@ -139,7 +139,7 @@ impl Zone {
         }
     }
 
-    /// The first address of `within` whose index is not below `bound`, or its end; addresses
+    /// The first address in `within` whose index is at least `bound`, or the end of `within`. Addresses are
     /// counted in the zone.
     fn first_from(&self, bound: u64, within: std::ops::Range<u64>) -> u64 {
         let (mut low, mut high) = (within.start, within.end);
@@ -154,8 +154,8 @@ impl Zone {
         low
     }
 
-    /// Slips that push data out of their unit onto other data, and remaps onto places in use,
-    /// would give two addresses one place.
+    /// Refuses slips that shift data out of their unit onto other data, and remaps onto sectors in use. Both
+    /// would give two addresses the same place.
     fn refuse_collisions(&self, places: u64) -> Result<(), SpecError> {
         if self.unit_places < places {
             for slip in &self.slips {
@@ -207,14 +207,14 @@ impl Zone {
         Ok(())
     }
 
-    /// Applies remaps: the index where the data really are, and whether the run ends after it.
+    /// Applies remaps: the physical index of the data, and the length of the run from there.
     #[inline]
     fn remapped(&self, index: u64, run: u64) -> (u64, u64) {
         if self.remaps.is_empty() {
             return (index, run);
         }
         if self.sparing == Sparing::Tracks {
-            // Remaps of this rule name tracks.
+            // With this rule, remaps name tracks.
             let spt = self.sectors_on(0) as u64;
             let (track, sector) = div_rem(index, spt);
             let moved = self.remaps.iter().find(|r| r[0] == track);
@@ -232,8 +232,8 @@ impl Zone {
         }
     }
 
-    /// Slips that turn the sectors of this place further on: those before its cylinder (or track)
-    /// for the rules that slip inside such units, none for the others.
+    /// The number of slips by which the angle of this sector is shifted: for rules that slip inside cylinders
+    /// or tracks, those before its cylinder or track; otherwise none.
     fn slips_before(&self, index: u64) -> u64 {
         let unit = match self.sparing {
             Sparing::CylinderEnd
@@ -261,12 +261,12 @@ pub(super) struct ZonedLayout<O> {
     bucket_shift: u32,
 }
 
-/// What is known of a stretch of addresses.
+/// Data about a range of addresses, for fast look-up.
 #[derive(Clone, Copy)]
 struct Bucket {
-    /// Zone of the first one.
+    /// Zone of the first address.
     zone: u16,
-    /// How many slips push all of them on, where they lie in one plain zone with no slip on any of
+    /// The number of slips that shift all of its addresses, if they lie in one plain zone and no slip lies on
     /// their tracks; else [`Bucket::MIXED`].
     pushed: u16,
 }
@@ -483,7 +483,7 @@ fn build_zone(
         skews,
         per_surface,
     };
-    // The last address must still lie inside the zone, or spares and slips contradict each other.
+    // The last address must lie inside the zone. Otherwise spares and slips do not fit.
     let (last, _) = built.index_of(built.addresses - 1);
     if last >= places {
         return Err(SpecError::new(
@@ -574,7 +574,7 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         } else if zone.remaps.binary_search_by_key(&index, |r| r[0]).is_ok() {
             return None;
         }
-        // The map is monotone: the address is where it reaches the index, if it does.
+        // The mapping is monotone, so a binary search finds the address, if there is one.
         let low = zone.first_from(index, 0..zone.addresses);
         let address = zone.first_address + low;
         (low < zone.addresses && zone.index_of(low).0 == index && address < self.capacity)
@@ -591,7 +591,7 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         let end = start + at.format.sectors.get() as u64;
         let from = r.saturating_sub(at.sector as u64);
         let to = (r + (end - index)).min(zone.addresses);
-        // Where no gap lies on the track, its addresses are as far apart as its places.
+        // If the track has no gap, addresses differ as their physical indices do.
         let first = if zone.index_of(from).0 >= start {
             from
         } else {

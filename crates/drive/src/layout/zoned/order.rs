@@ -1,8 +1,8 @@
-//! Track orders: which track of a zone a physical index lies on.
+//! Track orders: the track of each physical index of a zone.
 
 use super::{div_rem, Format, Zone};
 
-/// How logical heads of a cylinder map to physical ones.
+/// The order of the heads in successive cylinders.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::layout) enum HeadOrder {
     CylinderMajor,
@@ -10,7 +10,7 @@ pub(in crate::layout) enum HeadOrder {
     SerpentineDisk,
 }
 
-/// Where a physical index lies, and how many skews lie before its track.
+/// The place of a physical index, and the number of skews before its track.
 pub(in crate::layout) struct Split {
     pub cylinder: u32,
     pub head: u32,
@@ -20,17 +20,17 @@ pub(in crate::layout) struct Split {
     pub cylinder_skews: u64,
 }
 
-/// Which track a physical index of a zone lies on.
+/// Maps the physical indices of a zone to tracks.
 pub(in crate::layout) trait TrackOrder: Send + Sync {
     fn split(&self, zone: &Zone, index: u64) -> Split;
-    /// Inverse of `split`; cylinder relative to the zone.
+    /// The inverse of `split`; the cylinder is counted from the start of the zone.
     fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64;
-    /// Number of tracks before which the order's unit of `Sparing` slips are counted (cylinder
-    /// major orders only support them).
+    /// Whether addresses use all heads of a cylinder before the next cylinder. Only such orders support
+    /// spares and slips inside cylinders or tracks.
     fn is_cylinder_major(&self) -> bool;
 }
 
-/// Heads of a cylinder, then the next cylinder.
+/// All heads of a cylinder, then the next cylinder.
 pub(in crate::layout) struct StackOrder(pub HeadOrder);
 
 impl StackOrder {
@@ -102,7 +102,7 @@ impl TrackOrder for StackOrder {
     }
 }
 
-/// A band of cylinders on one surface, then on the next.
+/// A band of cylinders on one surface, then the same band on the next surface.
 pub(in crate::layout) struct BandOrder {
     /// Cylinders per band; the last band of a zone may be narrower.
     pub width: u32,

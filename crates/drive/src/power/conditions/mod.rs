@@ -1,29 +1,27 @@
-//! Power conditions: what a drive goes down to when nothing is asked of it, and the way back.
+//! Power conditions: the low-power conditions of an idle drive, and the recovery from them.
 //!
 //! # Model
-//! - Conditions have the names of the T10 and T13 standards, from shallow to deep: `idle_a` (part of
-//!   the electronics off), `idle_b` (heads unloaded as well), `idle_c` (turning slower as well),
-//!   `standby` (spun down).
-//! - Each may have a timer. All timers run side by side from the moment at which the drive became
-//!   idle: the last command is complete and nothing is left to do in the background. A timer that
-//!   expires takes the drive down, never up; of several that have expired the deepest counts.
-//! - Entering takes `enter_time`, the way back `recovery_time`; both draw a constant power.
-//! - A command ends the condition: it waits until the drive has recovered. While `idle_b` or
-//!   `standby` is entered, that is finished first (heads on their way to the ramp arrive there, a
-//!   spindle that brakes comes to rest). Entering `idle_a` or `idle_c` is broken off: the way back
-//!   then takes the share of the recovery that the way down has covered, but no less than the
-//!   recovery from the condition before.
-//! - A host may ask for a condition. That is a command as well: timers run anew from the moment at
-//!   which it is reached. A shallower condition is reached by recovering first.
+//! - Conditions have the names of the T10 and T13 standards, from shallow to deep: `idle_a` (part of the
+//!   electronics off), `idle_b` (also heads unloaded), `idle_c` (also lower speed), `standby` (spun down).
+//! - Each may have a timer. All timers start together when the drive becomes idle: the last command is
+//!   complete and there is no background work. A timer that expires can only lead to a deeper condition. If
+//!   several have expired, the deepest condition is entered.
+//! - Entering takes `enter_time`, leaving takes `recovery_time`; both draw a constant power.
+//! - A command ends the condition and waits until the drive has recovered. If `idle_b` or `standby` is being
+//!   entered, that is completed first (the heads reach the ramp, the spindle comes to rest). Entering
+//!   `idle_a` or `idle_c` is broken off: the recovery then takes the same share of `recovery_time` as has
+//!   passed of `enter_time`, but no less than the recovery from the previous condition.
+//! - A host may ask for a condition. This counts as a command: the timers start again when the condition is
+//!   reached. To reach a shallower condition the drive recovers first.
 //! # Source
-//! Timers: the Extended Power Conditions feature as product manuals of drives describe it (for
-//! example Western Digital Ultrastar DC HC310, section 9.19.2): timers run concurrently from the
-//! completion of a command, expiry only lowers the condition, the condition with the least power
-//! wins. What a command does to a condition that is being entered is our choice.
+//! Timers: the Extended Power Conditions feature as product manuals of drives describe it (for example
+//! Western Digital Ultrastar DC HC310, section 9.19.2): timers run concurrently from the completion of a
+//! command, expiry only lowers the condition, and the condition with the least power wins. What a command
+//! does to a condition that is being entered is our choice.
 //! # Validity
-//! Mean power of a transition, not its course. Where the file gives no power: entering draws what
-//! the condition before draws, leaving what the drive draws when idle, and spinning up `spin_up`,
-//! which is the peak and thus an upper bound.
+//! Mean power of each transition. If the file gives no power, entering draws the power of the previous
+//! condition, leaving draws idle power, and spinning up draws `spin_up`, which is the peak and thus an upper
+//! bound.
 
 mod rest;
 #[cfg(test)]
@@ -47,16 +45,16 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// Ready for a command.
+    /// Ready for commands.
     #[default]
     Active,
     /// Part of the electronics is off.
     IdleA,
-    /// The heads are unloaded as well.
+    /// Heads unloaded as well.
     IdleB,
-    /// The platters turn slower as well.
+    /// Lower spindle speed as well.
     IdleC,
-    /// The platters stand still.
+    /// Spun down.
     Standby,
 }
 
@@ -80,25 +78,25 @@ impl Condition {
         }
     }
 
-    /// Whether a command ends the way into it at once.
+    /// Whether a command breaks off entering it.
     fn is_broken_off(self) -> bool {
         matches!(self, Condition::IdleA | Condition::IdleC)
     }
 }
 
-/// What a drive does about its condition.
+/// Whether a drive enters, holds or leaves a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
-    /// It is in the condition.
+    /// The drive is in the condition.
     Holding,
-    /// It is on the way into it.
+    /// The drive is entering it.
     Entering,
-    /// It recovers from it.
+    /// The drive is recovering from it.
     Leaving,
 }
 
-/// The power conditions that a drive has: part of its design.
+/// The power conditions of a drive: part of its design.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conditions {
     idle_watts: f64,
@@ -106,7 +104,7 @@ pub struct Conditions {
     steps: [Option<Step>; 4],
 }
 
-/// One condition. Times in nanoseconds.
+/// One condition. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Step {
     watts: f64,
@@ -120,7 +118,7 @@ struct Step {
 /// The longest timer that the standards can express: 32 bits of 100 ms.
 const LONGEST_TIMER: Span = Span((u32::MAX as i64) * 100_000_000);
 
-/// `power.conditions` as the file has it.
+/// The table `power.conditions` of a drive file.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Tables {
@@ -136,10 +134,10 @@ struct Tables {
 #[derive(Deserialize, Default, Clone, Copy, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Timers {
-    /// Those that are given as `timer`.
+    /// Only those given as `timer`.
     #[default]
     Given,
-    /// These, and the `nominal_timer` of each other condition.
+    /// Those, and `nominal_timer` for each other condition.
     Nominal,
 }
 
@@ -147,26 +145,26 @@ enum Timers {
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(deny_unknown_fields, default)]
 struct Table {
-    /// Time without work after which the condition is entered; absent: never by itself.
+    /// Time without work after which the condition is entered; absent: no timer.
     timer: Option<Span>,
-    /// The same as the maker sets it at most; runs with `timers = "nominal"` only.
+    /// The timer as the maker sets it or advises; used with `timers = "nominal"` only.
     nominal_timer: Option<Span>,
-    /// How long entering takes; absent: no time.
+    /// Time of entering; absent: zero.
     enter_time: Option<Span>,
-    /// Mean power meanwhile; absent: that of the condition before.
+    /// Mean power while entering; absent: that of the previous condition.
     enter_power: Option<Watts>,
-    /// From the command to the first service.
+    /// Time from a command to the start of its service.
     recovery_time: Option<Span>,
-    /// Mean power meanwhile; absent: that of idle, or `spin_up` out of standby.
+    /// Mean power while leaving; absent: idle power, or `spin_up` for standby.
     recovery_power: Option<Watts>,
 }
 
 impl Conditions {
-    /// The conditions that a drive's `power` table describes: those whose power and recovery it
-    /// gives. `watts` is what that table's model makes of it.
+    /// The conditions for which a drive's `power` table gives power and recovery. `watts` is the result of
+    /// that table's power model.
     ///
     /// # Errors
-    /// Values out of bounds, and tables of conditions whose power is not known, by dotted key.
+    /// Values out of bounds, and tables of conditions whose power is unknown, by dotted key.
     pub fn new(power: &Params, watts: &StateWatts) -> Result<Conditions, SpecError> {
         let tables: Tables = match power.get("conditions") {
             None => Tables::default(),
@@ -195,12 +193,12 @@ impl Conditions {
         })
     }
 
-    /// Whether the drive can be in a condition.
+    /// Whether the drive has a condition.
     pub fn has(&self, condition: Condition) -> bool {
         condition == Condition::Active || self.step(condition).is_some()
     }
 
-    /// Whether any timer runs.
+    /// Whether any timer is set.
     pub fn has_timer(&self) -> bool {
         self.steps.iter().flatten().any(|s| s.timer.is_some())
     }
@@ -210,12 +208,13 @@ impl Conditions {
         self.steps[at].as_ref()
     }
 
-    /// Power while a condition lasts, in watts.
+    /// Power in a condition, in watts.
     pub fn watts(&self, condition: Condition) -> f64 {
         self.step(condition).map_or(self.idle_watts, |s| s.watts)
     }
 
-    /// Power on the way into, in, or out of a condition; `before` is where a way in began.
+    /// Power while entering, holding or leaving a condition, in watts; `before` is the condition from which
+    /// it is entered.
     pub fn passage_watts(&self, of: Condition, passage: Passage, before: Condition) -> f64 {
         let Some(step) = self.step(of) else {
             return self.idle_watts;
@@ -227,13 +226,13 @@ impl Conditions {
         }
     }
 
-    /// Nanoseconds from a command to its service.
+    /// Time from a command to its service, in nanoseconds.
     pub fn recovery(&self, condition: Condition) -> u64 {
         self.step(condition).map_or(0, |s| s.recovery)
     }
 
-    /// The next condition below `now_in`, and when it is entered, for timers that run from `from`
-    /// and a drive that is free to change from `now` on.
+    /// The next deeper condition and the time at which it is entered, for timers that started at `from` and a
+    /// drive that can change from `now` on.
     fn next(&self, now_in: Condition, from: u64, now: u64) -> Option<(u64, Condition)> {
         let mut next: Option<(u64, Condition)> = None;
         for condition in Condition::LOW {
@@ -243,7 +242,7 @@ impl Conditions {
             let Some(timer) = self.step(condition).and_then(|s| s.timer) else {
                 continue;
             };
-            // Of several that are due together the deepest counts; it comes last.
+            // Of several that are due at the same time the deepest counts; it comes last in the list.
             let due = from.saturating_add(timer).max(now);
             if next.is_none_or(|(at, _)| due <= at) {
                 next = Some((due, condition));
@@ -326,7 +325,7 @@ impl Step {
     }
 }
 
-/// A length of time from `least` to `most`, in nanoseconds.
+/// A length of time from `least` to `most`, in nanoseconds; else an error.
 fn nanoseconds(
     key: String,
     span: Option<Span>,

@@ -1,40 +1,40 @@
-//! The course of a drive through its power conditions while it has no work.
+//! A drive without work: how it moves through its power conditions.
 
 use super::{Condition, Conditions, Passage};
 
-/// A time during which a drive is in, enters or leaves one condition.
+/// A period in which a drive enters, holds or leaves one condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ConditionPhase {
-    /// The condition; for a way out, the one that is left.
+    /// The condition that is entered, held or left.
     pub condition: Condition,
-    /// In it, into it or out of it.
+    /// Whether it is entered, held or left.
     pub passage: Passage,
-    /// For a way in, the condition that it began in; else the condition itself.
+    /// The previous condition if it is entered; else the condition itself.
     pub before: Condition,
-    /// Beginning, in nanoseconds.
+    /// Start, in nanoseconds.
     pub from: u64,
     /// End, in nanoseconds.
     pub to: u64,
-    /// Power meanwhile.
+    /// Power, in watts.
     pub watts: f64,
 }
 
 impl ConditionPhase {
-    /// What was drawn in it.
+    /// Energy, in joules.
     pub fn joules(&self) -> f64 {
         (self.to - self.from) as f64 * 1e-9 * self.watts
     }
 }
 
-/// Where a drive without work stands: a function of when it became idle and of what was asked of it
-/// since. Times never decrease from call to call; what lies before the time of a call is told to
-/// its sink, without gap or overlap, and how the time is cut into calls changes nothing else.
+/// The power condition of a drive without work, as a function of when it became idle and of what was asked of
+/// it since. Times must not decrease from call to call. Each call gives the phases before its time to its
+/// sink, without gap or overlap. Results do not depend on how the time is divided into calls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rest {
     state: State,
-    /// All before this has been told.
+    /// The phases before this time have been told, in nanoseconds.
     told: u64,
-    /// The timers run from here.
+    /// When the timers started.
     idle_from: u64,
 }
 
@@ -46,21 +46,21 @@ enum State {
         to: Condition,
         from: u64,
         until: u64,
-        /// A host asked for it.
+        /// Whether a host asked for the condition.
         asked: bool,
-        /// What a command or the host wants next.
+        /// The condition that a command or the host wants next.
         then: Option<Condition>,
     },
     Leaving {
         left: Condition,
         until: u64,
-        /// What the host wants next.
+        /// The condition that the host wants next.
         then: Option<Condition>,
     },
 }
 
 impl Rest {
-    /// A drive that becomes idle at `now`, ready for commands.
+    /// A drive that becomes idle and ready for commands at `now`.
     pub fn new(now: u64) -> Rest {
         Rest {
             state: State::Holding(Condition::Active),
@@ -69,7 +69,7 @@ impl Rest {
         }
     }
 
-    /// The condition it is in, on the way into or out of.
+    /// The condition that the drive enters, holds or leaves.
     pub fn condition(&self) -> Condition {
         match self.state {
             State::Holding(condition) => condition,
@@ -78,18 +78,18 @@ impl Rest {
         }
     }
 
-    /// All before this has been told to sinks.
+    /// The time up to which phases have been told, in nanoseconds.
     pub fn told(&self) -> u64 {
         self.told
     }
 
-    /// When a command could be served that asked for it now: [`Rest::wake`] without doing it.
+    /// When a command that arrived now could be served: the result of [`Rest::wake`] without its effect.
     pub fn ready(&self, design: &Conditions, now: u64) -> u64 {
         let mut copy = *self;
         copy.wake(design, now, &mut |_| {})
     }
 
-    /// Goes on to `until`; what happens at `until` itself is still to come.
+    /// Advances to `until`; events at `until` itself are still to come.
     pub fn advance(
         &mut self,
         design: &Conditions,
@@ -106,8 +106,8 @@ impl Rest {
         }
     }
 
-    /// A command arrives at `now`: the drive recovers for it, and `sink` is told of that too.
-    /// Returns when its service can begin.
+    /// A command arrives at `now`, and the drive recovers for it. The phases of the recovery go to `sink` as
+    /// well. Returns when the service can begin.
     pub fn wake(
         &mut self,
         design: &Conditions,
@@ -123,7 +123,7 @@ impl Rest {
         self.told
     }
 
-    /// The host asks for a condition that the drive has, at `now`.
+    /// The host asks at `now` for a condition that the drive has.
     pub fn ask(
         &mut self,
         design: &Conditions,
@@ -158,7 +158,7 @@ impl Rest {
         }
     }
 
-    /// From a condition towards another one.
+    /// Starts to change from condition `at` to `wanted`.
     fn head_for(&mut self, design: &Conditions, now: u64, at: Condition, wanted: Condition) {
         if wanted > at {
             self.enter(design, now, wanted, true);
@@ -183,7 +183,7 @@ impl Rest {
         };
     }
 
-    /// When the present state ends by itself.
+    /// When the present state ends, if nothing is asked; `None` if it does not end.
     fn end(&self, design: &Conditions) -> Option<u64> {
         match self.state {
             State::Holding(condition) => {
@@ -194,7 +194,7 @@ impl Rest {
         }
     }
 
-    /// The present state has ended at `now`.
+    /// Enters the next state, because the present one has ended at `now`.
     fn change(&mut self, design: &Conditions, now: u64) {
         match self.state {
             State::Holding(condition) => {
@@ -223,7 +223,7 @@ impl Rest {
         }
     }
 
-    /// Tells what the present state is from where the telling stopped to `to`.
+    /// Gives the present state, from the time told last up to `to`, to the sink.
     fn tell(&mut self, design: &Conditions, to: u64, sink: &mut impl FnMut(ConditionPhase)) {
         let (condition, passage, before) = match self.state {
             State::Holding(c) => (c, Passage::Holding, c),
@@ -245,7 +245,8 @@ impl Rest {
 }
 
 impl Conditions {
-    /// Nanoseconds back from a way into `to` of which `covered` (part, whole) was done.
+    /// Time of the recovery, in nanoseconds, when entering `to` is broken off after `covered` = (elapsed
+    /// time, enter time).
     fn way_back(&self, before: Condition, to: Condition, covered: (u64, u64)) -> u64 {
         let full = self.recovery(to);
         let part = match covered {

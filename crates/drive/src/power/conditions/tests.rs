@@ -19,7 +19,7 @@ fn design(toml: &str) -> Result<Conditions, SpecError> {
     Conditions::new(&power, &build(&power, &shape)?)
 }
 
-/// Idle 10 W; heads unloaded 8 W after 2 s, slower 6 W after 10 s, standing 1 W after 20 s.
+/// 10 W idle; heads unloaded, 8 W, after 2 s; slower, 6 W, after 10 s; spun down, 1 W, after 20 s.
 const DRIVE: &str = r#"
 spindle = "6 W"
 electronics = "4 W"
@@ -34,7 +34,7 @@ idle_c = { timer = "10 s", enter_time = "2 s", recovery_time = "3 s" }
 standby = { timer = "20 s", enter_time = "5 s" }
 "#;
 
-/// All stretches from `idle_from` on; a command comes at `command`.
+/// All phases from `idle_from` on, with a command at `command`.
 fn course(design: &Conditions, idle_from: u64, command: u64) -> (Vec<ConditionPhase>, u64) {
     let mut all = Vec::new();
     let ready = Rest::new(idle_from).wake(design, command, &mut |s| all.push(s));
@@ -45,8 +45,8 @@ fn row(s: &ConditionPhase) -> (Condition, Passage, u64, u64, f64) {
     (s.condition, s.passage, s.from, s.to, s.watts)
 }
 
-/// Idle from 1 s, a command at 30 s. By hand: 2 s at 10 W, 0.5 s at 10 W, 7.5 s at 8 W, 2 s at 8 W,
-/// 8 s at 6 W, 5 s at 6 W, 4 s at 1 W, 12 s at 25 W: 20 + 5 + 60 + 16 + 48 + 30 + 4 + 300 = 483 J.
+/// Idle from 1 s, a command at 30 s. By hand: 2 s at 10 W, 0.5 s at 10 W, 7.5 s at 8 W, 2 s at 8 W, 8 s at 6
+/// W, 5 s at 6 W, 4 s at 1 W, 12 s at 25 W: 20 + 5 + 60 + 16 + 48 + 30 + 4 + 300 = 483 J.
 #[test]
 fn all_the_way_down_and_back() {
     use {Condition::*, Passage::*};
@@ -70,8 +70,8 @@ fn all_the_way_down_and_back() {
     assert!((joules - 483.0).abs() < 1e-9, "{joules} J");
 }
 
-/// The same course up to 36 s, in the middle of spinning up, by condition: 20 J of it were drawn while
-/// the drive was ready, 65 J around `idle_b`, 64 J around `idle_c`, 30, 4 and 150 J around standby.
+/// The same up to 36 s, in the middle of the spin-up, by condition: 20 J while ready, 65 J for `idle_b`, 64 J
+/// for `idle_c`, and 30, 4 and 150 J for spin-down, standby and spin-up.
 #[test]
 fn time_and_energy_by_condition() {
     let d = design(DRIVE).unwrap();
@@ -94,19 +94,19 @@ fn time_and_energy_by_condition() {
     }
     assert!((e.low_idle().energy_j - 129.0).abs() < 1e-9);
     assert!((e.all_standby().time_s - 15.0).abs() < 1e-9);
-    // The last six seconds alone.
+    // The last six seconds only.
     let mut first = ConditionTime::default();
     all.iter().for_each(|s| first.add(s, 30 * S));
     let last = time.since(&first).energy(&d).all_standby();
     assert_eq!((last.time_s, last.energy_j), (6.0, 150.0));
 }
 
-/// A command at the very moment at which a timer expires finds the drive ready.
+/// A command at the moment at which a timer expires finds the drive ready.
 #[test]
 fn a_command_when_a_timer_expires_comes_first() {
     let d = design(DRIVE).unwrap();
     assert_eq!(course(&d, S, 3 * S).1, 3 * S);
-    // A nanosecond later the heads are on their way; they arrive, then they are loaded again.
+    // A nanosecond later the heads are being unloaded. They reach the ramp and are then loaded again.
     assert_eq!(course(&d, S, 3 * S + 1).1, 3 * S + S / 2 + 4 * S / 10);
 }
 
@@ -115,18 +115,18 @@ fn ways_down_are_finished_or_broken_off() {
     let d = design(DRIVE).unwrap();
     // One second into a spin-down of five: four more, then 12 s.
     assert_eq!(course(&d, 0, 21 * S).1, 21 * S + 4 * S + 12 * S);
-    // Half the way to the slower speed: half of 3 s.
+    // Half of the change to the lower speed has passed: half of 3 s.
     assert_eq!(course(&d, 0, 11 * S).1, 11 * S + 3 * S / 2);
-    // A tenth of it would be 0.3 s, but the heads are unloaded: 0.4 s.
+    // A tenth of 3 s would be 0.3 s, but the heads are unloaded: 0.4 s.
     assert_eq!(course(&d, 0, 10 * S + S / 5).1, 10 * S + S / 5 + 4 * S / 10);
-    // Recovering ends at the same time for whoever comes meanwhile.
+    // A command that arrives during the recovery does not change its end.
     let mut rest = Rest::new(0);
     assert_eq!(rest.wake(&d, 40 * S, &mut |_| {}), 52 * S);
     assert_eq!(rest.ready(&d, 45 * S), 52 * S);
 }
 
-/// A host asks for standby, later for `idle_b`: 12 s of spinning up, then half a second of
-/// unloading; the timers run from there.
+/// A host asks for standby and later for `idle_b`: 12 s of spin-up, then half a second of unloading. The
+/// timers start then.
 #[test]
 fn a_host_asks() {
     use {Condition::*, Passage::*};
@@ -153,13 +153,13 @@ fn a_host_asks() {
         ]
     );
     assert_eq!(rest.condition(), IdleC);
-    // Asked to be ready while it slows down: three quarters of the way, so 2.25 s.
+    // Asked to be ready after three quarters of the change to the lower speed: 2.25 s.
     rest.ask(&d, 124 * S, Active, &mut |_| {});
     assert_eq!(rest.ready(&d, 124 * S), 124 * S + 2_250 * MS);
 }
 
-/// A shallower condition with the longer timer is never entered; two that are due at once give the
-/// deeper one.
+/// A shallower condition with the longer timer is never entered. Of two that are due together the deeper one
+/// is entered.
 #[test]
 fn only_deeper() {
     let late = DRIVE.replace("timer = \"2 s\"", "timer = \"15 s\"");
@@ -179,7 +179,7 @@ fn timers_are_off_unless_given() {
     assert_eq!(course(&d, 0, year).1, year);
     let on = off.replace("[conditions]", "[conditions]\ntimers = \"nominal\"");
     assert_eq!(design(&on).unwrap(), design(DRIVE).unwrap());
-    // Nothing known of the way back: the drive cannot go down.
+    // Without a known recovery the drive cannot enter a condition.
     assert!(!design("idle_b = \"7 W\"").unwrap().has(Condition::IdleB));
     assert!(!design("spin_up_time = \"9 s\"")
         .unwrap()
@@ -239,7 +239,7 @@ fn bad_values_are_named() {
     );
 }
 
-/// A drive with any of the conditions, in whole milliseconds.
+/// A drive with random conditions, in whole milliseconds.
 fn any_design(random: &mut impl Rng) -> Conditions {
     let mut watts = 10.0;
     let steps = [0; 4].map(|_| {
@@ -253,7 +253,7 @@ fn any_design(random: &mut impl Rng) -> Conditions {
             enter_watts: random
                 .random_bool(0.5)
                 .then(|| random.random_range(0.0..12.0)),
-            // A way back that takes no time would not be told.
+            // A recovery of zero length would not be told.
             recovery: random.random_range(1..20) * MS,
             recovery_watts: random.random_range(10.0..25.0),
         })
@@ -264,8 +264,7 @@ fn any_design(random: &mut impl Rng) -> Conditions {
     }
 }
 
-/// The condition after each millisecond without commands, one millisecond after the other: the
-/// rules said another way.
+/// The condition after each millisecond without commands, computed step by step: the rules in another form.
 fn by_the_clock(d: &Conditions, milliseconds: u64) -> Vec<(Condition, Passage)> {
     let (mut at, mut busy) = (Condition::Active, 0);
     let mut seen = Vec::new();
@@ -277,7 +276,7 @@ fn by_the_clock(d: &Conditions, milliseconds: u64) -> Vec<(Condition, Passage)> 
                     .is_some_and(|t| t <= now * MS)
                     && *c > at
             };
-            // Timers that expired together, or while another condition was entered: the deepest.
+            // Timers that expired together, or while another condition was entered: the deepest counts.
             let Some(next) = Condition::LOW.into_iter().rev().find(due) else {
                 break;
             };
@@ -320,9 +319,9 @@ fn the_same_as_by_the_clock() {
     }
 }
 
-/// Whatever is asked and however time is cut: stretches tile the time, energy is the integral of
-/// power, a drive only goes deeper unless it leaves, and a command is served no earlier than now and
-/// no later than after the rest of the way down and the recovery.
+/// Whatever is asked, and however the time is divided: phases follow each other without gap or overlap;
+/// energy is the integral of power; a drive only goes deeper unless it recovers; a command is served not
+/// before it arrives, and not later than after the end of entering and the recovery.
 #[test]
 fn stretches_tile_time() {
     for seed in 0..600 {
@@ -356,7 +355,7 @@ fn stretches_tile_time() {
         assert_eq!(one, other, "seed {seed}");
         check_tiling(&whole, 5, now, seed);
         check_tiling(&pieces, 5, now, seed);
-        // The same power at every cut, so the same energy.
+        // The power is the same at every division, so the energy is the same.
         for s in &pieces {
             let w = whole.iter().find(|w| w.from <= s.from && s.to <= w.to);
             let w = w.unwrap_or_else(|| panic!("seed {seed}: {s:?} in none of {whole:?}"));

@@ -3,17 +3,18 @@
 use super::{Condition, ConditionPhase, Conditions, Passage};
 use serde::Serialize;
 
-/// Nanoseconds in each low-power condition, on the way into it and out of it.
+/// Time spent in, entering and leaving each low-power condition, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConditionTime {
-    /// In the order of [`Condition::LOW`]; what it is in is told by [`column`].
+    /// By condition in the order of [`Condition::LOW`], and by [`column()`].
     ns: [[u64; COLUMNS]; Condition::LOW.len()],
 }
 
-/// Holding, leaving, and entering from each of five conditions.
+/// One column for holding, one for leaving, and one for entering from each of five conditions.
 const COLUMNS: usize = 7;
 
-/// Where a passage is counted: ways in draw what the condition before draws, so each has its own.
+/// The column of a passage. Entering may draw the power of the previous condition, so each previous condition
+/// has its own column.
 fn column(passage: Passage, before: Condition) -> usize {
     match passage {
         Passage::Holding => 0,
@@ -23,7 +24,7 @@ fn column(passage: Passage, before: Condition) -> usize {
 }
 
 impl ConditionTime {
-    /// Counts the part of a phase that lies before `until`; being ready is not counted.
+    /// Adds the part of a phase before `until`. Time in [`Condition::Active`] is not counted.
     pub fn add(&mut self, phase: &ConditionPhase, until: u64) {
         if let Some(row) = Condition::LOW.iter().position(|c| *c == phase.condition) {
             let ns = phase.to.min(until).saturating_sub(phase.from);
@@ -31,7 +32,7 @@ impl ConditionTime {
         }
     }
 
-    /// What has come since `earlier`, which this was once.
+    /// The difference to an earlier value of the same count.
     pub fn since(&self, earlier: &ConditionTime) -> ConditionTime {
         let mut difference = *self;
         let cells = difference.ns.iter_mut().flatten();
@@ -41,12 +42,12 @@ impl ConditionTime {
         difference
     }
 
-    /// Nanoseconds that were spent neither ready nor at work.
+    /// Time that was neither ready nor at work, in nanoseconds.
     pub fn total_ns(&self) -> u64 {
         self.ns.iter().flatten().sum()
     }
 
-    /// The same in seconds, and what was drawn.
+    /// The times in seconds, with the energy.
     pub fn energy(&self, design: &Conditions) -> ConditionEnergy {
         if self.total_ns() == 0 {
             return ConditionEnergy::default();
@@ -77,7 +78,7 @@ impl ConditionTime {
     }
 }
 
-/// A length of time and what was drawn in it.
+/// A length of time and its energy.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct ConditionShare {
     /// Seconds.
@@ -95,36 +96,36 @@ impl ConditionShare {
     }
 }
 
-/// Time and energy by low-power condition; ways in and out belong to theirs, except those of
-/// standby, which stand by themselves.
+/// Time and energy by low-power condition. Entering and leaving are included, except for standby, where they
+/// have fields of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct ConditionEnergy {
-    /// Part of the electronics off.
+    /// `idle_a`: part of the electronics off.
     pub idle_a: ConditionShare,
-    /// Heads unloaded.
+    /// `idle_b`: heads unloaded.
     pub idle_b: ConditionShare,
-    /// Turning slower.
+    /// `idle_c`: lower spindle speed.
     pub idle_c: ConditionShare,
-    /// Standing still.
+    /// Spun down.
     pub standby: ConditionShare,
-    /// Coming to rest.
+    /// Spinning down.
     pub spin_down: ConditionShare,
     /// Spinning up.
     pub spin_up: ConditionShare,
 }
 
 impl ConditionEnergy {
-    /// All three idle conditions together.
+    /// Sum over the three idle conditions.
     pub fn low_idle(&self) -> ConditionShare {
         self.idle_a.plus(self.idle_b).plus(self.idle_c)
     }
 
-    /// Standby with the ways into it and out of it.
+    /// Standby, with spinning down and spinning up.
     pub fn all_standby(&self) -> ConditionShare {
         self.standby.plus(self.spin_down).plus(self.spin_up)
     }
 
-    /// Adds the time and energy of another time, condition by condition.
+    /// Adds another interval, condition by condition.
     pub fn add(&mut self, other: &ConditionEnergy) {
         for (sum, more) in [
             (&mut self.idle_a, other.idle_a),
@@ -138,7 +139,7 @@ impl ConditionEnergy {
         }
     }
 
-    /// Each share with its name.
+    /// Each share with its name in results.
     pub fn named(&self) -> [(&'static str, ConditionShare); 6] {
         [
             ("idle_a", self.idle_a),
