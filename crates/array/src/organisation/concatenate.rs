@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     name: "concatenate",
     summary: "devices one after another over drives one after another",
     needs_device_blocks: true,
+    defaults: Params::new,
     build,
 };
 
