@@ -14,7 +14,7 @@ use headstack_drive::spec::Params;
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use headstack_trace::synthetic::LocalDistance;
-use headstack_trace::{reader, OnError, Synthetic};
+use headstack_trace::{reader, Arrivals, OnError, Synthetic};
 use serde::Serialize;
 use serde_json::{json, Map, Value};
 
@@ -99,9 +99,7 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
         ..
     } = filler;
     let document = sorted(Value::Object(document));
-    defaults.extend(still_defaults(experiment, inputs, &document));
     defaults.sort();
-    defaults.dedup();
     Ok(Resolved {
         experiment: document,
         defaults,
@@ -110,31 +108,34 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
     })
 }
 
-/// The keys that the experiment lists as defaults, as far as they are what would be filled in without them.
-fn still_defaults(experiment: &Experiment, inputs: &Inputs, document: &Value) -> Vec<String> {
-    let mut bare = Value::Object(experiment.document.clone());
-    if let Some(table) = bare.as_object_mut() {
-        table.remove("defaults");
+/// The experiment without the values that it lists as defaults and that would be filled in again: those of
+/// which somebody made something else, and those that this version would fill in otherwise, stay.
+pub(crate) fn without_defaults(experiment: &Experiment, inputs: &Inputs) -> Option<Experiment> {
+    let listed = &experiment.defaults;
+    if listed.is_empty() {
+        return None;
     }
-    for key in &experiment.defaults {
-        let (table, last) = key.rsplit_once('.').unwrap_or(("", key));
-        if let Some(Value::Object(table)) = bare.pointer_mut(&pointer(table)) {
-            table.remove(last);
-        }
-    }
-    if experiment.defaults.is_empty() {
-        return Vec::new();
-    }
-    // Whoever listed a key that must be given has no defaults.
-    let bare = Experiment::from_value(bare, &experiment.base);
-    let Some(filled) = bare.ok().and_then(|bare| resolve(&bare, inputs).ok()) else {
-        return Vec::new();
-    };
+    let filled = resolve(&without(experiment, listed)?, inputs).ok()?;
+    let document = Value::Object(experiment.document.clone());
     let same = |key: &&String| {
         let at = pointer(key);
         filled.defaults.contains(key) && filled.experiment.pointer(&at) == document.pointer(&at)
     };
-    experiment.defaults.iter().filter(same).cloned().collect()
+    let kept: Vec<String> = listed.iter().filter(same).cloned().collect();
+    without(experiment, &kept)
+}
+
+/// The experiment without these keys; none if it cannot be without them.
+fn without(experiment: &Experiment, keys: &[String]) -> Option<Experiment> {
+    let mut document = Value::Object(experiment.document.clone());
+    for key in keys {
+        let (table, last) = key.rsplit_once('.')?;
+        if let Some(Value::Object(table)) = document.pointer_mut(&pointer(table)) {
+            table.remove(last);
+        }
+    }
+    document.as_object_mut()?.remove("defaults");
+    Experiment::from_value(document, &experiment.base).ok()
 }
 
 /// A dotted key as a JSON pointer.
@@ -205,7 +206,8 @@ impl Filler<'_> {
         match (&w.synthetic, &w.trace) {
             (Some(given), _) => {
                 let mut synthetic = given.clone();
-                closed = self.synthetic(&place, &mut synthetic);
+                let in_loop = matches!(w.arrivals, Some(Arrivals::Closed(_)));
+                closed = self.synthetic(&place, &mut synthetic, in_loop);
                 table.insert("synthetic".into(), Value::Object(synthetic));
             }
             (None, path) => {
@@ -225,8 +227,8 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Says whether requests come in a closed loop.
-    fn synthetic(&mut self, place: &str, table: &mut Params) -> bool {
+    /// Says whether requests come in a closed loop of the table's own; `in_loop`: in one of the workload.
+    fn synthetic(&mut self, place: &str, table: &mut Params, in_loop: bool) -> bool {
         let place = format!("{place}.synthetic");
         let defaults = value(Synthetic::default());
         let mut fill = |key: &str, table: &mut Params| {
@@ -245,7 +247,7 @@ impl Filler<'_> {
         ] {
             fill(key, table);
         }
-        if !table.contains_key("interarrival") {
+        if !in_loop && !table.contains_key("interarrival") {
             fill("arrivals", table);
         }
         let closed = table.get("arrivals") == Some(&json!("closed"));

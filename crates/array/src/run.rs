@@ -9,7 +9,7 @@ use crate::open::{open_workload, OpenWorkload, Opened};
 use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
 use crate::output::{write_series, RequestLog};
 use crate::provenance::{hash_file, run_id, DriveDescription, Input};
-use crate::resolved::{resolve, Resolved};
+use crate::resolved::{resolve, without_defaults, Resolved};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use crate::system::{Drivable, Members};
@@ -298,6 +298,8 @@ fn told(
     mut systems: Vec<SystemResult>,
     hashes: Hashes,
 ) -> Result<RunResult, SpecError> {
+    let given = without_defaults(experiment, inputs);
+    let experiment = given.as_ref().unwrap_or(experiment);
     let Resolved {
         experiment: resolved,
         defaults,

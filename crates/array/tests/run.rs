@@ -230,7 +230,9 @@ fn costs_of_drives_and_energy() {
     }
     // The same for its four actuators.
     let four = text.replacen("name = \"one\"", "name = \"one\"\ndash = \"D1A4S1H1\"", 1);
-    let cost = go(&four, &RunOptions::default()).unwrap().systems[4].cost_usd;
+    let cost = go(&four, &RunOptions::default()).unwrap().systems[4]
+        .cost_usd
+        .clone();
     let near = |got: Option<f64>, need: f64| (got.unwrap() - need).abs() < 1e-9;
     assert!(near(cost.low, 165.8) && near(cost.high, 188.2), "{cost:?}");
     // Nobody says what the logging paper's drive costs.
@@ -241,7 +243,7 @@ fn costs_of_drives_and_energy() {
         1,
     );
     let result = go(&priced, &RunOptions::default()).unwrap();
-    let cost = result.systems[0].cost_usd;
+    let cost = result.systems[0].cost_usd.clone();
     assert_eq!((cost.low, cost.high), (Some(300.0), Some(360.0)));
 }
 
