@@ -333,7 +333,7 @@ fn closed_synthetic_workloads_run_closed() {
         1,
     );
     let table = go(&table, &RunOptions::default()).unwrap();
-    assert_eq!(own.to_json().unwrap(), table.to_json().unwrap());
+    assert_eq!(own.systems, table.systems);
     // One request that is served and thinks in turn: the cycle is the sum of both means.
     let drawn = result(
         "KEYS",
@@ -592,7 +592,7 @@ fn registries_are_those_that_are_passed() {
     }];
     let mine = run_with("mine", &more).unwrap();
     let theirs = run_with("concatenate", ENTRIES).unwrap();
-    assert_eq!(mine.to_json().unwrap(), theirs.to_json().unwrap());
+    assert_eq!(mine.systems, theirs.systems);
     for (name, entries, want) in [
         ("concatenate", &more[..], "got \"concatenate\", need one of mine"),
         (
