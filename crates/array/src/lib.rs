@@ -21,6 +21,7 @@ pub mod simulate;
 mod system;
 mod timetable;
 
+pub use document::read_toml;
 pub use experiment::{Experiment, Overrides};
 pub use member::Member;
 pub use open::{open_workload, OpenWorkload, Opened};

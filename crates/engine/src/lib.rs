@@ -12,7 +12,7 @@ pub mod queue;
 pub mod random;
 pub mod series;
 
-pub use error::{did_you_mean, SpecError};
+pub use error::{did_you_mean, needed_to_write, printable, system_error, told, SpecError};
 pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};
 pub use queue::EventQueue;
