@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from headstack import table
+from headstack import drawing, outputs, table
 from headstack.errors import ConfigError
 
 #: Okabe and Ito (2008), black last; yellow left out because it is faint on white.
@@ -557,9 +557,12 @@ def save(chart: Any, stem: str | Path) -> list[Path]:
         OSError: they cannot be written.
 
     """
+    drawing.check_memory()
     stem = Path(stem)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    files = [stem.with_name(stem.name + suffix) for suffix in (".png", ".svg")]
-    chart.save(str(files[0]), scale_factor=2)
-    chart.save(str(files[1]))
+    files = []
+    for kind, options in (("png", {"scale_factor": 2}), ("svg", {})):
+        file = stem.with_name(f"{stem.name}.{kind}")
+        with outputs.whole_file(file) as part:
+            chart.save(str(part), format=kind, **options)
+        files.append(file)
     return files

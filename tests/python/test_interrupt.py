@@ -36,7 +36,8 @@ def running(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, *options], stdout=pipe, stderr=pipe, text=True) as process:
         try:
-            while not any(f.stat().st_size for f in out.glob("requests-*")):
+            # They are written aside.
+            while not any(f.stat().st_size for f in out.rglob("requests-*")):
                 assert process.poll() is None, process.communicate()
                 time.sleep(0.02)
             yield process

@@ -61,6 +61,9 @@ fn write(
 pub(crate) fn unwritten(path: &Path, error: &(dyn std::error::Error + 'static)) -> String {
     let (got, need) = match system_error(error) {
         Some(system) => (told(&system), needed_to_write(&system)),
+        None if error.to_string().contains("not enough memory") => {
+            ("no more memory".into(), "more of it (ulimit -v)")
+        }
         None => (error.to_string(), "a file that can be written"),
     };
     printable(&format!("{}: got {got}, need {need}", path.display())).into_owned()

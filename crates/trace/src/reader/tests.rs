@@ -145,7 +145,7 @@ fn a_wrong_field_is_named_with_line_and_column() {
     assert_eq!(all.len(), 2);
     assert_eq!(
         all[1].as_ref().unwrap_err().to_string(),
-        "test:2: column 3 \"size\": got \"4k\", need an integer that is not negative"
+        "test:2: column 3 \"size\": got \"4k\", need an integer that is not negative, without a letter for its unit"
     );
 }
 
