@@ -10,7 +10,20 @@ import resource
 import subprocess
 import sys
 
-from headstack.errors import HeadstackError
+from headstack.errors import HeadstackError, printable
+
+#: What every object of JavaScript has: a scale that looks a label up by its name would find this.
+_TAKEN = frozenset(
+    {
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    }
+)
 
 _SMALL = """
 import vl_convert
@@ -35,3 +48,16 @@ def check_memory() -> None:
             f"drawing: got a limit of {limit / 2**30:.1f} GiB on this process's memory, need "
             "about 100 GiB of addresses, though little memory (ulimit -v unlimited)"
         )
+
+
+def label(text: str) -> str:
+    r"""Return text as figures can show it: without what ends a line or a program's text.
+
+    Example:
+        >>> label("one\u2028two"), label("constructor") == "constructor"
+        ('one\\u{2028}two', False)
+
+    """
+    text = printable(text)
+    taken = text in _TAKEN or text.startswith("__")
+    return f"{text}\N{NO-BREAK SPACE}" if taken else text

@@ -152,7 +152,7 @@ def _unlink(folder: Path, name: str) -> None:
 
 def _move(ready: Path, folder: Path) -> None:
     """Put what is ready in its place; may be begun again at any point."""
-    new = read_manifest(ready)
+    old, new = read_manifest(folder), read_manifest(ready)
     names = _files(ready) if new is None else list(_named(new))
     for name in names:
         target = folder / name
@@ -161,7 +161,7 @@ def _move(ready: Path, folder: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.replace(ready / name, target)
     if new is not None:
-        for name in _named(read_manifest(folder)).keys() - _named(new).keys():
+        for name in _named(old).keys() - _named(new).keys():
             _unlink(folder, name)
         os.replace(ready / MANIFEST, folder / MANIFEST)
     shutil.rmtree(ready)
@@ -240,6 +240,7 @@ def _aside(folder: Path) -> Iterator[Path]:
     """Give a folder to write files aside in; it is gone afterwards."""
     folder.mkdir(parents=True, exist_ok=True)
     settle(folder)
+    read_manifest(folder)  # what cannot be used must not stop a long run at its end
     with _part(folder, directory=True) as part, _told_of(part, folder):
         yield part
 
@@ -249,6 +250,7 @@ def _publish(part: Path, folder: Path) -> None:
     ready = folder / _READY
     if ready.is_dir():
         _move(ready, folder)
+    read_manifest(folder)
     os.rename(part, ready)
     _move(ready, folder)
 
@@ -292,7 +294,7 @@ def replacing(folder: Path) -> Iterator[Written]:
 
 @contextlib.contextmanager
 def adding(folder: Path, run_id: str | None = None) -> Iterator[Written]:
-    """Write files beside those that are in a folder; its manifest names them if it is of the same run.
+    """Write files beside those of a folder; its manifest names them if it is of the same run.
 
     Raises:
         ConfigError: the folder's manifest is of another run and names one of the files, or it

@@ -38,7 +38,8 @@ def labels(systems: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one label per system, all different: its name, and the workload if there are more."""
     several = len({s.get("workload") for s in systems}) > 1
     named = zip(systems, table.names(systems), strict=True)
-    return [f"{name} · {s['workload']}" if several else name for s, name in named]
+    texts = (f"{name} · {s['workload']}" if several else name for s, name in named)
+    return [drawing.label(text) for text in texts]
 
 
 def _colour(names: Sequence[str], title: str = "system") -> alt.Color:

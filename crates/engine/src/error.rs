@@ -74,7 +74,7 @@ pub fn needed_to_write(error: &io::Error) -> &'static str {
 
 /// A value of a description that cannot be used: its place, what was got, what is needed.
 #[derive(Debug, Clone, PartialEq, Error)]
-#[error("{}", printable(&format!("{}got {got}, need {need}", shown(.key))))]
+#[error("{}", printable(&format!("{}got {}, need {need}", shown(.key), something(.got))))]
 pub struct SpecError {
     /// Dotted key, for example `geometry.zones[2].last_cylinder`; empty for the whole description.
     pub key: String,
@@ -88,6 +88,15 @@ fn shown(key: &str) -> String {
     match key {
         "" => String::new(),
         key => format!("{key}: "),
+    }
+}
+
+/// What was got, also where that is empty.
+fn something(got: &str) -> &str {
+    match got {
+        "" => "nothing",
+        "\"\"" => "empty text",
+        got => got,
     }
 }
 
@@ -159,6 +168,8 @@ mod tests {
             assert_eq!(at(key).within("seek").to_string(), want);
         }
         assert_eq!(at("").to_string(), "got 1, need 2");
+        let empty = SpecError::new("a", "\"\"", "b").to_string();
+        assert_eq!(empty, "a: got empty text, need b");
         assert_eq!(at("a").within("").key, "a");
         assert_eq!(at("a").in_file("x.toml").key, "x.toml: a");
         assert_eq!(at("").in_file("x.toml").key, "x.toml");

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import SourcesAnywhere
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -46,6 +47,7 @@ def command(
         Option(metavar="DIR", help="Write the seek curve and the zones as PNG and SVG."),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+    sources_anywhere: SourcesAnywhere = False,
 ) -> None:
     """List the drives, or show one with the source of each value.
 
@@ -86,7 +88,7 @@ def command(
             )
         return
     file = drives.find(name)
-    spec = drives.load(name)
+    spec = drives.load(name, sources_anywhere=sources_anywhere)
     info = None
     if _bridge.known("drive_info"):
         try:

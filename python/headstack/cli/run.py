@@ -55,6 +55,10 @@ def command(
         )
     written = []
     if out is not None:
+        from headstack import drawing
+
+        # Before the libraries are loaded that would not fit.
+        drawing.check_memory()
         from headstack import report
 
         title = f"Headstack: {experiment.stem}"
