@@ -14,6 +14,7 @@ from conftest import ROOT
 
 import headstack
 import headstack.cli
+from headstack import calibration, drives
 from headstack.errors import printable
 
 SYNTHETIC = 'synthetic = { n_requests = 100, size = "4 KiB", rate = "50/s" }'
@@ -237,6 +238,13 @@ def test_names_of_files_do_not_steer_the_terminal(tmp_path, capfd):
     assert printable(str(trace)) in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["run", "drives", "trace-info", "report"])
+def test_names_of_any_bytes_are_names(command, capfd):
+    # What no text has; as Python gives it.
+    said = message(capfd, command, os.fsdecode(b"/absent\xff.toml"))
+    assert "/absent" in said
+
+
 def test_names_in_results_do_not_steer_the_terminal(tmp_path, capfd):
     file = tmp_path / "x.toml"
     named = SYSTEM.replace('"one"', r'"\u001b]0;x\u0007"')
@@ -244,6 +252,16 @@ def test_names_in_results_do_not_steer_the_terminal(tmp_path, capfd):
     assert headstack.cli.main(["run", str(file)]) == 0
     shown = capfd.readouterr().out
     assert r"\u{1b}]0;x\u{7}" in shown
+    assert all(c.isprintable() or c == "\n" for c in shown)
+
+
+def test_drive_files_do_not_steer_the_terminal(tmp_path, capfd):
+    file = tmp_path / "x.toml"
+    spec = {**drives.load("exos-x18"), "title": "\x1b[2J", "description": "a\x1b[2J\nb\x9bA"}
+    calibration.write_drive(spec, file)
+    assert headstack.cli.main(["drives", str(file)]) == 0
+    shown = capfd.readouterr().out
+    assert r"\u{1b}[2J" in shown
     assert all(c.isprintable() or c == "\n" for c in shown)
 
 
@@ -428,3 +446,19 @@ def test_parameter_files_read_what_lies_with_them(strange, capfd):
     file.write_text("source below/inside.diskspecs\n")
     assert headstack.cli.main(["drives", str(file), "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["spec"]["geometry"]["cylinders"] > 0
+
+
+def test_errors_of_a_simulation_name_system_and_workload(tmp_path, capfd):
+    rows = "time_us,device,lba,blocks,op\n1,0,2,8,R\n2,9,2,8,R\n"
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(rows.replace("9", "0") if name == "a.csv" else rows)
+    file = tmp_path / "x.toml"
+    file.write_text(
+        "".join(f'[[workload]]\ntrace = "{name}.csv"\n' for name in "ab")
+        + SYSTEM
+        + '[[system]]\nname = "two"\ndrive = "exos-x18"\ncount = 10\n'
+    )
+    said = message(capfd, "run", file)
+    assert said.startswith(f"{file}: one on b: "), said
+    file.write_text(f'[workload]\ntrace = "b.csv"\n{SYSTEM}')
+    assert message(capfd, "run", file).startswith(f"{file}: one: ")

@@ -16,7 +16,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::ffi::CString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Points of a seek curve: enough for a smooth line.
 const CURVE_POINTS: u32 = 1000;
@@ -179,8 +179,8 @@ pub fn import(path: &Path, sources: Sources) -> PyResult<headstack_disksim::Impo
 /// A DiskSim file as a drive.
 #[pyfunction]
 #[pyo3(signature = (path, sources_anywhere=false))]
-pub fn import_disksim(path: &str, sources_anywhere: bool) -> PyResult<String> {
-    let found = import(Path::new(path), sources(sources_anywhere))?;
+pub fn import_disksim(path: PathBuf, sources_anywhere: bool) -> PyResult<String> {
+    let found = import(&path, sources(sources_anywhere))?;
     serde_json::to_string(&json!({"spec": found.spec, "report": found.report})).map_err(json)
 }
 
@@ -307,12 +307,14 @@ fn compare(
 #[pyo3(signature = (dir, compat, sources_anywhere=false))]
 pub fn validate(
     py: Python<'_>,
-    dir: &str,
+    dir: PathBuf,
     compat: bool,
     sources_anywhere: bool,
 ) -> PyResult<String> {
-    let pairs = demerit::pairs(Path::new(dir))
-        .map_err(|e| raise("ConfigError", format!("{dir}: got {e}, need a folder")))?;
+    let pairs = demerit::pairs(&dir).map_err(|e| {
+        let message = format!("{}: got {e}, need a folder", dir.display());
+        raise("ConfigError", message)
+    })?;
     let mut result = demerit::Validation::default();
     for pair in pairs {
         py.check_signals()?;

@@ -8,14 +8,14 @@ use headstack_engine::describe::from_value;
 use headstack_engine::Progress;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread::{scope, Builder};
 
 /// The document of a TOML file.
 #[pyfunction]
-pub fn read_toml(path: &str) -> PyResult<String> {
-    let document = read(Path::new(path)).map_err(errors::config)?;
+pub fn read_toml(path: PathBuf) -> PyResult<String> {
+    let document = read(&path).map_err(errors::config)?;
     serde_json::to_string(&document).map_err(errors::json)
 }
 
@@ -36,11 +36,11 @@ pub fn sources(anywhere: bool) -> Sources {
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
-    file: Option<&str>,
+    file: Option<PathBuf>,
     document_json: &str,
-    drive_dirs: Vec<String>,
+    drive_dirs: Vec<PathBuf>,
     threads: Option<usize>,
-    out_dir: Option<String>,
+    out_dir: Option<PathBuf>,
     log_requests: bool,
     progress: Option<Py<PyAny>>,
     sources_anywhere: bool,
@@ -49,7 +49,7 @@ pub fn run(
         Some(file) => {
             let overrides = serde_json::from_str(document_json).map_err(errors::json)?;
             let overrides = from_value(overrides).map_err(errors::config)?;
-            Experiment::open(Path::new(file), &overrides)
+            Experiment::open(&file, &overrides)
         }
         None => Experiment::from_json(document_json, Path::new("")),
     };
@@ -57,7 +57,7 @@ pub fn run(
     let watch = Progress::new();
     let options = RunOptions {
         threads,
-        out_dir: out_dir.map(Into::into),
+        out_dir,
         log_requests,
         progress: watch.clone(),
     };
@@ -68,7 +68,7 @@ pub fn run(
     };
     let inputs = Inputs {
         other_drive: &other_drive,
-        ..Inputs::new(drive_dirs.into_iter().map(Into::into).collect())
+        ..Inputs::new(drive_dirs)
     };
     let mut failed = None;
     let result = scope(|scope| {

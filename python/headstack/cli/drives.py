@@ -106,9 +106,9 @@ def command(
     if as_json:
         _terminal.print_json({"file": str(file), "spec": spec, "info": info})
     else:
-        print(f"{spec.get('name', name)}: {spec.get('title', '')}")
-        if spec.get("description"):
-            print(spec["description"].strip())
+        _terminal.say(f"{spec.get('name', name)}: {spec.get('title', '')}")
+        for line in str(spec.get("description", "")).strip().splitlines():
+            _terminal.say(line)
         sources = spec.get("sources", {})
         shown = {k: v for k, v in spec.items() if k not in ("name", "title", "description")}
         shown.pop("sources", None)
@@ -118,5 +118,5 @@ def command(
         )
         if info:
             _summary(info)
-        print(f"file {file}")
+        _terminal.say(f"file {file}")
     _terminal.told(written, as_json)
