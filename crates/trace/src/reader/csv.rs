@@ -78,8 +78,12 @@ fn quote_long(names: &str) -> String {
 /// What the first line lacks, where it was meant to be a header: it has at least two of the columns.
 pub(crate) fn lacking(bytes: &[u8]) -> Option<Box<Wrong>> {
     let header = header(bytes);
-    let known = names(header).into_iter().filter(|n| Columns::NAMES.contains(n));
-    (known.count() >= 2).then(|| columns(header).err()).flatten()
+    let known = names(header)
+        .into_iter()
+        .filter(|n| Columns::NAMES.contains(n));
+    (known.count() >= 2)
+        .then(|| columns(header).err())
+        .flatten()
 }
 
 impl LineFormat for Csv {
