@@ -25,6 +25,7 @@ def run(
     out_dir: str | None,
     log_requests: bool,
     progress: Callable[[int, int | None], None] | None,
+    sources_anywhere: bool = False,
 ) -> str:
     """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true.
 
@@ -35,6 +36,9 @@ def run(
     workloads: exact for synthetic workloads, estimated while a trace is read, None before that.
     """
 
+def read_toml(path: str) -> str:
+    """Document of a TOML file, as JSON."""
+
 def trace_info(
     path: str,
     format: str | None,
@@ -42,11 +46,12 @@ def trace_info(
     order: str = "format",
     parameters_json: str = "{}",
 ) -> str:
-    """JSON: what a trace holds."""
+    """JSON: what a trace holds. Ctrl-C ends it at any point, as it does `convert`."""
 
 def convert(
     src: str,
     dst: str,
+    part: str,
     src_format: str | None,
     dst_format: str | None,
     transform_json: str,
@@ -54,15 +59,18 @@ def convert(
     order: str = "format",
     parameters_json: str = "{}",
 ) -> str:
-    """Write `src` as `dst`; returns JSON counts."""
+    """Write `src` into the file `part`, which messages call `dst`; returns JSON counts."""
 
 def formats() -> str:
     """JSON: the trace formats, [{"name", "summary", "parameters"}]."""
 
-def import_disksim(path: str) -> str:
-    """JSON {"spec", "report"}: a DiskSim file as a drive."""
+def import_disksim(path: str, sources_anywhere: bool = False) -> str:
+    """JSON {"spec", "report"}: a DiskSim file as a drive.
 
-def validate(dir: str, compat: bool) -> str:
+    Files that it names lie in its folder or below, unless they may be anywhere.
+    """
+
+def validate(dir: str, compat: bool, sources_anywhere: bool = False) -> str:
     """JSON {"drives": [...]}: demerit of every drive of a DiskSim directory."""
 
 def replay_closed(

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 #: Called now and then with requests done and their total, where that is known.
 Progress = Callable[[int, int | None], None]
 
-#: The document that `Result.save` writes and `load` reads.
-RESULTS_FILE = "result.json"
-
 #: Keys of a system that hold curves: in the results file, not in `run --json`.
 CURVES = ("response_time_cdf", "series")
 
@@ -157,6 +154,9 @@ class Result:
         ]
         if not files:
             raise ConfigError("requests: got none logged, need a run with log_requests = True")
+        for _, path in files:
+            if not path.is_file():
+                raise ConfigError(f"{path}: got no such file, need the requests of this run")
         return files
 
     @property
@@ -195,17 +195,18 @@ class Result:
         """
         import shutil
 
+        from headstack import outputs
+
         out = Path(out)
-        out.mkdir(parents=True, exist_ok=True)
-        for system in self.document["systems"]:
-            for key in ("requests_file", "series_file"):
-                table = self.out / system[key] if self.out and system.get(key) else None
-                if table and table.is_file() and not (out / table.name).exists():
-                    shutil.copy2(table, out / table.name)
-        # Replaced in one step, so that a reader never sees half a document.
-        part = out / f"{RESULTS_FILE}.part"
-        part.write_text(self.to_json(curves=True) + "\n", encoding="utf-8")
-        os.replace(part, out / RESULTS_FILE)
+        with outputs.replacing(out) as written:
+            written.run_id = self.document.get("run_id")
+            for system in self.document["systems"]:
+                for key in ("requests_file", "series_file"):
+                    table = self.out / system[key] if self.out and system.get(key) else None
+                    if table and table.is_file():
+                        shutil.copy2(table, written.path / table.name)
+            text = self.to_json(curves=True) + "\n"
+            (written.path / outputs.RESULTS_FILE).write_text(text, encoding="utf-8")
         return out
 
 
@@ -289,6 +290,7 @@ def run(
     log_requests: bool = True,
     threads: int | None = None,
     progress: Progress | None = None,
+    sources_anywhere: bool = False,
 ) -> Result:
     """Simulate the systems of an experiment on its workload.
 
@@ -304,6 +306,7 @@ def run(
         threads: threads to use; all cores by default. The results do not depend on it.
         progress: called now and then with requests done and their total (None: unknown). What it
             raises ends the run and comes out here.
+        sources_anywhere: whether DiskSim's drive files may name files outside their folder.
 
     Returns:
         The result. After Ctrl-C it holds the requests completed until then and is `partial`.
@@ -333,8 +336,8 @@ def run(
             document["cost"] = dict(cost)
         if seed is not None:
             document["run"] = {"seed": seed}
-    if threads is not None and threads < 1:
-        raise ConfigError(f"threads: got {threads}, need 1 or more")
+    if threads is not None and not 1 <= threads < 2**63:
+        raise ConfigError(f"threads: got {threads}, need 1 to 2^63 - 1")
     keep = None
     if out is None and log_requests:
         import tempfile
@@ -343,34 +346,51 @@ def run(
         out = keep.name
     directory = output_directory(out, "out") if out is not None else None
     _check(document)
-    answer = _bridge.call(
-        "run",
-        None if experiment is None else os.fspath(experiment),
-        json.dumps(document, default=_plain),
-        [str(d) for d in drives.drive_dirs()],
-        threads,
-        str(directory) if directory is not None else None,
-        log_requests,
-        progress,
-    )
-    return Result(answer, directory, keep)
+
+    def simulate(place: Path | None) -> dict[str, Any]:
+        answer: dict[str, Any] = _bridge.call(
+            "run",
+            None if experiment is None else os.fspath(experiment),
+            json.dumps(document, default=_plain),
+            [str(d) for d in drives.drive_dirs()],
+            threads,
+            None if place is None else str(place),
+            log_requests,
+            progress,
+            sources_anywhere,
+        )
+        return answer
+
+    if directory is None or keep is not None:
+        return Result(simulate(directory), directory, keep)
+    from headstack import outputs
+
+    with outputs.replacing(directory) as written:
+        answer = simulate(written.path)
+        written.run_id = answer.get("run_id")
+    return Result(answer, directory)
 
 
 def load(results: str | os.PathLike[str]) -> Result:
     """Return the result that an earlier run wrote: its directory or its results file.
 
     Raises:
-        ConfigError: there is none, or it is not a result document.
+        ConfigError: there is none, it is not a result document, or it and its tables are not those
+            of one run.
 
     """
+    from headstack import outputs
+
     path = Path(results)
     if path.is_dir():
-        path = path / RESULTS_FILE
+        path = path / outputs.RESULTS_FILE
+    if path.name == outputs.RESULTS_FILE and path.parent.is_dir():
+        outputs.check(path.parent)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as e:
         raise ConfigError(f"{path}: got {told(e)}, need a results file of headstack run") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ConfigError(f"{path}: got text that is not JSON, need a results file") from None
     systems = document.get("systems") if isinstance(document, dict) else None
     if not isinstance(systems, list) or not all(isinstance(s, dict) for s in systems):

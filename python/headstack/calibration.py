@@ -587,9 +587,12 @@ def write_drive(spec: Spec, path: str | Path) -> None:
     """
     import tomli_w
 
+    from headstack import outputs
+
     def without_none(value: Any) -> Any:
         if isinstance(value, dict):
             return {k: without_none(v) for k, v in value.items() if v is not None}
         return [without_none(v) for v in value] if isinstance(value, list) else value
 
-    Path(path).write_text(tomli_w.dumps(without_none(spec)), encoding="utf-8")
+    with outputs.whole_file(Path(path)) as part:
+        part.write_text(tomli_w.dumps(without_none(spec)), encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headstack import _bridge
-from headstack.errors import ConfigError, told
+from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
 #: Suffixes of DiskSim parameter files, which the core's importer reads.
@@ -56,30 +56,21 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         ConfigError: the file is absent or is not TOML; the message names file and line.
 
     """
-    import tomllib
-
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as e:
-        raise ConfigError(f"{path}: got {told(e)}, need a file") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: got bytes that are not UTF-8, need TOML") from None
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
-        message = str(e)
-        where, what = str(path), message
-        head, _, tail = message.rpartition(" (at line ")
-        if head:
-            line, _, column = tail.rstrip(")").partition(", column ")
-            where, what = f"{path}:{line}:{column}", head
-        raise ConfigError(f"{where}: got {what[:1].lower()}{what[1:]}, need TOML") from None
+    document: dict[str, Any] = _bridge.call("read_toml", str(path))
+    return document
 
 
-def load(name: str, base_dir: str | Path = ".") -> dict[str, Any]:
+def load(
+    name: str, base_dir: str | Path = ".", *, sources_anywhere: bool = False
+) -> dict[str, Any]:
     """Return a drive's description as its file gives it; DiskSim files are imported.
 
     Quantities are text with their unit, as in the file; defaults are not filled in.
+
+    Args:
+        name: a drive's name, or the path of its file.
+        base_dir: where relative paths start.
+        sources_anywhere: whether a DiskSim file may name files outside its folder.
 
     Raises:
         ConfigError: there is no such drive, or its file is no TOML or DiskSim file.
@@ -92,7 +83,7 @@ def load(name: str, base_dir: str | Path = ".") -> dict[str, Any]:
     """
     path = find(name, base_dir)
     if path.suffix in DISKSIM_SUFFIXES:
-        spec: dict[str, Any] = _bridge.call("import_disksim", str(path))["spec"]
+        spec: dict[str, Any] = _bridge.call("import_disksim", str(path), sources_anywhere)["spec"]
         return spec
     return read_toml(path)
 

@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from headstack import table
+from headstack import drawing, outputs, table
 from headstack.errors import ConfigError
 
 #: Okabe and Ito (2008), black last; yellow left out because it is faint on white.
@@ -38,7 +38,8 @@ def labels(systems: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one label per system, all different: its name, and the workload if there are more."""
     several = len({s.get("workload") for s in systems}) > 1
     named = zip(systems, table.names(systems), strict=True)
-    return [f"{name} · {s['workload']}" if several else name for s, name in named]
+    texts = (f"{name} · {s['workload']}" if several else name for s, name in named)
+    return [drawing.label(text) for text in texts]
 
 
 def _colour(names: Sequence[str], title: str = "system") -> alt.Color:
@@ -557,9 +558,12 @@ def save(chart: Any, stem: str | Path) -> list[Path]:
         OSError: they cannot be written.
 
     """
+    drawing.check_memory()
     stem = Path(stem)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    files = [stem.with_name(stem.name + suffix) for suffix in (".png", ".svg")]
-    chart.save(str(files[0]), scale_factor=2)
-    chart.save(str(files[1]))
+    files = []
+    for kind, options in (("png", {"scale_factor": 2}), ("svg", {})):
+        file = stem.with_name(f"{stem.name}.{kind}")
+        with outputs.whole_file(file) as part:
+            chart.save(str(part), format=kind, **options)
+        files.append(file)
     return files

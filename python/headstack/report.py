@@ -9,7 +9,7 @@ from typing import Any
 
 import vl_convert
 
-from headstack import plots
+from headstack import drawing, outputs, plots
 from headstack.errors import ConfigError
 from headstack.table import columns, note, rows, warnings
 
@@ -128,6 +128,7 @@ def page(title: str, body: str, specs: Mapping[str, Any]) -> str:
 
 
 def _viewer() -> str:
+    drawing.check_memory()
     # Typed as if the snippet were needed; without one the bundle is the plain viewer.
     bundle: Any = vl_convert.javascript_bundle
     return str(bundle())
@@ -153,9 +154,12 @@ def write(
 
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_html(document, title), encoding="utf-8")
-    if with_figures:
-        for name, chart in figures(document).items():
-            plots.save(chart, path.parent / "figures" / name)
+    if path.exists() and not path.is_file():  # a device or a pipe is written as it is
+        path.write_text(to_html(document, title), encoding="utf-8")
+        return path
+    with outputs.adding(path.parent, document.get("run_id")) as written:
+        (written.path / path.name).write_text(to_html(document, title), encoding="utf-8")
+        if with_figures:
+            for name, chart in figures(document).items():
+                plots.save(chart, written.path / "figures" / name)
     return path

@@ -26,12 +26,15 @@ from headstack.errors import ConfigError
 Floats = npt.NDArray[np.float64]
 
 
-def validate(directory: str | Path, *, compat: bool = False) -> dict[str, Any]:
+def validate(
+    directory: str | Path, *, compat: bool = False, sources_anywhere: bool = False
+) -> dict[str, Any]:
     """Compare every drive of a directory with its measurements.
 
     Args:
         directory: holds DiskSim parameter files ``NAME.parv`` and measured traces ``NAME.trace``.
         compat: whether to keep DiskSim 4.0's quirks.
+        sources_anywhere: whether parameter files may name files outside the directory.
 
     Returns:
         ``{"drives": [...], "errors": [...]}``, by name. Each drive has ``name``, ``n_requests``,
@@ -51,14 +54,14 @@ def validate(directory: str | Path, *, compat: bool = False) -> dict[str, Any]:
     directory = Path(directory)
     if not directory.is_dir():
         raise ConfigError(f"{directory}: got no directory, need one with .parv and .trace files")
-    document: dict[str, Any] = _bridge.call("validate", str(directory), compat)
+    document: dict[str, Any] = _bridge.call("validate", str(directory), compat, sources_anywhere)
     if not document["drives"] and not document["errors"]:
         raise ConfigError(f"{directory}: got no NAME.parv with a NAME.trace, need one or more")
     return document
 
 
 def response_times(
-    directory: str | Path, name: str, *, compat: bool = False
+    directory: str | Path, name: str, *, compat: bool = False, sources_anywhere: bool = False
 ) -> tuple[Floats, Floats]:
     """Return measured and simulated response times of one drive, in seconds and trace order.
 
@@ -66,6 +69,7 @@ def response_times(
         directory: as in `validate`.
         name: the stem of the drive's files there.
         compat: as in `validate`.
+        sources_anywhere: as in `validate`.
 
     Returns:
         Two arrays of shape (n_requests,).
@@ -76,6 +80,6 @@ def response_times(
 
     """
     trace = Path(directory) / f"{name}.trace"
-    spec = _bridge.call("import_disksim", str(trace.with_suffix(".parv")))["spec"]
+    spec = _bridge.call("import_disksim", str(trace.with_suffix(".parv")), sources_anywhere)["spec"]
     simulated = _bridge.call("replay_closed", json.dumps(spec), str(trace), 0, None, compat)
     return calibration.read_trace(trace).measured_s, np.asarray(simulated, dtype=float)

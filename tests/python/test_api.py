@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT, SHARED
 
 import headstack
-from headstack import api, calibration, drives, plots, report, table
+from headstack import api, calibration, drives, outputs, plots, report, table
 
 
 def test_tables_agree(experiment):
@@ -190,7 +190,7 @@ def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):
 
 
 def test_results_without_curves_are_refused_clearly(tmp_path):
-    (tmp_path / api.RESULTS_FILE).write_text('{"systems": 3}')
+    (tmp_path / outputs.RESULTS_FILE).write_text('{"systems": 3}')
     with pytest.raises(headstack.ConfigError, match='no list "systems"'):
         headstack.load(tmp_path)
 

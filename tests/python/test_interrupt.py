@@ -36,7 +36,8 @@ def running(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, *options], stdout=pipe, stderr=pipe, text=True) as process:
         try:
-            while not any(f.stat().st_size for f in out.glob("requests-*")):
+            # They are written aside.
+            while not any(f.stat().st_size for f in out.rglob("requests-*")):
                 assert process.poll() is None, process.communicate()
                 time.sleep(0.02)
             yield process
@@ -113,3 +114,59 @@ def test_a_terminal_is_told_the_time_left_and_json_stands_alone(tmp_path):
     os.close(terminal)
     assert process.returncode == 130
     assert [s["name"] for s in json.loads(stdout)["systems"]] == ["one", "two"]
+
+
+@contextmanager
+def reading(trace: Path, *command: object) -> Iterator["subprocess.Popen[str]"]:
+    """Give a command that has opened a trace."""
+    whole = [sys.executable, "-m", "headstack", *map(str, command)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(whole, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            files = Path(f"/proc/{process.pid}/fd")
+            while str(trace) not in {os.path.realpath(f) for f in files.iterdir()}:
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.02)
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+@pytest.mark.parametrize("kind", ["silent", "blank lines", "/dev/zero", "bomb"])
+@pytest.mark.parametrize("name", ["trace-info", "convert"])
+def test_an_interrupt_ends_what_reads_a_trace_without_requests(name, kind, tmp_path):
+    trace, target = tmp_path / "trace", tmp_path / "out.csv"
+    if kind == "/dev/zero":
+        trace = Path(kind)
+    elif kind == "bomb":
+        trace.write_bytes(zstd_of_blank_lines(2**37))
+    else:
+        os.mkfifo(trace)
+    given = [trace, *([target] if name == "convert" else [])]
+    option = "--format" if name == "trace-info" else "--from"
+    # Open at both ends, it neither blocks the opening nor ends.
+    held = os.open(trace, os.O_RDWR | os.O_NONBLOCK) if trace.is_fifo() else None
+    with reading(trace, name, *given, option, "csv") as process:
+        written = 0
+        while kind == "blank lines" and written < 1_000_000:
+            with suppress(BlockingIOError):
+                written += os.write(held, b"\n" * 4096)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    if held is not None:
+        os.close(held)
+    assert (process.returncode, stdout) == (130, "")
+    assert stderr == "headstack: got an interrupt, stopped\n"
+    assert [f for f in tmp_path.iterdir() if f != trace] == []
+
+
+def zstd_of_blank_lines(n_bytes: int) -> bytes:
+    """Blank lines packed by zstd (RFC 8878): blocks of one byte each, which is repeated."""
+    block = 128 * 1024
+    # Magic number; no checksum and no size; a window of 128 KiB.
+    frame = bytes.fromhex("28b52ffd") + bytes([0, 7 << 3])
+    # 3 bytes of header: last block or not, type 1 (repeated byte), size; then the byte.
+    one = (block << 3 | 1 << 1).to_bytes(3, "little") + b"\n"
+    last = (block << 3 | 1 << 1 | 1).to_bytes(3, "little") + b"\n"
+    return frame + one * (n_bytes // block - 1) + last

@@ -1,6 +1,6 @@
 //! Descriptions as they lie in files: text into values.
 
-use headstack_engine::SpecError;
+use headstack_engine::{told, SpecError};
 use serde_json::{Map, Number, Value};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,10 +11,18 @@ pub(crate) fn read_text(file: &Path) -> Result<String, SpecError> {
         let got = match e.kind() {
             ErrorKind::NotFound => "no such file".into(),
             ErrorKind::InvalidData => "bytes that are not UTF-8".into(),
-            _ => e.to_string().to_lowercase(),
+            _ => told(&e),
         };
         SpecError::new(file.display().to_string(), got, "a file of TOML")
     })
+}
+
+/// The document of a TOML file, as JSON has it.
+///
+/// # Errors
+/// A file that cannot be read; else file, line and column of what is no TOML.
+pub fn read_toml(file: &Path) -> Result<Value, SpecError> {
+    toml_value(&read_text(file)?, file)
 }
 
 /// Parses TOML.
@@ -26,12 +34,51 @@ pub(crate) fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
         let before = e.span().and_then(|s| text.get(..s.start)).unwrap_or("");
         let line = 1 + before.matches('\n').count();
         let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
-        let got = e.message().trim().to_string();
+        let (got, need) = got_and_need(e.message().trim());
         let place = format!("{}:{line}:{column}", file.display());
-        SpecError::new(place, got, "valid TOML")
+        SpecError::new(place, got, need)
     })?;
     let value = plain_table(table);
     value.map_err(|e| e.in_file(file.display()))
+}
+
+/// What the parser says as what was got and what is needed.
+fn got_and_need(message: &str) -> (String, String) {
+    const WHOLE: &str = "a whole number from -2^63 to 2^63 - 1";
+    const LEVELS: &str = "fewer levels of lists and tables in each other";
+    let (got, need) = match message.split_once(", expected ") {
+        Some((got, "nothing")) => (got, "nothing there"),
+        Some((got, "any valid TOML value")) => (got, WHOLE),
+        Some((got, need)) => (got, need),
+        None if message.starts_with("integer number overflowed") => ("a larger number", WHOLE),
+        None if message.starts_with("floating-point number overflowed") => {
+            ("a larger number", "a number that 64 bits hold")
+        }
+        None if message.starts_with("cannot recurse further") => ("more levels", LEVELS),
+        None => match message.strip_prefix("cannot extend value of type ") {
+            Some(rest) => {
+                return (
+                    format!("a key inside {}", without_tail(rest)),
+                    "a table".into(),
+                )
+            }
+            None => (message, "valid TOML"),
+        },
+    };
+    let got = got.trim_start_matches("invalid type: ");
+    let got = got.strip_suffix(" as i128").unwrap_or(got);
+    (got.replace('`', ""), need.replace('`', "\""))
+}
+
+/// The type in "integer with a dotted key".
+fn without_tail(rest: &str) -> String {
+    let kind = rest.strip_suffix(" with a dotted key").unwrap_or(rest);
+    let article = if kind.starts_with(['a', 'i']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {kind}")
 }
 
 fn plain_table(table: toml::Table) -> Result<Value, SpecError> {
@@ -93,6 +140,15 @@ mod tests {
                 "a = 1\na = 2",
                 "x.toml:2:1: got duplicate key, need valid TOML",
             ),
+            (
+                "a = 1\na.b = 2",
+                "x.toml:2:1: got a key inside an integer, need a table",
+            ),
+            (
+                "a = 10000000000000000000000",
+                "x.toml:1:5: got integer 10000000000000000000000, need a whole number from -2^63 to",
+            ),
+            ("a = \"x\n", "x.toml:1:7: got invalid basic string, need \"\"\""),
             ("a = inf", "x.toml: a: got inf, need a finite number"),
             (
                 "[[a]]\nb = [0, { c = nan }]",
@@ -116,7 +172,19 @@ mod tests {
             for text in [dotted, lists, tables] {
                 let error = read(&text).unwrap_err();
                 assert!(error.starts_with("x.toml:1:"), "{error}");
+                assert!(error.contains("got more levels, need fewer"), "{error}");
             }
         }
+        let digits = format!("a = {}", "9".repeat(5_000));
+        let error = read(&digits).unwrap_err();
+        assert!(
+            error.starts_with("x.toml:1:5: got a larger number, need a whole"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over() {
+        assert_eq!(read("\u{feff}a = 1"), Ok(json!({ "a": 1 })));
     }
 }

@@ -410,6 +410,9 @@ impl Experiment {
                     .unwrap_or_default();
                 return Err(SpecError::new(key, got, format!("one of them{hint}")));
             }
+            if w.trace.as_deref() == Some("") {
+                return Err(SpecError::new(format!("{key}.trace"), "\"\"", "a path"));
+            }
             if let (Some(parameter), None) = (w.format_parameters.keys().next(), &w.trace) {
                 let got = format!("key {parameter:?} without a trace");
                 let need = "no keys here";
@@ -676,7 +679,7 @@ queue_depth = 32
             (
                 "warm_up = \"10 s\"",
                 "warm_up = []",
-                &["workload.warm_up: got something else, need a number of requests"],
+                &["workload.warm_up: got [], need a number of requests"],
             ),
             (
                 "time_scale = 1.39",

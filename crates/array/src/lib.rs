@@ -27,6 +27,7 @@ mod system;
 mod timetable;
 mod usable;
 
+pub use document::read_toml;
 pub use experiment::{Experiment, Overrides};
 pub use member::Member;
 pub use open::{open_workload, OpenWorkload, Opened};

@@ -48,6 +48,8 @@ pub struct OpenWorkload<'a> {
     pub seed: u64,
     /// The formats that its trace can have.
     pub formats: &'static [Format],
+    /// Whether the experiment has other workloads too; errors in a trace then say which one it is of.
+    pub of_several: bool,
 }
 
 impl OpenWorkload<'_> {
@@ -72,7 +74,21 @@ impl OpenWorkload<'_> {
                 let got = format!("request {line} with {got}");
                 SpecError::new(key_of(&path), got, need).into()
             }
+            e if self.of_several => self.of_trace(e),
             e => e.into(),
+        }
+    }
+
+    fn of_trace(&self, source: TraceError) -> RunError {
+        let place = format!("{}.trace", self.key);
+        RunError::Workload { place, source }
+    }
+
+    /// The same for a trace that cannot be opened: it is the experiment that asks for it.
+    fn unopened(&self, e: TraceError) -> RunError {
+        match e {
+            e @ TraceError::Io { .. } => self.of_trace(e),
+            e => self.placed(e),
         }
     }
 
@@ -120,7 +136,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
     Ok(Opened {
         source: transform
             .open(|| open(&w.path, w.workload.format.as_deref(), &options))
-            .map_err(|e| w.placed(e))?,
+            .map_err(|e| w.unopened(e))?,
         closed: None,
         requests: None,
         counters: Some(options.counters),

@@ -5,7 +5,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
     UInt8Array,
 };
-use headstack_engine::SeriesPoint;
+use headstack_engine::{needed_to_write, printable, system_error, told, SeriesPoint};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -44,17 +44,29 @@ fn write(
     path: &Path,
     columns: Vec<(&str, ArrayRef, bool)>,
 ) -> Result<(), String> {
-    let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-    let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(|e| fail(&e))?;
+    let batch = RecordBatch::try_from_iter_with_nullable(columns);
+    let batch = batch.map_err(|e| unwritten(path, &e))?;
     if writer.is_none() {
-        let file = File::create(path).map_err(|e| fail(&e))?;
+        let file = File::create(path).map_err(|e| unwritten(path, &e))?;
         let new = ArrowWriter::try_new(file, batch.schema(), Some(properties()));
-        *writer = Some(new.map_err(|e| fail(&e))?);
+        *writer = Some(new.map_err(|e| unwritten(path, &e))?);
     }
     match writer {
-        Some(writer) => writer.write(&batch).map_err(|e| fail(&e)),
+        Some(writer) => writer.write(&batch).map_err(|e| unwritten(path, &e)),
         None => Ok(()),
     }
+}
+
+/// Why a file could not be written.
+pub(crate) fn unwritten(path: &Path, error: &(dyn std::error::Error + 'static)) -> String {
+    let (got, need) = match system_error(error) {
+        Some(system) => (told(&system), needed_to_write(&system)),
+        None if error.to_string().contains("not enough memory") => {
+            ("no more memory".into(), "more of it (ulimit -v)")
+        }
+        None => (error.to_string(), "a file that can be written"),
+    };
+    printable(&format!("{}: got {got}, need {need}", path.display())).into_owned()
 }
 
 impl RequestLog {
@@ -151,10 +163,7 @@ impl RequestLog {
 
 fn close(writer: Option<ArrowWriter<File>>, path: &Path) -> Result<(), String> {
     match writer {
-        Some(writer) => writer
-            .close()
-            .map(|_| ())
-            .map_err(|e| format!("{}: {e}", path.display())),
+        Some(writer) => writer.close().map(|_| ()).map_err(|e| unwritten(path, &e)),
         None => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use crate::ignored;
 use crate::layer;
 use crate::open::{open_workload, OpenWorkload, Opened};
 use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
-use crate::output::{write_series, RequestLog};
+use crate::output::{unwritten, write_series, RequestLog};
 use crate::provenance::{hash_file, run_id, DriveDescription, Input};
 use crate::resolved::{resolve, without_defaults, Resolved};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
@@ -17,16 +17,17 @@ use crate::usable;
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::{DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
-use headstack_engine::Progress;
-use headstack_engine::SpecError;
+use headstack_engine::{printable, Progress, SpecError};
 use headstack_trace::reader::{formats, Format};
 use headstack_trace::{Arrivals, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::Builder;
 use thiserror::Error;
 
 /// Where experiments find drives and workloads.
@@ -82,10 +83,18 @@ pub enum RunError {
     /// A trace is wrong.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// The trace of a workload is wrong or not there, where its file alone does not say which one.
+    #[error("{}: {source}", printable(.place))]
+    Workload {
+        /// The key of the trace in the experiment.
+        place: String,
+        /// Why.
+        source: TraceError,
+    },
     /// The simulation stopped.
-    #[error("{system}: {source}")]
+    #[error("{}: {source}", printable(.system))]
     Simulate {
-        /// The system's name.
+        /// The system's name, with the workload's where there are several.
         system: String,
         /// Why.
         source: SimulateError,
@@ -99,7 +108,7 @@ impl RunError {
     /// Whether the user's input is wrong (and not the run).
     pub fn is_input(&self) -> bool {
         match self {
-            RunError::Input(_) | RunError::Trace(_) => true,
+            RunError::Input(_) | RunError::Trace(_) | RunError::Workload { .. } => true,
             RunError::Simulate { source, .. } => {
                 matches!(
                     source,
@@ -116,6 +125,10 @@ impl RunError {
     fn in_file(self, file: &Path) -> RunError {
         match self {
             RunError::Input(e) => e.in_file(file.display()).into(),
+            RunError::Workload { place, source } => RunError::Workload {
+                place: format!("{}: {place}", file.display()),
+                source,
+            },
             RunError::Simulate { system, source } => RunError::Simulate {
                 system: format!("{}: {system}", file.display()),
                 source,
@@ -183,8 +196,7 @@ pub fn run_with<M: Drivable>(
             .map_err(|e| placed(e.within(&format!("system[{s}]")).into()))?;
     }
     if let Some(dir) = &options.out_dir {
-        std::fs::create_dir_all(dir)
-            .map_err(|e| RunError::Output(format!("{}: {e}", dir.display())))?;
+        std::fs::create_dir_all(dir).map_err(|e| RunError::Output(unwritten(dir, &e)))?;
     }
     let jobs: Vec<(usize, usize)> = (0..experiment.system.len())
         .flat_map(|s| (0..experiment.workload.len()).map(move |w| (s, w)))
@@ -202,34 +214,38 @@ pub fn run_with<M: Drivable>(
     let failed = AtomicBool::new(false);
     let slots: Vec<Mutex<Option<Result<SystemResult, RunError>>>> =
         jobs.iter().map(|_| Mutex::new(None)).collect();
-    let hashes = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
+    let work = || loop {
+        let i = next.fetch_add(1, Ordering::Relaxed);
+        let Some(&(s, w)) = jobs.get(i) else { break };
+        let job = Job {
+            experiment,
+            inputs,
+            options,
+            expected: &expected,
+            s,
+            key: format!("system[{s}]"),
+            w,
+        };
+        let result = job.run(make);
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        if let Ok(mut slot) = slots[i].lock() {
+            *slot = Some(result);
+        }
+    };
+    let hash = || trace_files(experiment, &options.progress, &failed);
+    let hashes = std::thread::scope(|scope| {
         // Beside the simulation, which reads the same files.
-        scope.spawn(|| {
-            let found = trace_files(experiment, &options.progress, &failed);
-            if let Ok(mut hashes) = hashes.lock() {
-                *hashes = found;
+        let hashing = Builder::new().spawn_scoped(scope, hash);
+        for _ in 1..threads {
+            // A process short of memory gets by with the threads that it has.
+            if Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
             }
-        });
-        for _ in 0..threads {
-            scope.spawn(|| loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&(s, w)) = jobs.get(i) else { break };
-                let job = Job {
-                    experiment,
-                    inputs,
-                    options,
-                    expected: &expected,
-                    s,
-                    key: format!("system[{s}]"),
-                    w,
-                };
-                let result = job.run(make);
-                failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                if let Ok(mut slot) = slots[i].lock() {
-                    *slot = Some(result);
-                }
-            });
+        }
+        work();
+        match hashing {
+            Ok(hashing) => hashing.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(_) => hash(),
         }
     });
     let mut systems = Vec::with_capacity(jobs.len());
@@ -239,15 +255,13 @@ pub fn run_with<M: Drivable>(
             systems.push(result.map_err(placed)?);
         }
     }
-    let hashes = hashes.into_inner().unwrap_or_default();
     let result = told(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
     if let Some(dir) = &options.out_dir {
         let path = dir.join("result.json");
         let text = result
             .to_json()
             .map_err(|e| RunError::Output(e.to_string()))?;
-        std::fs::write(&path, text + "\n")
-            .map_err(|e| RunError::Output(format!("{}: {e}", path.display())))?;
+        std::fs::write(&path, text + "\n").map_err(|e| RunError::Output(unwritten(&path, &e)))?;
     }
     Ok(result)
 }
@@ -493,6 +507,7 @@ impl<'a> Job<'a> {
             path: trace.map_or(PathBuf::new(), |t| self.experiment.path(t)),
             seed: self.workload_seed(),
             formats: self.inputs.formats,
+            of_several: self.experiment.workload.len() > 1,
         }
     }
 
@@ -592,7 +607,10 @@ impl<'a> Job<'a> {
             SimulateError::Change(e) => RunError::Input(e),
             SimulateError::Log(e) => RunError::Output(e),
             source => RunError::Simulate {
-                system: self.system().name.clone(),
+                system: match open.of_several {
+                    true => format!("{} on {}", self.system().name, self.workload().name),
+                    false => self.system().name.clone(),
+                },
                 source,
             },
         }
@@ -654,7 +672,7 @@ fn measure(
         }
         if request.device >= MOST {
             let got = format!("device {} in request {i}", request.device);
-            return Err(SpecError::new("workload", got, format!("devices below {MOST}")).into());
+            return Err(SpecError::new(&open.key, got, format!("devices below {MOST}")).into());
         }
         let device = request.device as usize;
         if device >= sizes.len() {

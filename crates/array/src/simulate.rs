@@ -21,23 +21,33 @@ use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
 use crate::timetable::Timetable;
 use headstack_drive::{Command, Components, DriveRequest};
+use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
 use headstack_trace::{Arrivals, ClosedLoop, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 /// What is left out of the statistics at the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "got something else, need a number of requests, or a length of time such as \"10 s\""
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum WarmUp {
     /// So many requests.
     Requests(u64),
     /// Requests that arrive sooner than this after the first.
     Time(Span),
+}
+
+impl<'de> Deserialize<'de> for WarmUp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let need = "a number of requests, or a length of time such as \"10 s\"";
+        by_kind(deserializer, need, |value| match value {
+            Value::Number(_) => Some(from_value(value).map(WarmUp::Requests)),
+            Value::String(_) => Some(from_value(value).map(WarmUp::Time)),
+            _ => None,
+        })
+    }
 }
 
 /// What happens to a request beyond the end of its device.

@@ -1,5 +1,6 @@
 //! What can be wrong with a parameter file, and where.
 
+use headstack_engine::printable;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ impl fmt::Display for Position {
 
 /// Something a parameter file says that cannot be used.
 #[derive(Debug, Clone, PartialEq, Error)]
-#[error("{at}: {}got {got}, need {need}", named(.parameter))]
+#[error("{}", printable(&format!("{at}: {}got {got}, need {need}", named(.parameter))))]
 pub struct Error {
     /// Where.
     pub at: Position,

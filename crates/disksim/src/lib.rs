@@ -16,7 +16,7 @@ pub mod validate;
 pub use ast::Document;
 pub use convert::{Import, Note, Treatment};
 pub use error::{Error, Position};
-pub use loader::{FileLoader, Loader, MemoryLoader};
+pub use loader::{FileLoader, Loader, MemoryLoader, Sources};
 pub use parser::parse;
 
 use std::path::Path;
@@ -37,8 +37,19 @@ pub fn parse_file(path: impl AsRef<Path>) -> Result<Document, Error> {
 /// # Errors
 /// As [`parse_file`] and [`Document::disks`]; also when the file has no disk.
 pub fn import_file(path: impl AsRef<Path>) -> Result<Import, Error> {
+    import_with(path, Sources::default())
+}
+
+/// The same, where sourced files may lie elsewhere.
+///
+/// # Errors
+/// As [`import_file`].
+pub fn import_with(path: impl AsRef<Path>, sources: Sources) -> Result<Import, Error> {
     let path = path.as_ref();
-    let loader = FileLoader::default();
+    let loader = FileLoader {
+        sources,
+        ..FileLoader::default()
+    };
     let document = parse(path, &loader)?;
     document.disks(&loader)?.into_iter().next().ok_or_else(|| {
         Error::new(

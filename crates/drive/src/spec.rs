@@ -8,7 +8,7 @@ use crate::layout;
 pub use crate::parallelism::{
     ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking,
 };
-use headstack_engine::describe::from_value;
+use headstack_engine::describe::{by_kind, from_value};
 use headstack_units::{Bandwidth, Bytes, Rpm, Span};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -275,16 +275,24 @@ pub struct ZoneSpec {
 }
 
 /// A count for all surfaces, or one for each.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "got something else, need one count for all surfaces, or a list with one for each"
-)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum PerSurface {
     /// The same on every surface.
     Same(u32),
     /// One for each surface, in head order.
     Each(Vec<u32>),
+}
+
+impl<'de> Deserialize<'de> for PerSurface {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let need = "one count for all surfaces, or a list with one for each";
+        by_kind(deserializer, need, |value| match value {
+            Value::Number(_) => Some(from_value(value).map(PerSurface::Same)),
+            Value::Array(_) => Some(from_value(value).map(PerSurface::Each)),
+            _ => None,
+        })
+    }
 }
 
 impl PerSurface {

@@ -1,12 +1,13 @@
 //! Reads descriptions into types, with errors that say where, what was got and what is needed.
 //!
 //! Only this file knows how serde words its errors. A type whose alternatives serde cannot name states its
-//! own need, as `got <value>, need <bound>`: in a custom error, or in `#[serde(expecting = "...")]` if it is
-//! untagged. Where the value is a table, a custom error may begin with the key inside it: `<key>: got
-//! <value>, need <bound>`, as a [`SpecError`] is displayed.
+//! own need, as `got <value>, need <bound>`, in a custom error. Where the value is a table, a custom error may
+//! begin with the key inside it: `<key>: got <value>, need <bound>`, as a [`SpecError`] is displayed. A type
+//! of several forms is read by [`by_kind`]: serde's untagged enums cannot say what is wrong with the form
+//! that was meant.
 
 use crate::error::{did_you_mean, SpecError};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::{Map, Value};
 
 /// Reads a description. Keys in errors are relative to it; the empty key means the whole description.
@@ -28,6 +29,33 @@ pub fn from_rest<T: DeserializeOwned>(rest: Value, others: &[&str]) -> Result<T,
         let path = if path == "." { "" } else { &path };
         explain(path, &e.into_inner().to_string(), others)
     })
+}
+
+/// Reads a value of several forms. `read` takes the value if its kind (text, number, list, table) is that
+/// of a form; else the error says that one of these is needed: `need`.
+///
+/// # Errors
+/// As [`from_value`] has it for the form that was meant.
+pub fn by_kind<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    need: &str,
+    read: impl FnOnce(Value) -> Option<Result<T, SpecError>>,
+) -> Result<T, D::Error> {
+    let value: Value = serde::Deserialize::deserialize(deserializer)?;
+    let got = shown(&value);
+    let found = read(value).unwrap_or_else(|| Err(SpecError::new("", got, need)));
+    found.map_err(D::Error::custom)
+}
+
+/// A value of a description as messages show it.
+pub fn shown(value: &Value) -> String {
+    /// Characters of a value that are shown.
+    const MOST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }
 
 /// The error for a table without `key`, relative to the table. If another key, not one of `known`, is nearly
@@ -116,14 +144,36 @@ fn other_type(s: &Sentence) -> Option<SpecError> {
     let got = got
         .trim_start_matches("invalid type: ")
         .trim_start_matches("invalid value: ")
+        .trim_start_matches("invalid length ")
         .replace('`', "");
-    let need = match need {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
-        "i64" => "a whole number",
-        "f64" => "a number",
-        "unit" => "its name alone",
-        other if other.starts_with("struct ") => "a table",
+    let got = match got.as_str() {
+        "map" => "a table",
+        "sequence" => "a list",
+        "null" => "nothing",
         other => other,
+    };
+    // What is whole and not negative may still be too much.
+    let too_much = got.starts_with("integer ") || got.starts_with("floating point ");
+    let whole = |most: u64| match too_much && !got.contains('-') {
+        true => format!("a whole number, 0 or more, at most {most}"),
+        false => "a whole number, 0 or more".into(),
+    };
+    let need = match need {
+        "u8" => whole(u8::MAX.into()),
+        "u16" => whole(u16::MAX.into()),
+        "u32" => whole(u32::MAX.into()),
+        "u64" | "usize" => whole(u64::MAX),
+        "i64" => "a whole number".into(),
+        "f64" => "a number".into(),
+        "unit" => "its name alone".into(),
+        "a map" => "a table".into(),
+        "a sequence" => "a list".into(),
+        "string or map" => "one of its words, as text".into(),
+        other if other.starts_with("struct ") => "a table".into(),
+        other => match other.split_once(" of size ") {
+            Some((_, size)) => format!("a list of {size} entries"),
+            None => other.into(),
+        },
     };
     Some(SpecError::new(s.path, got, need))
 }
@@ -140,7 +190,6 @@ fn within_table(s: &Sentence) -> Option<SpecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::de::{Deserializer, Error};
     use serde::Deserialize;
     use serde_json::json;
 
@@ -192,12 +241,21 @@ mod tests {
         Sorted,
     }
 
-    #[derive(Debug, Deserialize)]
-    #[serde(untagged, expecting = "got something else, need a count or a word")]
+    #[derive(Debug)]
     #[allow(dead_code)]
     enum Either {
         Count(u32),
-        Word(String),
+        Table(Inner),
+    }
+
+    impl<'de> Deserialize<'de> for Either {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Either, D::Error> {
+            by_kind(deserializer, "a count or a table", |value| match value {
+                Value::Number(_) => Some(from_value(value).map(Either::Count)),
+                Value::Object(_) => Some(from_value(value).map(Either::Table)),
+                _ => None,
+            })
+        }
     }
 
     #[test]
@@ -266,11 +324,27 @@ mod tests {
             ),
             (
                 json!({"name": "x", "order": {"open": {}}}),
-                "order.open: got map, need its name alone",
+                "order.open: got a table, need its name alone",
             ),
             (
-                json!({"name": "x", "either": []}),
-                "either: got something else, need a count or a word",
+                json!({"name": "x", "order": 3}),
+                "order: got integer 3, need one of its words, as text",
+            ),
+            (
+                json!({"name": "x", "either": ["\u{1b}"]}),
+                "either: got [\"\\u001b\"], need a count or a table",
+            ),
+            (
+                json!({"name": "x", "either": {"depth": -1}}),
+                "either.depth: got integer -1, need a whole number, 0 or more",
+            ),
+            (
+                json!({"name": "x", "either": 5e9}),
+                "either: got floating point 5000000000.0, need a whole number, 0 or more, at most 4294967295",
+            ),
+            (
+                json!({"name": "x", "either": {"detph": 1}}),
+                "either: got key \"detph\", need one of depth, share; did you mean \"depth\"?",
             ),
             (json!(7), "got integer 7, need a table"),
         ] {

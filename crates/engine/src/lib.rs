@@ -15,7 +15,7 @@ pub mod random;
 pub mod series;
 
 pub use batches::Batches;
-pub use error::{did_you_mean, SpecError};
+pub use error::{did_you_mean, needed_to_write, printable, system_error, told, SpecError};
 pub use grouped::Grouped;
 pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};

@@ -1,9 +1,10 @@
 //! Drives: checking, describing, importing, replaying.
 
 use crate::errors::{config, json, raise, trace};
+use crate::run::sources;
 use headstack_array::layer::{self, elevator};
 use headstack_array::organisation;
-use headstack_disksim::validate as demerit;
+use headstack_disksim::{import_with, validate as demerit, Sources};
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
@@ -15,7 +16,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::ffi::CString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Points of a seek curve: enough for a smooth line.
 const CURVE_POINTS: u32 = 1000;
@@ -169,16 +170,17 @@ fn warn(py: Python<'_>, import: &headstack_disksim::Import) -> PyResult<()> {
 }
 
 /// A DiskSim file as a drive, what it had to tolerate passed on as warnings.
-pub fn import(path: &Path) -> PyResult<headstack_disksim::Import> {
-    let found = headstack_disksim::import_file(path).map_err(|e| raise("ConfigError", e))?;
+pub fn import(path: &Path, sources: Sources) -> PyResult<headstack_disksim::Import> {
+    let found = import_with(path, sources).map_err(|e| raise("ConfigError", e))?;
     Python::attach(|py| warn(py, &found))?;
     Ok(found)
 }
 
 /// A DiskSim file as a drive.
 #[pyfunction]
-pub fn import_disksim(path: &str) -> PyResult<String> {
-    let found = import(Path::new(path))?;
+#[pyo3(signature = (path, sources_anywhere=false))]
+pub fn import_disksim(path: PathBuf, sources_anywhere: bool) -> PyResult<String> {
+    let found = import(&path, sources(sources_anywhere))?;
     serde_json::to_string(&json!({"spec": found.spec, "report": found.report})).map_err(json)
 }
 
@@ -257,6 +259,7 @@ fn compare(
     py: Python<'_>,
     pair: &demerit::Pair,
     compat: bool,
+    sources: Sources,
 ) -> PyResult<Result<demerit::DriveResult, demerit::Unusable>> {
     let unusable = |path: &Path, message: String| {
         Ok(Err(demerit::Unusable {
@@ -265,7 +268,7 @@ fn compare(
             message,
         }))
     };
-    let spec = match headstack_disksim::import_file(&pair.parameters) {
+    let spec = match import_with(&pair.parameters, sources) {
         Ok(import) => {
             warn(py, &import)?;
             import.spec
@@ -301,13 +304,21 @@ fn compare(
 
 /// Demerit of every drive of a DiskSim directory.
 #[pyfunction]
-pub fn validate(py: Python<'_>, dir: &str, compat: bool) -> PyResult<String> {
-    let pairs = demerit::pairs(Path::new(dir))
-        .map_err(|e| raise("ConfigError", format!("{dir}: got {e}, need a folder")))?;
+#[pyo3(signature = (dir, compat, sources_anywhere=false))]
+pub fn validate(
+    py: Python<'_>,
+    dir: PathBuf,
+    compat: bool,
+    sources_anywhere: bool,
+) -> PyResult<String> {
+    let pairs = demerit::pairs(&dir).map_err(|e| {
+        let message = format!("{}: got {e}, need a folder", dir.display());
+        raise("ConfigError", message)
+    })?;
     let mut result = demerit::Validation::default();
     for pair in pairs {
         py.check_signals()?;
-        match compare(py, &pair, compat)? {
+        match compare(py, &pair, compat, sources(sources_anywhere))? {
             Ok(drive) => result.drives.push(drive),
             Err(unusable) => result.errors.push(unusable),
         }

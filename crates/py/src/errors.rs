@@ -35,6 +35,7 @@ pub fn trace(e: TraceError) -> PyErr {
 pub fn run(e: RunError) -> PyErr {
     match e {
         RunError::Trace(e) => trace(e),
+        e @ RunError::Workload { .. } => raise("TraceError", e),
         e if e.is_input() => raise("ConfigError", e),
         e => raise("HeadstackError", e),
     }

@@ -6,6 +6,7 @@ mod drive;
 mod errors;
 mod run;
 mod trace;
+mod wait;
 
 /// The Rust core; use the package `headstack`, which documents and types it.
 #[pymodule]
@@ -16,7 +17,7 @@ mod _core {
         validate,
     };
     #[pymodule_export]
-    use super::run::run;
+    use super::run::{read_toml, run};
     #[pymodule_export]
     use super::trace::{convert, formats, trace_info};
     use super::*;

@@ -1,36 +1,55 @@
 //! Running experiments on threads of their own, while Python's thread watches for Ctrl-C.
 
 use crate::errors;
-use headstack_array::{run as simulate, Experiment, Inputs, RunOptions};
+use crate::wait::{no_result, no_thread, wait};
+use headstack_array::{read_toml as read, run as simulate, Experiment, Inputs, RunOptions};
+use headstack_disksim::Sources;
+use headstack_engine::describe::from_value;
 use headstack_engine::Progress;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use std::path::Path;
-use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
-use std::sync::Mutex;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::thread::{scope, Builder};
 
-/// Time between two looks for Ctrl-C, and between two reports of progress.
-const TICK: Duration = Duration::from_millis(100);
+/// The document of a TOML file.
+#[pyfunction]
+pub fn read_toml(path: PathBuf) -> PyResult<String> {
+    let document = read(&path).map_err(errors::config)?;
+    serde_json::to_string(&document).map_err(errors::json)
+}
+
+/// Where files may lie that DiskSim's files name.
+pub fn sources(anywhere: bool) -> Sources {
+    match anywhere {
+        true => Sources::Anywhere,
+        false => Sources::Inside,
+    }
+}
 
 /// Runs an experiment; Ctrl-C ends it with what it has.
 #[pyfunction]
-#[pyo3(signature = (file, document_json, drive_dirs, threads, out_dir, log_requests, progress))]
+#[pyo3(signature = (
+    file, document_json, drive_dirs, threads, out_dir, log_requests, progress,
+    sources_anywhere=false
+))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
-    file: Option<&str>,
+    file: Option<PathBuf>,
     document_json: &str,
-    drive_dirs: Vec<String>,
+    drive_dirs: Vec<PathBuf>,
     threads: Option<usize>,
-    out_dir: Option<String>,
+    out_dir: Option<PathBuf>,
     log_requests: bool,
     progress: Option<Py<PyAny>>,
+    sources_anywhere: bool,
 ) -> PyResult<String> {
     let experiment = match file {
         Some(file) => {
             let overrides = serde_json::from_str(document_json).map_err(errors::json)?;
-            Experiment::open(Path::new(file), &overrides)
+            let overrides = from_value(overrides).map_err(errors::config)?;
+            Experiment::open(&file, &overrides)
         }
         None => Experiment::from_json(document_json, Path::new("")),
     };
@@ -38,37 +57,33 @@ pub fn run(
     let watch = Progress::new();
     let options = RunOptions {
         threads,
-        out_dir: out_dir.map(Into::into),
+        out_dir,
         log_requests,
         progress: watch.clone(),
     };
     let other_drive = |path: &str| {
-        crate::drive::import(Path::new(path))
+        crate::drive::import(Path::new(path), sources(sources_anywhere))
             .map(|import| import.spec)
             .map_err(|e| Python::attach(|py| e.value(py).to_string()))
     };
     let inputs = Inputs {
         other_drive: &other_drive,
-        ..Inputs::new(drive_dirs.into_iter().map(Into::into).collect())
+        ..Inputs::new(drive_dirs)
     };
     let mut failed = None;
-    let result = std::thread::scope(|scope| {
-        let (done, wait) = channel();
-        // Shared with the closure that runs without the interpreter.
-        let wait = Mutex::new(wait);
+    let result = scope(|scope| {
+        let (done, result) = channel();
         let (experiment, inputs, options) = (&experiment, &inputs, &options);
-        scope.spawn(move || {
+        let work = move || {
             // The receiver only goes away with this scope.
             let _ = done.send(simulate(experiment, inputs, options));
-        });
-        loop {
-            match py.detach(|| wait_for(&wait)) {
-                Ok(result) => return Some(result),
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
+        };
+        Builder::new()
+            .spawn_scoped(scope, work)
+            .map_err(no_thread)?;
+        wait(py, result, || {
             if failed.is_some() {
-                continue;
+                return Ok(());
             }
             let told = progress.as_ref().map_or(Ok(()), |p| {
                 p.call1(py, (watch.done(), watch.total())).map(drop)
@@ -77,20 +92,13 @@ pub fn run(
                 watch.cancel();
                 failed = Some(e);
             }
-        }
-    });
+            // The run ends by itself, with what it has.
+            Ok(())
+        })
+    })?;
     if let Some(e) = failed.filter(|e| !e.is_instance_of::<PyKeyboardInterrupt>(py)) {
         return Err(e);
     }
-    let result = result
-        .ok_or_else(|| errors::raise("HeadstackError", "run: got no result, need one"))?
-        .map_err(errors::run)?;
+    let result = result.ok_or_else(no_result)?.map_err(errors::run)?;
     result.to_json().map_err(errors::json)
-}
-
-fn wait_for<T>(wait: &Mutex<Receiver<T>>) -> Result<T, RecvTimeoutError> {
-    match wait.lock() {
-        Ok(wait) => wait.recv_timeout(TICK),
-        Err(_) => Err(RecvTimeoutError::Disconnected),
-    }
 }

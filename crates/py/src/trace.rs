@@ -1,17 +1,17 @@
 //! Traces: what one holds, and writing it in another format.
 
 use crate::errors::{config, json, raise, trace};
+use crate::wait::{no_result, no_thread, wait};
 use headstack_engine::describe::from_value;
 use headstack_trace::{
-    create, formats as list, open, ReadOptions, TraceError, TraceInfo, Transform,
+    create_in, formats as list, open, Counters, ReadOptions, TraceError, TraceInfo, Transform,
 };
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use std::path::Path;
-
-/// Requests between two looks for Ctrl-C.
-const BATCH: u64 = 1 << 16;
+use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::thread::Builder;
 
 fn word<T: DeserializeOwned>(key: &str, word: &str) -> PyResult<T> {
     from_value(word.into()).map_err(|e| config(e.within(key)))
@@ -39,46 +39,64 @@ fn reading(e: TraceError) -> PyErr {
     }
 }
 
+/// Reads on a thread of its own. Ctrl-C is seen also where a trace has no end and no request, or where
+/// nobody writes into its pipe; the thread then ends when it next gets something to read.
+fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    counters: &Counters,
+    read: impl FnOnce() -> Result<T, TraceError> + Send + 'static,
+) -> PyResult<T> {
+    let (done, result) = channel();
+    let work = move || {
+        // Whoever was interrupted waits no more.
+        let _ = done.send(read());
+    };
+    Builder::new().spawn(work).map_err(no_thread)?;
+    let result = wait(py, result, || py.check_signals()).inspect_err(|_| counters.stop())?;
+    result.ok_or_else(no_result)?.map_err(reading)
+}
+
 /// What a trace holds.
 #[pyfunction]
 #[pyo3(signature = (path, format, on_error, order="format", parameters_json="{}"))]
 pub fn trace_info(
     py: Python<'_>,
-    path: &str,
-    format: Option<&str>,
+    path: PathBuf,
+    format: Option<String>,
     on_error: &str,
     order: &str,
     parameters_json: &str,
 ) -> PyResult<String> {
     let options = options(on_error, order, parameters_json)?;
-    let source = open(Path::new(path), format, &options).map_err(reading)?;
-    let mut info = TraceInfo::new();
-    let mut n = 0;
-    for request in source {
-        info.add(&request.map_err(trace)?);
-        n += 1;
-        if n % BATCH == 0 {
-            py.check_signals()?;
+    let counters = options.counters.clone();
+    let info = interruptible(py, &counters, move || {
+        let mut info = TraceInfo::new();
+        for request in open(&path, format.as_deref(), &options)? {
+            info.add(&request?);
         }
-    }
+        Ok(info)
+    })?;
     let mut document = serde_json::to_value(info.summary()).map_err(json)?;
-    document["n_skipped"] = options.counters.skipped().into();
-    document["n_clamped"] = options.counters.clamped().into();
+    document["n_skipped"] = counters.skipped().into();
+    document["n_clamped"] = counters.clamped().into();
     serde_json::to_string(&document).map_err(json)
 }
 
-/// Writes one trace as another; returns counts.
+/// Writes one trace as another, into the file `part` that messages and the search for its format call
+/// `dst`; returns counts.
 #[pyfunction]
 #[pyo3(signature = (
-    src, dst, src_format, dst_format, transform_json, on_error, order="format", parameters_json="{}"
+    src, dst, part, src_format, dst_format, transform_json, on_error, order="format",
+    parameters_json="{}"
 ))]
 #[allow(clippy::too_many_arguments)]
 pub fn convert(
     py: Python<'_>,
-    src: &str,
-    dst: &str,
-    src_format: Option<&str>,
-    dst_format: Option<&str>,
+    src: PathBuf,
+    dst: PathBuf,
+    part: PathBuf,
+    src_format: Option<String>,
+    dst_format: Option<String>,
     transform_json: &str,
     on_error: &str,
     order: &str,
@@ -91,23 +109,22 @@ pub fn convert(
             format!("transform: got {e}, need known keys"),
         )
     })?;
-    let source = transform
-        .open(|| open(Path::new(src), src_format, &options))
-        .map_err(reading)?;
-    let mut writer = create(Path::new(dst), dst_format).map_err(trace)?;
-    let mut written: u64 = 0;
-    for request in source {
-        writer.write(&request.map_err(trace)?).map_err(trace)?;
-        written += 1;
-        if written % BATCH == 0 {
-            py.check_signals()?;
+    let counters = options.counters.clone();
+    let written = interruptible(py, &counters, move || {
+        let source = transform.open(|| open(&src, src_format.as_deref(), &options))?;
+        let mut writer = create_in(&part, &dst, dst_format.as_deref())?;
+        let mut written: u64 = 0;
+        for request in source {
+            writer.write(&request?)?;
+            written += 1;
         }
-    }
-    writer.finish().map_err(trace)?;
+        writer.finish()?;
+        Ok(written)
+    })?;
     let counts = json!({
         "n_written": written,
-        "n_skipped": options.counters.skipped(),
-        "n_clamped": options.counters.clamped(),
+        "n_skipped": counters.skipped(),
+        "n_clamped": counters.clamped(),
     });
     serde_json::to_string(&counts).map_err(json)
 }

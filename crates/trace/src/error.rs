@@ -1,24 +1,31 @@
 //! What can be wrong with a trace, told so that the reader can mend it.
 
+use headstack_engine::{needed_to_write, printable, told};
 use std::io::{Error, ErrorKind};
 
-/// What is wrong with a file in words; only the operating system's errors have a number.
-fn told(source: &Error) -> String {
+/// What is wrong with a file in words.
+fn said(source: &Error) -> String {
     match (source.raw_os_error(), source.kind()) {
         (None, ErrorKind::UnexpectedEof) => format!("an end in the middle ({source})"),
-        (Some(_), _) => {
-            let text = source.to_string();
-            let words = text.split(" (os error").next().unwrap_or(&text);
-            words.to_lowercase()
-        }
-        _ => source.to_string(),
+        _ => told(source),
     }
 }
 
 fn needed(source: &Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(_) => "a file that can be read or written",
-        None => "a whole file, packed by gzip, zstd, bzip2 or xz",
+    match (source.raw_os_error(), source.kind()) {
+        (_, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) => {
+            needed_to_write(source)
+        }
+        (Some(_), _) => "a file that can be read or written",
+        (None, _) => "a whole file, packed by gzip, zstd, bzip2 or xz",
+    }
+}
+
+/// A field as it is shown; one that is not there or empty is nothing.
+fn shown(field: &str) -> String {
+    match field {
+        "" => "nothing".into(),
+        field => format!("{field:?}"),
     }
 }
 
@@ -26,7 +33,7 @@ fn needed(source: &Error) -> &'static str {
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file could not be opened or read.
-    #[error("{path}: got {}, need {}", told(.source), needed(.source))]
+    #[error("{}: got {}, need {}", printable(.path), printable(&said(.source)), needed(.source))]
     Io {
         /// The file.
         path: String,
@@ -34,7 +41,7 @@ pub enum TraceError {
         source: Error,
     },
     /// A record is not what its format says.
-    #[error("{path}:{line}: column {column} {name:?}: got {got:?}, need {need}")]
+    #[error("{}:{line}: column {column} {name:?}: got {}, need {need}", printable(.path), shown(.got))]
     Field {
         /// The file.
         path: String,
@@ -50,7 +57,7 @@ pub enum TraceError {
         need: String,
     },
     /// A record as a whole is wrong (truncated, out of order, wrong count of columns).
-    #[error("{path}:{line}: got {got}, need {need}")]
+    #[error("{}:{line}: got {}, need {}", printable(.path), printable(.got), printable(.need))]
     Record {
         /// The file.
         path: String,
@@ -62,7 +69,7 @@ pub enum TraceError {
         need: String,
     },
     /// A file or an option as a whole cannot be used.
-    #[error("{path}: got {got}, need {need}")]
+    #[error("{}: got {}, need {}", printable(.path), printable(.got), printable(.need))]
     Input {
         /// The file or option.
         path: String,

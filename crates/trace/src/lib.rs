@@ -25,4 +25,4 @@ pub use request::{Op, Request};
 pub use source::{Each, Requests, Source};
 pub use synthetic::{Synthetic, SyntheticSource};
 pub use transform::Transform;
-pub use writer::{create, TraceWriter};
+pub use writer::{create, create_in, TraceWriter};

@@ -6,7 +6,7 @@ use headstack_engine::describe::from_value;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// What a wrong record does; in words `fail` or `skip`.
@@ -162,6 +162,7 @@ struct Counts {
     filtered: AtomicU64,
     passed: AtomicU64,
     size: AtomicU64,
+    stopped: AtomicBool,
 }
 
 impl Counters {
@@ -175,6 +176,15 @@ impl Counters {
     pub(crate) fn begin(&self, size: u64) {
         self.0.passed.store(0, Ordering::Relaxed);
         self.0.size.store(size, Ordering::Relaxed);
+    }
+    /// Ends the reading, from another thread: whoever reads gets an error at the next buffer, also where
+    /// the trace has no end and no request.
+    pub fn stop(&self) {
+        self.0.stopped.store(true, Ordering::Relaxed);
+    }
+    /// Whether reading has been ended.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.0.stopped.load(Ordering::Relaxed)
     }
     pub(crate) fn pass(&self, amount: u64) {
         self.0.passed.fetch_add(amount, Ordering::Relaxed);

@@ -20,9 +20,11 @@ macro_rules! quantity {
         impl FromStr for $name {
             type Err = UnitError;
             fn from_str(text: &str) -> Result<$name, UnitError> {
-                let value = parse_with_units(text, $name::UNITS)?;
+                let units = $help.trim_start_matches("one of ").to_string();
+                let value = parse_with_units(text, $name::UNITS)
+                    .map_err(|e| UnitError { units: units.clone(), ..e })?;
                 if value < 0.0 {
-                    return Err(UnitError { got: text.to_string(), units: $help.trim_start_matches("one of ").to_string() + " (not negative)" });
+                    return Err(UnitError { got: text.to_string(), units: units + " (not negative)" });
                 }
                 Ok($name(value as $inner))
             }
@@ -37,10 +39,13 @@ macro_rules! quantity {
 }
 
 quantity!(
-    /// A size in bytes. `k` is 1000 and `Ki` is 1024, always.
+    /// A size in bytes. `kB` is 1000 and `KiB` is 1024, always. A letter alone is fio's notation, where
+    /// `4k` is 4096 by default; what fio and the standards read differently (`4kB`) is as in the standards.
     Bytes, u64, "one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
     &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12),
-      ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0), ("KB", 1e3)],
+      ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0), ("KB", 1e3),
+      ("k", 1024.0), ("m", 1048576.0), ("g", 1073741824.0), ("t", 1099511627776.0),
+      ("K", 1024.0), ("M", 1048576.0), ("G", 1073741824.0), ("T", 1099511627776.0)],
     "a size", "{} B"
 );
 quantity!(
@@ -85,6 +90,22 @@ mod tests {
         assert_eq!("4 kB".parse(), Ok(Bytes(4000)));
         assert_eq!("1.5 GB".parse(), Ok(Bytes(1_500_000_000)));
         assert_eq!("6 Gb/s".parse(), Ok(Bandwidth(750e6)));
+        // fio's manual, "Parameter types": 4k is 4096 with the default kb_base of 1024.
+        for (text, bytes) in [
+            ("4k", 4096),
+            ("1M", 1 << 20),
+            ("2 g", 2 << 30),
+            ("1t", 1 << 40),
+        ] {
+            assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
+        }
+        let error = "4q".parse::<Bytes>().unwrap_err().to_string();
+        let units = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
+        assert_eq!(
+            error,
+            format!("got \"4q\", need a number and a unit: one of {units}")
+        );
+        assert!("4k".parse::<Bandwidth>().is_err());
         assert!("-4 kB".parse::<Bytes>().is_err());
         assert!("4".parse::<Bytes>().is_err());
     }

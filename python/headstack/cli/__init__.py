@@ -13,7 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from headstack.errors import UNUSABLE, ConfigError, HeadstackError, TraceError, told
+from headstack import paths
+from headstack.errors import (
+    NO_ROOM,
+    UNUSABLE,
+    ConfigError,
+    HeadstackError,
+    TraceError,
+    printable,
+    told,
+)
 from headstack.suggest import need_one_of
 
 #: The modules of this folder that hold a command, in the order of the help.
@@ -107,7 +116,7 @@ def _second_interrupt_ends() -> Iterator[None]:
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
     """Say on standard error what was tolerated; where in our code is nobody's concern."""
-    print(f"warning: {message}", file=sys.stderr)
+    print(f"warning: {printable(str(message))}", file=sys.stderr)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -116,9 +125,15 @@ def main(args: Sequence[str] | None = None) -> int:
     0: done, 1: failed, 2: wrong input, 130: interrupted.
     """
     given = list(sys.argv[1:] if args is None else args)
+    paths.command_line = given
     with _second_interrupt_ends(), warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         return _main(given)
+
+
+def _leave_stdout() -> None:
+    """Keep Python from trying once more, at its exit, to write what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _main(given: Sequence[str]) -> int:
@@ -138,12 +153,21 @@ def _main(given: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has what it wanted; keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has what it wanted.
+        _leave_stdout()
+        return FAILED
+    except (MemoryError, ImportError) as e:
+        # A library that does not fit is said to be one that cannot be imported.
+        if isinstance(e, ImportError) and "failed to map segment" not in str(e):
+            raise
+        print("headstack: got no more memory, need more of it (ulimit -v)", file=sys.stderr)
         return FAILED
     except OSError as e:
-        where = e.filename or "headstack"
-        print(f"{where}: got {told(e)}, need a path that can be used", file=sys.stderr)
+        if e.filename is None:
+            _leave_stdout()
+        where = "standard output" if e.filename is None else printable(os.fsdecode(e.filename))
+        need = "room for what is written" if e.errno in NO_ROOM else "a path that can be used"
+        print(f"{where}: got {told(e)}, need {need}", file=sys.stderr)
         return WRONG_INPUT if e.errno in UNUSABLE else FAILED
     if code == INTERRUPTED:
         print("headstack: got an interrupt, stopped", file=sys.stderr)

@@ -51,7 +51,17 @@ def format_parameters(given: list[str] | None) -> str:
             raise ConfigError(f'--format-parameter: got "{key}" twice, need it once')
         try:
             value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             value = text.strip()
         parameters[key] = value if isinstance(value, bool | int | float | str) else text.strip()
     return json.dumps(parameters)
+
+
+#: ``--sources-anywhere``
+SourcesAnywhere = Annotated[
+    bool,
+    Option(
+        "--sources-anywhere",
+        help="Let DiskSim's drive files name files outside their folder.",
+    ),
+]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headstack import _bridge
-from headstack.errors import ConfigError
+from headstack.errors import ConfigError, printable
 from headstack.suggest import need_one_of
 
 # Rich takes longer to import than a small run takes: it is left to what needs a terminal.
@@ -48,6 +48,8 @@ def print_table(
     Numbers are never broken: where the terminal is narrow, headings and texts are, and numbers
     that have no room stand in a second table with the same texts.
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
+    title = None if title is None else printable(title)
     if not sys.stdout.isatty() and _print_plain(headings, rows, title):
         return
     from rich import box
@@ -154,6 +156,7 @@ def stages(what: str, unit: str = "requests/s") -> Iterator[Stages | None]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
+    what = printable(what).replace("[", r"\[")  # no markup
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, rate="")
         now = what
@@ -177,10 +180,15 @@ def progress(what: str, unit: str = "requests/s") -> "Iterator[Report | None]":
         yield None if report is None else partial(report, what)
 
 
+def say(text: str, *, as_json: bool = False) -> None:
+    """Print a line; on standard error where standard output carries JSON."""
+    print(printable(text), file=sys.stderr if as_json else sys.stdout)
+
+
 def told(paths: Sequence[Path], as_json: bool) -> None:
     """Say on standard error, where standard output carries JSON, which files were written."""
     for path in paths:
-        print(f"wrote {path}", file=sys.stderr if as_json else sys.stdout)
+        say(f"wrote {path}", as_json=as_json)
 
 
 def check_on_error(value: str) -> None:

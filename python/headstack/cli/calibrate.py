@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import SourcesAnywhere
 
 
 def command(
@@ -19,6 +20,7 @@ def command(
         int, Option(help="7: overheads and link; 10: also positioning and seeks.")
     ] = 10,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+    sources_anywhere: SourcesAnywhere = False,
 ) -> None:
     """Fit a drive's overheads and read-ahead to response times measured on the real one.
 
@@ -42,7 +44,7 @@ def command(
         raise ConfigError(f'--out: got "{out}", need a name that ends in .toml')
     if numbers not in (7, 10):
         raise ConfigError(f"--numbers: got {numbers}, need 7 or 10")
-    spec = drives.load(drive)
+    spec = drives.load(drive, sources_anywhere=sources_anywhere)
     try:
         _bridge.call("check_drive", json.dumps(spec))
     except ConfigError as e:

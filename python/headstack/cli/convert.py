@@ -35,9 +35,9 @@ def command(
     """
     import json
 
-    from headstack import _bridge
+    from headstack import _bridge, outputs
     from headstack.cli import _terminal
-    from headstack.errors import ConfigError, HeadstackError
+    from headstack.errors import ConfigError
 
     _terminal.check_on_error(on_error)
     _terminal.check_format("--from", source_format)
@@ -48,13 +48,11 @@ def command(
     wanted = {"time_scale": time_scale, "count": limit}
     parameters = format_parameters(format_parameter)
     transform = {k: v for k, v in wanted.items() if v is not None}
-    # A file appears under its name when it is whole; devices and pipes are written as they are.
-    plain = target.is_file() or not target.exists()
-    part = target.with_name(f".part-{target.name}") if plain else target
-    try:
+    with outputs.whole_file(target) as part:
         counts = _bridge.call(
             "convert",
             str(source),
+            str(target),
             str(part),
             source_format,
             target_format,
@@ -63,13 +61,6 @@ def command(
             order,
             parameters,
         )
-        if plain:
-            part.replace(target)
-    except HeadstackError as e:
-        raise type(e)(str(e).replace(str(part), str(target))) from None
-    finally:
-        if plain:
-            part.unlink(missing_ok=True)
     if as_json:
         _terminal.print_json(counts)
     else:
@@ -78,4 +69,4 @@ def command(
                 f"{k.removeprefix('n_')}: {v:,}" for k, v in counts.items() if isinstance(v, int)
             )
         )
-        print(f"wrote {target}")
+        _terminal.told([target], as_json=False)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import SourcesAnywhere
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -46,6 +47,7 @@ def command(
         Option(metavar="DIR", help="Write the seek curve and the zones as PNG and SVG."),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+    sources_anywhere: SourcesAnywhere = False,
 ) -> None:
     """List the drives, or show one with the source of each value.
 
@@ -86,7 +88,7 @@ def command(
             )
         return
     file = drives.find(name)
-    spec = drives.load(name)
+    spec = drives.load(name, sources_anywhere=sources_anywhere)
     info = None
     if _bridge.known("drive_info"):
         try:
@@ -104,9 +106,9 @@ def command(
     if as_json:
         _terminal.print_json({"file": str(file), "spec": spec, "info": info})
     else:
-        print(f"{spec.get('name', name)}: {spec.get('title', '')}")
-        if spec.get("description"):
-            print(spec["description"].strip())
+        _terminal.say(f"{spec.get('name', name)}: {spec.get('title', '')}")
+        for line in str(spec.get("description", "")).strip().splitlines():
+            _terminal.say(line)
         sources = spec.get("sources", {})
         shown = {k: v for k, v in spec.items() if k not in ("name", "title", "description")}
         shown.pop("sources", None)
@@ -116,5 +118,5 @@ def command(
         )
         if info:
             _summary(info)
-        print(f"file {file}")
+        _terminal.say(f"file {file}")
     _terminal.told(written, as_json)

@@ -23,9 +23,13 @@ def command(
 
     """
     import headstack
-    from headstack import report
+    from headstack import drawing
     from headstack.cli import _terminal
 
     result = headstack.load(results)
+    # Before the libraries are loaded that would not fit.
+    drawing.check_memory()
+    from headstack import report
+
     path = report.write(result.document, out, title=title, with_figures=figures)
     _terminal.told([path], as_json=False)

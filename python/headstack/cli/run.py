@@ -1,10 +1,10 @@
 """``headstack run``."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import SourcesAnywhere
 
 
 def command(
@@ -26,6 +26,7 @@ def command(
     threads: Annotated[
         int | None, Option(min=1, help="Threads to use; results do not depend on it.")
     ] = None,
+    sources_anywhere: SourcesAnywhere = False,
 ) -> int | None:
     """Simulate the systems of an experiment on its workload and compare them.
 
@@ -50,9 +51,14 @@ def command(
             seed=seed,
             threads=threads,
             progress=progress,
+            sources_anywhere=sources_anywhere,
         )
     written = []
     if out is not None:
+        from headstack import drawing
+
+        # Before the libraries are loaded that would not fit.
+        drawing.check_memory()
         from headstack import report
 
         title = f"Headstack: {experiment.stem}"
@@ -66,14 +72,12 @@ def command(
         columns, rows = table.operations(result.document)
         if rows:
             _terminal.print_table([(c.title, c.text) for c in columns], rows)
-        print(table.note(result.document))
+        _terminal.say(table.note(result.document))
         for line in table.warnings(result.document):
-            print(line)
+            _terminal.say(line)
     _terminal.told(written, as_json)
     if result.partial:
-        print(
-            f"{experiment}: partial results, of the requests completed until the interrupt",
-            file=sys.stderr,
-        )
+        text = f"{experiment}: partial results, of the requests completed until the interrupt"
+        _terminal.say(text, as_json=True)
         return INTERRUPTED
     return None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import SourcesAnywhere
 
 _HEADINGS = (
     ("requests", False),
@@ -44,6 +45,7 @@ def command(
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+    sources_anywhere: SourcesAnywhere = False,
 ) -> int | None:
     """Compare simulated with measured response times of real drives.
 
@@ -68,14 +70,21 @@ def command(
 
     if compat not in (None, "disksim-4.0"):
         raise ConfigError(need_one_of("--compat", str(compat), ["disksim-4.0"]))
-    document = validation.validate(directory, compat=compat is not None)
+    document = validation.validate(
+        directory, compat=compat is not None, sources_anywhere=sources_anywhere
+    )
     drives, errors = document["drives"], document["errors"]
     written: list[Path] = []
     if out is not None:
         from headstack import plots
 
         for drive in drives:
-            times = validation.response_times(directory, drive["name"], compat=compat is not None)
+            times = validation.response_times(
+                directory,
+                drive["name"],
+                compat=compat is not None,
+                sources_anywhere=sources_anywhere,
+            )
             written += plots.save(plots.validation(drive, *times), out / drive["name"])
     if as_json:
         _terminal.print_json(document)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headstack import report
+from headstack import outputs, report
 from headstack.studies.study import NOT_ASKED, Paper, Study, Verdict
 
 
@@ -160,6 +160,7 @@ def write(document: Mapping[str, Any], paper: Paper, study: Study, out: Path) ->
     paths = []
     for suffix, text in texts.items():
         path = out / f"{paper.name}.{suffix}"
-        path.write_text(text, encoding="utf-8")
+        with outputs.whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
         paths.append(path)
     return paths

@@ -29,6 +29,20 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
+    /// Every name that one can have.
+    pub(crate) const NAMES: &[&str] = &[
+        "time_s",
+        "time_ms",
+        "time_us",
+        "time_ns",
+        "lba",
+        "offset_bytes",
+        "blocks",
+        "size_bytes",
+        "op",
+        "device",
+    ];
+
     /// Finds them; the error says what is needed.
     pub(crate) fn find(names: &[&str]) -> Result<Columns, String> {
         let place = |name: &str| names.iter().position(|n| *n == name);

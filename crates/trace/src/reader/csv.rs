@@ -12,7 +12,7 @@
 use super::columns::{Address, Columns, Length};
 use super::parse::{
     by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_time,
-    operation, record, split, trim, Parsed, OPERATIONS,
+    operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
@@ -25,13 +25,9 @@ pub const FORMAT: Format = Format {
     summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device",
     parameters: "",
     times: Times::ORDERED,
-    sniff: |bytes, _| {
-        let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
-        let header = header.strip_suffix(b"\r").unwrap_or(header);
-        match columns(header) {
-            Ok(_) => 95,
-            Err(_) => 0,
-        }
+    sniff: |bytes, _| match columns(header(bytes)) {
+        Ok(_) => 95,
+        Err(_) => 0,
     },
     open: |input, options| text(Csv { columns: None }, input, Times::ORDERED, options),
     example: || {
@@ -46,13 +42,48 @@ struct Csv {
     columns: Option<Columns>,
 }
 
-fn columns(header: &[u8]) -> Parsed<Columns> {
+/// The first line.
+fn header(bytes: &[u8]) -> &[u8] {
+    let line = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn names(header: &[u8]) -> Vec<&str> {
     let (f, count) = split::<MAX_COLUMNS>(header, b',');
-    let names: Vec<&str> = f[..count]
+    f[..count]
         .iter()
         .map(|c| std::str::from_utf8(trim(c)).unwrap_or(""))
-        .collect();
-    Columns::find(&names).map_err(|need| record(super::parse::quote(header), need))
+        .collect()
+}
+
+fn columns(header: &[u8]) -> Parsed<Columns> {
+    let names = names(header);
+    Columns::find(&names).map_err(|need| {
+        let got = match names.as_slice() {
+            [""] => "no columns".to_string(),
+            names => format!("columns {}", quote_long(&names.join(", "))),
+        };
+        record(got, need)
+    })
+}
+
+/// A header as it is shown: many columns are cut short.
+fn quote_long(names: &str) -> String {
+    match names.char_indices().nth(200) {
+        Some((end, _)) => format!("{}...", &names[..end]),
+        None => names.to_string(),
+    }
+}
+
+/// What the first line lacks, where it was meant to be a header: it has at least two of the columns.
+pub(crate) fn lacking(bytes: &[u8]) -> Option<Box<Wrong>> {
+    let header = header(bytes);
+    let known = names(header)
+        .into_iter()
+        .filter(|n| Columns::NAMES.contains(n));
+    (known.count() >= 2)
+        .then(|| columns(header).err())
+        .flatten()
 }
 
 impl LineFormat for Csv {

@@ -16,7 +16,7 @@
 //! | a record that is no read, write or flush | left out, counted as filtered |
 //! | after an error | nothing more |
 //!
-//! Compressed files (gzip, zstd, bzip2, xz) are read as they are.
+//! Compressed files (gzip, zstd, bzip2, xz) are read as they are; a byte-order mark before text is passed over.
 //! To add a format: write its file with a `FORMAT` constant, add its word to the list below. Parameters of
 //! its own are a type in that file, which `open` takes out of the options; what is left there is refused.
 
@@ -52,7 +52,7 @@ impl Input {
     /// # Errors
     /// A packed file whose first bytes are wrong.
     pub fn from_packed(bytes: Vec<u8>, path: &str) -> Result<Input, TraceError> {
-        let (reader, _) = decompressed(Box::new(Cursor::new(bytes)), path)?;
+        let (reader, _) = decompressed(Box::new(Cursor::new(bytes)), path, &Counters::default())?;
         Ok(Input {
             reader,
             path: path.to_string(),
@@ -141,13 +141,20 @@ impl Spreading {
     }
 }
 
+/// What some programs write before UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 pub(crate) fn text<F: LineFormat + 'static>(
     format: F,
-    input: Input,
+    mut input: Input,
     times: Times,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
     options.none_left()?;
+    // The first bytes are in the buffer: they were read to see whether the file is packed.
+    if (input.reader.fill_buf()).is_ok_and(|first| first.starts_with(BYTE_ORDER_MARK)) {
+        input.reader.consume(BYTE_ORDER_MARK.len());
+    }
     let lines = Lines::new(format, input.reader, &input.path);
     Ok(Box::new(Checked::new(lines, times, options)))
 }
@@ -163,14 +170,14 @@ pub(crate) fn binary<F: BinaryFormat + 'static>(
     Ok(Box::new(Checked::new(records, times, options)))
 }
 
-/// `confidence` when the first whole lines (at most eight) are all well formed.
+/// `confidence` when the first whole lines (at most [`SNIFFED_LINES`]) are all well formed.
 pub(crate) fn sniff_lines<F: LineFormat>(mut format: F, bytes: &[u8], confidence: u8) -> u8 {
     let whole = match memchr::memrchr(b'\n', bytes) {
         Some(end) => &bytes[..end],
         None => bytes,
     };
     let mut requests = 0;
-    for line in whole.split(|&b| b == b'\n').take(8) {
+    for line in whole.split(|&b| b == b'\n').take(SNIFFED_LINES) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.trim_ascii().is_empty() {
             continue;
@@ -191,6 +198,8 @@ pub(crate) fn sniff_lines<F: LineFormat>(mut format: F, bytes: &[u8], confidence
 const BUFFER: usize = 256 * 1024;
 /// The part of a file that detection sees.
 const SNIFFED: usize = 16 * 1024;
+/// Of a text so many lines.
+const SNIFFED_LINES: usize = 8;
 
 fn io_error(path: &str, source: std::io::Error) -> TraceError {
     TraceError::Io {
@@ -210,6 +219,7 @@ fn beginning(reader: &mut dyn Read, count: usize) -> std::io::Result<Vec<u8>> {
 fn decompressed(
     mut reader: Box<dyn BufRead + Send>,
     path: &str,
+    counters: &Counters,
 ) -> Result<(Box<dyn BufRead + Send>, bool), TraceError> {
     let mark = beginning(&mut reader, 6).map_err(|e| io_error(path, e))?;
     let kind = match mark.as_slice() {
@@ -220,31 +230,43 @@ fn decompressed(
         _ => 0,
     };
     let whole = Cursor::new(mark).chain(reader);
-    Ok((
-        match kind {
-            0 => Box::new(whole),
-            1 => Box::new(BufReader::with_capacity(
-                BUFFER,
-                flate2::bufread::MultiGzDecoder::new(whole),
-            )),
-            2 => {
-                let mut decoder =
-                    zstd::Decoder::with_buffer(whole).map_err(|e| io_error(path, e))?;
-                // 128 MiB of window, the most that `zstd` itself takes without being asked.
-                decoder.window_log_max(27).map_err(|e| io_error(path, e))?;
-                Box::new(BufReader::with_capacity(BUFFER, decoder))
-            }
-            3 => Box::new(BufReader::with_capacity(
-                BUFFER,
-                bzip2::bufread::MultiBzDecoder::new(whole),
-            )),
-            _ => Box::new(BufReader::with_capacity(
-                BUFFER,
-                lzma_rust2::XzReader::new(whole, true),
-            )),
-        },
-        kind > 0,
-    ))
+    let unpacker: Box<dyn Read + Send> = match kind {
+        0 => return Ok((Box::new(whole), false)),
+        1 => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
+        2 => {
+            let mut decoder = zstd::Decoder::with_buffer(whole).map_err(|e| io_error(path, e))?;
+            // 128 MiB of window, the most that `zstd` itself takes without being asked.
+            decoder.window_log_max(27).map_err(|e| io_error(path, e))?;
+            Box::new(decoder)
+        }
+        3 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
+        _ => Box::new(lzma_rust2::XzReader::new(whole, true)),
+    };
+    // A few bytes may unpack to more than anyone waits for.
+    let unpacker = Stoppable::new(unpacker, counters);
+    Ok((Box::new(BufReader::with_capacity(BUFFER, unpacker)), true))
+}
+
+/// An input that can be ended from another thread.
+struct Stoppable<R> {
+    input: R,
+    counters: Counters,
+}
+
+impl<R> Stoppable<R> {
+    fn new(input: R, counters: &Counters) -> Stoppable<R> {
+        let counters = counters.clone();
+        Stoppable { input, counters }
+    }
+}
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.counters.is_stopped() {
+            return Err(std::io::Error::other("the reading was ended"));
+        }
+        self.input.read(buffer)
+    }
 }
 
 /// A file that counts what is read of it.
@@ -265,9 +287,9 @@ impl Read for Counted {
 pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, TraceError> {
     let name = path.display().to_string();
     if name == "-" {
-        let stdin: Box<dyn BufRead + Send> =
-            Box::new(BufReader::with_capacity(BUFFER, std::io::stdin()));
-        let (reader, _) = decompressed(stdin, "standard input")?;
+        let stdin = Stoppable::new(std::io::stdin(), counters);
+        let stdin = Box::new(BufReader::with_capacity(BUFFER, stdin));
+        let (reader, _) = decompressed(stdin, "standard input", counters)?;
         return Ok(Input {
             reader,
             path: "standard input".to_string(),
@@ -283,8 +305,9 @@ pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, Trac
         file,
         counters: counters.clone(),
     };
-    let buffered: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(BUFFER, file));
-    let (reader, compressed) = decompressed(buffered, &name)?;
+    let file = Stoppable::new(file, counters);
+    let buffered = Box::new(BufReader::with_capacity(BUFFER, file));
+    let (reader, compressed) = decompressed(buffered, &name, counters)?;
     Ok(Input {
         reader,
         file: if is_file && !compressed {
@@ -311,17 +334,64 @@ pub fn format_named(name: &str, formats: &'static [Format]) -> Result<&'static F
     })
 }
 
-/// The one of `formats` that fits best, if any does.
+/// The one of `formats` that fits best, if any does: first by all of the beginning, then by most of its
+/// lines, so that one wrong line is told as such.
 pub fn detect(
     first_bytes: &[u8],
     file_name: &str,
     formats: &'static [Format],
 ) -> Option<&'static Format> {
-    let fits = formats
-        .iter()
-        .map(|f| ((f.sniff)(first_bytes, file_name), f));
-    let best = fits.max_by_key(|(confidence, _)| *confidence)?;
-    (best.0 > 0).then_some(best.1)
+    let best = |bytes: &[u8]| {
+        let fits = formats.iter().map(|f| ((f.sniff)(bytes, file_name), f));
+        let best = fits.max_by_key(|(confidence, _)| *confidence)?;
+        (best.0 > 0).then_some(best.1)
+    };
+    let text = first_bytes.strip_prefix(BYTE_ORDER_MARK);
+    best(first_bytes)
+        .or_else(|| best(text?))
+        .or_else(|| detect_by_lines(text.unwrap_or(first_bytes), file_name, formats))
+}
+
+/// The one of `formats` that at least half of the first lines (at most [`SNIFFED_LINES`]) fit, each line by
+/// itself; the more lines, the better.
+fn detect_by_lines(
+    text: &[u8],
+    file_name: &str,
+    formats: &'static [Format],
+) -> Option<&'static Format> {
+    let whole = &text[..memchr::memrchr(b'\n', text)?];
+    let lines: Vec<&[u8]> = (whole.split(|&b| b == b'\n'))
+        .filter(|line| !line.trim_ascii().is_empty())
+        .take(SNIFFED_LINES)
+        .collect();
+    let fits = |f: &Format| -> (usize, u8) {
+        let each = lines.iter().map(|line| (f.sniff)(line, file_name));
+        let fitting = each.filter(|confidence| *confidence > 0);
+        fitting.fold((0, 0), |(n, most), c| (n + 1, most.max(c)))
+    };
+    let best = formats.iter().map(|f| (fits(f), f));
+    let ((n, _), format) = best.max_by_key(|(fit, _)| *fit)?;
+    (n > 0 && 2 * n >= lines.len()).then_some(format)
+}
+
+/// Why a file that begins with these bytes is in none of the `formats`.
+fn undetected(first: &[u8], path: &str, formats: &[Format]) -> TraceError {
+    if let Some(wrong) = csv::lacking(first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first)) {
+        return stream::located(*wrong, path, 1);
+    }
+    let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
+    TraceError::Input {
+        path: path.to_string(),
+        got: match first {
+            [] => "an empty file".to_string(),
+            blank if blank.trim_ascii().is_empty() => "blank lines only".to_string(),
+            first => format!("{:?}", parse::quote(first)),
+        },
+        need: format!(
+            "a trace in one of {}; hint: name the format",
+            names.join(", ")
+        ),
+    }
 }
 
 /// The name of the format that a file is detected to have, as [`open`] does it; none of what fits none, and
@@ -372,24 +442,8 @@ pub fn open_with(
             let first =
                 beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
             let name = input.path.rsplit('/').next().unwrap_or("").to_string();
-            let found =
-                detect(&first, &name, options.formats).ok_or_else(|| TraceError::Input {
-                    path: input.path.clone(),
-                    got: if first.is_empty() {
-                        "an empty file".to_string()
-                    } else {
-                        format!("{:?}", parse::quote(&first))
-                    },
-                    need: format!(
-                        "a trace in one of {}; hint: name the format",
-                        options
-                            .formats
-                            .iter()
-                            .map(|f| f.name)
-                            .collect::<Vec<_>>()
-                            .join(", ")
-                    ),
-                })?;
+            let found = detect(&first, &name, options.formats)
+                .ok_or_else(|| undetected(&first, &input.path, options.formats))?;
             let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
             input.reader = Box::new(Cursor::new(first).chain(rest));
             found

@@ -26,8 +26,10 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::ChunkReader;
+use std::cell::Cell;
 use std::io::Read;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
+use std::sync::Once;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -71,9 +73,32 @@ fn unusable(path: &str, got: impl std::fmt::Display) -> TraceError {
 }
 
 /// The parquet crate asserts in places on what stands in damaged pages, which nobody knows before they
-/// are decoded; that must not end the program.
+/// are decoded; that must neither end the program nor print where in that crate it was.
 fn guarded<T>(path: &str, f: impl FnOnce() -> Result<T, TraceError>) -> Result<T, TraceError> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(unusable(path, "a damaged file")))
+    let done = quietly(|| catch_unwind(AssertUnwindSafe(f)));
+    done.unwrap_or_else(|_| Err(unusable(path, "a damaged file")))
+}
+
+thread_local! {
+    /// Whether this thread is where panics are caught and told in other words.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, of which panics on this thread print nothing. All others print what they did before.
+fn quietly<T>(f: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let result = f();
+    QUIET.set(false);
+    result
 }
 
 /// Says what is wrong with where columns lie: the crate asserts that places are not negative, and takes as

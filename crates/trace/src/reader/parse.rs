@@ -156,7 +156,23 @@ pub(crate) fn trim(text: &[u8]) -> &[u8] {
 /// Column `index` (from 0) as an integer.
 #[inline]
 pub(crate) fn need_integer(text: &[u8], index: usize, name: &'static str) -> Parsed<u64> {
-    integer(text).ok_or_else(|| field(index + 1, name, text, "an integer that is not negative"))
+    integer(text).ok_or_else(|| no_integer(text, index, name))
+}
+
+/// A letter behind a number is fio's notation; a trace holds plain numbers, and nobody knows whose letters
+/// its writer meant.
+#[cold]
+#[inline(never)]
+fn no_integer(text: &[u8], index: usize, name: &'static str) -> Box<Wrong> {
+    let need = "an integer that is not negative";
+    let letter = text.split_last().filter(|(l, _)| b"kKmMgGtT".contains(l));
+    match letter.and_then(|(_, number)| integer(number)) {
+        Some(_) => {
+            let need = format!("{need}, without a letter for its unit");
+            field(index + 1, name, text, &need)
+        }
+        None => field(index + 1, name, text, need),
+    }
 }
 
 /// Column `index` (from 0) as a device number.

@@ -145,7 +145,7 @@ fn a_wrong_field_is_named_with_line_and_column() {
     assert_eq!(all.len(), 2);
     assert_eq!(
         all[1].as_ref().unwrap_err().to_string(),
-        "test:2: column 3 \"size\": got \"4k\", need an integer that is not negative"
+        "test:2: column 3 \"size\": got \"4k\", need an integer that is not negative, without a letter for its unit"
     );
 }
 
@@ -500,4 +500,69 @@ fn files_get_the_extent_that_is_asked_for() {
         error.contains("hint: format_parameters = { file_extent = "),
         "{error}"
     );
+}
+
+/// A text format's example by itself and behind other first bytes.
+fn texts() -> impl Iterator<Item = (&'static Format, String)> {
+    let text = |f: &'static Format| Some((f, String::from_utf8((f.example)()).ok()?));
+    FORMATS.iter().filter_map(text)
+}
+
+#[test]
+fn a_byte_order_mark_changes_nothing() {
+    let options = ReadOptions::default();
+    for (format, text) in texts() {
+        let read = |bytes: Vec<u8>, named| -> Vec<Request> {
+            let input = Input::from_bytes(bytes, "test");
+            let source = open_with(input, named, &options);
+            let source = source.unwrap_or_else(|e| panic!("{}: {e}", format.name));
+            source.map(|r| r.unwrap()).collect()
+        };
+        let plain = read(text.clone().into_bytes(), Some(format));
+        let marked = [BYTE_ORDER_MARK, text.as_bytes()].concat();
+        assert_eq!(read(marked.clone(), Some(format)), plain, "{}", format.name);
+        // Where the format needs no name without the mark, it needs none with it.
+        let found = detect(text.as_bytes(), "test", FORMATS).map(|f| f.name);
+        let again = detect(&marked, "test", FORMATS).map(|f| f.name);
+        assert_eq!(found, again, "{}", format.name);
+    }
+}
+
+#[test]
+fn one_wrong_line_does_not_hide_the_format() {
+    let mut hidden = 0;
+    for (format, text) in texts() {
+        // Of these the first line says what the others are.
+        if ["csv", "systor17", "thesios", "fio-iolog"].contains(&format.name) {
+            continue;
+        }
+        let lines = text.lines().next().unwrap();
+        for wrong in 0..3 {
+            let mut all = vec![lines; 3];
+            all[wrong] = "wrong";
+            let bytes = all.join("\n") + "\n";
+            let found = detect(bytes.as_bytes(), "test", FORMATS).map(|f| f.name);
+            let alone = detect(lines.as_bytes(), "test", FORMATS).map(|f| f.name);
+            assert_eq!(found, alone, "{}: line {wrong}", format.name);
+            hidden += usize::from(found == Some(format.name));
+        }
+        // More wrong than right is no trace of this format; blkparse prints lines of any kind between.
+        let bytes = format!("wrong\n{lines}\nwrong\n");
+        let found = detect(bytes.as_bytes(), "test", FORMATS).map(|f| f.name);
+        assert_eq!(found, (format.name == "blkparse").then_some("blkparse"));
+    }
+    assert!(hidden > 12, "{hidden}");
+}
+
+#[test]
+fn reading_can_be_ended_from_outside() {
+    let options = ReadOptions::default();
+    options.counters.stop();
+    let path = Path::new("/dev/zero");
+    if path.exists() {
+        let error = open(path, Some("csv"), &options)
+            .err()
+            .map(|e| e.to_string());
+        assert!(error.is_some_and(|e| e.contains("the reading was ended")));
+    }
 }

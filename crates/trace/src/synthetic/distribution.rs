@@ -1,10 +1,12 @@
 //! Distributions of sizes and times, as TOML tables.
 
+use headstack_engine::describe::{by_kind, from_value};
 use headstack_units::{Bytes, Span};
 use rand::Rng;
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// What a distribution is of: a type that is its unit.
 pub trait Quantity: Copy + Serialize + DeserializeOwned {
@@ -23,18 +25,25 @@ impl Quantity for Span {
 }
 
 /// One value, or a table that names a distribution.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    bound = "Q: Quantity",
-    expecting = "got something else, need one value with its unit, such as \"4 KiB\" or \"2 ms\", \
-                 or a table with its distribution"
-)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged, bound = "Q: Quantity")]
 pub enum Distribution<Q> {
     /// Always this.
     Value(Q),
     /// Drawn.
     Table(Table<Q>),
+}
+
+impl<'de, Q: Quantity> Deserialize<'de> for Distribution<Q> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let need = "one value with its unit, such as \"4 KiB\" or \"2 ms\", or a table with its \
+                    distribution";
+        by_kind(deserializer, need, |value| match value {
+            Value::String(_) => Some(from_value(value).map(Distribution::Value)),
+            Value::Object(_) => Some(from_value(value).map(Distribution::Table)),
+            _ => None,
+        })
+    }
 }
 
 /// The distributions that DiskSim knows.

@@ -11,21 +11,31 @@ use crate::error::TraceError;
 use crate::reader::parse::MAX_BLOCK;
 use crate::request::Request;
 use crate::source::{Requests, Source};
+use headstack_engine::describe::{by_kind, from_value};
 use headstack_units::{Bytes, Lba, Span, Time};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The address spaces of devices, one after the other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "got something else, need a list of sizes, or \"measured\""
-)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Concatenate {
     /// The sizes of devices 0, 1, 2, ...
     Sizes(Vec<Bytes>),
     /// Sizes as far as the trace goes, found in a pass before ([`Transform::open`]).
     Measured(Measured),
+}
+
+impl<'de> Deserialize<'de> for Concatenate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let need = "a list of sizes, or \"measured\"";
+        by_kind(deserializer, need, |value| match value {
+            Value::Array(_) => Some(from_value(value).map(Concatenate::Sizes)),
+            Value::String(_) => Some(from_value(value).map(Concatenate::Measured)),
+            _ => None,
+        })
+    }
 }
 
 /// The word `"measured"`.

@@ -44,6 +44,18 @@ pub const WRITERS: &[(&str, &str, &[&str])] = &[
 /// # Errors
 /// An unknown format or ending; a file that cannot be created.
 pub fn create(path: &Path, format: Option<&str>) -> Result<Box<dyn TraceWriter>, TraceError> {
+    create_in(path, path, format)
+}
+
+/// The same in the file `part`, which is to become `path`: only that is known to whoever reads messages.
+///
+/// # Errors
+/// As for [`create`].
+pub fn create_in(
+    part: &Path,
+    path: &Path,
+    format: Option<&str>,
+) -> Result<Box<dyn TraceWriter>, TraceError> {
     let name = path.display().to_string();
     let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let found = match format {
@@ -56,12 +68,13 @@ pub fn create(path: &Path, format: Option<&str>) -> Result<Box<dyn TraceWriter>,
             path: name,
             got: match format {
                 Some(format) => format!("output format {format:?}"),
+                None if ending.is_empty() => "a file name without an ending".to_string(),
                 None => format!("file name ending {ending:?}"),
             },
             need: format!("one of {}", names.join(", ")),
         });
     };
-    let file = File::create(path).map_err(|source| TraceError::Io {
+    let file = File::create(part).map_err(|source| TraceError::Io {
         path: name.clone(),
         source,
     })?;

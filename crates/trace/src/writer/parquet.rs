@@ -5,6 +5,7 @@ use crate::error::TraceError;
 use crate::request::Request;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
+use headstack_engine::system_error;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -22,10 +23,11 @@ pub struct ParquetWriter<W: Write + Send> {
     path: String,
 }
 
-fn failed(path: &str, error: impl std::fmt::Display) -> TraceError {
+fn failed(path: &str, error: impl std::error::Error + 'static) -> TraceError {
+    let other = || std::io::Error::other(error.to_string());
     TraceError::Io {
         path: path.to_string(),
-        source: std::io::Error::other(error.to_string()),
+        source: system_error(&error).unwrap_or_else(other),
     }
 }
 

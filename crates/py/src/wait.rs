@@ -1,0 +1,51 @@
+//! Work on threads of their own, while Python's thread watches for Ctrl-C.
+
+use crate::errors::raise;
+use headstack_engine::told;
+use pyo3::prelude::*;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Time between two looks for Ctrl-C, and between two reports of progress.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Waits for a result without holding the interpreter, and calls `tick` now and then; `None` where
+/// the thread ended without one.
+///
+/// # Errors
+/// What `tick` says, at once: the thread is then left to itself.
+pub fn wait<T: Send>(
+    py: Python<'_>,
+    result: Receiver<T>,
+    mut tick: impl FnMut() -> PyResult<()>,
+) -> PyResult<Option<T>> {
+    // Shared with the closure that runs without the interpreter.
+    let result = Mutex::new(result);
+    let next = || match result.lock() {
+        Ok(result) => result.recv_timeout(TICK),
+        Err(_) => Err(RecvTimeoutError::Disconnected),
+    };
+    loop {
+        match py.detach(next) {
+            Ok(result) => return Ok(Some(result)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => tick()?,
+        }
+    }
+}
+
+/// The system gave no thread, for want of memory as a rule.
+pub fn no_thread(e: std::io::Error) -> PyErr {
+    let got = told(&e);
+    let need = "memory for one more thread (ulimit -v, -u)";
+    raise(
+        "HeadstackError",
+        format!("headstack: got {got}, need {need}"),
+    )
+}
+
+/// A thread ended without a result: our bug.
+pub fn no_result() -> PyErr {
+    raise("HeadstackError", "headstack: got no result, need one")
+}

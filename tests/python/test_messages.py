@@ -1,0 +1,464 @@
+"""What is wrong is told in one line: where, what was got, what is needed."""
+
+import errno
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import headstack
+import headstack.cli
+from headstack import calibration, drives
+from headstack.errors import printable
+
+SYNTHETIC = 'synthetic = { n_requests = 100, size = "4 KiB", rate = "50/s" }'
+WORKLOAD = f"[workload]\n{SYNTHETIC}\n"
+SYSTEM = '[[system]]\nname = "one"\ndrive = "barracuda-es-750"\n'
+WHOLE = "a whole number"
+UNITS = "a number and a unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
+
+#: The form of every message.
+FORM = re.compile(r"^[^\n]+: got [^\n]+, need [^\n]+\n$")
+
+#: What libraries say, which tells a user nothing.
+FOREIGN = re.compile(
+    r"something else|did not match any variant|annot overwrite|\bmap\b|a sequence|os error|"
+    r"Traceback|panicked|External|recurs|got \"\"|got ,|, need $"
+)
+
+
+def headstack_of(*args: object, limits=None, **more) -> "subprocess.CompletedProcess[str]":
+    """Run the command line; `limits` is a function that is called in the new process."""
+    return subprocess.run(
+        [sys.executable, "-m", "headstack", *map(str, args)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limits,
+        timeout=120,
+        **more,
+    )
+
+
+def message(capfd: pytest.CaptureFixture[str], *args: object) -> str:
+    """What the command line says of wrong input."""
+    code = headstack.cli.main([str(a) for a in args])
+    shown = capfd.readouterr()
+    assert (code, shown.out) == (2, ""), shown
+    assert FORM.match(shown.err), shown.err
+    assert not FOREIGN.search(shown.err), shown.err
+    return shown.err.rstrip("\n")
+
+
+def synthetic(**keys: str) -> str:
+    given = {"n_requests": "100", "rate": '"50/s"', **keys}
+    text = ", ".join(f"{k} = {v}" for k, v in given.items())
+    return f"[workload]\nsynthetic = {{ {text} }}\n{SYSTEM}"
+
+
+EXPERIMENTS = {
+    # A value of several forms: what is wrong with the form that was meant.
+    "size-list": (
+        synthetic(size='["4 KiB"]'),
+        'workload[0].synthetic.size: got ["4 KiB"], need one value with its unit',
+    ),
+    "size-unit": (synthetic(size='"4q"'), f'workload[0].synthetic.size: got "4q", need {UNITS}'),
+    "size-bare": (synthetic(size="4096"), "workload[0].synthetic.size: got 4096, need one value"),
+    "distribution": (
+        synthetic(size='{ distribution = "unifrm" }'),
+        'workload[0].synthetic.size.distribution: got "unifrm", need one of fixed, ',
+    ),
+    "distribution-key": (
+        synthetic(size='{ distribution = "uniform", min = "1 KiB" }'),
+        "workload[0].synthetic.size.max: got nothing, need a value",
+    ),
+    "warm-up-list": (
+        f"{WORKLOAD}warm_up = []\n{SYSTEM}",
+        "workload.warm_up: got [], need a number of requests, or a length of time",
+    ),
+    "warm-up-unit": (
+        f'{WORKLOAD}warm_up = "4 parsec"\n{SYSTEM}',
+        'workload.warm_up: got "4 parsec", need a number and a unit: one of s, ms',
+    ),
+    "warm-up-negative": (
+        f"{WORKLOAD}warm_up = -4\n{SYSTEM}",
+        f"workload.warm_up: got integer -4, need {WHOLE}, 0 or more",
+    ),
+    "concatenate": (
+        f"{WORKLOAD}concatenate = 3\n{SYSTEM}",
+        'workload[0].concatenate: got 3, need a list of sizes, or "measured"',
+    ),
+    "sectors": (
+        f"{WORKLOAD}{SYSTEM}[system.set.geometry]\nzones = [{{ first_cylinder = {{}} }}]\n",
+        f"system[0].drive.geometry.zones[0].first_cylinder: got a table, need {WHOLE}",
+    ),
+    # Kinds of values by the names that TOML gives them.
+    "table": (
+        f"[workload]\nsynthetic = 3\n{SYSTEM}",
+        "workload.synthetic: got integer 3, need a table",
+    ),
+    "set": (f"{WORKLOAD}{SYSTEM}set = 3\n", "system[0].set: got integer 3, need a table"),
+    "list": (
+        f'{WORKLOAD}device_blocks = "x"\n{SYSTEM}',
+        'workload.device_blocks: got string "x", need a list',
+    ),
+    "pair": (f"{WORKLOAD}remap = [[1]]\n{SYSTEM}", "workload[0].remap[0]: got 1, need a list of 2"),
+    "word": (
+        f"{WORKLOAD}past_end = 3\n{SYSTEM}",
+        "workload.past_end: got integer 3, need one of its words, as text",
+    ),
+    "too-much": (
+        f"{WORKLOAD}{SYSTEM}queue_depth = 5_000_000_000\n",
+        "system[0].queue_depth: got integer 5000000000, need a whole number, 0 or more, at most "
+        "4294967295",
+    ),
+    # TOML.
+    "extend": (f"a = 1\na.b = 2\n{SYSTEM}", ":2:1: got a key inside an integer, need a table"),
+    "extend-table": (
+        "a = { b = 1 }\n[a.c]\nd = 1\n",
+        ":2:2: got a key inside an inline table, need a table",
+    ),
+    "equals": ("a\n", ':1:2: got key with no value, need "="'),
+    "10^22": (
+        f"[run]\nthreads = {10**22}\n{WORKLOAD}{SYSTEM}",
+        f":2:11: got integer {10**22}, need a whole number from -2^63 to 2^63 - 1",
+    ),
+    "digits": (
+        f"[run]\nthreads = {'9' * 5000}\n",
+        ":2:11: got a larger number, need a whole number",
+    ),
+    "deep": (f"a = {'[' * 500}{']' * 500}\n", "got more levels, need fewer levels"),
+    "deep-tables": (f"a = {'{ a = ' * 500}1{' }' * 500}\n", "got more levels, need fewer levels"),
+    "directory": (None, ": got a directory, need a file of TOML"),
+    # Traces of an experiment.
+    "absent": (
+        f'[workload]\ntrace = "absent.trace"\n{SYSTEM}',
+        "absent.trace: got no such file or directory, need a file that can be read",
+    ),
+    "empty-path": (
+        f'[workload]\ntrace = ""\n{SYSTEM}',
+        "workload[0].trace: got empty text, need a path",
+    ),
+    "second": (
+        f'[[workload]]\n{SYNTHETIC}\n[[workload]]\ntrace = "bad.csv"\n{SYSTEM}',
+        'bad.csv:2: column 3 "blocks": got "x", need an integer',
+    ),
+    # Characters that steer a terminal.
+    "key": (f'"\\u001b[2J" = 1\n{WORKLOAD}{SYSTEM}', r'got key "\u{1b}[2J", need one of'),
+    "drive": (
+        f'{WORKLOAD}[[system]]\ndrive = "\\u009b2J\\u202e"\n',
+        r'system[0].drive: got "\u{9b}2J\u{202e}", need a path or one of',
+    ),
+    "raw": ('a = "\x1b[2J"\n', ":1:6: got "),
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_experiments(name, tmp_path, capfd):
+    text, want = EXPERIMENTS[name]
+    file = tmp_path / "x.toml"
+    if text is None:
+        file.mkdir()
+    else:
+        file.write_text(text)
+    (tmp_path / "bad.csv").write_text("time_us,lba,blocks,op\n1,2,x,R\n")
+    said = message(capfd, "run", file)
+    assert said.startswith(str(file)), said
+    assert want in said
+    if name in ("absent", "second"):
+        key = "workload[0].trace" if name == "absent" else "workload[1].trace"
+        assert said.startswith(f"{file}: {key}: {tmp_path}/"), said
+
+
+GOOD = "0,1000,4096,r,0.1\n"
+TRACES = {
+    "column": (
+        "time_us,lba,op\n1,2,R\n",
+        ":1: got columns time_us, lba, op, need a column blocks or size_bytes",
+    ),
+    "no-time": ("lba,blocks,op\n1,2,R\n", ":1: got columns lba, blocks, op, need a column time_s"),
+    "first-line": (
+        f"x,1000,4096,r,0.1\n{GOOD * 3}",
+        ':1: column 1 "ASU": got "x", need an integer from 0',
+    ),
+    "third-line": (
+        f"{GOOD * 2}0,1000,4096,q,0.1\n{GOOD}",
+        ':3: column 4 "op": got "q", need one of',
+    ),
+    "notation": (
+        "time_us,lba,size_bytes,op\n1,2,4k,R\n",
+        ':2: column 3 "size_bytes": got "4k", need an integer that is not negative, without a',
+    ),
+    "nothing": (
+        "time_us,lba,size_bytes,op\n1,2,,R\n",
+        ':2: column 3 "size_bytes": got nothing, need an integer',
+    ),
+    "empty": ("", ": got an empty file, need a trace in one of"),
+    "blank": ("\n \n", ": got blank lines only, need a trace in one of"),
+    "escape": (
+        "time_us,lba,size_bytes,op\n1,2,\x1b[2J,R\n",
+        r':2: column 3 "size_bytes": got "\u{1b}[2J", need an integer',
+    ),
+    "escape-column": ("lba,op,\x1b[2J\n", r":1: got columns lba, op, \u{1b}[2J, need a column"),
+    "escape-format": ("\x1b[2J\n", r': got "\u{1b}[2J\n", need a trace in one of'),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_traces(name, tmp_path, capfd):
+    text, want = TRACES[name]
+    trace = tmp_path / "a.txt"
+    trace.write_text(text)
+    assert message(capfd, "trace-info", trace).startswith(f"{trace}{want}")
+    target = tmp_path / "b.csv"
+    assert message(capfd, "convert", trace, target).startswith(f"{trace}{want}")
+    assert list(tmp_path.iterdir()) == [trace]
+
+
+def test_a_wrong_first_line_can_be_left_out(tmp_path, capfd):
+    trace = tmp_path / "a.txt"
+    trace.write_text(f"x,1000,4096,r,0.1\n{GOOD * 3}")
+    assert headstack.cli.main(["trace-info", str(trace), "--on-error", "skip", "--json"]) == 0
+    info = json.loads(capfd.readouterr().out)
+    assert (info["n_requests"], info["n_skipped"]) == (3, 1)
+
+
+def test_names_of_files_do_not_steer_the_terminal(tmp_path, capfd):
+    trace = tmp_path / "a\x1b[2J\n.csv"
+    said = message(capfd, "trace-info", trace)
+    assert said.startswith(rf"{tmp_path}/a\u{{1b}}[2J\n.csv: got no such file"), said
+    trace.write_text("time_us,lba,blocks,op\n1,2,8,R\n")
+    assert headstack.cli.main(["convert", str(trace), str(trace) + ".csv"]) == 0
+    assert printable(str(trace)) in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["run", "drives", "trace-info", "report"])
+def test_names_of_any_bytes_are_names(command, capfd):
+    # What no text has; as Python gives it.
+    said = message(capfd, command, os.fsdecode(b"/absent\xff.toml"))
+    assert "/absent" in said
+
+
+def test_names_in_results_do_not_steer_the_terminal(tmp_path, capfd):
+    file = tmp_path / "x.toml"
+    named = SYSTEM.replace('"one"', r'"\u001b]0;x\u0007"')
+    file.write_text(WORKLOAD.replace("[workload]", '[workload]\nname = "\\u009bA"') + named)
+    assert headstack.cli.main(["run", str(file)]) == 0
+    shown = capfd.readouterr().out
+    assert r"\u{1b}]0;x\u{7}" in shown
+    assert all(c.isprintable() or c == "\n" for c in shown)
+
+
+def test_drive_files_do_not_steer_the_terminal(tmp_path, capfd):
+    file = tmp_path / "x.toml"
+    spec = {**drives.load("exos-x18"), "title": "\x1b[2J", "description": "a\x1b[2J\nb\x9bA"}
+    calibration.write_drive(spec, file)
+    assert headstack.cli.main(["drives", str(file)]) == 0
+    shown = capfd.readouterr().out
+    assert r"\u{1b}[2J" in shown
+    assert all(c.isprintable() or c == "\n" for c in shown)
+
+
+@pytest.mark.parametrize(
+    "name", ["constructor", "__proto__", "\u2028", "\x00", "</script>", "a\tb"]
+)
+def test_any_text_names_a_system(name, tmp_path):
+    file = tmp_path / "x.toml"
+    file.write_text(WORKLOAD + SYSTEM.replace('"one"', json.dumps(name)))
+    done = headstack_of("run", file, "--out", tmp_path / "out", env=os.environ)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert headstack.load(tmp_path / "out").document["systems"][0]["name"] == name
+
+
+def test_numbers_of_python_are_checked_where_they_are_given():
+    load = {"n_requests": 10, "rate": "50/s"}
+    given = {"workload": {"synthetic": load}, "systems": [{"drive": "exos-x18"}]}
+    for key, need in {"threads": "1 to 2", "seed": f"{WHOLE}, 0 or more, at most"}.items():
+        with pytest.raises(headstack.ConfigError, match=f"{key}: got .*, need {need}"):
+            headstack.run(**given, **{key: 10**22}, log_requests=False)
+
+
+@pytest.mark.parametrize("text", ["deep", "digits", "extend", "raw"])
+def test_drive_files_are_read_as_experiments_are(text, tmp_path, capfd):
+    file = tmp_path / "x.toml"
+    file.write_text(EXPERIMENTS[text][0])
+    said = message(capfd, "drives", file)
+    assert said.startswith(f"{file}:")
+    assert EXPERIMENTS[text][1] in said
+
+
+def test_sizes_may_be_in_fios_notation(tmp_path):
+    def sizes(size: str) -> object:
+        given = {"n_requests": 50, "rate": "50/s", "size": size, "footprint": "1g"}
+        systems = [{"drive": "barracuda-es-750"}]
+        result = headstack.run(workload={"synthetic": given}, systems=systems)
+        return set(result.requests["blocks"])
+
+    # fio's manual: with kb_base = 1024, the default, 4k is 4096 bytes: eight blocks of 512.
+    assert sizes("4k") == sizes("4K") == {8}
+    assert sizes("1m") == {2048}
+    assert sizes("16 kB") == {32}  # 16,000 bytes in whole blocks
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_byte_order_mark_changes_nothing(mark, tmp_path, capfd):
+    trace, drive, file = tmp_path / "a.csv", tmp_path / "d.toml", tmp_path / "x.toml"
+    trace.write_bytes(mark + b"time_us,lba,blocks,op\n1,2,8,R\n")
+    drive.write_bytes(mark + (ROOT / "drives" / "exos-x18.toml").read_bytes())
+    text = '[[system]]\ndrive = "d.toml"\n[workload]\ntrace = "a.csv"\n'
+    for kind in ("", 'format = "csv"\n'):
+        file.write_bytes(mark + (text + kind).encode())
+        assert headstack.cli.main(["run", str(file), "--json"]) == 0
+        assert json.loads(capfd.readouterr().out)["systems"][0]["n_requests"] == 1
+    assert headstack.cli.main(["drives", str(drive), "--json"]) == 0
+
+
+def test_a_full_device_is_named(tmp_path):
+    trace = tmp_path / "a.csv"
+    trace.write_text("time_us,lba,blocks,op\n1,2,8,R\n")
+    for kind in ("csv", "parquet"):
+        done = headstack_of("convert", trace, "/dev/full", "--to", kind)
+        want = "/dev/full: got no space left on device, need room for what is written\n"
+        assert (done.returncode, done.stderr) == (1 if kind == "" else done.returncode, want)
+        assert done.returncode != 0
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "headstack", "trace-info", trace],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    want = "standard output: got no space left on device, need room for what is written\n"
+    assert (done.returncode, done.stderr) == (1, want)
+    assert Path("/dev/full").is_char_device()
+
+
+#: A limit that the tables of the experiment below pass, or its page: what a full disk does.
+@pytest.mark.parametrize("n_bytes", [4_096, 600_000])
+def test_where_there_is_no_room_nothing_half_is_left(n_bytes, experiment, tmp_path):
+    def limits() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+    out = tmp_path / "out"
+    done = headstack_of("run", experiment, "--out", out, limits=limits)
+    assert done.returncode == 1, done
+    assert FORM.match(done.stderr), done.stderr
+    assert not FOREIGN.search(done.stderr)
+    assert done.stderr.startswith(f"{out}"), done.stderr
+    assert os.strerror(errno.EFBIG).lower() in done.stderr
+    assert "part" not in done.stderr.replace(str(out), "")
+    left = {f.name for f in out.iterdir()}
+    assert not any(name.startswith((".", "report", "figures")) for name in left), left
+    if n_bytes > 100_000:
+        assert headstack.load(out).document["systems"]
+    else:
+        assert left == set()
+
+
+#: From hardly enough for the core to enough for all but what draws.
+@pytest.mark.parametrize("n_bytes", [300_000_000, 450_000_000, 1_000_000_000, 20_000_000_000])
+def test_short_of_memory_is_said(n_bytes, experiment, tmp_path):
+    def limits() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
+
+    done = headstack_of("run", experiment, "--out", tmp_path / "out", limits=limits)
+    assert done.returncode == 1, done
+    assert FORM.match(done.stderr), done.stderr
+    assert "memory" in done.stderr
+    # The numbers are there all the same.
+    assert headstack.load(tmp_path / "out").summary["n_requests"].tolist() == [300]
+
+
+def test_a_damaged_parquet_file_is_said_in_one_line(tmp_path):
+    trace, packed = tmp_path / "a.csv", tmp_path / "a.parquet"
+    rows = "".join(f"{i},{i * 8 % 9999},8,{'RW'[i % 2]}\n" for i in range(5000))
+    trace.write_text(f"time_us,lba,blocks,op\n{rows}")
+    assert headstack_of("convert", trace, packed).returncode == 0
+    whole = packed.read_bytes()
+    said = set()
+    for place in range(8, len(whole) - 8, max(1, len(whole) // 40)):
+        damaged = bytearray(whole)
+        damaged[place : place + 4] = b"\xff\xff\xff\x7f"
+        packed.write_bytes(damaged)
+        said.add(_told_of(packed))
+    # Some damage is not seen, in the statistics say.
+    for text in said - {""}:
+        assert FORM.match(text + "\n"), text
+        assert "panicked" not in text
+    assert len(said) > 1
+
+
+def _told_of(trace: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", _INFO, trace], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "", done.stderr
+    return done.stdout.strip()
+
+
+_INFO = """
+import sys
+from headstack import _bridge
+from headstack.errors import TraceError
+try:
+    _bridge.call("trace_info", sys.argv[1], None, "fail")
+except TraceError as e:
+    print(e)
+"""
+
+
+@pytest.fixture
+def strange(tmp_path):
+    """A folder with a parameter file that somebody else wrote, and a secret beside the folder."""
+    folder = tmp_path / "folder"
+    (folder / "below").mkdir(parents=True)
+    text = (ROOT / "fuzz" / "corpus" / "disksim_parser" / "drive.parv").read_text()
+    (tmp_path / "secret.diskspecs").write_text(text)
+    (folder / "below" / "inside.diskspecs").write_text(text)
+    (folder / "link.diskspecs").symlink_to(tmp_path / "secret.diskspecs")
+    return folder
+
+
+@pytest.mark.parametrize("way", ["../secret.diskspecs", "{}/secret.diskspecs", "link.diskspecs"])
+def test_parameter_files_read_nothing_outside_unless_allowed(way, strange, capfd):
+    file = strange / "x.parv"
+    file.write_text(f"source {way.format(strange.parent)}\n")
+    said = message(capfd, "drives", file)
+    assert said.startswith(f"{file}:1:8: got "), said
+    assert "a file outside the folder, which is read only if that is allowed" in said
+    assert headstack.cli.main(["drives", str(file), "--json", "--sources-anywhere"]) == 0
+    system = {"drive": str(file)}
+    load = {"synthetic": {"n_requests": 1, "rate": "50/s", "footprint": "8 KiB"}}
+    with pytest.raises(headstack.ConfigError, match="outside the folder"):
+        headstack.run(workload=load, systems=[system], log_requests=False)
+    headstack.run(workload=load, systems=[system], log_requests=False, sources_anywhere=True)
+
+
+def test_parameter_files_read_what_lies_with_them(strange, capfd):
+    file = strange / "x.parv"
+    file.write_text("source below/inside.diskspecs\n")
+    assert headstack.cli.main(["drives", str(file), "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["spec"]["geometry"]["cylinders"] > 0
+
+
+def test_errors_of_a_simulation_name_system_and_workload(tmp_path, capfd):
+    rows = "time_us,device,lba,blocks,op\n1,0,2,8,R\n2,9,2,8,R\n"
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(rows.replace("9", "0") if name == "a.csv" else rows)
+    file = tmp_path / "x.toml"
+    file.write_text(
+        "".join(f'[[workload]]\ntrace = "{name}.csv"\n' for name in "ab")
+        + SYSTEM
+        + '[[system]]\nname = "two"\ndrive = "exos-x18"\ncount = 10\n'
+    )
+    said = message(capfd, "run", file)
+    assert said.startswith(f"{file}: one on b: "), said
+    file.write_text(f'[workload]\ntrace = "b.csv"\n{SYSTEM}')
+    assert message(capfd, "run", file).startswith(f"{file}: one: ")
