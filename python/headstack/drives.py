@@ -30,7 +30,7 @@ def names() -> list[str]:
     return sorted({f.stem for d in drive_dirs() for f in d.glob("*.toml")})
 
 
-def find(name: str, base_dir: str | Path = ".") -> Path:
+def find(name: str | os.PathLike[str], base_dir: str | Path = ".") -> Path:
     """Return the file of a drive given by name, or by path relative to `base_dir`.
 
     Raises:
@@ -38,7 +38,8 @@ def find(name: str, base_dir: str | Path = ".") -> Path:
 
     """
     path = Path(base_dir) / name
-    if path.suffix in (".toml", *DISKSIM_SUFFIXES) or os.sep in name:
+    by_path = isinstance(name, os.PathLike) or os.sep in name
+    if by_path or path.suffix in (".toml", *DISKSIM_SUFFIXES):
         if path.is_file():
             return path
         raise ConfigError(f'drive: got "{name}", need a file that exists')
@@ -76,7 +77,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"{where}: got {what[:1].lower()}{what[1:]}, need TOML") from None
 
 
-def load(name: str, base_dir: str | Path = ".") -> dict[str, Any]:
+def load(name: str | os.PathLike[str], base_dir: str | Path = ".") -> dict[str, Any]:
     """Return a drive's description as its file gives it; DiskSim files are imported.
 
     Quantities are text with their unit, as in the file; defaults are not filled in.
