@@ -1,8 +1,8 @@
 """Workloads as Python has them: a table of keys, a trace's path, or a DataFrame of requests.
 
-A DataFrame has the columns of a `csv` trace: ``time_s``, ``time_ms``, ``time_us`` or ``time_ns``, or
-``time`` of a type that carries its unit; ``lba`` (512-byte blocks) or ``offset_bytes``; ``blocks`` or
-``size_bytes``; ``op``; and ``device`` if there are several. Other columns are not read.
+A DataFrame has the columns of a `csv` trace: ``time_s``, ``time_ms``, ``time_us`` or ``time_ns``,
+or ``time`` of a type that carries its unit; ``lba`` (512-byte blocks) or ``offset_bytes``;
+``blocks`` or ``size_bytes``; ``op``; and ``device`` if there are several. Others are not read.
 """
 
 import os
@@ -132,8 +132,8 @@ def _with_nanoseconds(frame: "pa.Table", where: str) -> "pa.Table":
         column = pc.subtract(column, first)
     elif not pa.types.is_duration(kind):
         raise ConfigError(
-            f"{where}: time: got {kind}, need lengths of time or dates, or a column time_s, time_ms, "
-            "time_us or time_ns of numbers"
+            f"{where}: time: got {kind}, need lengths of time or dates, "
+            "or numbers in a column time_s, time_ms, time_us or time_ns"
         )
     try:
         numbers = column.cast(pa.duration("ns")).cast(pa.int64())

@@ -137,17 +137,15 @@ def test_what_is_no_workload(value, told):
     ],
 )
 def test_wrong_rows_are_named_by_their_place_in_the_frame(change, told):
-    with pytest.raises((TraceError, ConfigError)) as e:
-        with workload.as_spec(pd.DataFrame({**ROWS, **change})) as table:
-            api.run(workload=table, systems=DRIVE)
+    frame = pd.DataFrame({**ROWS, **change})
+    with pytest.raises((TraceError, ConfigError)) as e, workload.as_spec(frame) as table:
+        api.run(workload=table, systems=DRIVE)
     assert told in str(e.value)
     assert "parquet" not in str(e.value)
 
 
 def test_missing_columns_are_told_without_a_temporary_file():
-    with pytest.raises((TraceError, ConfigError)) as e:
-        with workload.as_spec(
-            pd.DataFrame({"time_s": [0.0], "op": ["R"]}), "workloads[1]"
-        ) as table:
-            info(table)
-    assert str(e.value) == "workloads[1]: got columns time_s, op, need a column lba or offset_bytes"
+    frame = pd.DataFrame({"time_s": [0.0], "op": ["R"]})
+    with pytest.raises((TraceError, ConfigError)) as e, workload.as_spec(frame, "w[1]") as table:
+        info(table)
+    assert str(e.value) == "w[1]: got columns time_s, op, need a column lba or offset_bytes"
