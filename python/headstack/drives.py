@@ -47,7 +47,7 @@ def find(name: str | os.PathLike[str], base_dir: str | Path = ".") -> Path:
         file = directory / f"{name}.toml"
         if file.is_file():
             return file
-    raise ConfigError(need_one_of("drive", name, names()))
+    raise ConfigError(need_one_of("drive", str(name), names()))
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
