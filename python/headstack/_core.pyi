@@ -17,6 +17,12 @@ def check_drive(spec_json: str) -> str:
 def drive_info(spec_json: str) -> str:
     """JSON: capacity, zones with rates, seek curve, average seek, power by state, cost."""
 
+def quantity(kind: str, text: str) -> float:
+    """Return the number of a quantity in SI units (B, B/s, s, rpm, m, W).
+
+    `kind` is "size", "rate", "time", "speed", "length" or "power".
+    """
+
 def run(
     file: str | None,
     document_json: str,
