@@ -98,6 +98,29 @@ def load(name: str | os.PathLike[str], base_dir: str | Path = ".") -> dict[str, 
     return read_toml(path)
 
 
+def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:
+    """Return the description of a drive that a data sheet gives, for `headstack.run` or a file.
+
+    Args:
+        name: the drive's.
+        sheet: `capacity`, `rpm`, `heads` or `platters`, `rate`, `seek`, and what else the keys of
+            `headstack.datasheet` name; quantities are text with a unit.
+
+    Raises:
+        ConfigError: a value is missing, or they cannot be one drive's.
+
+    Example:
+        >>> drive = from_datasheet("d", capacity="4 TB", rpm=7200, heads=10,
+        ...                        rate="175/83 MB/s", seek="8.5 ms")
+        >>> drive["geometry"]["surfaces"]
+        10
+
+    """
+    from headstack import datasheet
+
+    return datasheet.solve({"name": name, **sheet}).spec
+
+
 def source_of(sources: dict[str, str], key: str) -> str:
     """Return where the value at dotted `key` comes from: the longest prefix that has a source.
 

@@ -39,6 +39,95 @@ def _summary(info: Mapping[str, Any]) -> None:
         print(f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD")
 
 
+def new(
+    name: Annotated[str, Argument("NAME", help="What the drive and its file are called.")],
+    sheet: Annotated[
+        Path | None,
+        Option("--from", metavar="SHEET", help="A TOML file with values by the names below."),
+    ] = None,
+    capacity: Annotated[str | None, Option(metavar="SIZE", help='As in "4 TB".')] = None,
+    rpm: Annotated[str | None, Option(metavar="N", help="Turns per minute, as in 7200.")] = None,
+    heads: Annotated[int | None, Option(metavar="N", help="Heads; or give --platters.")] = None,
+    platters: Annotated[int | None, Option(metavar="N", help="Platters of two heads.")] = None,
+    rate: Annotated[
+        str | None,
+        Option(metavar="OUT/IN", help='Sustained rate outside and inside, as in "175/83 MB/s".'),
+    ] = None,
+    seek: Annotated[
+        str | None,
+        Option(
+            metavar="A/T/F",
+            help='Seek: average, track to track, full, as in "8.5/0.8/17 ms"; or the average.',
+        ),
+    ] = None,
+    write_seek: Annotated[
+        str | None, Option(metavar="TIME", help="Average seek before a write.")
+    ] = None,
+    head_switch: Annotated[str | None, Option(metavar="TIME", help="To another head.")] = None,
+    cache: Annotated[str | None, Option(metavar="SIZE", help="Buffer.")] = None,
+    write_cache: Annotated[
+        bool | None, Option(help="Whether writes are done when they are in the buffer.")
+    ] = None,
+    power: Annotated[
+        str | None,
+        Option(metavar="IDLE/ACTIVE", help='Idle and in random reads, as in "8/11.3 W".'),
+    ] = None,
+    standby: Annotated[str | None, Option(metavar="POWER", help="Power in standby.")] = None,
+    link: Annotated[str | None, Option(metavar="RATE", help="The link's.")] = None,
+    sector: Annotated[str | None, Option(metavar="SIZE", help="On the medium.")] = None,
+    queue_depth: Annotated[int | None, Option(metavar="N", help="Commands; 0: all.")] = None,
+    diameter: Annotated[str | None, Option(metavar="LENGTH", help="Of the platters.")] = None,
+    zones: Annotated[int | None, Option(metavar="N", help="How many to make.")] = None,
+    price: Annotated[str | None, Option(metavar="LOW/HIGH", help="In US dollars.")] = None,
+    year: Annotated[int | None, Option(metavar="N", help="When it came on the market.")] = None,
+    title: Annotated[str | None, Option(metavar="TEXT", help="Maker, family, model.")] = None,
+    source: Annotated[str | None, Option(metavar="TEXT", help="The data sheet's name.")] = None,
+    out: Annotated[
+        Path | None,
+        Option("--out", "-o", metavar="FILE", help="NAME.toml or a folder; else ./NAME.toml."),
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Make a drive file from a data sheet: tracks, zones, skews and power are solved.
+
+    Values that are given here come before those of the sheet. Needed are capacity, rpm, heads or
+    platters, rate and seek. See docs/guide/drives.md for what follows how.
+
+    Example:
+      headstack drives new nearline-4tb --capacity "4 TB" --rpm 7200 --heads 10
+        --rate "175/83 MB/s" --seek "8.5/0.8/17 ms" --cache "128 MB" --power "8/11.3 W"
+
+    """
+    given = {key: value for key, value in locals().items() if value is not None}
+    file, replace = given.pop("out", Path()), given.pop("force")
+    from headstack import datasheet, drives
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+
+    path = given.pop("sheet", None)
+    values = {} if path is None else drives.read_toml(path)
+    if values.get("name", name) != name:
+        raise ConfigError(f'{path}: name: got "{values["name"]}", need "{name}"')
+    try:
+        drive = datasheet.solve({**values, **given})
+    except ConfigError as e:
+        raise ConfigError(f"drives new: {e}" if path is None else f"{path}: {e}") from None
+    file = file / f"{name}.toml" if file.is_dir() else file
+    if file.name != f"{name}.toml":
+        raise ConfigError(f'--out: got "{file}", need a file {name}.toml: the name is the file\'s')
+    if file.exists() and not replace:
+        raise ConfigError(f'--out: got "{file}", which exists, need another file or --force')
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(drive.text(), encoding="utf-8")
+    part.replace(file)
+    _terminal.told([file], False)
+
+
+#: Commands that follow the word ``drives``.
+SUBCOMMANDS = {"new": new}
+
+
 def command(
     name: Annotated[str | None, Argument("NAME", help="A drive's name or its file.")] = None,
     plot: Annotated[
@@ -47,13 +136,14 @@ def command(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the drives, or show one with the source of each value.
+    """List the drives, or show one with the source of each value; `drives new` makes one.
 
     More drives are found in the directories of $HEADSTACK_DRIVES (separated by colons).
 
     Examples:
       headstack drives
       headstack drives cheetah-10k-19g --plot out/cheetah
+      headstack drives new --help
 
     """
     import json
