@@ -92,7 +92,7 @@ class DriveFile(NamedTuple):
         """Return the drive file as TOML: formulas in comments, what was not given marked."""
         lines = [f"# {line}" for line in self.comments.get("", ())]
         tables = {k: v for k, v in self.spec.items() if isinstance(v, Mapping)}
-        lines += [f"{k} = {_toml(v)}" for k, v in self.spec.items() if k not in tables]
+        lines += [f"{k} = {toml(v)}" for k, v in self.spec.items() if k not in tables]
         for table, values in tables.items():
             lines += ["", f"[{table}]"]
             lines += [f"# {line}" for line in self.comments.get(table, ())]
@@ -112,18 +112,18 @@ def _assignment(key: str, value: object, mark: str) -> Iterator[str]:
     shown = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         yield f"{shown} = [{mark}"
-        yield from (f"  {_toml(entry)}," for entry in value)
+        yield from (f"  {toml(entry)}," for entry in value)
         yield "]"
     else:
-        yield f"{shown} = {_toml(value)}{mark}"
+        yield f"{shown} = {toml(value)}{mark}"
 
 
-def _toml(value: object) -> str:
-    """Return a value on one line."""
+def toml(value: object) -> str:
+    """Return a value as TOML on one line."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{k} = {toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(toml, value)) + "]"
     # A JSON string without raw DEL is a TOML basic string; numbers and truth values are alike.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -270,18 +270,6 @@ class _Motion(NamedTuple):
     skews: tuple[Fraction, Fraction]
 
 
-class _Platters(NamedTuple):
-    """What holds the data."""
-
-    surfaces: int
-    sector: int
-    blocks: int
-    cylinders: int
-    rates: tuple[float, float]
-    zones: list[dict[str, Any]]
-    comments: list[str]
-
-
 class _Drive:
     """A description under way: values with their sources."""
 
@@ -387,85 +375,97 @@ def _held(listed: list[dict[str, Any]], surfaces: int) -> int:
     )
 
 
-def _platters(sheet: _Sheet, motion: _Motion, drive: _Drive) -> _Platters:
-    """Solve sectors per track from the rates, then cylinders from the capacity."""
-    surfaces, why = _surfaces(sheet)
-    capacity = sheet.number("capacity", "size", "the capacity")
-    sector = 4096 if capacity > 1e12 else 512
-    sector_why = "chosen: 4 KiB above 1 TB, else 512 B"
-    if "sector" in sheet:
-        sector, sector_why = round(sheet.number("sector", "size", "512 B or 4 KiB")), ""
-        if sector not in (512, 4096):
-            raise sheet.refuse("sector", "512 B or 4 KiB, the size on the medium")
-    blocks = standard_blocks(capacity)
-    blocks -= blocks % (sector // 512)
-    rates = sheet.numbers(
-        "rate", "rate", "the sustained rate outside, or outside and inside", (1, 2)
-    )
+def _rates(sheet: _Sheet) -> tuple[float, float, str]:
+    """Return the sustained rates outside and inside, in bytes per second, and what was chosen."""
+    need = "the sustained rate outside, or outside and inside"
+    rates = sheet.numbers("rate", "rate", need, (1, 2))
     outer, inner = rates if len(rates) == 2 else (rates[0], rates[0] * _INNER)
     if not _LEAST_INNER <= inner / outer <= 1:
-        raise sheet.refuse(
-            "rate",
-            f"an inner rate from {_LEAST_INNER:g} of the outer one, which the hub leaves, to 1",
-        )
+        need = f"an inner rate from {_LEAST_INNER:g} of the outer one, which the hub leaves, to 1"
+        raise sheet.refuse("rate", need)
+    chosen = "" if len(rates) == 2 else f", inside {_INNER:g} of the outer one as chosen"
+    return outer, inner, chosen
 
-    track, cylinder = motion.skews
-    turns = surfaces + (surfaces - 1) * track + cylinder
-    sectors = tuple(r * motion.turn * float(turns) / (surfaces * sector) for r in (outer, inner))
-    if sectors[1] < 1:
-        raise sheet.refuse(
-            "rate", f"a sector of {sector} B on every track", " (less than a sector a turn)"
-        )
-    wanted = sheet.whole("zones", 1, 1000, 24)
-    needed = -(-blocks * 512 // sector)
-    mean = (round(sectors[0]) + round(sectors[1])) / 2
-    cylinders = max(2, math.ceil(needed / (surfaces * mean)))
-    _check_density(sheet, surfaces, cylinders, sectors, sector)
+
+def _capacity(sheet: _Sheet, drive: _Drive) -> tuple[int, int]:
+    """Return the bytes of a sector, and how many sectors hold the capacity."""
+    capacity = sheet.number("capacity", "size", "the capacity")
+    sector, why = 4096 if capacity > 1e12 else 512, "chosen: 4 KiB above 1 TB, else 512 B"
+    if "sector" in sheet:
+        sector, why = round(sheet.number("sector", "size", "512 B or 4 KiB")), ""
+        if sector not in (512, 4096):
+            raise sheet.refuse("sector", "512 B or 4 KiB, the size on the medium")
+    sectors = standard_blocks(capacity) * 512 // sector
+    if sectors < 1:
+        raise sheet.refuse("capacity", f"at least a sector of {sector} B")
+    drive.put("geometry.sector_size", f"{sector} B", why)
+    counted = "by the industry's block counts (IDEMA LBA1-03, SFF-8447), in whole sectors"
+    why = f"derived: {sheet.shown('capacity')} {counted}"
+    drive.put("geometry.capacity_blocks", sectors * sector // 512, why)
+    return sector, sectors
+
+
+def _zones_that_hold(
+    needed: int, count: int, surfaces: int, sectors: tuple[float, float], motion: _Motion
+) -> list[dict[str, Any]]:
+    """Return the zones of as few cylinders as hold the sectors that are needed."""
+    cylinders = max(2, _cylinders(needed, surfaces, sectors))
     while True:
-        count = min(wanted, cylinders)
-        listed = zones(cylinders, count, surfaces, (sectors[0], sectors[1]), motion.skews)
+        listed = zones(cylinders, min(count, cylinders), surfaces, sectors, motion.skews)
         missing = needed - _held(listed, surfaces)
         if missing <= 0:
-            break
+            return listed
         cylinders += -(-missing // (surfaces * listed[0]["sectors_per_track"]))
 
-    drive.put("geometry.rotation_speed", f"{_rpm(sheet):g} rpm", "")
+
+def _cylinders(needed: int, surfaces: int, sectors: tuple[float, float]) -> int:
+    """Return the tracks per surface at the mean number of sectors."""
+    return math.ceil(needed / (surfaces * (round(sectors[0]) + round(sectors[1])) / 2))
+
+
+def _geometry(sheet: _Sheet, motion: _Motion, drive: _Drive) -> int:
+    """Solve sectors per track from the rates, then cylinders; return the bytes of a sector."""
+    speed = _rpm(sheet)
+    drive.put("geometry.rotation_speed", f"{speed:g} rpm", "")
+    surfaces, why = _surfaces(sheet)
     drive.put("geometry.surfaces", surfaces, why)
-    drive.put(
-        "geometry.cylinders", cylinders, "derived: as few as hold the capacity in these zones"
-    )
-    drive.put("geometry.sector_size", f"{sector} B", sector_why)
+    sector, needed = _capacity(sheet, drive)
+    outer, inner, inside = _rates(sheet)
+    track, cylinder = motion.skews
+    turns = surfaces + (surfaces - 1) * track + cylinder
+    a, b = (rate * motion.turn * float(turns) / (surfaces * sector) for rate in (outer, inner))
+    if b < 1:
+        why = " (less than a sector a turn)"
+        raise sheet.refuse("rate", f"a sector of {sector} B on every track", why)
+    _check_density(sheet, surfaces, _cylinders(needed, surfaces, (a, b)), (a, b), sector)
+    wanted = sheet.whole("zones", 1, 1000, 24)
+    listed = _zones_that_hold(needed, wanted, surfaces, (a, b), motion)
+    cylinders = listed[-1]["last_cylinder"] + 1
+
+    drive.put("geometry.cylinders", cylinders, "derived: enough for the capacity in these zones")
     drive.put("geometry.layout", "serpentine", "chosen: makers do not publish it")
     drive.put("geometry.skew_unit", "turns", "chosen: skews follow from switch times")
-    drive.put(
-        "geometry.capacity_blocks",
-        blocks,
-        f"derived: {sheet.shown('capacity')} by the industry's block counts (IDEMA LBA1-03, "
-        "SFF-8447), in whole sectors",
+    number = "as asked for" if "zones" in sheet else "chosen"
+    why = (
+        f"derived: sectors per track from the sustained rates{inside}, a straight line in between; "
+        f"{len(listed)} zones {number}; skews cover the switch and the write settling after it"
     )
-    given = "data sheet" if len(rates) == 2 else f"data sheet, inside {_INNER:g} of outside chosen"
-    drive.put(
-        "geometry.zones",
-        listed,
-        f"derived: sectors per track from the sustained rates ({given}), a straight line in "
-        f"between; {count} zones {'as asked for' if 'zones' in sheet else 'chosen'}; skews cover "
-        "the switch and the write settling after it",
-    )
+    drive.put("geometry.zones", listed, why)
     drive.put("seek.cylinders", cylinders, "derived: those of the geometry")
-    comments = [
-        f"derived: T = 60 s / {_rpm(sheet):g} = {_time(motion.turn)}",
+    drive.comments["geometry"] = [
+        f"derived: T = 60 s / {speed:g} = {_time(motion.turn)}",
         f"derived: track_skew = (head_switch + write_settle)/T = {float(track):g} turn, "
         f"cylinder_skew = (track seek + write_settle)/T = {float(cylinder):g} turn",
         "derived: sectors_per_track = rate T (h + (h-1) track_skew + cylinder_skew)/(h sector),",
-        f"  h = {surfaces}: {sectors[0]:.1f} for {outer / 1e6:g} MB/s outside, "
-        f"{sectors[1]:.1f} for {inner / 1e6:g} MB/s inside",
-        f"derived: cylinders hold {needed:,} sectors: {needed:,}/(h x mean sectors_per_track)",
+        f"  h = {surfaces}: {a:.1f} for {outer / 1e6:g} MB/s outside, "
+        f"{b:.1f} for {inner / 1e6:g} MB/s inside",
+        f"derived: cylinders = {needed:,} sectors/(h x mean sectors_per_track)",
     ]
-    return _Platters(surfaces, sector, blocks, cylinders, (outer, inner), listed, comments)
+    return sector
 
 
 def _check_density(
-    sheet: _Sheet, surfaces: int, cylinders: int, sectors: tuple[float, ...], sector: int
+    sheet: _Sheet, surfaces: int, cylinders: int, sectors: tuple[float, float], sector: int
 ) -> None:
     """Refuse a geometry with more or fewer tracks or bits per inch than drives can have."""
     diameter = 95e-3
@@ -498,16 +498,16 @@ def _check_density(
         )
 
 
-def _buffer(sheet: _Sheet, platters: _Platters, drive: _Drive) -> None:
+def _buffer(sheet: _Sheet, sector: int, drive: _Drive) -> None:
     """Size and policy of the buffer."""
     if "cache" not in sheet:
         return
     size = sheet.number("cache", "size", "the size of the buffer")
     # About a megabyte each.
     segments = min(128, max(16, 1 << int(size / 1e6).bit_length() - 1)) if size >= 1e6 else 4
-    each = int(size // (segments * platters.sector))
+    each = int(size // (segments * sector))
     if each < 1:
-        raise sheet.refuse("cache", f"room for {segments} sectors of {platters.sector} B")
+        raise sheet.refuse("cache", f"room for {segments} sectors of {sector} B")
     each = min(each, 1 << 24)
     policy: dict[str, Any] = {
         "enabled": True,
@@ -532,7 +532,7 @@ def _buffer(sheet: _Sheet, platters: _Platters, drive: _Drive) -> None:
     drive.sources["cache"] = "chosen: as usual in the class; data sheets give the size alone"
     drive.sources["cache.segment_sectors"] = "derived: cache / segments / sector"
     drive.comments["cache"] = [
-        f"derived: segment_sectors = {sheet.shown('cache')} / {segments} / {platters.sector} B"
+        f"derived: segment_sectors = {sheet.shown('cache')} / {segments} / {sector} B"
     ]
 
 
@@ -639,9 +639,7 @@ def solve(sheet: Mapping[str, Any]) -> DriveFile:
     for table in ("geometry", "seek", "positioning", "cache", "overhead", "link", "queue", "power"):
         drive.spec[table] = {}
     motion = _motion(given, drive)
-    platters = _platters(given, motion, drive)
-    drive.comments["geometry"] = platters.comments
-    _buffer(given, platters, drive)
+    _buffer(given, _geometry(given, motion, drive), drive)
     _surroundings(given, drive)
     _power(given, motion, drive)
     left_out = [what for key, what in _MISSING.items() if key not in given]

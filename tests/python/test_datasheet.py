@@ -247,3 +247,11 @@ def test_name_and_file_agree_and_nothing_is_overwritten(tmp_path, sheet, capsys)
     code, told = new("big", "-o", str(tmp_path / "new"))
     assert code == 2
     assert 'sheet.toml: name: got "small", need "big"' in told
+
+
+def test_an_inner_rate_that_nobody_gave_is_marked_as_chosen():
+    def source(name):
+        return drives.from_datasheet("d", **SHEETS[name])["sources"]["geometry.zones"]
+
+    assert "inside 0.47 of the outer one as chosen" in source("exos-x18")
+    assert "inside" not in source("constellation-es3-4tb")
