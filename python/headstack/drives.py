@@ -5,6 +5,7 @@ A drive is asked for by name (the file's stem) or by path. Names are looked up i
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,72 @@ def load(name: str | os.PathLike[str], base_dir: str | Path = ".") -> dict[str, 
         spec: dict[str, Any] = _bridge.call("import_disksim", str(path))["spec"]
         return spec
     return read_toml(path)
+
+
+#: What kind of price each cost model gives: two kinds do not compare.
+PRICE_KINDS = {"components": "material", "price": "retail"}
+
+
+def described(spec: Mapping[str, Any], where: object) -> dict[str, Any]:
+    """Return what follows from a description: capacity, rates, zones, seek times, power, cost.
+
+    Rates are in bytes per second, times in seconds, power in watts, cost in US dollars.
+
+    Raises:
+        ConfigError: the description cannot be used; the message begins with `where`.
+
+    """
+    import json
+
+    try:
+        info: dict[str, Any] = _bridge.call("drive_info", json.dumps(spec))
+    except ConfigError as e:
+        raise ConfigError(f"{where}: {e}") from None
+    return info
+
+
+def overview() -> list[dict[str, Any]]:
+    """Return one row of main numbers for every drive that can be asked for, sorted by name.
+
+    ``sustained_bytes_per_s`` has the rates of long reads ``outer`` and ``inner``, all actuators
+    together. ``power_is_default``: the file has no power, the model's defaults are shown.
+    ``cost_kind``: "material" or "retail", whose dollars do not compare; None without a cost.
+    A drive whose file cannot be used has ``error`` instead.
+
+    Example:
+        >>> [d["n_actuators"] for d in overview() if d["name"] == "exos-2x14"]
+        [2]
+
+    """
+    rows: list[dict[str, Any]] = []
+    for name in names():
+        try:
+            spec = load(name)
+            info = described(spec, find(name))
+        except ConfigError as e:
+            rows.append({"name": name, "error": str(e)})
+            continue
+        geometry = spec["geometry"]
+        cost = info["cost_usd"]
+        rows.append(
+            {
+                "name": name,
+                "title": spec.get("title", ""),
+                "year": info["year"],
+                "capacity_bytes": info["capacity_bytes"],
+                "rotation_speed": geometry["rotation_speed"],
+                "rotation_speed_rpm": 60.0 / info["rotation_s"],
+                "n_surfaces": geometry["surfaces"],
+                "n_actuators": info["n_actuators"],
+                "sustained_bytes_per_s": info["sustained_bytes_per_s"],
+                "average_seek_s": info["average_seek_s"],
+                "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
+                "power_is_default": not spec.get("power"),
+                "cost_usd": cost,
+                "cost_kind": PRICE_KINDS[spec["cost"]["model"]] if cost else None,
+            }
+        )
+    return rows
 
 
 def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """``headstack drives``."""
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,17 +24,78 @@ def _nested(value: object) -> bool:
     return isinstance(value, Mapping | list)
 
 
-def _summary(info: Mapping[str, Any]) -> None:
-    """Print what follows from the values: capacity, seek, power by state, cost."""
+#: Of the table of all drives; whether the column is text.
+_HEADINGS = (
+    ("drive", True),
+    ("year", False),
+    ("capacity GB", False),
+    ("rpm", False),
+    ("MB/s", False),
+    ("seek ms", False),
+    ("actuators", False),
+    ("idle W", False),
+    ("seek W", False),
+    ("material $", False),
+    ("retail $", False),
+    ("title", True),
+)
+
+
+def _list(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Print the table of all drives; say on standard error which files cannot be used."""
+    from headstack.cli import _terminal
+
+    usable = [row for row in rows if "error" not in row]
+    if as_json:
+        _terminal.print_json({"drives": rows})
+    else:
+        _terminal.print_table(_HEADINGS, [_cells(row) for row in usable])
+        print(
+            "MB/s: sustained, outside to inside, all actuators; seek: average; $: parts, or a shop's, "
+            "of different years"
+        )
+        if any(row["power_is_default"] for row in usable):
+            print("(W): the power model's defaults, because the file has no power")
+    for row in rows:
+        if "error" in row:
+            print(row["error"], file=sys.stderr)
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    rates = [f"{row['sustained_bytes_per_s'][end] / 1e6:,.3g}" for end in ("outer", "inner")]
+    form = "({:,.2f})" if row["power_is_default"] else "{:,.2f}"
+    cost = row["cost_usd"]
+    price = f"{cost['low']:,.0f}-{cost['high']:,.0f}" if cost else "-"
+    kind = row["cost_kind"]
+    return [
+        row["name"],
+        str(row["year"] or "-"),
+        f"{row['capacity_bytes'] / 1e9:,.1f}",
+        f"{row['rotation_speed_rpm']:,.0f}",
+        "-".join(dict.fromkeys(rates)),
+        f"{row['average_seek_s'] * 1e3:.1f}",
+        str(row["n_actuators"]),
+        *(form.format(row["power_w"][state]) for state in ("idle", "seek")),
+        price if kind == "material" else "-",
+        price if kind == "retail" else "-",
+        row["title"],
+    ]
+
+
+def _summary(info: Mapping[str, Any], default_power: bool) -> None:
+    """Print what follows from the values: capacity, rate, seek, power by state, cost."""
+    rates = info["sustained_bytes_per_s"]
     print(
         f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
-        f"average seek {info['average_seek_s'] * 1e3:.2f} ms"
+        f"long reads {rates['outer'] / 1e6:,.1f} MB/s outside, {rates['inner'] / 1e6:,.1f} inside, "
+        f"average seek {info['average_seek_s'] * 1e3:.2f} ms, {info['n_actuators']} actuator(s)"
     )
     watts = [f"{k} {w:.2f} W" for k, w in info["power_w"].items() if not k.endswith("_s")]
     seconds = info["power_w"].get("spin_up_s")
     if seconds is not None:
         watts.append(f"ready after {seconds:g} s")
-    print(f"power {', '.join(watts)}")
+    default = " (defaults of the power model: the file has no power)" if default_power else ""
+    print(f"power {', '.join(watts)}{default}")
     cost = info.get("cost_usd")
     if cost:
         print(f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD")
@@ -146,51 +208,25 @@ def command(
       headstack drives new --help
 
     """
-    import json
-
-    from headstack import _bridge, drives
+    from headstack import drives
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
 
     if name is None:
         if plot is not None:
             raise ConfigError("drives: got --plot without a drive, need the name of one")
-        listed = []
-        for drive in drives.names():
-            spec = drives.load(drive)
-            geometry = spec.get("geometry", {})
-            listed.append(
-                {
-                    "name": drive,
-                    "title": spec.get("title", ""),
-                    "rotation_speed": geometry.get("rotation_speed", ""),
-                    "n_surfaces": geometry.get("surfaces"),
-                }
-            )
-        if as_json:
-            _terminal.print_json({"drives": listed})
-        else:
-            _terminal.print_table(
-                [("drive", True), ("title", True), ("speed", False), ("surfaces", False)],
-                [[str(v) for v in d.values()] for d in listed],
-            )
+        _list(drives.overview(), as_json)
         return
     file = drives.find(name)
     spec = drives.load(name)
-    info = None
-    if _bridge.known("drive_info"):
-        try:
-            info = _bridge.call("drive_info", json.dumps(spec))
-        except ConfigError as e:
-            raise ConfigError(f"{file}: {e}") from None
+    info = drives.described(spec, file)
     written: list[Path] = []
     if plot is not None:
         from headstack import plots
 
-        described = info or _bridge.call("drive_info", json.dumps(spec))
-        described.setdefault("name", spec.get("name", name))
-        written += plots.save(plots.seek_curve(described), plot / "seek-curve")
-        written += plots.save(plots.zones(described), plot / "zones")
+        # Figures of another drive in the same folder stay.
+        written += plots.save(plots.seek_curve(info), plot / f"{file.stem}-seek-curve")
+        written += plots.save(plots.zones(info), plot / f"{file.stem}-zones")
     if as_json:
         _terminal.print_json({"file": str(file), "spec": spec, "info": info})
     else:
@@ -204,7 +240,6 @@ def command(
             [("key", True), ("value", True), ("source", True)],
             [[k, v, drives.source_of(sources, k)] for k, v in _rows(shown)],
         )
-        if info:
-            _summary(info)
+        _summary(info, default_power=not spec.get("power"))
         print(f"file {file}")
     _terminal.told(written, as_json)
