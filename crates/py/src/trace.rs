@@ -3,11 +3,11 @@
 use crate::errors::{config, json, raise, trace};
 use headstack_engine::describe::from_value;
 use headstack_trace::{
-    create, formats as list, open, ReadOptions, TraceError, TraceInfo, Transform,
+    create, formats as list, open, Counters, ReadOptions, TraceError, TraceInfo, Transform,
 };
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{json, Value};
 use std::path::Path;
 
 /// Requests between two looks for Ctrl-C.
@@ -64,7 +64,22 @@ pub fn trace_info(
     let mut document = serde_json::to_value(info.summary()).map_err(json)?;
     document["n_skipped"] = options.counters.skipped().into();
     document["n_clamped"] = options.counters.clamped().into();
+    add_reading(&mut document, &options.counters).map_err(json)?;
     serde_json::to_string(&document).map_err(json)
+}
+
+/// How a trace was opened, and what was left out or moved while it was read.
+fn add_reading(document: &mut Value, counters: &Counters) -> serde_json::Result<()> {
+    document["opened"] = serde_json::to_value(counters.how_opened())?;
+    for (key, count) in [
+        ("n_zero_sized", counters.zero_sized()),
+        ("n_filtered", counters.filtered()),
+        ("n_out_of_order", counters.out_of_order()),
+        ("n_earlier_waits", counters.earlier_waits()),
+    ] {
+        document[key] = count.into();
+    }
+    Ok(())
 }
 
 /// Writes one trace as another; returns counts.
@@ -117,7 +132,10 @@ pub fn convert(
 pub fn formats() -> PyResult<String> {
     let known: Vec<_> = list()
         .iter()
-        .map(|f| json!({"name": f.name, "summary": f.summary, "parameters": f.parameters}))
+        .map(|f| {
+            json!({"name": f.name, "summary": f.summary, "parameters": f.parameters,
+                   "time_unit": f.time_unit, "size_unit": f.size_unit})
+        })
         .collect();
     serde_json::to_string(&known).map_err(json)
 }

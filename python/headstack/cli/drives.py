@@ -51,8 +51,8 @@ def _list(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     else:
         _terminal.print_table(_HEADINGS, [_cells(row) for row in usable])
         print(
-            "MB/s: sustained, outside to inside, all actuators; seek: average; $: parts, or a shop's, "
-            "of different years"
+            "MB/s: sustained, outside to inside, all actuators; seek: average; $: of parts or of a "
+            "shop, in different years"
         )
         if any(row["power_is_default"] for row in usable):
             print("(W): the power model's defaults, because the file has no power")
