@@ -15,7 +15,11 @@ def check_drive(spec_json: str) -> str:
     """Return the drive of `spec_json` with every default filled in, as JSON."""
 
 def drive_info(spec_json: str) -> str:
-    """JSON: capacity, zones with rates, seek curve, average seek, power by state, cost."""
+    """JSON: what follows from a drive's description.
+
+    Year, actuators, capacity, zones with their media rates, sustained rate outside and inside (all
+    actuators together), seek curve, average seek, power by state, cost.
+    """
 
 def quantity(kind: str, text: str) -> float:
     """Return the number of a quantity in SI units (B, B/s, s, rpm, m, W).
@@ -48,7 +52,11 @@ def trace_info(
     order: str = "format",
     parameters_json: str = "{}",
 ) -> str:
-    """JSON: what a trace holds."""
+    """JSON: what a trace holds, how it was opened, and what was left out or moved.
+
+    "opened" has "fits", the formats that its beginning fits with scores up to 100, best first; null
+    where the format was named.
+    """
 
 def convert(
     src: str,
@@ -63,7 +71,7 @@ def convert(
     """Write `src` as `dst`; returns JSON counts."""
 
 def formats() -> str:
-    """JSON: the trace formats, [{"name", "summary", "parameters"}]."""
+    """JSON: the trace formats, [{"name", "summary", "parameters", "time_unit", "size_unit"}]."""
 
 def import_disksim(path: str) -> str:
     """JSON {"spec", "report"}: a DiskSim file as a drive."""

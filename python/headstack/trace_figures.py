@@ -55,7 +55,7 @@ def figures(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whole(course: Mapping[str, Any], duration_s: float) -> int:
-    """Return how many bins lie within the trace: the last one, cut short, would look like a fall."""
+    """Return how many bins lie within the trace: one that is cut short would look like a fall."""
     bins = len(course["n_reads"])
     return min(bins, max(1, int(duration_s / course["bin_s"])))
 
@@ -72,6 +72,7 @@ def rates(course: Mapping[str, Any], duration_s: float) -> alt.VConcatChart:
     bins = _whole(course, duration_s)
     # As many neighbours become one bin as bring them down to the number that is drawn.
     together = max(1, -(-bins // _MOST_BINS))
+    bins -= bins % together
     width = course["bin_s"] * together
 
     def sums(key: str) -> Any:

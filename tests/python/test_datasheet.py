@@ -255,3 +255,11 @@ def test_an_inner_rate_that_nobody_gave_is_marked_as_chosen():
 
     assert "inside 0.47 of the outer one as chosen" in source("exos-x18")
     assert "inside" not in source("constellation-es3-4tb")
+
+
+def test_a_drive_of_an_experiment_may_be_a_path_or_tables(tmp_path):
+    drive = datasheet.solve(GOOD)
+    path = tmp_path / "d.toml"
+    path.write_text(drive.text())
+    by_path, by_tables = mean_response_s([path, drive.spec], 4e12, n_requests=500)
+    assert by_path == by_tables

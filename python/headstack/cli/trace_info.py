@@ -163,7 +163,7 @@ def command(
         from headstack import plots, trace_figures
 
         # Figures of another trace in the same folder stay.
-        name = trace.name.partition(".")[0] or "trace"
+        name = trace.name.partition(".")[0].strip("-") or "trace"
         for stem, chart in trace_figures.figures(info).items():
             written += plots.save(chart, plot / f"{name}-{stem}")
     if as_json:
