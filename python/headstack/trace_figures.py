@@ -148,7 +148,13 @@ def addresses(one: Mapping[str, Any]) -> alt.Chart:
             color=alt.Color(
                 "n:Q",
                 title="requests",
-                scale=alt.Scale(type="log", scheme="viridis", reverse=True),
+                scale=alt.Scale(
+                    type="log",
+                    scheme="viridis",
+                    reverse=True,
+                    # Where all tiles are alike, the scale is not.
+                    domain=[1, max(10.0, float(counts.max()))],
+                ),
                 legend=alt.Legend(format=",~f"),
             ),
             tooltip=[

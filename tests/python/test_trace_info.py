@@ -141,10 +141,13 @@ def aligned(n, step_us=1000):
         ([(i // 4 * 1_000_000, 0, 0, 8, "R") for i in range(20)], "times are whole seconds"),
         ([(7, 0, 0, 8, "R")] * 20, "all requests have one time"),
         ([(i // 10 * 7, 0, 0, 8, "R") for i in range(20)], "requests have two times only"),
-        ([(i, 0, 63 + 8 * i, 8, "W") for i in range(20)], "100.0% of writes do not cover whole"),
+        (
+            [(i, 0, 63 + 8 * i, 8, "W") for i in range(20)],
+            "100.0% of reads and writes, 100.0% of writes, do not",
+        ),
         (
             [(i, 0, 63 + 8 * i, 8, "R") for i in range(20)],
-            "100.0% of reads and writes do not cover",
+            "100.0% of reads and writes, 0.0% of writes, do not",
         ),
         ([*aligned(20), (20_000, 0, 0, 0, "R")], "1 reads and writes of no bytes left out"),
     ],

@@ -1,6 +1,6 @@
 """``headstack trace-info``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,13 +76,13 @@ def _of_times(info: Mapping[str, Any]) -> Iterator[str]:
     if info["n_requests"] >= 10:
         if duration == 0:
             yield "all requests have one time: they arrive at once"
-        elif resolution == duration:
-            yield f"requests have two times only, {duration:g} s apart"
         elif resolution >= 1 and resolution.is_integer():
             yield (
                 "times are whole seconds: the requests of a second arrive at once, which is no "
                 "basis for queueing; formats of such times take -p spread_seconds=true"
             )
+        elif resolution == duration:
+            yield f"requests have two times only, {duration:g} s apart"
     if info["n_earlier_waits"]:
         yield (
             f"{info['n_earlier_waits']:,} waits lie before the one before them: they look like "
@@ -99,18 +99,22 @@ def _of_times(info: Mapping[str, Any]) -> Iterator[str]:
 _UNALIGNED_RATIO = 0.01
 
 
+def _unaligned(operations: Sequence[Mapping[str, Any]]) -> float:
+    """Return the share of requests that do not cover whole sectors of 4 KiB."""
+    n = sum(int(o["n_requests"]) for o in operations)
+    return sum(float(o["unaligned_ratio"]) * o["n_requests"] for o in operations) / max(n, 1)
+
+
 def _of_records(info: Mapping[str, Any]) -> Iterator[str]:
     with_data = [o for o in info["operations"] if o["op"] != "flush"]
-    of_writes = [o for o in with_data if o["op"] != "read"]
-    for what, rows in (("reads and writes", with_data), ("writes", of_writes)):
-        n = sum(o["n_requests"] for o in rows)
-        partial = round(sum(o["unaligned_ratio"] * o["n_requests"] for o in rows))
-        if n and partial > _UNALIGNED_RATIO * n:
-            cost = ": each such write costs a drive of 4 KiB sectors a turn"
-            yield (
-                f"{partial / n:.1%} of {what} do not cover whole sectors of 4 KiB"
-                f"{cost if what == 'writes' else ''}"
-            )
+    all_, writes = (
+        _unaligned(rows) for rows in (with_data, [o for o in with_data if o["op"] != "read"])
+    )
+    if max(all_, writes) > _UNALIGNED_RATIO:
+        yield (
+            f"{all_:.1%} of reads and writes, {writes:.1%} of writes, do not cover whole sectors "
+            "of 4 KiB: each such write costs a drive with these sectors a turn"
+        )
     for key, what in (
         ("n_skipped", "wrong records left out"),
         ("n_filtered", "records that are no reads, writes or flushes left out"),
