@@ -102,7 +102,8 @@ _UNALIGNED_RATIO = 0.01
 def _unaligned(operations: Sequence[Mapping[str, Any]]) -> float:
     """Return the share of requests that do not cover whole sectors of 4 KiB."""
     n = sum(int(o["n_requests"]) for o in operations)
-    return sum(float(o["unaligned_ratio"]) * o["n_requests"] for o in operations) / max(n, 1)
+    partial = sum(float(o["unaligned_ratio"]) * float(o["n_requests"]) for o in operations)
+    return partial / max(n, 1)
 
 
 def _of_records(info: Mapping[str, Any]) -> Iterator[str]:
