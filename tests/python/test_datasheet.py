@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from fractions import Fraction
 
 import pytest
 
@@ -263,3 +264,9 @@ def test_a_drive_of_an_experiment_may_be_a_path_or_tables(tmp_path):
     path.write_text(drive.text())
     by_path, by_tables = mean_response_s([path, drive.spec], 4e12, n_requests=500)
     assert by_path == by_tables
+
+
+def test_zones_are_those_of_a_file_made_by_hand():
+    skews = (Fraction("0.125"), Fraction("0.135"))
+    made = drives.load("exos-x18")["geometry"]["zones"]
+    assert datasheet.zones(540_240, 24, 18, (619, 285), skews) == made
