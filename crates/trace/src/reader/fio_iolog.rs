@@ -27,7 +27,8 @@ pub const FORMAT: Format = Format {
     summary: "fio I/O log, versions 2 and 3",
     parameters: "wait = \"microseconds-since-wait\"",
     times: Times::ORDERED,
-    time_unit: "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
+    time_unit:
+        "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
     size_unit: "bytes",
     sniff: |bytes, _| {
         if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
