@@ -15,7 +15,17 @@ def check_drive(spec_json: str) -> str:
     """Return the drive of `spec_json` with every default filled in, as JSON."""
 
 def drive_info(spec_json: str) -> str:
-    """JSON: capacity, zones with rates, seek curve, average seek, power by state, cost."""
+    """JSON: what follows from a drive's description.
+
+    Year, actuators, capacity, zones with their media rates, sustained rate outside and inside (all
+    actuators together), seek curve, average seek, power by state, cost.
+    """
+
+def quantity(kind: str, text: str) -> float:
+    """Return the number of a quantity in SI units (B, B/s, s, rpm, m, W).
+
+    `kind` is "size", "rate", "time", "speed", "length" or "power".
+    """
 
 def run(
     file: str | None,
@@ -46,7 +56,11 @@ def trace_info(
     order: str = "format",
     parameters_json: str = "{}",
 ) -> str:
-    """JSON: what a trace holds. Ctrl-C ends it at any point, as it does `convert`."""
+    """JSON: what a trace holds, how it was opened, and what was left out or moved.
+
+    "opened" has "fits", the formats that its beginning fits with scores up to 100, best first; null
+    where the format was named. Ctrl-C ends it at any point, as it does `convert`.
+    """
 
 def convert(
     src: str,
@@ -62,7 +76,7 @@ def convert(
     """Write `src` into the file `part`, which messages call `dst`; returns JSON counts."""
 
 def formats() -> str:
-    """JSON: the trace formats, [{"name", "summary", "parameters"}]."""
+    """JSON: the trace formats, [{"name", "summary", "parameters", "time_unit", "size_unit"}]."""
 
 def import_disksim(path: str, sources_anywhere: bool = False) -> str:
     """JSON {"spec", "report"}: a DiskSim file as a drive.

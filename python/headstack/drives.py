@@ -5,6 +5,7 @@ A drive is asked for by name (the file's stem) or by path. Names are looked up i
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def names() -> list[str]:
     return sorted({f.stem for d in drive_dirs() for f in d.glob("*.toml")})
 
 
-def find(name: str, base_dir: str | Path = ".") -> Path:
+def find(name: str | os.PathLike[str], base_dir: str | Path = ".") -> Path:
     """Return the file of a drive given by name, or by path relative to `base_dir`.
 
     Raises:
@@ -38,7 +39,8 @@ def find(name: str, base_dir: str | Path = ".") -> Path:
 
     """
     path = Path(base_dir) / name
-    if path.suffix in (".toml", *DISKSIM_SUFFIXES) or os.sep in name:
+    by_path = isinstance(name, os.PathLike) or os.sep in name
+    if by_path or path.suffix in (".toml", *DISKSIM_SUFFIXES):
         if path.is_file():
             return path
         raise ConfigError(f'drive: got "{name}", need a file that exists')
@@ -46,7 +48,7 @@ def find(name: str, base_dir: str | Path = ".") -> Path:
         file = directory / f"{name}.toml"
         if file.is_file():
             return file
-    raise ConfigError(need_one_of("drive", name, names()))
+    raise ConfigError(need_one_of("drive", str(name), names()))
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
@@ -61,7 +63,10 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def load(
-    name: str, base_dir: str | Path = ".", *, sources_anywhere: bool = False
+    name: str | os.PathLike[str],
+    base_dir: str | Path = ".",
+    *,
+    sources_anywhere: bool = False,
 ) -> dict[str, Any]:
     """Return a drive's description as its file gives it; DiskSim files are imported.
 
@@ -86,6 +91,95 @@ def load(
         spec: dict[str, Any] = _bridge.call("import_disksim", str(path), sources_anywhere)["spec"]
         return spec
     return read_toml(path)
+
+
+#: What kind of price each cost model gives: two kinds do not compare.
+PRICE_KINDS = {"components": "material", "price": "retail"}
+
+
+def described(spec: Mapping[str, Any], where: object) -> dict[str, Any]:
+    """Return what follows from a description: capacity, rates, zones, seek times, power, cost.
+
+    Rates are in bytes per second, times in seconds, power in watts, cost in US dollars.
+
+    Raises:
+        ConfigError: the description cannot be used; the message begins with `where`.
+
+    """
+    import json
+
+    try:
+        info: dict[str, Any] = _bridge.call("drive_info", json.dumps(spec))
+    except ConfigError as e:
+        raise ConfigError(f"{where}: {e}") from None
+    return info
+
+
+def overview() -> list[dict[str, Any]]:
+    """Return one row of main numbers for every drive that can be asked for, sorted by name.
+
+    ``sustained_bytes_per_s`` has the rates of long reads ``outer`` and ``inner``, all actuators
+    together. ``power_is_default``: the file has no power, the model's defaults are shown.
+    ``cost_kind``: "material" or "retail", whose dollars do not compare; None without a cost.
+    A drive whose file cannot be used has ``error`` instead.
+
+    Example:
+        >>> [d["n_actuators"] for d in overview() if d["name"] == "exos-2x14"]
+        [2]
+
+    """
+    rows: list[dict[str, Any]] = []
+    for name in names():
+        try:
+            spec = load(name)
+            info = described(spec, find(name))
+        except ConfigError as e:
+            rows.append({"name": name, "error": str(e)})
+            continue
+        geometry = spec["geometry"]
+        cost = info["cost_usd"]
+        rows.append(
+            {
+                "name": name,
+                "title": spec.get("title", ""),
+                "year": info["year"],
+                "capacity_bytes": info["capacity_bytes"],
+                "rotation_speed": geometry["rotation_speed"],
+                "rotation_speed_rpm": 60.0 / info["rotation_s"],
+                "n_surfaces": geometry["surfaces"],
+                "n_actuators": info["n_actuators"],
+                "sustained_bytes_per_s": info["sustained_bytes_per_s"],
+                "average_seek_s": info["average_seek_s"],
+                "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
+                "power_is_default": not spec.get("power"),
+                "cost_usd": cost,
+                "cost_kind": PRICE_KINDS[spec["cost"]["model"]] if cost else None,
+            }
+        )
+    return rows
+
+
+def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:
+    """Return the description of a drive that a data sheet gives, for `headstack.run` or a file.
+
+    Args:
+        name: the drive's.
+        sheet: `capacity`, `rpm`, `heads` or `platters`, `rate`, `seek`, and what else the keys of
+            `headstack.datasheet` name; quantities are text with a unit.
+
+    Raises:
+        ConfigError: a value is missing, or they cannot be one drive's.
+
+    Example:
+        >>> drive = from_datasheet("d", capacity="4 TB", rpm=7200, heads=10,
+        ...                        rate="175/83 MB/s", seek="8.5 ms")
+        >>> drive["geometry"]["surfaces"]
+        10
+
+    """
+    from headstack import datasheet
+
+    return datasheet.solve({"name": name, **sheet}).spec
 
 
 def source_of(sources: dict[str, str], key: str) -> str:

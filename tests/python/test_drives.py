@@ -36,10 +36,79 @@ def test_the_list_has_every_file(invoke):
     assert set(NAMES) <= {d["name"] for d in listed}
 
 
+#: Published, by the sources of the files: bytes, turns a minute, MB/s outside, ms, actuators, year.
+PUBLISHED = {
+    "exos-x18": (18e12, 7200, 270, 8.2, 1, 2020),
+    "exos-2x18-sas": (18e12, 7200, 545, 8.2, 2, 2022),
+    "constellation-es3-4tb": (4e12, 7200, 175, 8.5, 1, 2013),
+    "barracuda-es-750": (750e9, 7200, 72, 8.5, 1, 2006),
+    "cheetah-10k-19g": (19.07e9, 10_000, None, 5.2, 1, None),
+    "ibm-3380-ak4": (7.5e9, 3620, 4 * 3, 16, 4, 1988),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_list_tells_what_is_published(name, invoke):
+    row = next(d for d in drives.overview() if d["name"] == name)
+    size, speed, rate, seek, actuators, year = PUBLISHED[name]
+    assert row["capacity_bytes"] == pytest.approx(size, rel=1e-3)
+    assert row["rotation_speed_rpm"] == pytest.approx(speed)
+    if rate is not None:
+        assert row["sustained_bytes_per_s"]["outer"] == pytest.approx(rate * 1e6, rel=0.03)
+    assert row["average_seek_s"] == pytest.approx(seek * 1e-3, rel=0.01)
+    assert (row["n_actuators"], row["year"]) == (actuators, year)
+    line = next(line for line in invoke("drives").splitlines() if line.startswith(f"{name} "))
+    assert f" {row['capacity_bytes'] / 1e9:,.1f} " in line
+    assert f"{speed:,.0f}" in line
+
+
+def test_prices_of_two_kinds_stand_in_two_columns(invoke):
+    rows = {d["name"]: d for d in drives.overview()}
+    assert rows["barracuda-es-750"]["cost_kind"] == "material"
+    assert rows["exos-2x18-sas"]["cost_kind"] == "retail"
+    lines = invoke("drives").splitlines()
+    end = {title: lines[0].index(title) + len(title) for title in ("material $", "retail $")}
+    for name, column, price in [
+        ("barracuda-es-750", "material $", "68-81"),
+        ("exos-2x18-sas", "retail $", "603-718"),
+    ]:
+        line = next(line for line in lines if line.startswith(f"{name} "))
+        assert line[: end[column]].endswith(f" {price}")
+
+
+def test_power_that_no_file_gives_is_marked(invoke, tmp_path, monkeypatch, capsys):
+    text = drives.find("cheetah-10k-19g").read_text()
+    before, _, rest = text.partition("[power]")
+    bare = before + "[cost]" + rest.partition("[cost]")[2]
+    (tmp_path / "bare.toml").write_text(bare.replace("cheetah-10k-19g", "bare", 1))
+    (tmp_path / "broken.toml").write_text("name = 3")
+    monkeypatch.setenv("HEADSTACK_DRIVES", str(tmp_path))
+    rows = {d["name"]: d for d in drives.overview()}
+    assert rows["bare"]["power_is_default"]
+    assert not rows["barracuda-es-750"]["power_is_default"]
+    assert "broken.toml: " in rows["broken"]["error"]
+    assert main(["drives"]) == 0
+    shown = capsys.readouterr()
+    assert "(" in next(line for line in shown.out.splitlines() if line.startswith("bare "))
+    assert "broken.toml: " in shown.err
+    assert "defaults of the power model" in invoke("drives", "bare")
+
+
+def test_figures_of_two_drives_share_a_folder(invoke, tmp_path):
+    written = []
+    for name in ("cheetah-9lp", "ibm-18es"):
+        before = {f: f.read_bytes() for f in tmp_path.iterdir()}
+        invoke("drives", name, "--plot", tmp_path)
+        assert all(f.read_bytes() == held for f, held in before.items())
+        written.append(len(list(tmp_path.iterdir())))
+    assert written == [4, 8]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_drive_is_described_and_plotted(name, invoke, tmp_path):
     shown = json.loads(invoke("drives", name, "--json", "--plot", tmp_path))
-    assert {f.name for f in tmp_path.iterdir()} >= {"seek-curve.png", "zones.png"}
+    figures = {f"{name}-{what}.png" for what in ("seek-curve", "zones")}
+    assert {f.name for f in tmp_path.iterdir()} >= figures
     info = shown["info"]
     watts = info["power_w"]
     assert 0 <= watts["standby"] <= watts["idle"] <= min(watts["seek"], watts["transfer"])

@@ -33,6 +33,9 @@ pub(crate) const MOST_LIFE: Span = Span(100 * 365 * 24 * 3600 * NS_PER_S);
 pub(crate) const MOST_MEAN_LIFE: Span = Span(290 * 365 * 24 * 3600 * NS_PER_S);
 /// Sectors of a segment, of read-ahead or of a threshold.
 const MOST_SECTORS: u32 = 1 << 24;
+/// The year of the IBM 350, the first disk drive.
+const FIRST_DISK: u32 = 1956;
+const LATEST_DISK: u32 = 2100;
 /// Extents among which destaging chooses.
 const MOST_WINDOW: u32 = 1024;
 const MOST_SEGMENTS: u32 = 65_536;
@@ -71,6 +74,7 @@ impl DriveSpec {
             name: _,
             title: _,
             description: _,
+            year,
             dash,
             parallelism,
             geometry,
@@ -93,6 +97,9 @@ impl DriveSpec {
         } = dash;
         for degree in [stacks, arms, surfaces, heads] {
             bounded("dash", *degree, 1..=Dash::MOST)?;
+        }
+        if let Some(year) = year {
+            bounded("year", *year, FIRST_DISK..=LATEST_DISK)?;
         }
         geometry.check()?;
         parallelism.check(*dash, geometry)?;

@@ -206,6 +206,34 @@ impl Mechanics {
         }
     }
 
+    /// Physical sectors per second that a long read from the sector `first` on gets, over so many runs
+    /// of addresses without a gap (tracks, where there are no defects); with as many as there are
+    /// surfaces each head has its turn. `None` past the end.
+    ///
+    /// # Model
+    /// Runs pass under the head one after another; between two stand the head switch or seek and the
+    /// wait for the next run's first sector.
+    pub fn sustained_sectors_per_s(&self, first: u64, runs: u32) -> Option<f64> {
+        let mut place = self.layout.locate(first)?;
+        let mut arm = Arm {
+            cylinder: place.cylinder,
+            head: place.head,
+            ..Arm::default()
+        };
+        let begin = self.wait_ns(&arm, place.angle, 0);
+        let (mut sector, mut at) = (first, begin);
+        for _ in 0..runs {
+            at += Mechanics::pass_ns(place.run, place.sector_ns);
+            sector += u64::from(place.run);
+            if !self.layout.locate_into(sector, &mut place) {
+                break;
+            }
+            at += self.position(&arm, &place, false, at).total();
+            (arm.cylinder, arm.head) = (place.cylinder, place.head);
+        }
+        Some((sector - first) as f64 / ((at - begin) as f64 * 1e-9))
+    }
+
     /// Time that `count` sectors take to pass under a head or over a link, in nanoseconds, rounded to the
     /// nearest.
     #[inline]

@@ -30,6 +30,9 @@ pub struct DriveSpec {
     /// What the drive is an example of, and for what its file can and cannot be trusted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
+    /// When it came on the market. 1956 to 2100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub year: Option<u32>,
     /// Stacks, arm assemblies, surfaces at once and heads per arm: `D1A2S1H1`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub dash: Dash,

@@ -18,6 +18,7 @@ const FULL: &str = r#"
 name = "full"
 title = "All fields"
 description = "For this test"
+year = 2006
 dash = "D1A2S1H2"
 
 [parallelism]

@@ -191,6 +191,35 @@ fn skews_cover_switches_and_settling() {
     }
 }
 
+/// What the mechanics do over as many tracks as there are heads is what the formula of docs/models/drives.md
+/// says, outside and inside.
+#[test]
+fn long_reads_get_the_rate_of_the_formula() {
+    for spec in shipped::drives() {
+        let zones = &spec.geometry.zones;
+        if spec.geometry.skew_unit != SkewUnit::Turns {
+            continue;
+        }
+        let drive = Drive::new(&spec, &DriveOptions::default()).expect(&spec.name);
+        let mechanics = drive.mechanics();
+        let shares = match spec.parallelism.arm_share {
+            ArmShare::All => 1.0,
+            ArmShare::OwnShare => f64::from(spec.dash.arms),
+        };
+        let last = zones.len() - 1;
+        // In the last zone, and far enough from the end.
+        let inside = mechanics.layout.capacity() * 98 / 100;
+        for (first, zone) in [(0, 0), (mechanics.layout.track_bounds(inside).0, last)] {
+            let rate = mechanics.sustained_sectors_per_s(first, spec.geometry.surfaces);
+            let ours = rate.expect("a sector") * spec.geometry.sector_size.0 as f64 * shares * 1e-6;
+            let formula = sustained_mb_per_s(&spec, zone);
+            let off = ours / formula - 1.0;
+            assert!(off.abs() < 0.005, "{}: {ours} {formula} MB/s", spec.name);
+        }
+        assert_eq!(mechanics.sustained_sectors_per_s(u64::MAX, 1), None);
+    }
+}
+
 /// Seeks, rates and capacity of the ISCA 2008 paper's two drives.
 #[test]
 fn drives_of_the_intra_disk_parallelism_paper() {

@@ -114,8 +114,20 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     } else {
         0.0
     };
+    let surfaces = spec.geometry.surfaces;
+    let sustained = |first: u64| {
+        let rate = mechanics.sustained_sectors_per_s(first, surfaces);
+        rate.map(|r| r * sector as f64 * f64::from(assemblies * stacks))
+    };
+    // As many tracks before the end as there are between two visits of a head.
+    let last = (0..2 * surfaces).fold(sectors, |at, _| {
+        mechanics.layout.track_bounds(at.max(1) - 1).0
+    });
     Ok(json!({
         "name": spec.name,
+        "year": spec.year,
+        "n_actuators": spec.dash.arms * spec.dash.stacks,
+        "sustained_bytes_per_s": {"outer": sustained(0), "inner": sustained(last)},
         "capacity_bytes": drive.capacity_blocks() * 512,
         "rotation_s": mechanics.rotation.period_ns() * 1e-9,
         "zones": zones,

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod drive;
 mod errors;
+mod quantity;
 mod run;
 mod trace;
 mod wait;
@@ -16,6 +17,8 @@ mod _core {
         check_drive, demerit_of, drive_info, import_disksim, plugins, read_measured, replay_closed,
         validate,
     };
+    #[pymodule_export]
+    use super::quantity::quantity;
     #[pymodule_export]
     use super::run::{read_toml, run};
     #[pymodule_export]

@@ -8,7 +8,7 @@ use headstack_trace::{
 };
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{json, Value};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread::Builder;
@@ -79,7 +79,22 @@ pub fn trace_info(
     let mut document = serde_json::to_value(info.summary()).map_err(json)?;
     document["n_skipped"] = counters.skipped().into();
     document["n_clamped"] = counters.clamped().into();
+    add_reading(&mut document, &counters).map_err(json)?;
     serde_json::to_string(&document).map_err(json)
+}
+
+/// How a trace was opened, and what was left out or moved while it was read.
+fn add_reading(document: &mut Value, counters: &Counters) -> serde_json::Result<()> {
+    document["opened"] = serde_json::to_value(counters.how_opened())?;
+    for (key, count) in [
+        ("n_zero_sized", counters.zero_sized()),
+        ("n_filtered", counters.filtered()),
+        ("n_out_of_order", counters.out_of_order()),
+        ("n_earlier_waits", counters.earlier_waits()),
+    ] {
+        document[key] = count.into();
+    }
+    Ok(())
 }
 
 /// Writes one trace as another, into the file `part` that messages and the search for its format call
@@ -134,7 +149,10 @@ pub fn convert(
 pub fn formats() -> PyResult<String> {
     let known: Vec<_> = list()
         .iter()
-        .map(|f| json!({"name": f.name, "summary": f.summary, "parameters": f.parameters}))
+        .map(|f| {
+            json!({"name": f.name, "summary": f.summary, "parameters": f.parameters,
+                   "time_unit": f.time_unit, "size_unit": f.size_unit})
+        })
         .collect();
     serde_json::to_string(&known).map_err(json)
 }

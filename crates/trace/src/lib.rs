@@ -18,8 +18,11 @@ pub mod writer;
 
 pub use arrivals::{Arrivals, ClosedLoop, Pauses};
 pub use error::TraceError;
-pub use info::{DeviceSummary, Gaps, RowSummary, SizeClass, TraceInfo, TraceSummary};
-pub use options::{Clock, Counters, OnError, Order, ReadOptions};
+pub use info::{
+    AddressMap, DeviceSummary, Gaps, OperationSummary, Rates, Reuse, RowSummary, SizeClass,
+    TouchClass, TraceInfo, TraceSummary, WorkingSet,
+};
+pub use options::{Clock, Counters, OnError, Opened, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};
 pub use source::{Each, Requests, Source};

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// What a wrong record does; in words `fail` or `skip`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -149,6 +149,20 @@ impl ReadOptions {
     }
 }
 
+/// How a trace was opened.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Opened {
+    /// The format.
+    pub format: &'static str,
+    /// What its times count.
+    pub time_unit: &'static str,
+    /// What its addresses and sizes count.
+    pub size_unit: &'static str,
+    /// The formats that the trace's beginning fits, with how well (1 to 100), the best first; `None` where
+    /// the format was named.
+    pub fits: Option<Vec<(&'static str, u8)>>,
+}
+
 /// Counts that outlive the reader. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Counters(Arc<Counts>);
@@ -163,6 +177,9 @@ struct Counts {
     passed: AtomicU64,
     size: AtomicU64,
     stopped: AtomicBool,
+    out_of_order: AtomicU64,
+    earlier_waits: AtomicU64,
+    opened: Mutex<Opened>,
 }
 
 impl Counters {
@@ -188,6 +205,37 @@ impl Counters {
     }
     pub(crate) fn pass(&self, amount: u64) {
         self.0.passed.fetch_add(amount, Ordering::Relaxed);
+    }
+    /// How the trace was opened that was read last.
+    pub fn how_opened(&self) -> Opened {
+        self.0
+            .opened
+            .lock()
+            .map_or_else(|_| Opened::default(), |o| o.clone())
+    }
+    pub(crate) fn detected(&self, fits: Vec<(&'static str, u8)>) {
+        if let Ok(mut opened) = self.0.opened.lock() {
+            opened.fits = Some(fits);
+        }
+    }
+    pub(crate) fn opened(&self, format: &Format) {
+        if let Ok(mut opened) = self.0.opened.lock() {
+            opened.format = format.name;
+            opened.time_unit = format.time_unit;
+            opened.size_unit = format.size_unit;
+        }
+    }
+    /// Requests that stood in the file behind later ones, in formats that are sorted.
+    pub fn out_of_order(&self) -> u64 {
+        self.0.out_of_order.load(Ordering::Relaxed)
+    }
+    /// Waits of a log, read as times since its start, that lie before the one before them: pauses, more
+    /// likely.
+    pub fn earlier_waits(&self) -> u64 {
+        self.0.earlier_waits.load(Ordering::Relaxed)
+    }
+    pub(crate) fn earlier_wait(&self) {
+        self.0.earlier_waits.fetch_add(1, Ordering::Relaxed);
     }
     /// Requests handed on.
     pub fn read(&self) -> u64 {
@@ -217,6 +265,7 @@ impl Counters {
             (&self.0.clamped, tally.clamped),
             (&self.0.zero_sized, tally.zero_sized),
             (&self.0.filtered, tally.filtered),
+            (&self.0.out_of_order, tally.out_of_order),
         ] {
             if value > 0 {
                 counter.fetch_add(value, Ordering::Relaxed);
@@ -233,4 +282,5 @@ pub(crate) struct Tally {
     pub clamped: u64,
     pub zero_sized: u64,
     pub filtered: u64,
+    pub out_of_order: u64,
 }

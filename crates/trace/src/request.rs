@@ -4,7 +4,9 @@ use headstack_units::{Lba, Time};
 use serde::{Deserialize, Serialize};
 
 /// What a request asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
     /// Data from the medium or the cache to the host.

@@ -61,6 +61,11 @@ def _command(name: str) -> Callable[..., int | None]:
     return command
 
 
+def _subcommands(command: Callable[..., int | None]) -> dict[str, Callable[..., int | None]]:
+    """Return what may follow a command's name, by the word: `SUBCOMMANDS` of its module."""
+    return getattr(sys.modules[command.__module__], "SUBCOMMANDS", {})
+
+
 def _help() -> str:
     from headstack.cli._arguments import help_of
 
@@ -89,7 +94,11 @@ def _run(args: Sequence[str]) -> int:
         raise ConfigError(need_one_of(place, args[0], known))
     from headstack.cli import _arguments
 
-    return _arguments.call(args[0], _command(args[0]), args[1:]) or DONE
+    name, function, rest = args[0], _command(args[0]), args[1:]
+    more = _subcommands(function)
+    if rest and rest[0] in more:
+        name, function, rest = f"{name} {rest[0]}", more[rest[0]], rest[1:]
+    return _arguments.call(name, function, rest) or DONE
 
 
 @contextmanager

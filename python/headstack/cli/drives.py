@@ -1,6 +1,7 @@
 """``headstack drives``."""
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,20 +25,170 @@ def _nested(value: object) -> bool:
     return isinstance(value, Mapping | list)
 
 
-def _summary(info: Mapping[str, Any]) -> None:
-    """Print what follows from the values: capacity, seek, power by state, cost."""
+#: Of the table of all drives; whether the column is text.
+_HEADINGS = (
+    ("drive", True),
+    ("year", False),
+    ("capacity GB", False),
+    ("rpm", False),
+    ("MB/s", False),
+    ("seek ms", False),
+    ("actuators", False),
+    ("idle W", False),
+    ("seek W", False),
+    ("material $", False),
+    ("retail $", False),
+    ("title", True),
+)
+
+
+def _list(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Print the table of all drives; say on standard error which files cannot be used."""
+    from headstack.cli import _terminal
+
+    usable = [row for row in rows if "error" not in row]
+    if as_json:
+        _terminal.print_json({"drives": rows})
+    else:
+        _terminal.print_table(_HEADINGS, [_cells(row) for row in usable])
+        print(
+            "MB/s: sustained, outside to inside, all actuators; seek: average; $: of parts or of a "
+            "shop, in different years"
+        )
+        if any(row["power_is_default"] for row in usable):
+            print("(W): the power model's defaults, because the file has no power")
+    for row in rows:
+        if "error" in row:
+            print(row["error"], file=sys.stderr)
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    rates = [f"{row['sustained_bytes_per_s'][end] / 1e6:,.3g}" for end in ("outer", "inner")]
+    form = "({:,.2f})" if row["power_is_default"] else "{:,.2f}"
+    cost = row["cost_usd"]
+    price = f"{cost['low']:,.0f}-{cost['high']:,.0f}" if cost else "-"
+    kind = row["cost_kind"]
+    return [
+        row["name"],
+        str(row["year"] or "-"),
+        f"{row['capacity_bytes'] / 1e9:,.1f}",
+        f"{row['rotation_speed_rpm']:,.0f}",
+        "-".join(dict.fromkeys(rates)),
+        f"{row['average_seek_s'] * 1e3:.1f}",
+        str(row["n_actuators"]),
+        *(form.format(row["power_w"][state]) for state in ("idle", "seek")),
+        price if kind == "material" else "-",
+        price if kind == "retail" else "-",
+        row["title"],
+    ]
+
+
+def _summary(info: Mapping[str, Any], default_power: bool) -> None:
+    """Print what follows from the values: capacity, rate, seek, power by state, cost."""
+    rates = info["sustained_bytes_per_s"]
     print(
         f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
-        f"average seek {info['average_seek_s'] * 1e3:.2f} ms"
+        f"long reads {rates['outer'] / 1e6:,.1f} MB/s outside, {rates['inner'] / 1e6:,.1f} inside, "
+        f"average seek {info['average_seek_s'] * 1e3:.2f} ms, {info['n_actuators']} actuator(s)"
     )
     watts = [f"{k} {w:.2f} W" for k, w in info["power_w"].items() if not k.endswith("_s")]
     seconds = info["power_w"].get("spin_up_s")
     if seconds is not None:
         watts.append(f"ready after {seconds:g} s")
-    print(f"power {', '.join(watts)}")
+    default = " (defaults of the power model: the file has no power)" if default_power else ""
+    print(f"power {', '.join(watts)}{default}")
     cost = info.get("cost_usd")
     if cost:
         print(f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD")
+
+
+def new(
+    name: Annotated[str, Argument("NAME", help="What the drive and its file are called.")],
+    sheet: Annotated[
+        Path | None,
+        Option("--from", metavar="SHEET", help="A TOML file with values by the names below."),
+    ] = None,
+    capacity: Annotated[str | None, Option(metavar="SIZE", help='As in "4 TB".')] = None,
+    rpm: Annotated[str | None, Option(metavar="N", help="Turns per minute, as in 7200.")] = None,
+    heads: Annotated[int | None, Option(metavar="N", help="Heads; or give --platters.")] = None,
+    platters: Annotated[int | None, Option(metavar="N", help="Platters of two heads.")] = None,
+    rate: Annotated[
+        str | None,
+        Option(metavar="OUT/IN", help='Sustained rate outside and inside, as in "175/83 MB/s".'),
+    ] = None,
+    seek: Annotated[
+        str | None,
+        Option(
+            metavar="A/T/F",
+            help='Seek: average, track to track, full, as in "8.5/0.8/17 ms"; or the average.',
+        ),
+    ] = None,
+    write_seek: Annotated[
+        str | None, Option(metavar="TIME", help="Average seek before a write.")
+    ] = None,
+    head_switch: Annotated[str | None, Option(metavar="TIME", help="To another head.")] = None,
+    cache: Annotated[str | None, Option(metavar="SIZE", help="Buffer.")] = None,
+    write_cache: Annotated[
+        bool | None, Option(help="Whether writes are done when they are in the buffer.")
+    ] = None,
+    power: Annotated[
+        str | None,
+        Option(metavar="IDLE/ACTIVE", help='Idle and in random reads, as in "8/11.3 W".'),
+    ] = None,
+    standby: Annotated[str | None, Option(metavar="POWER", help="Power in standby.")] = None,
+    link: Annotated[str | None, Option(metavar="RATE", help="The link's.")] = None,
+    sector: Annotated[str | None, Option(metavar="SIZE", help="On the medium.")] = None,
+    queue_depth: Annotated[int | None, Option(metavar="N", help="Commands; 0: all.")] = None,
+    diameter: Annotated[str | None, Option(metavar="LENGTH", help="Of the platters.")] = None,
+    zones: Annotated[int | None, Option(metavar="N", help="How many to make.")] = None,
+    price: Annotated[str | None, Option(metavar="LOW/HIGH", help="In US dollars.")] = None,
+    year: Annotated[int | None, Option(metavar="N", help="When it came on the market.")] = None,
+    title: Annotated[str | None, Option(metavar="TEXT", help="Maker, family, model.")] = None,
+    source: Annotated[str | None, Option(metavar="TEXT", help="The data sheet's name.")] = None,
+    out: Annotated[
+        Path | None,
+        Option("--out", "-o", metavar="FILE", help="NAME.toml or a folder; else ./NAME.toml."),
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Make a drive file from a data sheet: tracks, zones, skews and power are solved.
+
+    Values that are given here come before those of the sheet. Needed are capacity, rpm, heads or
+    platters, rate and seek. See docs/guide/drives.md for what follows how.
+
+    Example:
+      headstack drives new nearline-4tb --capacity "4 TB" --rpm 7200 --heads 10
+        --rate "175/83 MB/s" --seek "8.5/0.8/17 ms" --cache "128 MB" --power "8/11.3 W"
+
+    """
+    given = {key: value for key, value in locals().items() if value is not None}
+    file, replace = given.pop("out", Path()), given.pop("force")
+    from headstack import datasheet, drives
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+
+    path = given.pop("sheet", None)
+    values = {} if path is None else drives.read_toml(path)
+    if values.get("name", name) != name:
+        raise ConfigError(f'{path}: name: got "{values["name"]}", need "{name}"')
+    try:
+        drive = datasheet.solve({**values, **given})
+    except ConfigError as e:
+        raise ConfigError(f"drives new: {e}" if path is None else f"{path}: {e}") from None
+    file = file / f"{name}.toml" if file.is_dir() else file
+    if file.name != f"{name}.toml":
+        raise ConfigError(f'--out: got "{file}", need a file {name}.toml: the name is the file\'s')
+    if file.exists() and not replace:
+        raise ConfigError(f'--out: got "{file}", which exists, need another file or --force')
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(drive.text(), encoding="utf-8")
+    part.replace(file)
+    _terminal.told([file], False)
+
+
+#: Commands that follow the word ``drives``.
+SUBCOMMANDS = {"new": new}
 
 
 def command(
@@ -49,60 +200,35 @@ def command(
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
     sources_anywhere: SourcesAnywhere = False,
 ) -> None:
-    """List the drives, or show one with the source of each value.
+    """List the drives, or show one with the source of each value; `drives new` makes one.
 
     More drives are found in the directories of $HEADSTACK_DRIVES (separated by colons).
 
     Examples:
       headstack drives
       headstack drives cheetah-10k-19g --plot out/cheetah
+      headstack drives new --help
 
     """
-    import json
-
-    from headstack import _bridge, drives
+    from headstack import drives
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
 
     if name is None:
         if plot is not None:
             raise ConfigError("drives: got --plot without a drive, need the name of one")
-        listed = []
-        for drive in drives.names():
-            spec = drives.load(drive)
-            geometry = spec.get("geometry", {})
-            listed.append(
-                {
-                    "name": drive,
-                    "title": spec.get("title", ""),
-                    "rotation_speed": geometry.get("rotation_speed", ""),
-                    "n_surfaces": geometry.get("surfaces"),
-                }
-            )
-        if as_json:
-            _terminal.print_json({"drives": listed})
-        else:
-            _terminal.print_table(
-                [("drive", True), ("title", True), ("speed", False), ("surfaces", False)],
-                [[str(v) for v in d.values()] for d in listed],
-            )
+        _list(drives.overview(), as_json)
         return
     file = drives.find(name)
     spec = drives.load(name, sources_anywhere=sources_anywhere)
-    info = None
-    if _bridge.known("drive_info"):
-        try:
-            info = _bridge.call("drive_info", json.dumps(spec))
-        except ConfigError as e:
-            raise ConfigError(f"{file}: {e}") from None
+    info = drives.described(spec, file)
     written: list[Path] = []
     if plot is not None:
         from headstack import plots
 
-        described = info or _bridge.call("drive_info", json.dumps(spec))
-        described.setdefault("name", spec.get("name", name))
-        written += plots.save(plots.seek_curve(described), plot / "seek-curve")
-        written += plots.save(plots.zones(described), plot / "zones")
+        # Figures of another drive in the same folder stay.
+        written += plots.save(plots.seek_curve(info), plot / f"{file.stem}-seek-curve")
+        written += plots.save(plots.zones(info), plot / f"{file.stem}-zones")
     if as_json:
         _terminal.print_json({"file": str(file), "spec": spec, "info": info})
     else:
@@ -116,7 +242,6 @@ def command(
             [("key", True), ("value", True), ("source", True)],
             [[k, v, drives.source_of(sources, k)] for k, v in _rows(shown)],
         )
-        if info:
-            _summary(info)
+        _summary(info, default_power=not spec.get("power"))
         _terminal.say(f"file {file}")
     _terminal.told(written, as_json)

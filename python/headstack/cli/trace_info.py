@@ -1,23 +1,138 @@
 """``headstack trace-info``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import FormatParameters, OnError, Order, format_parameters
 
+#: More devices than this are left to the JSON.
+_MOST_DEVICES = 16
+
+#: Of all devices together; what has a table of its own, or is drawn, stands elsewhere.
+_ELSEWHERE = ("opened", "operations", "devices", "sizes", "rates", "addresses", "warnings")
+
 
 def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
     for key, value in info.items():
         if isinstance(value, Mapping):
             yield from _rows(value, f"{prefix}{key}.")
-        elif isinstance(value, float) and not (key.endswith("_bytes") and value.is_integer()):
+        elif key.endswith("_s") and isinstance(value, float):
+            yield [f"{prefix}{key}", f"{value:,.9g}"]
+        elif isinstance(value, float) and "_bytes" not in f"{prefix}{key}":
             yield [f"{prefix}{key}", f"{value:,.6g}"]
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield [f"{prefix}{key}", f"{value:,.0f}"]
         elif not isinstance(value, list):
             yield [f"{prefix}{key}", str(value)]
+
+
+def _opened(opened: Mapping[str, Any]) -> Iterator[list[str]]:
+    fits = opened["fits"]
+    if fits is None:
+        why = "as named"
+    else:
+        others = ", ".join(f"{name} ({score})" for name, score in fits[1:]) or "none"
+        why = f"fits best: {fits[0][1]} of 100; others that fit: {others}"
+    yield ["format", f"{opened['format']}, {why}"]
+    yield ["unit of times", opened["time_unit"]]
+    yield ["unit of addresses and sizes", opened["size_unit"]]
+
+
+def _operations(info: Mapping[str, Any]) -> Iterator[list[str]]:
+    for row in info["operations"]:
+        sizes = [f"{row[f'size_{which}_bytes']:,.0f}" for which in ("mean", "min", "max")]
+        yield [
+            row["op"],
+            f"{row['n_requests']:,}",
+            f"{row['n_requests'] / info['n_requests']:.1%}",
+            f"{row['bytes']:,.0f}",
+            *sizes,
+            f"{row['unaligned_ratio']:.1%}",
+        ]
+
+
+def _devices(info: Mapping[str, Any]) -> Iterator[list[str]]:
+    busiest = sorted(info["devices"], key=lambda d: -d["n_requests"])[:_MOST_DEVICES]
+    for row in busiest:
+        counts = [f"{row[f'n_{what}']:,}" for what in ("requests", "reads", "writes", "flushes")]
+        extent = [f"{row[f'{end}_lba'] * 512:,}" for end in ("first", "end")]
+        yield [str(row["device"]), *counts, f"{row['sequential_ratio']:.1%}", *extent]
+
+
+def warnings(info: Mapping[str, Any]) -> list[str]:
+    """Return what of a trace would mislead a simulation, one sentence each.
+
+    Args:
+        info: the core's description.
+
+    """
+    return [text for text in (*_of_times(info), *_of_records(info), *_of_format(info)) if text]
+
+
+def _of_times(info: Mapping[str, Any]) -> Iterator[str]:
+    resolution, duration = info["time_resolution_s"], info["duration_s"]
+    if info["n_requests"] >= 10:
+        if duration == 0:
+            yield "all requests have one time: they arrive at once"
+        elif resolution >= 1 and resolution.is_integer():
+            yield (
+                "times are whole seconds: the requests of a second arrive at once, which is no "
+                "basis for queueing; formats of such times take -p spread_seconds=true"
+            )
+        elif resolution == duration:
+            yield f"requests have two times only, {duration:g} s apart"
+    if info["n_earlier_waits"]:
+        yield (
+            f"{info['n_earlier_waits']:,} waits lie before the one before them: they look like "
+            "pauses, not times since the start; -p wait=microseconds-since-wait reads them so"
+        )
+    if info["n_out_of_order"]:
+        moved = (
+            f", {info['n_clamped']:,} of them moved to a later time" if info["n_clamped"] else ""
+        )
+        yield f"{info['n_out_of_order']:,} times run backwards in the file: sorted{moved}"
+
+
+#: More unaligned requests than this share are worth a line.
+_UNALIGNED_RATIO = 0.01
+
+
+def _unaligned(operations: Sequence[Mapping[str, Any]]) -> float:
+    """Return the share of requests that do not cover whole sectors of 4 KiB."""
+    n = sum(int(o["n_requests"]) for o in operations)
+    partial = sum(float(o["unaligned_ratio"]) * float(o["n_requests"]) for o in operations)
+    return partial / max(n, 1)
+
+
+def _of_records(info: Mapping[str, Any]) -> Iterator[str]:
+    with_data = [o for o in info["operations"] if o["op"] != "flush"]
+    all_, writes = (
+        _unaligned(rows) for rows in (with_data, [o for o in with_data if o["op"] != "read"])
+    )
+    if max(all_, writes) > _UNALIGNED_RATIO:
+        yield (
+            f"{all_:.1%} of reads and writes, {writes:.1%} of writes, do not cover whole sectors "
+            "of 4 KiB: each such write costs a drive with these sectors a turn"
+        )
+    for key, what in (
+        ("n_skipped", "wrong records left out"),
+        ("n_filtered", "records that are no reads, writes or flushes left out"),
+        ("n_zero_sized", "reads and writes of no bytes left out"),
+    ):
+        if info[key]:
+            yield f"{info[key]:,} {what}"
+
+
+def _of_format(info: Mapping[str, Any]) -> Iterator[str]:
+    fits = info["opened"]["fits"] or []
+    equal = [name for name, score in fits[1:] if score == fits[0][1]]
+    if equal:
+        yield (
+            f"the trace fits {' and '.join(equal)} as well as {info['opened']['format']}: "
+            "--format names the one that it is"
+        )
 
 
 def command(
@@ -33,10 +148,10 @@ def command(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Say what a trace holds: requests, rates, sizes, read share, footprint.
+    """Say what a trace holds: format, operations, rates, sizes, reuse; what in it misleads.
 
     Examples:
-      headstack trace-info websearch.trace
+      headstack trace-info websearch.trace --plot out/websearch
       headstack trace-info day1.csv --format msr --json
 
     """
@@ -47,14 +162,37 @@ def command(
     _terminal.check_format("--format", trace_format)
     parameters = format_parameters(format_parameter)
     info = _bridge.call("trace_info", str(trace), trace_format, on_error, order, parameters)
+    info["warnings"] = warnings(info)
     written: list[Path] = []
     if plot is not None:
-        from headstack import plots
+        from headstack import plots, trace_figures
 
-        for stem, chart in plots.trace_figures(info).items():
-            written += plots.save(chart, plot / stem)
+        # Figures of another trace in the same folder stay.
+        name = trace.name.partition(".")[0].strip("-") or "trace"
+        for stem, chart in trace_figures.figures(info).items():
+            written += plots.save(chart, plot / f"{name}-{stem}")
     if as_json:
         _terminal.print_json(info)
     else:
-        _terminal.print_table([("of the trace", True), ("value", False)], list(_rows(info)))
+        _print(info)
     _terminal.told(written, as_json)
+
+
+def _print(info: Mapping[str, Any]) -> None:
+    from headstack.cli import _terminal
+
+    numbers = {k: v for k, v in info.items() if k not in _ELSEWHERE}
+    _terminal.print_table(
+        [("of the trace", True), ("value", False)], [*_opened(info["opened"]), *_rows(numbers)]
+    )
+    texts = [(t, t == "operation") for t in ("operation", "requests", "share", "bytes")]
+    sizes = [(t, False) for t in ("mean bytes", "least", "most", "not whole 4 KiB")]
+    print()
+    _terminal.print_table([*texts, *sizes], list(_operations(info)))
+    headings = ("device", "requests", "reads", "writes", "flushes", "sequential", "from byte", "to")
+    print()
+    _terminal.print_table([(t, False) for t in headings], list(_devices(info)))
+    if len(info["devices"]) > _MOST_DEVICES:
+        print(f"the busiest {_MOST_DEVICES} of {len(info['devices']):,} devices; --json has more")
+    for text in info["warnings"]:
+        print(f"warning: {text}")

@@ -190,6 +190,7 @@ impl Document {
             name,
             title: String::new(),
             description: String::new(),
+            year: None,
             dash: Default::default(),
             parallelism: Default::default(),
             geometry,

@@ -20,6 +20,8 @@ pub const FORMAT: Format = Format {
     summary: "Alibaba 2020: device,op,offset,length,microseconds",
     parameters: "",
     times: Times::UNORDERED_DATES,
+    time_unit: "microseconds",
+    size_unit: "bytes",
     sniff: |bytes, _| sniff_lines(Alibaba, bytes, 80),
     open: |input, options| text(Alibaba, input, Times::UNORDERED_DATES, options),
     example: || {

@@ -32,6 +32,8 @@ pub const FORMAT: Format = Format {
     summary: "blkparse text output (events Q, or others on request)",
     parameters: "action = \"issue\"",
     times: TIMES,
+    time_unit: "seconds",
+    size_unit: "512-byte sectors",
     sniff: |bytes, _| {
         let mut fits = 0;
         for line in bytes.split(|&b| b == b'\n').take(8) {

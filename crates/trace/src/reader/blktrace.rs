@@ -35,6 +35,8 @@ pub const FORMAT: Format = Format {
     summary: "blktrace binary, either byte order",
     parameters: "action = \"issue\"",
     times: TIMES,
+    time_unit: "nanoseconds",
+    size_unit: "addresses in 512-byte sectors, sizes in bytes",
     sniff: |bytes, _| match bytes.first_chunk::<4>() {
         Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
         Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,

@@ -25,6 +25,8 @@ pub const FORMAT: Format = Format {
     summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device",
     parameters: "",
     times: Times::ORDERED,
+    time_unit: "by the name of the column",
+    size_unit: "512-byte blocks or bytes, by the names of the columns",
     sniff: |bytes, _| match columns(header(bytes)) {
         Ok(_) => 95,
         Err(_) => 0,

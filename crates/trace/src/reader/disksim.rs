@@ -23,6 +23,8 @@ pub const FORMAT: Format = Format {
     summary: "DiskSim ascii: time in ms, device, block, count, flags in hex (1 = read)",
     parameters: "",
     times: Times::ORDERED,
+    time_unit: "milliseconds",
+    size_unit: "512-byte blocks",
     sniff: |bytes, _| {
         // Without a decimal point in the times these are as well MQSim's columns.
         let first = bytes

@@ -15,6 +15,7 @@
 use super::parse::{by_bytes, field, need_columns, need_integer, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
+use crate::options::Counters;
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 use serde::Deserialize;
@@ -26,6 +27,9 @@ pub const FORMAT: Format = Format {
     summary: "fio I/O log, versions 2 and 3",
     parameters: "wait = \"microseconds-since-wait\"",
     times: Times::ORDERED,
+    time_unit:
+        "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
+    size_unit: "bytes",
     sniff: |bytes, _| {
         if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
             100
@@ -35,7 +39,8 @@ pub const FORMAT: Format = Format {
     },
     open: |input, options| {
         let (Parameters { wait }, options) = options.take()?;
-        text(Iolog::new(wait), input, Times::ORDERED, &options)
+        let log = Iolog::new(wait, options.counters.clone());
+        text(log, input, Times::ORDERED, &options)
     },
     example: || {
         b"fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n10 /dev/sda write 4096 8192\n\
@@ -68,11 +73,13 @@ struct Iolog {
     wait: Wait,
     now: Time,
     files: HashMap<Vec<u8>, u32>,
+    counters: Counters,
 }
 
 impl Iolog {
-    fn new(wait: Wait) -> Iolog {
+    fn new(wait: Wait, counters: Counters) -> Iolog {
         Iolog {
+            counters,
             version: 0,
             wait,
             now: Time::ZERO,
@@ -86,6 +93,9 @@ impl Iolog {
         self.now = match self.wait {
             Wait::MillisecondsSinceStart => {
                 let at = count.checked_mul(1_000_000).ok_or_else(too_long)?;
+                if at < self.now.0 {
+                    self.counters.earlier_wait();
+                }
                 // A deadline that has passed means no wait.
                 self.now.max(Time(at))
             }

@@ -81,6 +81,10 @@ pub struct Format {
     pub parameters: &'static str,
     /// What is known of its times.
     pub times: Times,
+    /// What its times count.
+    pub time_unit: &'static str,
+    /// What its addresses and sizes count.
+    pub size_unit: &'static str,
     /// How well the first bytes and the file's name fit, from 0 (not at all) to 100.
     pub sniff: fn(&[u8], &str) -> u8,
     /// Makes the stream.
@@ -412,6 +416,20 @@ pub fn detected(
     Ok(detect(&first, name, formats).map(|format| format.name))
 }
 
+/// The `formats` that a beginning fits, with how well (1 to 100), the best first.
+fn fits(
+    first_bytes: &[u8],
+    file_name: &str,
+    formats: &'static [Format],
+) -> Vec<(&'static str, u8)> {
+    let mut fits: Vec<_> = (formats.iter())
+        .map(|f| (f.name, (f.sniff)(first_bytes, file_name)))
+        .filter(|(_, confidence)| *confidence > 0)
+        .collect();
+    fits.sort_by_key(|(_, confidence)| std::cmp::Reverse(*confidence));
+    fits
+}
+
 /// Opens a trace: `format` by name, or detected from what the file begins with and its name.
 /// `-` is standard input. Compressed files are read as they are.
 ///
@@ -445,10 +463,14 @@ pub fn open_with(
             let found = detect(&first, &name, options.formats)
                 .ok_or_else(|| undetected(&first, &input.path, options.formats))?;
             let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
+            options
+                .counters
+                .detected(fits(&first, &name, options.formats));
             input.reader = Box::new(Cursor::new(first).chain(rest));
             found
         }
     };
+    options.counters.opened(format);
     (format.open)(input, options).map_err(|e| match e {
         TraceError::Input { path, got, need } if path.starts_with("format_parameters") => {
             let got = format!("{got} for {}", format.name);

@@ -22,6 +22,8 @@ pub const FORMAT: Format = Format {
     summary: "MQSim: time in ns, device, LBA, sectors, 1 = read",
     parameters: "",
     times: Times::ORDERED,
+    time_unit: "nanoseconds",
+    size_unit: "512-byte blocks",
     sniff: |bytes, _| sniff_lines(Mqsim, bytes, 60),
     open: |input, options| text(Mqsim, input, Times::ORDERED, options),
     example: || b"11413000 0 657728 16 1\n11565000 1 31244784 64 0\n".to_vec(),

@@ -23,6 +23,8 @@ pub const FORMAT: Format = Format {
     summary: "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response",
     parameters: "",
     times: Times::UNORDERED_DATES,
+    time_unit: "100 ns since 1601",
+    size_unit: "bytes",
     sniff: |bytes, _| sniff_lines(Msr::default(), bytes, 85),
     open: |input, options| text(Msr::default(), input, Times::UNORDERED_DATES, options),
     example: || {

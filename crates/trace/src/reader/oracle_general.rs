@@ -29,6 +29,8 @@ pub const FORMAT: Format = Format {
     summary: "libCacheSim oracleGeneral binary (1 s resolution, all reads)",
     parameters: "spread_seconds = true",
     times: TIMES,
+    time_unit: "whole seconds",
+    size_unit: "addresses in 512-byte blocks, sizes in bytes",
     sniff: |_, name| {
         if name.contains(".oracleGeneral") {
             90

@@ -37,6 +37,8 @@ pub const FORMAT: Format = Format {
     summary: "Parquet with the columns of csv",
     parameters: "",
     times: Times::ORDERED,
+    time_unit: "by the name of the column",
+    size_unit: "512-byte blocks or bytes, by the names of the columns",
     sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
     open,
     example: || {

@@ -26,6 +26,8 @@ pub const FORMAT: Format = Format {
     summary: "SPC/UMass: ASU,LBA,size in bytes,op,seconds",
     parameters: "",
     times: Times::ORDERED,
+    time_unit: "seconds",
+    size_unit: "addresses in 512-byte blocks, sizes in bytes",
     sniff: |bytes, _| sniff_lines(Spc, bytes, 80),
     open: |input, options| text(Spc, input, Times::ORDERED, options),
     example: || b"0,20941264,8192,W,0.551706\n1,20939840,8192,r,0.554041,7\n".to_vec(),

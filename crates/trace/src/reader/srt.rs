@@ -32,6 +32,8 @@ pub const FORMAT: Format = Format {
     summary: "HP SRT binary, versions 1.1 to 1.4",
     parameters: "",
     times: TIMES,
+    time_unit: "microseconds",
+    size_unit: "addresses in 512-byte sectors, sizes in bytes",
     sniff: |bytes, _| {
         let header = bytes.split(|&b| b == 0x0c).next().unwrap_or(&[]);
         let has_date = header.windows(9).any(|w| w == b"tracedate");

@@ -392,6 +392,8 @@ pub struct Checked<I> {
     window: usize,
     held: BinaryHeap<Held>,
     last: Time,
+    /// The latest time in the file so far, where it is sorted.
+    newest: Time,
     /// What is subtracted from times: the first request's, once there is one, where they count from it.
     zero: Option<Time>,
     spread: bool,
@@ -423,6 +425,7 @@ impl<I: Records> Checked<I> {
             window,
             held: BinaryHeap::new(),
             last: Time::ZERO,
+            newest: Time::ZERO,
             zero: (!from_first).then_some(Time::ZERO),
             spread: times.spread,
             second: std::collections::VecDeque::new(),
@@ -454,6 +457,8 @@ impl<I: Records> Checked<I> {
                         );
                         located(*wrong, self.records.path(), self.records.number())
                     } else if self.window > 0 {
+                        self.tally.out_of_order += u64::from(request.time < self.newest);
+                        self.newest = self.newest.max(request.time);
                         return Some(Ok(request));
                     } else if request.time < self.last {
                         self.backwards(request.time)

@@ -25,6 +25,8 @@ pub const FORMAT: Format = Format {
     summary: "Systor '17: seconds,response,type,LUN,offset,size, with a header",
     parameters: "",
     times: Times::UNORDERED_DATES,
+    time_unit: "seconds",
+    size_unit: "bytes",
     sniff: |bytes, _| if bytes.starts_with(HEADER) { 95 } else { 0 },
     open: |input, options| text(Systor, input, Times::UNORDERED_DATES, options),
     example: || {

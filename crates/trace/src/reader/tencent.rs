@@ -31,6 +31,8 @@ pub const FORMAT: Format = Format {
     summary: "Tencent 2018: seconds,sector,sectors,0 = read,volume (1 s resolution)",
     parameters: "spread_seconds = true",
     times: TIMES,
+    time_unit: "whole seconds",
+    size_unit: "512-byte sectors",
     sniff: |bytes, _| sniff_lines(Tencent, bytes, 75),
     open: |input, options| {
         let (spreading, options) = options.take::<Spreading>()?;

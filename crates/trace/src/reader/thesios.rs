@@ -29,6 +29,8 @@ pub const FORMAT: Format = Format {
     summary: "Google Thesios CSV (file offsets laid out in extents)",
     parameters: "file_extent = \"64 MiB\"",
     times: Times::UNORDERED_DATES,
+    time_unit: "seconds",
+    size_unit: "bytes within files",
     sniff: |bytes, _| {
         let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
         let has = |name: &[u8]| header.split(|&b| b == b',').any(|c| trim(c) == name);

@@ -27,6 +27,8 @@ pub const FORMAT: Format = Format {
     summary: "DiskSim validate: op, tag, block, count, measured us, think us",
     parameters: "",
     times: Times::ORDERED,
+    time_unit: "microseconds",
+    size_unit: "512-byte blocks",
     sniff: |bytes, _| sniff_lines(Validate::default(), bytes, 85),
     open: |input, options| text(Validate::default(), input, Times::ORDERED, options),
     example: || {

@@ -23,6 +23,8 @@ pub const FORMAT: Format = Format {
     summary: "CloudPhysics vscsi, binary, versions 1 and 2",
     parameters: "",
     times: Times::UNORDERED_DATES,
+    time_unit: "microseconds",
+    size_unit: "addresses in 512-byte blocks, sizes in bytes",
     sniff: |bytes, _| match version(bytes) {
         Some(_) => 90,
         None => 0,

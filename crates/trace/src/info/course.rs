@@ -1,0 +1,226 @@
+//! How a trace goes on over time: rates, and which addresses, in a bounded number of bins.
+//!
+//! # Model
+//! Bins are equally wide and begin at zero. What lies beyond the last one makes all of them twice as wide:
+//! two neighbours become one.
+
+use serde::Serialize;
+
+/// Bins of the rates.
+const MOST_BINS: usize = 512;
+/// Bins of times and of addresses.
+const MAP: usize = 64;
+/// The first width of a bin of time: 1 ms.
+const FIRST_NS: u64 = 1_000_000;
+/// The first width of a bin of addresses: 1 MiB.
+const FIRST_BLOCKS: u64 = 2048;
+
+/// What is counted in a bin of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Tally {
+    pub reads: u64,
+    pub writes: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
+    }
+}
+
+/// Counts over time.
+pub(super) struct Course {
+    width_ns: u64,
+    bins: Vec<Tally>,
+}
+
+/// Rates over time, by bins from the first request on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rates {
+    /// Width of a bin.
+    pub bin_s: f64,
+    /// Reads in each bin.
+    pub n_reads: Vec<u64>,
+    /// Writes in each bin.
+    pub n_writes: Vec<u64>,
+    /// Bytes read in each bin.
+    pub read_bytes: Vec<u64>,
+    /// Bytes written in each bin.
+    pub write_bytes: Vec<u64>,
+}
+
+impl Default for Course {
+    fn default() -> Course {
+        Course {
+            width_ns: FIRST_NS,
+            bins: Vec::new(),
+        }
+    }
+}
+
+impl Course {
+    /// Counts at a time since the first request.
+    pub fn add(&mut self, at_ns: u64, tally: Tally) {
+        while at_ns / self.width_ns >= MOST_BINS as u64 {
+            self.width_ns *= 2;
+            self.bins = (self.bins.chunks(2))
+                .map(|pair| {
+                    let mut sum = pair[0];
+                    sum.add(*pair.get(1).unwrap_or(&Tally::default()));
+                    sum
+                })
+                .collect();
+        }
+        let bin = (at_ns / self.width_ns) as usize;
+        if bin >= self.bins.len() {
+            self.bins.resize(bin + 1, Tally::default());
+        }
+        self.bins[bin].add(tally);
+    }
+
+    /// The rates.
+    pub fn rates(&self) -> Rates {
+        let of = |part: fn(&Tally) -> u64| self.bins.iter().map(part).collect();
+        Rates {
+            bin_s: self.width_ns as f64 / 1e9,
+            n_reads: of(|t| t.reads),
+            n_writes: of(|t| t.writes),
+            read_bytes: of(|t| t.read_bytes),
+            write_bytes: of(|t| t.write_bytes),
+        }
+    }
+}
+
+/// Requests of a device by time and address.
+pub(super) struct Map {
+    width_ns: u64,
+    width_blocks: u64,
+    /// Rows of addresses, one row for each bin of time.
+    cells: Vec<u64>,
+}
+
+/// Reads and writes of a device by time and first address.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AddressMap {
+    /// The device.
+    pub device: u32,
+    /// Width of a bin of time; bins begin with the first request of the trace.
+    pub bin_s: f64,
+    /// Width of a bin of addresses, from block 0 on.
+    pub bin_bytes: u64,
+    /// For each bin of time, requests in each bin of addresses.
+    pub n_requests: Vec<Vec<u64>>,
+}
+
+impl Default for Map {
+    fn default() -> Map {
+        Map {
+            width_ns: FIRST_NS,
+            width_blocks: FIRST_BLOCKS,
+            cells: vec![0; MAP * MAP],
+        }
+    }
+}
+
+impl Map {
+    /// Counts a request at a time since the first one.
+    pub fn add(&mut self, at_ns: u64, block: u64) {
+        while at_ns / self.width_ns >= MAP as u64 {
+            self.width_ns *= 2;
+            self.fold(|time, address| (time / 2, address));
+        }
+        while block / self.width_blocks >= MAP as u64 {
+            self.width_blocks *= 2;
+            self.fold(|time, address| (time, address / 2));
+        }
+        let (time, address) = (at_ns / self.width_ns, block / self.width_blocks);
+        self.cells[time as usize * MAP + address as usize] += 1;
+    }
+
+    fn fold(&mut self, place: impl Fn(usize, usize) -> (usize, usize)) {
+        let mut cells = vec![0; MAP * MAP];
+        for (i, n) in self.cells.iter().enumerate() {
+            let (time, address) = place(i / MAP, i % MAP);
+            cells[time * MAP + address] += n;
+        }
+        self.cells = cells;
+    }
+
+    /// The map of a device, without empty bins at its ends.
+    pub fn of(&self, device: u32) -> AddressMap {
+        let rows: Vec<&[u64]> = self.cells.chunks(MAP).collect();
+        let used = |row: &[u64]| row.iter().rposition(|n| *n > 0).map_or(0, |i| i + 1);
+        let times = rows.iter().rposition(|r| used(r) > 0).map_or(0, |i| i + 1);
+        let addresses = rows.iter().map(|r| used(r)).max().unwrap_or(0);
+        AddressMap {
+            device,
+            bin_s: self.width_ns as f64 / 1e9,
+            bin_bytes: self.width_blocks * 512,
+            n_requests: (rows[..times].iter())
+                .map(|r| r[..addresses].to_vec())
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A read of a byte each 3 ms for 3 s: every bin holds what its width says, and none is lost.
+    #[test]
+    fn bins_widen_and_keep_their_sum() {
+        let mut course = Course::default();
+        for i in 0..1000u64 {
+            let tally = Tally {
+                reads: 1,
+                read_bytes: 1,
+                ..Tally::default()
+            };
+            course.add(i * 3_000_000, tally);
+        }
+        let rates = course.rates();
+        // 2.997 s in at most 512 bins of 1 ms times a power of two.
+        assert_eq!((rates.bin_s, rates.n_reads.len()), (0.008, 375));
+        assert_eq!(rates.n_reads.iter().sum::<u64>(), 1000);
+        assert_eq!(rates.read_bytes, rates.n_reads);
+        // Bin 1 has 9, 12 and 15 ms; bin 2 has 18 and 21 ms.
+        assert_eq!(rates.n_reads[..3], [3, 3, 2]);
+        assert!(rates.n_writes.iter().all(|n| *n == 0));
+    }
+
+    #[test]
+    fn a_very_late_request_is_no_trouble() {
+        let mut course = Course::default();
+        course.add(0, Tally::default());
+        course.add(1 << 62, Tally::default());
+        assert!(course.bins.len() <= MOST_BINS);
+        let mut map = Map::default();
+        map.add(1 << 62, (1 << 55) - 1);
+        map.add(0, 0);
+        assert_eq!(map.cells.iter().sum::<u64>(), 2);
+    }
+
+    #[test]
+    fn a_map_by_hand() {
+        let mut map = Map::default();
+        map.add(0, 0);
+        map.add(0, 4096);
+        // Bins of 2 MiB from here on, and of 2 ms.
+        map.add(64_000_000, 2048 * 64);
+        let found = map.of(3);
+        assert_eq!(
+            (found.bin_s, found.bin_bytes, found.device),
+            (0.002, 2 << 20, 3)
+        );
+        assert_eq!(found.n_requests.len(), 33);
+        assert_eq!(found.n_requests[0][..3], [1, 1, 0]);
+        assert_eq!(found.n_requests[32][32], 1);
+        assert_eq!(found.n_requests[0].len(), 33);
+    }
+}

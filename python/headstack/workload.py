@@ -1,0 +1,142 @@
+"""Workloads as Python has them: a table of keys, a trace's path, or a DataFrame of requests.
+
+A DataFrame has the columns of a `csv` trace: ``time_s``, ``time_ms``, ``time_us`` or ``time_ns``,
+or ``time`` of a type that carries its unit; ``lba`` (512-byte blocks) or ``offset_bytes``;
+``blocks`` or ``size_bytes``; ``op``; and ``device`` if there are several. Others are not read.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headstack.errors import ConfigError, HeadstackError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TIMES = ("time_s", "time_ms", "time_us", "time_ns")
+_COLUMNS = (*_TIMES, "device", "lba", "offset_bytes", "blocks", "size_bytes", "op")
+
+#: The trace that stands for a DataFrame; its stem is the workload's name in results.
+_FILE = "requests.parquet"
+
+
+@contextmanager
+def as_spec(value: object, where: str = "workload") -> Iterator[dict[str, Any]]:
+    """Give the table of a workload as an experiment has it; what it needs lives inside the block.
+
+    A DataFrame is written as Parquet into a temporary directory. Errors that the block raises about
+    that file name `where` and the row, from 0, instead.
+
+    Args:
+        value: a table of keys, whose ``trace`` may be any of what follows; a trace's path; or a
+            DataFrame of requests in order of time: pandas, Polars, pyarrow, or anything else with
+            ``__arrow_c_stream__``.
+        where: the argument's name, for messages.
+
+    Raises:
+        ConfigError: `value` is none of these, or its columns cannot be used.
+
+    Example:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"time_ms": [0, 5], "lba": [0, 64], "blocks": 8, "op": "R"})
+        >>> with as_spec({"trace": frame, "time_scale": 2}) as table:
+        ...     sorted(table)
+        ['format', 'time_scale', 'trace']
+
+    """
+    table: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"trace": value}
+    trace = table.get("trace")
+    if isinstance(value, Mapping) and (trace is None or isinstance(trace, str)):
+        yield table
+        return
+    if isinstance(trace, str | os.PathLike):
+        yield {**table, "trace": os.fspath(trace)}
+        return
+    requests = _requests(trace, where)
+    import tempfile
+
+    import pyarrow.parquet as pq
+
+    with tempfile.TemporaryDirectory(prefix="headstack-") as directory:
+        file = Path(directory) / _FILE
+        pq.write_table(requests, file, compression="snappy")
+        try:
+            yield {**table, "trace": str(file), "format": "parquet"}
+        except HeadstackError as e:
+            text = _without_file(str(e), file, where)
+            if text == str(e):
+                raise
+            raise type(e)(text) from None
+
+
+def _without_file(message: str, file: Path, where: str) -> str:
+    """Name rows of a DataFrame, from 0, where a message names records of its file, from 1."""
+    pattern = re.escape(str(file)) + r"(?::(\d+))?"
+    return re.sub(pattern, lambda m: f"{where}: row {int(m[1]) - 1}" if m[1] else where, message)
+
+
+def _arrow(value: object, where: str) -> "pa.Table":
+    """Return any DataFrame as Arrow."""
+    import pyarrow as pa
+
+    try:
+        if isinstance(value, pa.RecordBatch):
+            return pa.Table.from_batches([value])
+        if type(value).__module__.partition(".")[0] == "pandas":
+            return pa.Table.from_pandas(value, preserve_index=False)
+        if isinstance(value, pa.Table) or hasattr(value, "__arrow_c_stream__"):
+            return pa.table(value)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError) as e:
+        first = str(e.args[0] if e.args else e).splitlines()[0]
+        raise ConfigError(f"{where}: got {first}, need columns of one type each") from None
+    kind = type(value).__name__
+    raise ConfigError(f"{where}: got a {kind}, need a table, a path or a DataFrame of requests")
+
+
+def _requests(value: object, where: str) -> "pa.Table":
+    """Return the columns of requests of a DataFrame, times as numbers."""
+    import pyarrow as pa
+
+    frame = _arrow(value, where)
+    names = frame.column_names
+    twice = next((n for n in names if names.count(n) > 1), None)
+    if twice is not None:
+        raise ConfigError(f'{where}: got column "{twice}" twice, need it once')
+    if "time" in names and not any(n in names for n in _TIMES):
+        frame = _with_nanoseconds(frame, where)
+    for name in _TIMES:
+        if name in frame.column_names:
+            kind = frame.schema.field(name).type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                raise ConfigError(f"{where}: {name}: got {kind}, need numbers")
+    kept = [n for n in _COLUMNS if n in frame.column_names]
+    if not kept:
+        found = ", ".join(map(str, names)) or "no columns"
+        raise ConfigError(f"{where}: got {found}, need the columns time_s, lba, blocks and op")
+    return frame.select(kept)
+
+
+def _with_nanoseconds(frame: "pa.Table", where: str) -> "pa.Table":
+    """Replace ``time`` by ``time_ns``: lengths as they are, dates from the first on."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = frame.column("time")
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        first = pc.min(column)
+        column = pc.subtract(column, first)
+    elif not pa.types.is_duration(kind):
+        raise ConfigError(
+            f"{where}: time: got {kind}, need lengths of time or dates, "
+            "or numbers in a column time_s, time_ms, time_us or time_ns"
+        )
+    try:
+        numbers = column.cast(pa.duration("ns")).cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise ConfigError(f"{where}: time: got lengths of 292 years, need shorter ones") from None
+    return frame.drop_columns(["time"]).append_column("time_ns", numbers)

@@ -1,0 +1,272 @@
+"""Drives solved from data sheets: near the hand-made files, near the maker's own geometry."""
+
+import json
+import tomllib
+from fractions import Fraction
+
+import pytest
+
+from headstack import _bridge, api, datasheet, drives
+from headstack.cli import main
+from headstack.errors import ConfigError
+
+#: What data sheet, manual or paper say of each drive, by the sources in its hand-made file; where
+#: none gives seek times or an inner rate, what that file chose for them. Nothing else of the file.
+SHEETS = {
+    "constellation-es3-4tb": {
+        "capacity": "4 TB",
+        "rpm": 7200,
+        "heads": 10,
+        "rate": "175/83 MB/s",
+        "seek": "8.5/0.8/17 ms",
+        "cache": "128 MB",
+        "link": "600 MB/s",
+        "sector": "512 B",
+    },
+    "exos-x18": {
+        "capacity": "18 TB",
+        "rpm": 7200,
+        "platters": 9,
+        "rate": "270 MB/s",
+        "seek": "8.2/0.8/16.8 ms",
+        "cache": "256 MB",
+        "link": "600 MB/s",
+    },
+    "barracuda-es-750": {
+        "capacity": "750 GB",
+        "rpm": 7200,
+        "platters": 4,
+        "rate": "72/40.3 MB/s",
+        "seek": "8.5/0.8/17 ms",
+        "write_seek": "9.5 ms",
+        "cache": "8 MB",
+        "write_cache": False,
+        "queue_depth": 0,
+    },
+}
+GOOD = {"name": "d", **SHEETS["constellation-es3-4tb"]}
+
+
+def described(spec):
+    return _bridge.call("drive_info", json.dumps(spec))
+
+
+def mean_response_s(specs, capacity, **load):
+    synthetic = {
+        "n_requests": 20_000,
+        "reads": 0.6,
+        "sequential": 0.1,
+        "size": "4 KiB",
+        "arrivals": "poisson",
+        "rate": "50/s",
+        "footprint": f"{int(capacity) // 4096 * 4096} B",
+        **load,
+    }
+    systems = [{"name": f"s{i}", "drive": spec} for i, spec in enumerate(specs)]
+    document = api.run(
+        workload={"synthetic": synthetic}, systems=systems, log_requests=False
+    ).document
+    assert all(s["n_errors"] == 0 for s in document["systems"])
+    return [s["response_time_s"]["mean"] for s in document["systems"]]
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_data_sheet_alone_is_within_five_percent_of_the_hand_made_file(name):
+    ours, made = drives.from_datasheet("solved", **SHEETS[name]), drives.load(name)
+    a, b = described(ours), described(made)
+    assert a["capacity_bytes"] == pytest.approx(b["capacity_bytes"], rel=0.05)
+    for end, rate in b["sustained_bytes_per_s"].items():
+        assert a["sustained_bytes_per_s"][end] == pytest.approx(rate, rel=0.05)
+    capacity = min(a["capacity_bytes"], b["capacity_bytes"])
+    for load in ({}, {"reads": 1.0, "rate": "20/s"}):
+        solved, hand = mean_response_s([ours, made], capacity, **load)
+        assert solved == pytest.approx(hand, rel=0.05)
+
+
+def test_the_makers_own_number_of_tracks_comes_out():
+    """The Constellation ES.3's manual has 320,800 tracks per surface, which no input tells."""
+    sheet = {**SHEETS["constellation-es3-4tb"], "head_switch": "1 ms"}
+    spec = drives.from_datasheet("solved", **sheet)
+    assert spec["geometry"]["cylinders"] == pytest.approx(320_800, rel=0.01)
+
+
+def test_block_counts_are_the_industrys():
+    """IDEMA LBA1-03 and SFF-8447, as drives report them."""
+    for size, blocks in [
+        (750e9, 1_465_149_168),
+        (4e12, 7_814_037_168),
+        (18e12, 35_156_656_128),
+        (19.07e9, 37_246_093),
+    ]:
+        assert datasheet.standard_blocks(size) == blocks
+
+
+def closed_loop(spec, outstanding, **load):
+    synthetic = {
+        "n_requests": 3000,
+        "reads": 1.0,
+        "arrivals": "poisson",
+        "rate": "1000/s",
+        **load,
+    }
+    arrivals = {"closed": {"outstanding": outstanding}}
+    workload = {"synthetic": synthetic, "arrivals": arrivals, "warm_up": 100}
+    return api.run(workload=workload, systems=[{"name": "s", "drive": spec}]).document["systems"][0]
+
+
+def test_a_long_read_gets_the_rate_of_the_sheet():
+    """Sequential reads through the simulator, not the formula that was solved."""
+    spec = drives.from_datasheet("solved", **SHEETS["constellation-es3-4tb"])
+    system = closed_loop(spec, 4, sequential=1.0, size="1 MiB", footprint="4 GB")
+    assert system["throughput_bytes_per_s"] == pytest.approx(175e6, rel=0.02)
+
+
+def test_power_of_random_reads_is_the_sheets():
+    sheet = {**SHEETS["constellation-es3-4tb"], "power": "8/11.3 W", "standby": "0.9 W"}
+    spec = drives.from_datasheet("solved", **sheet)
+    watts = described(spec)["power_w"]
+    assert watts["idle"] == pytest.approx(8, abs=0.01)
+    assert watts["standby"] == pytest.approx(0.9)
+    system = closed_loop(spec, 1, sequential=0.0, size="4 KiB", footprint="4 TB")
+    assert system["power_w"]["mean"] == pytest.approx(11.3, rel=0.03)
+
+
+def test_a_faster_spindle_draws_what_its_sheet_says():
+    sheet = {**GOOD, "rpm": 15000, "power": "12/18 W"}
+    watts = described(datasheet.solve(sheet).spec)["power_w"]
+    assert watts["idle"] == pytest.approx(12, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"capacity": None}, 'capacity: got nothing, need the capacity, as in "4 TB"'),
+        ({"rpm": None}, "rpm: got nothing, need turns per minute"),
+        ({"heads": None}, "heads: got nothing, need the number of heads or of platters"),
+        ({"rate": None}, "rate: got nothing, need the sustained rate outside"),
+        ({"seek": None}, "seek: got nothing, need the average seek"),
+        ({"name": None}, "name: got nothing, need letters"),
+        ({"name": "../x"}, 'name: got "../x", need letters'),
+        ({"capacity": "4"}, 'capacity: got "4", need a number and a unit'),
+        ({"capacity": "0 TB"}, "above zero"),
+        ({"capacity": "400 TB"}, 'capacity: got "400 TB" on 10 surfaces'),
+        ({"heads": 1}, 'capacity: got "4 TB" on 1 surfaces'),
+        ({"capacity": "100 MB"}, 'capacity: got "100 MB" on 10 surfaces'),
+        ({"rate": "9000 MB/s"}, 'rate: got "9000 MB/s" ('),
+        ({"rate": "175/20 MB/s"}, "need an inner rate from 0.25 of the outer one"),
+        ({"rate": "83/175 MB/s"}, "need an inner rate from 0.25 of the outer one"),
+        ({"seek": "8.5/0.8 ms"}, 'seek: got "8.5/0.8 ms", need the average seek'),
+        ({"seek": "8.5/9/17 ms"}, "track the least, full the most"),
+        ({"seek": "8.5/0.8/10 ms"}, "need a full stroke from 11.3"),
+        ({"seek": "8.5/0.8/30 ms"}, "need a full stroke from 11.3"),
+        ({"write_seek": "8 ms"}, 'write_seek: got "8 ms", need at least the average seek, 8.5 ms'),
+        ({"platters": 4}, 'heads: got "10", need at most two on each of 4 platters'),
+        ({"power": "8/5 W"}, "need at least as much active as idle"),
+        ({"sector": "1 KiB"}, "need 512 B or 4 KiB"),
+        ({"cache": "1 kB"}, "cache: got"),
+        ({"write_cache": "yes"}, "need true or false"),
+        ({"heads": 10.5}, 'heads: got "10.5", need a whole number from 1 to 1024'),
+        ({"rpm": float("nan")}, "need turns per minute"),
+        ({"price": "9/3"}, "need the lower price first"),
+        ({"diameter": "2 mm"}, "need more than 3 mm"),
+        ({"year": 1900}, "need a whole number from 1956"),
+        ({"headz": 10}, 'data sheet: got "headz", need one of'),
+        ({"title": 7}, "title: got 7, need text"),
+        ({"capacity": {}}, "capacity: got"),
+        ({"rate": []}, "rate: got"),
+    ],
+)
+def test_what_is_missing_or_cannot_be_is_named(change, told):
+    with pytest.raises(ConfigError) as e:
+        datasheet.solve({**GOOD, **change})
+    assert told in str(e.value)
+
+
+@pytest.mark.parametrize("value", ['Ctrl \x01\x7f "quoted" \\ \u2028', "'''", "a\nb"])
+def test_text_survives_the_file(value):
+    drive = datasheet.solve({**GOOD, "title": value, "source": value})
+    assert tomllib.loads(drive.text()) == drive.spec
+
+
+def test_every_value_says_where_it_comes_from():
+    sheet = {**GOOD, "power": "8/11.3 W", "price": "255/315", "year": 2013, "head_switch": "1 ms"}
+    drive = datasheet.solve(sheet)
+    for table, values in drive.spec.items():
+        if table in ("name", "title", "description", "sources"):
+            continue
+        keys = [table] if not isinstance(values, dict) else [f"{table}.{k}" for k in values]
+        for key in keys:
+            assert drive.source_of(key), key
+    lines = drive.text().splitlines()
+    cylinders = next(line for line in lines if line.startswith("cylinders = "))
+    assert cylinders.endswith("# derived")
+    assert 'single = "0.8 ms"' in lines
+    assert any("sectors_per_track = rate T" in line for line in lines)
+
+
+@pytest.fixture
+def sheet(tmp_path):
+    file = tmp_path / "sheet.toml"
+    text = [f"{k} = {json.dumps(v)}" for k, v in SHEETS["exos-x18"].items()]
+    file.write_text("\n".join(text))
+    return file
+
+
+def test_the_command_writes_a_drive_that_runs(tmp_path, sheet, capsys):
+    big = tmp_path / "big.toml"
+    assert main(["drives", "new", "big", "--from", str(sheet), "-o", str(big)]) == 0
+    assert str(big) in capsys.readouterr().out
+    assert drives.load(big) == drives.from_datasheet("big", **SHEETS["exos-x18"])
+    assert main(["drives", str(big), "--json"]) == 0
+    info = json.loads(capsys.readouterr().out)["info"]
+    assert info["capacity_bytes"] == 35_156_656_128 * 512
+
+
+def test_the_command_line_comes_before_the_sheet(tmp_path, sheet, capsys):
+    args = ["--from", str(sheet), "--rpm", "5400", "--no-write-cache", "-o", str(tmp_path)]
+    assert main(["drives", "new", "slow", *args]) == 0
+    spec = drives.load(tmp_path / "slow.toml")
+    assert spec["geometry"]["rotation_speed"] == "5400 rpm"
+    assert "write_back" not in spec["cache"]
+
+
+def test_name_and_file_agree_and_nothing_is_overwritten(tmp_path, sheet, capsys):
+    def new(name, *more):
+        code = main(["drives", "new", name, "--from", str(sheet), *more])
+        return code, capsys.readouterr().err
+
+    other = tmp_path / "other.toml"
+    code, told = new("big", "-o", str(other))
+    assert (code, other.exists()) == (2, False)
+    assert "need a file big.toml" in told
+    assert new("big", "-o", str(tmp_path))[0] == 0
+    code, told = new("big", "-o", str(tmp_path))
+    assert code == 2
+    assert "which exists, need another file or --force" in told
+    assert new("big", "-o", str(tmp_path), "--force")[0] == 0
+    sheet.write_text('name = "small"\n' + sheet.read_text())
+    code, told = new("big", "-o", str(tmp_path / "new"))
+    assert code == 2
+    assert 'sheet.toml: name: got "small", need "big"' in told
+
+
+def test_an_inner_rate_that_nobody_gave_is_marked_as_chosen():
+    def source(name):
+        return drives.from_datasheet("d", **SHEETS[name])["sources"]["geometry.zones"]
+
+    assert "inside 0.47 of the outer one as chosen" in source("exos-x18")
+    assert "inside" not in source("constellation-es3-4tb")
+
+
+def test_a_drive_of_an_experiment_may_be_a_path_or_tables(tmp_path):
+    drive = datasheet.solve(GOOD)
+    path = tmp_path / "d.toml"
+    path.write_text(drive.text())
+    by_path, by_tables = mean_response_s([path, drive.spec], 4e12, n_requests=500)
+    assert by_path == by_tables
+
+
+def test_zones_are_those_of_a_file_made_by_hand():
+    skews = (Fraction("0.125"), Fraction("0.135"))
+    made = drives.load("exos-x18")["geometry"]["zones"]
+    assert datasheet.zones(540_240, 24, 18, (619, 285), skews) == made

@@ -1,0 +1,151 @@
+"""Workloads from Python: tables, paths and DataFrames give the same requests as a file."""
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from headstack import _bridge, api, workload
+from headstack.errors import ConfigError, TraceError
+
+ROWS = {
+    "time_us": [0, 1870, 1905, 4000],
+    "device": [0, 0, 1, 0],
+    "lba": [264192, 8421376, 0, 16],
+    "blocks": [16, 8, 0, 1],
+    "op": ["R", "write-through", "F", "W"],
+}
+DRIVE = [{"name": "one", "drive": "barracuda-es-750", "count": 2, "organisation": "independent"}]
+
+
+def info(table):
+    return _bridge.call("trace_info", table["trace"], table.get("format"), "fail", "format", "{}")
+
+
+def without_place(answer):
+    return {k: v for k, v in answer.items() if k != "opened"}
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(ROWS).to_csv(path, index=False)
+    return path
+
+
+class Stream:
+    """A DataFrame of a library that we do not know."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "pandas with categories": lambda rows: pd.DataFrame(rows).astype({"op": "category"}),
+    "pyarrow": pa.table,
+    "record batch": lambda rows: pa.RecordBatch.from_pydict(rows),
+    "stream": lambda rows: Stream(pa.table(rows)),
+}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_any_frame_holds_what_its_file_holds(make, csv):
+    with workload.as_spec(make(ROWS)) as table:
+        got = info(table)
+    with workload.as_spec(csv) as table:
+        assert table == {"trace": str(csv)}
+        assert without_place(got) == without_place(info(table))
+    assert got["n_requests"] == 4
+    assert got["duration_s"] == pytest.approx(4e-3)
+
+
+def test_polars_frames(csv):
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    with workload.as_spec(polars.DataFrame(ROWS)) as table, workload.as_spec(csv) as file:
+        assert without_place(info(table)) == without_place(info(file))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pd.to_timedelta(ROWS["time_us"], unit="us"),
+        pd.Timestamp("2007-02-22 17:08") + pd.to_timedelta(ROWS["time_us"], unit="us"),
+    ],
+    ids=["lengths", "dates"],
+)
+def test_times_that_carry_their_unit(times):
+    rows = {k: v for k, v in ROWS.items() if k != "time_us"}
+    with workload.as_spec(pd.DataFrame({"time": times, **rows})) as table:
+        got = info(table)
+    with workload.as_spec(pd.DataFrame(ROWS)) as table:
+        assert got == info(table)
+
+
+def test_a_table_keeps_its_keys_and_its_file_is_gone_afterwards():
+    from pathlib import Path
+
+    with workload.as_spec({"trace": pd.DataFrame(ROWS), "time_scale": 2}) as table:
+        assert table["time_scale"] == 2
+        file = Path(table["trace"])
+        assert file.is_file()
+    assert not file.exists()
+    given = {"synthetic": {"n_requests": 3}}
+    with workload.as_spec(given) as table:
+        assert table == given
+
+
+def test_the_simulation_sees_the_frame(csv):
+    with workload.as_spec(pd.DataFrame(ROWS)) as table:
+        frame = api.run(workload=table, systems=DRIVE).requests
+    file = api.run(workload={"trace": str(csv)}, systems=DRIVE).requests
+    pd.testing.assert_frame_equal(
+        frame.drop(columns="workload"), file.drop(columns="workload"), check_exact=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (3, "workload: got a int, need a table, a path or a DataFrame of requests"),
+        (None, "workload: got a NoneType, need a table, a path or a DataFrame of requests"),
+        (pd.DataFrame({"time": [1.0], "lba": [0]}), "workload: time: got double, need lengths"),
+        (pd.DataFrame({"a": [1]}), "workload: got a, need the columns time_s, lba, blocks and op"),
+        (pd.DataFrame({"op": ["R", 3]}), "need columns of one type each"),
+        (
+            pd.DataFrame({"time_s": pd.to_timedelta([1], unit="s"), "lba": [0]}),
+            "workload: time_s: got duration[",
+        ),
+    ],
+)
+def test_what_is_no_workload(value, told):
+    with pytest.raises(ConfigError) as e, workload.as_spec(value):
+        raise AssertionError("entered")
+    assert told in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"time_us": [0, 5, 4, 6]}, "workload: row 2: got time 4000 ns after 5000 ns"),
+        ({"lba": [0, -1, 0, 0]}, "workload: row 1: got lba -1"),
+        ({"op": ["R", "R", "R", "X"]}, 'workload: row 3: got op "X"'),
+        ({"blocks": [1.5, 1, 1, 1]}, "workload: row 0: got blocks of type Float64"),
+        ({"lba": [0, None, 0, 0]}, "workload: row 0: got lba of type Float64"),
+    ],
+)
+def test_wrong_rows_are_named_by_their_place_in_the_frame(change, told):
+    frame = pd.DataFrame({**ROWS, **change})
+    with pytest.raises((TraceError, ConfigError)) as e, workload.as_spec(frame) as table:
+        api.run(workload=table, systems=DRIVE)
+    assert told in str(e.value)
+    assert "parquet" not in str(e.value)
+
+
+def test_missing_columns_are_told_without_a_temporary_file():
+    frame = pd.DataFrame({"time_s": [0.0], "op": ["R"]})
+    with pytest.raises((TraceError, ConfigError)) as e, workload.as_spec(frame, "w[1]") as table:
+        info(table)
+    assert str(e.value) == "w[1]: got columns time_s, op, need a column lba or offset_bytes"
