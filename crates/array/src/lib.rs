@@ -15,15 +15,17 @@ pub mod open;
 pub mod organisation;
 mod outcome;
 pub mod output;
+mod overrides;
 pub mod result;
 pub mod run;
 pub mod simulate;
 mod system;
 mod timetable;
 
-pub use experiment::{Experiment, Overrides};
+pub use experiment::Experiment;
 pub use member::Member;
 pub use open::{open_workload, OpenWorkload, Opened};
+pub use overrides::Overrides;
 pub use result::{RunResult, SystemResult};
 pub use run::{run, run_with, Inputs, Make, RunError, RunOptions};
 pub use simulate::{simulate, Options, Outcome, SimulateError};

@@ -1,10 +1,12 @@
 //! Running experiments on threads of their own, while Python's thread watches for Ctrl-C.
 
 use crate::errors;
-use headstack_array::{run as simulate, Experiment, Inputs, RunOptions};
-use headstack_engine::Progress;
+use headstack_array::{run as simulate, Experiment, Inputs, Overrides, RunOptions};
+use headstack_engine::describe::from_value;
+use headstack_engine::{Progress, SpecError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use serde_json::Value;
 use std::path::Path;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::sync::Mutex;
@@ -13,28 +15,40 @@ use std::time::Duration;
 /// Time between two looks for Ctrl-C, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Reads a TOML file, the text of one, or the tables of one as JSON.
+fn opened(
+    file: Option<&str>,
+    text: Option<&str>,
+    overrides_json: &str,
+) -> Result<Experiment, SpecError> {
+    let json = |text| {
+        serde_json::from_str::<Value>(text)
+            .map_err(|e| SpecError::new("experiment", e, "what JSON can write"))
+    };
+    let overrides: Overrides = from_value(json(overrides_json)?)?;
+    match (file.map(Path::new), text) {
+        (Some(file), None) => Experiment::open(file, &overrides),
+        (Some(file), Some(text)) => Experiment::from_text(text, file, &overrides),
+        (None, text) => Experiment::changed(json(text.unwrap_or("null"))?, None, &overrides),
+    }
+}
+
 /// Runs an experiment; Ctrl-C ends it with what it has.
 #[pyfunction]
-#[pyo3(signature = (file, document_json, drive_dirs, threads, out_dir, log_requests, progress))]
+#[pyo3(signature = (file, text, overrides_json, drive_dirs, threads, out_dir, log_requests, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
     file: Option<&str>,
-    document_json: &str,
+    text: Option<&str>,
+    overrides_json: &str,
     drive_dirs: Vec<String>,
     threads: Option<usize>,
     out_dir: Option<String>,
     log_requests: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let experiment = match file {
-        Some(file) => {
-            let overrides = serde_json::from_str(document_json).map_err(errors::json)?;
-            Experiment::open(Path::new(file), &overrides)
-        }
-        None => Experiment::from_json(document_json, Path::new("")),
-    };
-    let experiment = experiment.map_err(errors::config)?;
+    let experiment = opened(file, text, overrides_json).map_err(errors::config)?;
     let watch = Progress::new();
     let options = RunOptions {
         threads,
