@@ -14,6 +14,7 @@ from headstack.errors import ConfigError, told
 from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
 from headstack.plain import plain
+from headstack.plain import told as shown
 from headstack.suggest import need_one_of
 
 # What only some runs need is imported where it is needed.
@@ -364,15 +365,15 @@ def _document(
             document[key] = [spec(one, f"{key}[{i}]") for i, one in enumerate(given)]
         elif given is not None:
             document[key] = spec(given, key)
-    document = plain(document)
-    return document
+    whole: dict[str, Any] = plain(document)
+    return whole
 
 
 def _text(file: IO[Any]) -> tuple[str, str]:
     """Return the name of an open file and all of its text."""
     name = getattr(file, "name", None)
     name = name if isinstance(name, str) else "experiment"
-    if file in (sys.stdin, sys.stdin.buffer):
+    if file in (sys.stdin, getattr(sys.stdin, "buffer", None)):
         name = "standard input"
     text = file.read(_MOST_BYTES + 1)
     if len(text) > _MOST_BYTES:
@@ -399,12 +400,24 @@ def _source(
     return path, None
 
 
+def _settings(given: Any) -> dict[str, Any]:
+    """Return single values and what errors call them, which the command line says itself."""
+    name = str(getattr(given, "option", "set"))
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{name}: got {shown(plain(given, name))}, need a table of dotted keys")
+    keys = plain(dict.fromkeys(given), name)
+    values = {key: plain(value, f"{name} {key}") for key, value in given.items()}
+    return {"set": {key: values[key] for key in keys}, "set_by": name}
+
+
 def _threads(given: Any) -> int | None:
     if given is None:
         return None
     number = plain(given, "threads")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise ConfigError(f"threads: got {given!r}, need a whole number, 1 or more")
+        raise ConfigError(f"threads: got {shown(number)}, need a whole number, 1 or more")
     # More than there is work for are not started.
     return min(number, 1 << 16)
 
@@ -465,10 +478,9 @@ def run(
     """
     if (experiment is None) == (workload is None and systems is None):
         raise ConfigError("run: got no experiment or two, need a file, or workload and systems")
-    given = {"run": run, "cost": cost, "set": set, "seed": seed}
+    given = {"run": run, "cost": cost, "seed": seed}
     overrides = {key: plain(value, key) for key, value in given.items() if value is not None}
-    if not isinstance(overrides.get("set", {}), dict):
-        raise ConfigError(f"set: got {set!r}, need a table of dotted keys")
+    overrides |= _settings(set)
     threads = _threads(threads)
     with ExitStack() as stack:
         source = _source(experiment, workload, systems, stack)

@@ -55,7 +55,9 @@ class Tables(Generic[Frame]):
         """
         import pyarrow.parquet as pq
 
-        return self._joined([(s, pq.read_table(f)) for s, f in request_logs(self._systems, self._out)])
+        return self._joined(
+            [(s, pq.read_table(f)) for s, f in request_logs(self._systems, self._out)]
+        )
 
     @cached_property
     def series(self) -> Frame:
@@ -145,9 +147,7 @@ def request_logs(
 
     """
     files = [
-        (s, out / s["requests_file"])
-        for s in systems
-        if out is not None and s.get("requests_file")
+        (s, out / s["requests_file"]) for s in systems if out is not None and s.get("requests_file")
     ]
     if not files:
         raise ConfigError("requests: got none logged, need a run with log_requests = True")

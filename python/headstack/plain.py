@@ -1,5 +1,6 @@
 """Values of Python as the tables of an experiment: what JSON can write, each with its key."""
 
+import json
 import math
 import os
 from collections.abc import Mapping
@@ -52,6 +53,11 @@ def plain(value: object, key: str = "", level: int = 0) -> Any:
     return _scalar(value, key)
 
 
+def told(value: object) -> str:
+    """Return a plain value as messages show it."""
+    return _cut(json.dumps(value))
+
+
 def _cut(text: str) -> str:
     return text if len(text) < _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -70,7 +76,8 @@ def _text(text: str, place: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"{place}: got {_cut(ascii(text))}, need text in Unicode") from None
+        shown = _cut(text.encode("ascii", "backslashreplace").decode())
+        raise ConfigError(f'{place}: got "{shown}", need text in Unicode') from None
     # Without the class of a subclass, such as NumPy's.
     return str.__str__(text)
 

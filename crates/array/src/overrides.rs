@@ -7,18 +7,32 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// What replaces parts of an experiment.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
     /// Its table `run`.
-    pub run: Option<Value>,
+    pub run: Option<Params>,
     /// Its table `cost`.
-    pub cost: Option<Value>,
+    pub cost: Option<Params>,
     /// Single values, by dotted key from the top of the experiment: `system.0.scheduler`, or
     /// `system[0].scheduler` as errors write it. The index may be left out where there is one.
     pub set: Params,
+    /// What errors call `set`, where an option stands for it.
+    pub set_by: String,
     /// Its seed.
     pub seed: Option<u64>,
+}
+
+impl Default for Overrides {
+    fn default() -> Self {
+        Overrides {
+            run: None,
+            cost: None,
+            set: Params::new(),
+            set_by: "set".into(),
+            seed: None,
+        }
+    }
 }
 
 /// Keys of the experiment that hold a table or a list of tables, and their other names.
@@ -36,7 +50,7 @@ impl Overrides {
         };
         for (key, value) in [("run", &self.run), ("cost", &self.cost)] {
             if let Some(value) = value {
-                table.insert(key.into(), value.clone());
+                table.insert(key.into(), Value::Object(value.clone()));
             }
         }
         for (key, value) in &self.set {
@@ -49,7 +63,10 @@ impl Overrides {
                 }
                 Ok(())
             });
-            changed.map_err(|e| e.within("set"))?;
+            changed.map_err(|e| SpecError {
+                key: format!("{} {}", self.set_by, e.key),
+                ..e
+            })?;
         }
         Ok(())
     }
@@ -65,7 +82,8 @@ impl Overrides {
         if keys.is_empty() {
             return e;
         }
-        e.in_file(format!("set {}", keys.join(", ")))
+        let place = format!("{} {}", self.set_by, keys.join(", "));
+        e.in_file(place)
     }
 }
 
@@ -269,19 +287,19 @@ mod tests {
         for (set, want) in [
             (
                 json!({ "system.7.count": 1 }),
-                "set.system.7.count: got index 7, need an index below 3",
+                "set system.7.count: got index 7, need an index below 3",
             ),
             (
                 json!({ "system.count": 1 }),
-                "set.system.count: got the key \"count\" in a list, need an index below 3",
+                "set system.count: got the key \"count\" in a list, need an index below 3",
             ),
             (
                 json!({ "system.0.drive.x": 1 }),
-                "set.system.0.drive.x: got the key \"x\" in a plain value, need a table",
+                "set system.0.drive.x: got the key \"x\" in a plain value, need a table",
             ),
             (
                 json!({ "a..b": 1 }),
-                "set.a..b: got a bad key, need a dotted key, indices in brackets",
+                "set a..b: got a bad key, need a dotted key, indices in brackets",
             ),
             (
                 json!({ "system.0.cout": 1, "system.1.count": 3, "run.seed": 1 }),
@@ -302,6 +320,21 @@ mod tests {
         ] {
             let error = opened(set.clone()).unwrap_err();
             assert!(error.starts_with(want), "{set}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_option_that_stands_for_set_is_named() {
+        for (key, want) in [
+            ("system.7.count", "--set system.7.count: got index 7"),
+            ("run.seed", "--set run.seed: run.seed: got string"),
+        ] {
+            let set = Overrides {
+                set_by: "--set".into(),
+                ..overrides(json!({ key: "x" }))
+            };
+            let error = Experiment::changed(two(), None, &set).unwrap_err();
+            assert!(error.to_string().starts_with(want), "{error}");
         }
     }
 

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import Form, Settings
 
 
 def command(
-    experiment: Annotated[Path, Argument("EXPERIMENT.toml", help="What to run.")],
+    experiment: Annotated[
+        Path, Argument("EXPERIMENT.toml", help="What to run; - is standard input.")
+    ],
     out: Annotated[
         Path | None,
         Option(
@@ -21,6 +24,8 @@ def command(
     as_json: Annotated[
         bool, Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
+    settings: Settings = None,
+    form: Form = "text",
     requests: Annotated[bool, Option(help="With --out: one row per request as Parquet.")] = True,
     seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
     threads: Annotated[
@@ -29,22 +34,29 @@ def command(
 ) -> int | None:
     """Simulate the systems of an experiment on its workload and compare them.
 
+    Relative paths start from the experiment's folder, on standard input from the working directory.
     Ctrl-C ends the run with the results until then, marked as partial; a second one ends it at
     once.
 
     Examples:
       headstack run examples/demo.toml
       headstack run examples/demo.toml --out out/demo
+      headstack run examples/demo.toml --set system.0.scheduler=sptf --format markdown
+      generate | headstack run - --set run.max_requests=1000
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
 
     """
     import headstack
     from headstack import table
-    from headstack.cli import INTERRUPTED, _terminal
+    from headstack.cli import INTERRUPTED, _options, _terminal
 
-    with _terminal.progress(experiment.name) as progress:
+    _terminal.check_form(form, as_json)
+    given = str(experiment) == "-"
+    name = "standard input" if given else str(experiment)
+    with _terminal.progress(name if given else experiment.name) as progress:
         result = headstack.run(
-            experiment,
+            _terminal.standard_input() if given else experiment,
+            set=_options.settings(settings),
             out=out,
             log_requests=requests and out is not None,
             seed=seed,
@@ -55,21 +67,20 @@ def command(
     if out is not None:
         from headstack import report
 
-        title = f"Headstack: {experiment.stem}"
+        title = f"Headstack: {name if given else experiment.stem}"
         written.append(report.write(result.document, out / "report.html", title=title))
     if as_json:
         print(result.to_json())
     else:
         columns = table.columns(result.document)
         headings = [(c.title, c.text) for c in columns]
-        _terminal.print_table(headings, table.rows(result.document, columns))
-        print(table.note(result.document))
-        for line in table.warnings(result.document):
-            print(line)
-    _terminal.told(written, as_json)
+        _terminal.print_table(headings, table.rows(result.document, columns), form=form)
+        for line in (table.note(result.document), *table.warnings(result.document)):
+            _terminal.say(line, form)
+    _terminal.told(written, as_json, form)
     if result.partial:
         print(
-            f"{experiment}: partial results, of the requests completed until the interrupt",
+            f"{name}: partial results, of the requests completed until the interrupt",
             file=sys.stderr,
         )
         return INTERRUPTED
