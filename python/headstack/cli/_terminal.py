@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from headstack import _bridge
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
@@ -133,16 +132,27 @@ def _print_csv(headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str
     writer.writerow([heading for heading, _ in headings])
     for row in rows:
         cells = zip(row, headings, strict=True)
-        writer.writerow(["" if c == NONE else c if text else _bare(c) for c, (_, text) in cells])
+        writer.writerow([cell if text else _bare(cell) for cell, (_, text) in cells])
 
 
 def _bare(number: str) -> str:
-    return re.sub(r"(?<=\d),(?=\d{3})", "", number)
+    return "" if number in (NONE, "-") else re.sub(r"(?<=\d),(?=\d{3})", "", number)
 
 
 def say(line: str = "", form: str = TEXT) -> None:
-    """Print a line that belongs to a table: on standard error beside CSV, which is data alone."""
+    """Print a line that belongs to a table: on standard error beside CSV, which is data alone.
+
+    In Markdown it is a paragraph.
+    """
     print(line, file=sys.stderr if form == CSV else sys.stdout)
+    if form == MARKDOWN:
+        print()
+
+
+def between(form: str = TEXT) -> None:
+    """Print the empty line between two tables, where the form has none of its own."""
+    if form != MARKDOWN:
+        print()
 
 
 def _print_plain(
@@ -294,6 +304,8 @@ def check_format(option: str, value: str | None) -> None:
         ConfigError: `value` is no format's name; the message gives `option` and the names.
 
     """
-    names = [str(f["name"]) for f in _bridge.call("formats")]
+    from headstack.cli._options import trace_formats
+
+    names = trace_formats()
     if value is not None and value not in names:
         raise ConfigError(need_one_of(option, value, names))
