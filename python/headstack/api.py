@@ -113,7 +113,9 @@ class Record(Mapping[str, Any]):
 
     def __getattr__(self, name: str) -> Any:
         # What Python itself looks for is never an entry, not even while one is being copied.
-        if name.startswith("_") or name not in self._entries:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._entries:
             raise AttributeError(need_one_of("result", name, self._entries))
         return self[name]
 
@@ -158,11 +160,16 @@ class Result:
 
     def __repr__(self) -> str:
         systems = self.document["systems"]
-        head = f"headstack.Result: {len(systems)} result{'s' * (len(systems) != 1)}"
+        workloads = {str(s.get("workload", "")) for s in systems}
+        count = f"{len(systems)} system{'s' * (len(systems) != 1)}"
+        if len(workloads) == 1:
+            head = f"{count}, workload {_printable(workloads.pop())}"
+        else:
+            head = f"{len(systems)} results on {len(workloads)} workloads"
         lines = _lines(systems[:_MOST_SHOWN])
         if len(systems) > _MOST_SHOWN:
             lines.append(f"  ... and {len(systems) - _MOST_SHOWN} more")
-        return "\n".join([f"{head}{', partial' * self.partial}", *lines])
+        return "\n".join([f"headstack.Result: {head}{', partial' * self.partial}", *lines])
 
     def _repr_html_(self) -> str:
         """Return the comparison table for notebooks, with what the report says below it."""
@@ -321,9 +328,13 @@ def _lines(systems: Iterable[Mapping[str, Any]]) -> list[str]:
         f"{name} on {s.get('workload')}" if several else name
         for name, s in zip(table.names(systems), systems, strict=True)
     ]
-    names = [n if n.isprintable() else n.encode("unicode_escape").decode() for n in names]
+    names = [_printable(n) for n in names]
     width = max(map(len, names), default=0)
     return [f"  {n:<{width}}  {_gist(s)}" for n, s in zip(names, systems, strict=True)]
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 def _gist(system: Mapping[str, Any]) -> str:

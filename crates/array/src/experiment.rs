@@ -4,7 +4,7 @@
 //! needed, with the nearest known name.
 
 use crate::change::Change;
-use crate::document::{read_text, toml_value};
+use crate::document::{only_tables, read_text, toml_value};
 use crate::dotted::change_all;
 use crate::overrides::Overrides;
 use crate::simulate::{PastEnd, WarmUp};
@@ -307,6 +307,7 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::from_toml`].
     pub fn from_value(mut value: Value, base: &Path) -> Result<Experiment, SpecError> {
+        only_tables(&value)?;
         let mut single = Vec::new();
         for key in ["workload", "workloads", "system", "systems"] {
             if let Some(entry) = value.get_mut(key).filter(|e| e.is_object()) {
