@@ -163,22 +163,30 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
         >>> flat({"name": "one", "response_time_s": {"p99": 0.02}, "drives": []})
         {'name': 'one', 'response_time_p99_s': 0.02}
         >>> flat({"operations": {"read": {"n_requests": 3, "response_time_s": {"p99": 0.02}}}})
-        {'operations_read_n_requests': 3, 'operations_read_response_time_p99_s': 0.02}
+        {'read_n_requests': 3, 'read_response_time_p99_s': 0.02}
 
     """
     row: dict[str, Any] = {}
     for key, value in system.items():
         if key in CURVES or isinstance(value, list):
             continue
-        if isinstance(value, Mapping):
+        if key == "operations":
+            for operation, numbers in value.items():
+                row |= {f"{operation}_{k}": v for k, v in flat(numbers).items()}
+        elif key == "confidence_s":
+            low, high = (value or {}).get("mean", (None, None))
+            row |= {"confidence_low_s": low, "confidence_high_s": high}
+        elif key == "overloaded":
+            row[key] = value["why"] if value else None
+        elif isinstance(value, Mapping):
             stem, _, unit = key.rpartition("_")
             if not stem:
                 stem, unit = key, ""
-            for part, inner in value.items():
-                if isinstance(inner, Mapping):
-                    row |= {f"{key}_{part}_{k}": v for k, v in flat(inner).items()}
+            for part, number in value.items():
+                if isinstance(number, str):
+                    row[part] = number
                 else:
-                    row[f"{stem}_{part}_{unit}" if unit else f"{stem}_{part}"] = inner
+                    row[f"{stem}_{part}_{unit}" if unit else f"{stem}_{part}"] = number
         else:
             row[key] = value
     return row

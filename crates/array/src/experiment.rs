@@ -285,9 +285,6 @@ impl Experiment {
         overrides.apply(&mut value)?;
         let experiment = Experiment::from_value(value, base.unwrap_or(Path::new("")));
         let mut experiment = experiment.map_err(|e| overrides.named(e))?;
-        if let Some(seed) = overrides.seed {
-            experiment.run.seed = seed;
-        }
         experiment.overrides = overrides.clone();
         Ok(experiment)
     }

@@ -19,7 +19,7 @@ pub struct Overrides {
     pub set: Params,
     /// What errors call `set`, where an option stands for it.
     pub set_by: String,
-    /// Its seed.
+    /// Its seed; comes before one in `run` or `set`.
     pub seed: Option<u64>,
 }
 
@@ -67,6 +67,12 @@ impl Overrides {
                 key: format!("{} {}", self.set_by, e.key),
                 ..e
             })?;
+        }
+        if let (Some(seed), Some(table)) = (self.seed, document.as_object_mut()) {
+            let run = table.entry("run").or_insert(Value::Object(Params::new()));
+            if let Some(run) = run.as_object_mut() {
+                run.insert("seed".into(), seed.into());
+            }
         }
         Ok(())
     }

@@ -139,12 +139,12 @@ def _bare(number: str) -> str:
     return "" if number in (NONE, "-") else re.sub(r"(?<=\d),(?=\d{3})", "", number)
 
 
-def say(line: str = "", form: str = TEXT) -> None:
-    """Print a line that belongs to a table: on standard error beside CSV, which is data alone.
+def say(line: str = "", form: str = TEXT, *, as_json: bool = False) -> None:
+    """Print a line that belongs to a table: on standard error beside JSON and CSV, which stay data.
 
     In Markdown it is a paragraph.
     """
-    print(line, file=sys.stderr if form == CSV else sys.stdout)
+    print(line, file=sys.stderr if as_json or form == CSV else sys.stdout)
     if form == MARKDOWN:
         print()
 
@@ -255,7 +255,7 @@ def progress(what: str, unit: str = "requests/s") -> "Iterator[Report | None]":
 def told(paths: Sequence[Path], as_json: bool, form: str = TEXT) -> None:
     """Say which files were written: on standard error, where standard output carries data."""
     for path in paths:
-        say(f"wrote {path}", CSV if as_json else form)
+        say(f"wrote {path}", form, as_json=as_json)
 
 
 def check_form(form: str, as_json: bool = False) -> None:
