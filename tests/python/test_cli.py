@@ -491,15 +491,17 @@ def test_every_table_can_be_markdown_or_csv(experiment, measured, tmp_path):
     ]:
         done = run(*args, "--format", "csv")
         assert done.returncode == 0, done.stderr
-        rows = list(csv.reader(io.StringIO(done.stdout)))
-        assert rows[0][: len(first)] == first
-        assert {len(row) for row in rows} == {len(rows[0])}, args
-        marked = run(*args, "--format", "markdown").stdout.splitlines()
-        table = [line for line in marked if line.startswith("|")]
-        assert [cell.strip() for cell in table[0].strip("|").split("|")] == rows[0]
-        assert set(table[1]) <= set("|-:")
-        assert len(table) == len(rows) + 1
-        assert marked[marked.index(table[-1]) + 1] == ""
+        # Where there are several tables, an empty line stands between two.
+        tables = [list(csv.reader(io.StringIO(t))) for t in done.stdout.split("\n\n")]
+        assert tables[0][0][: len(first)] == first
+        marked = run(*args, "--format", "markdown").stdout
+        shown = [t.splitlines() for t in marked.split("\n\n") if t.startswith("|")]
+        assert len(shown) == len(tables), args
+        for rows, lines in zip(tables, shown, strict=True):
+            assert {len(row) for row in rows} == {len(rows[0])}, args
+            assert [cell.strip() for cell in lines[0].strip("|").split("|")] == rows[0]
+            assert set(lines[1]) <= set("|-:")
+            assert len(lines) == len(rows) + 1
 
 
 def test_cells_stay_cells_in_every_form(capsys):
