@@ -22,7 +22,7 @@ def info(table):
 
 
 def without_place(answer):
-    return {k: v for k, v in answer.items() if k != "format"}
+    return {k: v for k, v in answer.items() if k != "opened"}
 
 
 @pytest.fixture
