@@ -29,7 +29,8 @@ def quantity(kind: str, text: str) -> float:
 
 def run(
     file: str | None,
-    document_json: str,
+    text: str | None,
+    overrides_json: str,
     drive_dirs: list[str],
     threads: int | None,
     out_dir: str | None,
@@ -39,8 +40,9 @@ def run(
 ) -> str:
     """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true.
 
-    Without `file` the experiment is `document_json`, its paths seen from the current directory;
-    with it, `document_json` holds what replaces parts of the file: {"cost", "seed"}.
+    With `file` it is that TOML file, or `text` if it was read already; else `text` is the
+    experiment as JSON, its paths seen from the current directory. `overrides_json` holds what
+    replaces parts of it: {"run", "cost", "set", "seed"}.
 
     `progress` is given the requests done and how many there will be over all systems and
     workloads: exact for synthetic workloads, estimated while a trace is read, None before that.

@@ -1,16 +1,21 @@
 """Running experiments from Python, and their results as tables and figures."""
 
 import json
-import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
 from headstack import _bridge, drives
-from headstack.errors import ConfigError, told
+from headstack.errors import ConfigError, printable, told
+from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
+from headstack.plain import plain
+from headstack.plain import told as shown
+from headstack.suggest import need_one_of
 
 # What only some runs need is imported where it is needed.
 if TYPE_CHECKING:
@@ -18,12 +23,16 @@ if TYPE_CHECKING:
 
     import altair as alt
     import pandas as pd
+    import polars as pl
 
 #: Called now and then with requests done and their total, where that is known.
 Progress = Callable[[int, int | None], None]
 
-#: Keys of a system that hold curves: in the results file, not in `run --json`.
-CURVES = ("response_time_cdf", "series")
+#: An experiment is not longer than this, in bytes: what is, is something else.
+_MOST_BYTES = 64 << 20
+
+#: The systems that `repr` shows.
+_MOST_SHOWN = 12
 
 
 class Plots:
@@ -77,8 +86,57 @@ class Plots:
         return plots.queue_depth(self._document)
 
 
+class Record(Mapping[str, Any]):
+    """A table of a result document, whose entries are attributes too.
+
+    Example:
+        >>> system = Record({"name": "one", "response_time_s": {"p99": 0.02}})
+        >>> system.response_time_s.p99 == system["response_time_s"]["p99"]
+        True
+
+    """
+
+    def __init__(self, entries: Mapping[str, Any]) -> None:
+        self._entries = entries
+
+    def __getitem__(self, key: str) -> Any:
+        return _record(self._entries[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getattr__(self, name: str) -> Any:
+        # What Python itself looks for is never an entry, not even while one is being copied.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._entries:
+            raise AttributeError(need_one_of("result", name, self._entries))
+        return self[name]
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *self._entries]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self._entries)!r})"
+
+
+def _record(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Record(value)
+    if isinstance(value, list):
+        return [_record(v) for v in value]
+    return value
+
+
 class Result:
     """What a run produced.
+
+    Iteration gives its systems, one for each system and workload of the experiment, as `Record`:
+    ``system.power_w.mean`` is ``system["power_w"]["mean"]``, by the keys of ``run --json``. One
+    system is ``result["its name"]`` or ``result[0]``.
 
     Attributes:
         document: the whole result document, curves included.
@@ -98,66 +156,125 @@ class Result:
         self._keep = _keep
 
     def __repr__(self) -> str:
-        names = ", ".join(str(s["name"]) for s in self.document["systems"])
-        return f"<headstack.Result of {names}{' (partial)' if self.partial else ''}>"
+        systems = self.document["systems"]
+        workloads = {str(s.get("workload", "")) for s in systems}
+        count = f"{len(systems)} system{'s' * (len(systems) != 1)}"
+        if len(workloads) == 1:
+            head = f"{count}, workload {printable(workloads.pop())}"
+        else:
+            head = f"{len(systems)} results on {len(workloads)} workloads"
+        lines = _lines(systems[:_MOST_SHOWN])
+        if len(systems) > _MOST_SHOWN:
+            lines.append(f"  ... and {len(systems) - _MOST_SHOWN} more")
+        return "\n".join([f"headstack.Result: {head}{', partial' * self.partial}", *lines])
+
+    def _repr_html_(self) -> str:
+        """Return the comparison table for notebooks, with what the report says below it."""
+        from html import escape
+
+        from headstack import table
+
+        columns = table.columns(self.document)
+        align = ["left" if c.text else "right" for c in columns]
+
+        def line(kind: str, cells: Iterable[str]) -> str:
+            shown = zip(cells, align, strict=True)
+            inner = "".join(
+                f'<{kind} style="text-align: {side}">{escape(cell)}</{kind}>'
+                for cell, side in shown
+            )
+            return f"<tr>{inner}</tr>"
+
+        head = line("th", (c.title for c in columns))
+        body = "".join(line("td", row) for row in table.rows(self.document, columns))
+        below = [table.note(self.document), *table.warnings(self.document)]
+        if self.partial:
+            below.insert(0, "partial results, of the requests completed until the interrupt")
+        notes = "".join(f"<p>{escape(text)}</p>" for text in below)
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{notes}"
+
+    def __iter__(self) -> Iterator[Record]:
+        return (Record(s) for s in self.document["systems"])
+
+    def __len__(self) -> int:
+        return len(self.document["systems"])
+
+    def __getitem__(self, which: int | str) -> Record:
+        """Return one system by its place or by its name; of several of one name the first.
+
+        Raises:
+            IndexError: there are fewer.
+            KeyError: none has that name.
+
+        """
+        systems = self.document["systems"]
+        if not isinstance(which, str):
+            return Record(systems[which])
+        for system in systems:
+            if system["name"] == which:
+                return Record(system)
+        raise KeyError(need_one_of("system", which, (str(s["name"]) for s in systems)))
 
     @property
     def partial(self) -> bool:
         """Whether the run was interrupted before its end."""
         return bool(self.document.get("partial", False))
 
-    @cached_property
-    def summary(self) -> "pd.DataFrame":
-        """One row per system and workload; nested keys joined with the unit last.
+    @overload
+    def to(self, library: Literal["pandas"]) -> "Tables[pd.DataFrame]": ...
 
-        ``response_time_s.p99`` of the JSON is the column ``response_time_p99_s``. Times are in
-        seconds, energy in joules, power in watts; a number that a run does not have is missing.
+    @overload
+    def to(self, library: Literal["polars"]) -> "Tables[pl.DataFrame]": ...
+
+    def to(self, library: str) -> Tables[Any]:
+        """Return `summary`, `requests` and `series` as DataFrames of ``pandas`` or ``polars``.
+
+        Raises:
+            ConfigError: another library, or one that is not installed.
+
+        Example:
+            >>> r.to("polars").requests.filter(pl.col("op") == "read")  # doctest: +SKIP
+
         """
-        import pandas as pd
-
-        return pd.DataFrame([flat(s) for s in self.document["systems"]])
+        return tables(library, self.document["systems"], self.out)
 
     @cached_property
-    def requests(self) -> "pd.DataFrame":
-        """One row per request of every system, from the Parquet logs.
+    def _tables(self) -> "Tables[pd.DataFrame]":
+        return self.to("pandas")
 
-        The columns ``system`` and ``workload`` stand before those of the logs. ``arrival_ns`` and
-        ``completion_ns`` are moments in simulated nanoseconds, ``..._s`` lengths in seconds;
-        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders.
+    @property
+    def summary(self) -> "pd.DataFrame":
+        """One row per system and workload: `headstack.frames.Tables.summary` in pandas."""
+        return self._tables.summary
+
+    @property
+    def requests(self) -> "pd.DataFrame":
+        """One row per request of every system: `headstack.frames.Tables.requests` in pandas.
 
         Raises:
             ConfigError: the run logged no requests.
 
         """
-        import pandas as pd
-        import pyarrow.parquet as pq
+        return self._tables.requests
 
-        parts = []
-        for system, path in self.requests_files():
-            frame: pd.DataFrame = pq.read_table(path).to_pandas()
-            frame.insert(0, "system", str(system["name"]))
-            frame.insert(1, "workload", str(system.get("workload", "")))
-            parts.append(frame)
-        return pd.concat(parts, ignore_index=True)
+    @property
+    def series(self) -> "pd.DataFrame":
+        """One row per system and stretch of time: `headstack.frames.Tables.series` in pandas.
 
-    def requests_files(self) -> list[tuple[dict[str, Any], Path]]:
+        Raises:
+            ConfigError: no system has a time series.
+
+        """
+        return self._tables.series
+
+    def requests_files(self) -> list[tuple[Mapping[str, Any], Path]]:
         """Each system with the Parquet file of its requests; Polars and DuckDB read it too.
 
         Raises:
             ConfigError: the run logged no requests.
 
         """
-        files = [
-            (s, self.out / s["requests_file"])
-            for s in self.document["systems"]
-            if self.out is not None and s.get("requests_file")
-        ]
-        if not files:
-            raise ConfigError("requests: got none logged, need a run with log_requests = True")
-        for _, path in files:
-            if not path.is_file():
-                raise ConfigError(f"{path}: got no such file, need the requests of this run")
-        return files
+        return request_logs(self.document["systems"], self.out)
 
     @property
     def plot(self) -> Plots:
@@ -210,81 +327,125 @@ class Result:
         return out
 
 
-def flat(system: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of one system as one level of columns, unit last.
+def _lines(systems: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each system: its name, workload and what matters of it."""
+    from headstack import table
 
-    Lists and curves are left out.
-
-    Example:
-        >>> flat({"name": "one", "response_time_s": {"p99": 0.02}, "drives": []})
-        {'name': 'one', 'response_time_p99_s': 0.02}
-
-    """
-    row: dict[str, Any] = {}
-    for key, value in system.items():
-        if key in CURVES or isinstance(value, list):
-            continue
-        if key == "operations":
-            for operation, numbers in value.items():
-                row |= {f"{operation}_{k}": v for k, v in flat(numbers).items()}
-        elif key == "confidence_s":
-            low, high = (value or {}).get("mean", (None, None))
-            row |= {"confidence_low_s": low, "confidence_high_s": high}
-        elif key == "overloaded":
-            row[key] = value["why"] if value else None
-        elif isinstance(value, Mapping):
-            stem, _, unit = key.rpartition("_")
-            if not stem:
-                stem, unit = key, ""
-            for part, number in value.items():
-                if isinstance(number, str):
-                    row[part] = number
-                else:
-                    row[f"{stem}_{part}_{unit}" if unit else f"{stem}_{part}"] = number
-        else:
-            row[key] = value
-    return row
+    systems = list(systems)
+    several = len({s.get("workload") for s in systems}) > 1
+    names = [
+        f"{name} on {s.get('workload')}" if several else name
+        for name, s in zip(table.names(systems), systems, strict=True)
+    ]
+    names = [printable(n) for n in names]
+    width = max(map(len, names), default=0)
+    return [f"  {n:<{width}}  {_gist(s)}" for n, s in zip(names, systems, strict=True)]
 
 
-def _plain(value: object) -> str | int:
-    import datetime
-    import numbers
-
-    if isinstance(value, datetime.date | datetime.time):
-        return str(value.isoformat())
-    if isinstance(value, os.PathLike):
-        return str(os.fspath(value))
-    if isinstance(value, numbers.Integral):  # NumPy's
-        return int(value)
-    raise ConfigError(f"experiment: got a {type(value).__name__}, need text, numbers or tables")
-
-
-#: Tables of an experiment are not nested more deeply than this.
-_MOST_LEVELS = 64
+def _gist(system: Mapping[str, Any]) -> str:
+    times = system.get("response_time_s") or {}
+    numbers = (
+        (times.get("mean"), "mean {:,.2f} ms", 1e3),
+        (times.get("p99"), "p99 {:,.2f} ms", 1e3),
+        (system.get("throughput_iops"), "{:,.1f} IOPS", 1),
+        ((system.get("power_w") or {}).get("mean"), "{:,.2f} W", 1),
+        (system.get("n_errors") or None, "{:,} errors", 1),
+    )
+    return ", ".join(text.format(n * scale) for n, text, scale in numbers if n is not None)
 
 
-def _check(document: object) -> None:
-    """Refuse what JSON cannot write: infinities, not-a-number, very deep tables."""
-    rest: list[tuple[str, int, object]] = [("", 0, document)]
-    while rest:
-        key, level, value = rest.pop()
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ConfigError(f"{key}: got {value}, need a finite number")
-        if level > _MOST_LEVELS:
-            shown = key if len(key) < 80 else f"{key[:80]}..."
-            raise ConfigError(f"{shown}: got more levels, need at most {_MOST_LEVELS}")
-        if isinstance(value, Mapping):
-            rest += [(f"{key}.{k}".lstrip("."), level + 1, v) for k, v in value.items()]
-        elif isinstance(value, list | tuple):
-            rest += [(f"{key}[{i}]", level + 1, v) for i, v in enumerate(value)]
+def _listed(given: Any) -> Any:
+    """Return what may be one table or several; anything iterable but text is several."""
+    if isinstance(given, Iterable) and not isinstance(given, Mapping | str | bytes | os.PathLike):
+        return list(given)
+    return given
+
+
+def _document(
+    workload: Any, systems: Any, experiment: Mapping[str, Any], stack: ExitStack
+) -> dict[str, Any]:
+    """Return the document of an experiment from Python; files that it needs live in `stack`."""
+    from headstack import workload as workloads
+
+    def spec(value: Any, key: str) -> Any:
+        return plain(stack.enter_context(workloads.as_spec(value, key)), key)
+
+    document = dict(experiment)
+    if workload is not None:
+        document["workload"] = workload
+    if systems is not None:
+        document["system"] = _listed(systems)
+    for key in ("workload", "workloads"):
+        given = document.pop(key, None)
+        if isinstance(given, list | tuple):
+            document[key] = [spec(one, f"{key}[{i}]") for i, one in enumerate(given)]
+        elif given is not None:
+            document[key] = spec(given, key)
+    whole: dict[str, Any] = plain(document)
+    return whole
+
+
+def _text(file: IO[Any]) -> tuple[str, str]:
+    """Return the name of an open file and all of its text."""
+    name = getattr(file, "name", None)
+    name = name if isinstance(name, str) else "experiment"
+    if file in (sys.stdin, getattr(sys.stdin, "buffer", None)):
+        name = "standard input"
+    text = file.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise ConfigError(f"{name}: got more than {_MOST_BYTES} bytes, need a file of TOML")
+    try:
+        return name, text if isinstance(text, str) else bytes(text).decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{name}: got bytes that are not UTF-8, need a file of TOML") from None
+
+
+def _source(
+    experiment: Any, workload: Any, systems: Any, stack: ExitStack
+) -> tuple[str | None, str | None]:
+    """Return the experiment's file and text, as the core takes them."""
+    if isinstance(experiment, Mapping) or experiment is None:
+        document = _document(workload, systems, experiment or {}, stack)
+        return None, json.dumps(document)
+    if hasattr(experiment, "read"):
+        return _text(experiment)
+    if not isinstance(experiment, str | bytes | os.PathLike):
+        kind = type(experiment).__name__
+        raise ConfigError(f"run: got a {kind}, need a path, a table or an open file")
+    path: str = plain(os.fsdecode(experiment), "run")
+    return path, None
+
+
+def _settings(given: Any) -> dict[str, Any]:
+    """Return single values and what errors call them, which the command line says itself."""
+    name = str(getattr(given, "option", "set"))
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{name}: got {shown(plain(given, name))}, need a table of dotted keys")
+    keys = plain(dict.fromkeys(given), name)
+    values = {key: plain(value, f"{name} {key}") for key, value in given.items()}
+    return {"set": {key: values[key] for key in keys}, "set_by": name}
+
+
+def _threads(given: Any) -> int | None:
+    if given is None:
+        return None
+    number = plain(given, "threads")
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise ConfigError(f"threads: got {shown(number)}, need a whole number, 1 or more")
+    # More than there is work for are not started.
+    return min(number, 1 << 16)
 
 
 def run(
-    experiment: str | os.PathLike[str] | None = None,
+    experiment: "str | os.PathLike[str] | Mapping[str, Any] | IO[Any] | None" = None,
     *,
-    workload: Mapping[str, Any] | None = None,
-    systems: Iterable[Mapping[str, Any]] | None = None,
+    workload: Any = None,
+    systems: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
+    run: Mapping[str, Any] | None = None,
     cost: Mapping[str, Any] | None = None,
+    set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     log_requests: bool = True,
@@ -292,14 +453,22 @@ def run(
     progress: Progress | None = None,
     sources_anywhere: bool = False,
 ) -> Result:
-    """Simulate the systems of an experiment on its workload.
+    """Simulate the systems of an experiment on its workloads.
+
+    Tables may hold paths, NumPy's numbers and arrays, and dates beside text and numbers. What is
+    wrong in them is told as of a file, by its key: ``system[0].count: got 0, need ...``.
 
     Args:
-        experiment: an experiment file (TOML); or leave it out and give `workload` and `systems`.
-        workload: the table ``[workload]`` of such a file; paths in it start from the current
-            directory.
-        systems: its tables ``[[system]]``.
-        cost: replaces its table ``[cost]``.
+        experiment: an experiment file (TOML), an open one such as ``sys.stdin``, or the whole
+            experiment as a table; or leave it out and give `workload` and `systems`. Relative
+            paths start from the folder of the file, else from the current directory.
+        workload: the table ``[workload]``, or a list of several; instead of a table or of its
+            ``trace`` also the path of a trace, or a DataFrame (see `headstack.workload`).
+        systems: the tables ``[[system]]``, or one.
+        run: replaces the table ``[run]``.
+        cost: replaces the table ``[cost]``.
+        set: single values to replace, by dotted key: ``{"system.0.scheduler": "sptf"}``. Tables
+            are merged, None removes a value.
         seed: replaces the experiment's seed.
         out: where results and tables go; without it they live as long as the result.
         log_requests: whether to keep one row per request (`Result.requests`).
@@ -322,52 +491,46 @@ def run(
         ...     workload={"synthetic": {"n_requests": 1000, "rate": "50/s", "size": "4 KiB"}},
         ...     systems=[{"name": "one", "drive": "barracuda-es-750"}],
         ... )  # doctest: +SKIP
-        >>> r.summary["response_time_p99_s"]  # doctest: +SKIP
+        >>> r["one"].response_time_s.p99  # doctest: +SKIP
 
     """
     if (experiment is None) == (workload is None and systems is None):
         raise ConfigError("run: got no experiment or two, need a file, or workload and systems")
-    document: dict[str, Any]
-    if experiment is not None:
-        document = {k: v for k, v in {"cost": cost, "seed": seed}.items() if v is not None}
-    else:
-        document = {"workload": dict(workload or {}), "system": [dict(s) for s in systems or ()]}
-        if cost is not None:
-            document["cost"] = dict(cost)
-        if seed is not None:
-            document["run"] = {"seed": seed}
-    if threads is not None and not 1 <= threads < 2**63:
-        raise ConfigError(f"threads: got {threads}, need 1 to 2^63 - 1")
-    keep = None
-    if out is None and log_requests:
-        import tempfile
+    given = {"run": run, "cost": cost, "seed": seed}
+    overrides = {key: plain(value, key) for key, value in given.items() if value is not None}
+    overrides |= _settings(set)
+    threads = _threads(threads)
+    with ExitStack() as stack:
+        source = _source(experiment, workload, systems, stack)
+        keep = None
+        if out is None and log_requests:
+            import tempfile
 
-        keep = tempfile.TemporaryDirectory(prefix="headstack-")
-        out = keep.name
-    directory = output_directory(out, "out") if out is not None else None
-    _check(document)
+            keep = tempfile.TemporaryDirectory(prefix="headstack-")
+            out = keep.name
+        directory = output_directory(out, "out") if out is not None else None
 
-    def simulate(place: Path | None) -> dict[str, Any]:
-        answer: dict[str, Any] = _bridge.call(
-            "run",
-            None if experiment is None else os.fspath(experiment),
-            json.dumps(document, default=_plain),
-            [str(d) for d in drives.drive_dirs()],
-            threads,
-            None if place is None else str(place),
-            log_requests,
-            progress,
-            sources_anywhere,
-        )
-        return answer
+        def simulate(place: Path | None) -> dict[str, Any]:
+            answer: dict[str, Any] = _bridge.call(
+                "run",
+                *source,
+                json.dumps(overrides),
+                [str(d) for d in drives.drive_dirs()],
+                threads,
+                None if place is None else str(place),
+                log_requests,
+                progress,
+                sources_anywhere,
+            )
+            return answer
 
-    if directory is None or keep is not None:
-        return Result(simulate(directory), directory, keep)
-    from headstack import outputs
+        if directory is None or keep is not None:
+            return Result(simulate(directory), directory, keep)
+        from headstack import outputs
 
-    with outputs.replacing(directory) as written:
-        answer = simulate(written.path)
-        written.run_id = answer.get("run_id")
+        with outputs.replacing(directory) as written:
+            answer = simulate(written.path)
+            written.run_id = answer.get("run_id")
     return Result(answer, directory)
 
 

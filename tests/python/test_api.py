@@ -1,15 +1,22 @@
+import copy
+import datetime
 import doctest
+import fractions
 import html
+import io
 import json
+import pickle
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import ROOT, SHARED
 
 import headstack
-from headstack import api, calibration, drives, outputs, plots, report, table
+from headstack import api, calibration, drives, frames, outputs, plain, plots, report, table
 
 
 def test_tables_agree(experiment):
@@ -196,7 +203,7 @@ def test_results_without_curves_are_refused_clearly(tmp_path):
 
 
 def test_docstrings_run():
-    for module in (api, calibration, drives):
+    for module in (api, calibration, drives, frames, plain):
         assert doctest.testmod(module).failed == 0
 
 
@@ -249,3 +256,334 @@ def test_pauses_of_a_closed_loop_may_be_drawn():
         log_requests=False,
     )
     assert drawn.document == fixed.document
+
+
+NOTHING = {"workload": None, "systems": None}
+SYSTEMS = [{"name": "one", "drive": "barracuda-es-750"}]
+
+
+def ran(*args, **more):
+    return headstack.run(*args, log_requests=False, **more)
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+TWO = """
+[run]
+max_requests = 5
+[cost]
+years = 1
+[[workload]]
+synthetic = { n_requests = 10, rate = "50/s", footprint = "1 GB" }
+[[workload]]
+name = "slower"
+synthetic = { n_requests = 10, rate = "50/s", footprint = "1 GB" }
+time_scale = 2
+[[system]]
+name = "one"
+drive = "barracuda-es-750"
+change = [{ at = "10 ms", queue_depth = 4 }]
+[[system]]
+name = "two"
+drive = "exos-x18"
+layers = [{ name = "host-queue", elevator = "none" }]
+organisation = "concatenate"
+"""
+
+
+def test_python_says_all_that_a_file_says(tmp_path):
+    file = written(tmp_path / "two.toml", TWO)
+    document = drives.read_toml(file)
+    want = ran(file).document
+    assert [s["workload"] for s in want["systems"]] == ["synthetic", "slower"] * 2
+    assert [s["n_requests"] for s in want["systems"]] == [5] * 4
+    assert want["systems"][0]["changes"]
+    assert want["systems"][2]["layers"]
+    assert want["cost"]["years"] == 1
+    ways = [
+        ran(document),
+        ran({f"{k}s" if k in ("workload", "system") else k: v for k, v in document.items()}),
+        ran(
+            workload=document["workload"],
+            systems=(s for s in document["system"]),
+            run=document["run"],
+            cost=document["cost"],
+        ),
+        ran(
+            workload=document["workload"],
+            systems=tuple(document["system"]),
+            set={"run.max_requests": 5, "cost": {"years": 1}},
+        ),
+    ]
+    for way in ways:
+        without_file = {k: v for k, v in way.document.items() if k != "experiment"}
+        assert without_file == {k: v for k, v in want.items() if k != "experiment"}
+
+
+def test_values_of_numpy_and_paths_are_values(tmp_path):
+    drive = written(tmp_path / "mine.toml", drives.find("barracuda-es-750").read_text())
+    plainly = ran(
+        workload={**WORKLOAD, "time_scale": 0.5, "devices": [0]},
+        systems=[{"name": "x", "drive": str(drive), "queue_depth": 4}],
+        seed=3,
+    )
+    with_types = ran(
+        workload={**WORKLOAD, "time_scale": np.float64(0.5), "devices": np.array([0])},
+        systems=({"name": np.str_("x"), "drive": drive, "queue_depth": np.uint8(4)},),
+        seed=np.int64(3),
+        threads=np.int32(1),
+        run={"max_requests": np.int64(10)},
+    )
+    assert plainly.summary.equals(with_types.summary)
+    as_table = ran(
+        workload={**WORKLOAD, "time_scale": 0.5, "devices": range(1)},
+        systems=[{"name": "x", "drive": drives.load(drive), "queue_depth": 4}],
+        seed=3,
+    )
+    assert plainly.summary.equals(as_table.summary)
+
+
+def test_frames_and_paths_are_workloads(tmp_path):
+    rows = {"time_us": [0, 5000, 9000], "lba": [0, 64, 8], "blocks": 8, "op": ["R", "W", "R"]}
+    frame = pd.DataFrame(rows)
+    file = tmp_path / "rows.csv"
+    frame.to_csv(file, index=False)
+    (want,) = ran(workload={"trace": str(file)}, systems=SYSTEMS)
+    for workload in (file, str(file), frame, {"trace": frame}, {"trace": file}):
+        (got,) = ran(workload=workload, systems=SYSTEMS)
+        assert got.response_time_s == want.response_time_s
+    both = ran(workload=[frame, {**WORKLOAD, "name": "other"}], systems=SYSTEMS)
+    assert [s.n_requests for s in both] == [3, 10]
+    with pytest.raises(headstack.TraceError, match=r"^workload\[1\]: row 1: got time"):
+        ran(workload=[WORKLOAD, frame.assign(time_us=[5, 4, 6])], systems=SYSTEMS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"workload": 3}, "workload: got a int, need a table, a path or a DataFrame"),
+        ({"workload": [WORKLOAD, 3]}, "workload[1]: got a int, need a table"),
+        ({"workload": "absent.trace"}, "absent.trace: got no such file"),
+        ({"workload": None}, "workload: got nothing, need"),
+        ({"workload": {**WORKLOAD, 3: 4}}, "workload: got key 3, need text"),
+        ({"workload": {"synthetic": "x"}}, "workload.synthetic: got string"),
+        ({"systems": "one"}, "system: got string"),
+        ({"systems": 3}, "system: got integer 3"),
+        ({"systems": ["one"]}, "system[0]: got string"),
+        ({"systems": [("name", "drive")]}, "system[0]: got a list, need a table"),
+        ({"systems": None}, "system: got nothing, need"),
+        ({"systems": []}, "system: got none, need at least one"),
+        ({"systems": [{"drive": "exos-x18", "count": 0}]}, "system[0].count: got 0"),
+        ({"systems": [{"drive": {"name": {1, 2}}}]}, "system[0].drive.name: got a set"),
+        ({"systems": [{"drive": "x", "name": "\ud800"}]}, 'system[0].name: got "\\ud800"'),
+        ({"systems": [{"drive": "x", "count": 10**5000}]}, "system[0].count: got an integer of"),
+        (
+            {"systems": [{"drive": "exos-x18", "count": fractions.Fraction(3, 2)}]},
+            "system[0].count: got floating point 1.5, need a whole number",
+        ),
+        (
+            {"systems": [{"drive": "exos-x18", "seed": datetime.date(2024, 1, 1)}]},
+            'system[0].seed: got string "2024-01-01"',
+        ),
+        (
+            {"systems": [{"drive": "exos-x18", "queue_depth": float("nan")}]},
+            "system[0].queue_depth: got nan, need a finite number",
+        ),
+        ({"run": "x"}, "run: got string"),
+        ({"run": {"max_requets": 7}}, 'run: got key "max_requets", need one of'),
+        ({"run": {"duration": "-1 s"}}, "run.duration: got -1 s"),
+        ({"cost": [1]}, "cost: got "),
+        (
+            {"experiment": {"workload": WORKLOAD, "system": SYSTEMS, "cost": [1]}, **NOTHING},
+            "cost: got a list",
+        ),
+        ({"cost": {"pue": 0.5}}, "cost.pue: got 0.5"),
+        ({"seed": -1}, "seed: got integer -1"),
+        ({"seed": "x"}, 'seed: got string "x"'),
+        ({"threads": "x"}, 'threads: got "x", need a whole number'),
+        ({"threads": 0}, "threads: got 0, need a whole number, 1 or more"),
+        ({"threads": 10**22}, "threads: got an integer of 74 bits"),
+        ({"set": 3}, "set: got 3, need a table"),
+        ({"set": {3: 3}}, "set: got key 3, need text"),
+        ({"set": {"system.0.count": {1}}}, "set system.0.count: got a set"),
+        ({"set": {"system.4.count": 1}}, "set system.4.count: got index 4, need an index below 1"),
+        (
+            {"set": {"system.0.scheduler": "stpf", "run.seed": 1}},
+            'set system.0.scheduler: system[0].drive.queue.scheduler: got "stpf", need one of',
+        ),
+        (
+            {"set": {"workload.synthetic.raet": "1/s"}},
+            'set workload.synthetic.raet: workload[0].synthetic: got key "raet"',
+        ),
+        ({"experiment": 3, **NOTHING}, "run: got a int, need a path"),
+        ({"experiment": "a.toml"}, "run: got no experiment or two"),
+        (
+            {"experiment": {"workload": WORKLOAD}, **NOTHING},
+            "system: got nothing",
+        ),
+        (
+            {"experiment": WORKLOAD, **NOTHING},
+            'experiment: got key "synthetic"',
+        ),
+        (
+            {"experiment": "\ud800.toml", **NOTHING},
+            'run: got "\\ud800.toml", need text in Unicode',
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_key(arguments, message):
+    with pytest.raises(headstack.HeadstackError) as e:
+        ran(**{"workload": WORKLOAD, "systems": SYSTEMS, **arguments})
+    assert str(e.value).startswith(message), e.value
+
+
+def test_open_files_are_experiments(tmp_path, experiment, monkeypatch):
+    want = ran(experiment).document["systems"]
+    text = experiment.read_text()
+    for file in (io.StringIO(text), io.BytesIO(text.encode())):
+        assert ran(file).document["systems"] == want
+    # Relative paths start from the file's folder, on standard input from the current one.
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "t.csv").write_text("time_us,lba,blocks,op\n0,8,8,R\n")
+    traced = '[workload]\ntrace = "t.csv"\n[[system]]\ndrive = "exos-x18"\n'
+    with written(tmp_path / "below" / "x.toml", traced).open() as file:
+        assert ran(file)[0].n_requests == 1
+    monkeypatch.setattr(sys, "stdin", io.StringIO(traced))
+    with pytest.raises(headstack.TraceError, match=r"^t\.csv: got no such file"):
+        ran(sys.stdin)
+    monkeypatch.chdir(tmp_path / "below")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(traced))
+    assert ran(sys.stdin)[0].n_requests == 1
+    for wrong, message in [
+        (io.StringIO("[workload"), r"^experiment:1:\d+: got .*, need valid TOML"),
+        (io.BytesIO(b"a = '\xff'"), "^experiment: got bytes that are not UTF-8"),
+    ]:
+        with pytest.raises(headstack.ConfigError, match=message):
+            ran(wrong)
+
+
+def test_single_values_are_replaced(experiment):
+    text = experiment.read_text()
+    more = 'scheduler = "sptf"\nqueue_depth = 8\n'
+    experiment.write_text(text.replace('scheduler = "fcfs"\n', more))
+    want = ran(experiment).document["systems"]
+    experiment.write_text(text)
+    changes = {"system.0.scheduler": "sptf", "system[0]": {"queue_depth": np.int8(8)}}
+    assert ran(experiment).document["systems"] != want
+    assert ran(experiment, set=changes).document["systems"] == want
+    few = ran(experiment, set={"workload.synthetic.n_requests": 7, "system.0.scheduler": None})
+    assert few[0].n_requests == 7
+    # The seed of the run comes before that of the file and before a value that is set.
+    assert ran(experiment, seed=5, set={"run.seed": 4}).document["seed"] == 5
+    by_drive = ran(experiment, set={"system.0.set.queue.depth": 8, "system.0.scheduler": "sptf"})
+    assert by_drive.document["systems"] == want
+
+
+def test_systems_are_iterated_over_and_have_attributes(document):
+    result = api.Result(document)
+    assert len(result) == 2
+    assert [s.name for s in result] == ["one <drive>", "</script> two"]
+    first = result["one <drive>"]
+    assert first == result[0] == next(iter(result))
+    assert first.response_time_s.p99 == first["response_time_s"]["p99"] == 7e-3
+    assert dict(first.power_w) == document["systems"][0]["power_w"]
+    assert {"power_w", "n_errors"} <= set(dir(first))
+    assert result[-1].name == "</script> two"
+    with pytest.raises(AttributeError, match='did you mean "n_errors"'):
+        _ = first.n_error
+    with pytest.raises(KeyError, match="did you mean"):
+        _ = result["one <drve>"]
+    with pytest.raises(IndexError):
+        _ = result[2]
+    assert pickle.loads(pickle.dumps(first)) == copy.deepcopy(first) == first
+
+
+def test_repr_says_what_matters(document):
+    lines = repr(api.Result(document)).splitlines()
+    assert lines[0] == "headstack.Result: 2 systems, workload made up"
+    # Mean 4 ms and p99 7 ms of the first, twice that of the second: see conftest.
+    assert lines[1] == "  one <drive>    mean 4.00 ms, p99 7.00 ms, 100.0 IOPS, 9.00 W"
+    assert lines[2] == "  </script> two  mean 8.00 ms, p99 14.00 ms, 100.0 IOPS, 9.00 W"
+    document["systems"][1].update(name="a\x1b[2J\nb", n_errors=1200, response_time_s=None)
+    document["partial"] = True
+    head, _, last = repr(api.Result(document)).splitlines()
+    assert head.endswith(", partial")
+    assert last == "  a\\x1b[2J\\nb  100.0 IOPS, 9.00 W, 1,200 errors"
+    document["systems"] *= 30
+    assert len(repr(api.Result(document)).splitlines()) == 14
+    document["systems"] = []
+    assert "0 systems" in repr(api.Result(document)) or "0 results" in repr(api.Result(document))
+
+
+def test_notebooks_show_the_table(document):
+    document["systems"][1]["n_errors"] = 250
+    shown = api.Result(document)._repr_html_()
+    rows = table.rows(document, table.columns(document))
+    assert shown.count("<tr>") == 1 + len(rows)
+    for cell in rows[0]:
+        assert f">{html.escape(cell)}</td>" in shown
+    assert "<drive>" not in shown
+    assert "</script>" not in shown
+    assert html.escape(table.note(document)) in shown
+    assert "250 of 1,000 requests failed" in shown
+
+
+def test_series_of_all_systems_are_one_table(document):
+    series = api.Result(document).series
+    assert list(series.columns) == ["system", "workload", "t_s", "queue_depth"]
+    assert list(series["system"]) == ["one <drive>"] * 3 + ["</script> two"] * 3
+    assert list(series["queue_depth"]) == [1.0, 2.0, 1.5] * 2
+    for system in document["systems"]:
+        del system["series"]
+    with pytest.raises(headstack.ConfigError, match=r"^series: got none"):
+        _ = api.Result(document).series
+
+
+def test_a_run_has_series_whose_completions_are_its_requests(experiment):
+    result = ran(experiment)
+    series = result.series
+    # The last stretch ends with the run.
+    lengths = np.diff([*series["t_s"], result[0].duration_s])
+    assert (lengths > 0).all()
+    # Completions per second times the length of each stretch, of 300 requests.
+    assert (series["throughput_iops"] * lengths).sum() == pytest.approx(300, rel=0.01)
+
+
+def test_tables_are_those_of_polars_at_will(experiment):
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    experiment.write_text(experiment.read_text() + '[[system]]\ndrive = "exos-x18"\n')
+    result = headstack.run(experiment)
+    tables = result.to("polars")
+    for name in ("summary", "requests", "series"):
+        frame, want = getattr(tables, name), getattr(result, name)
+        assert isinstance(frame, pl.DataFrame)
+        assert frame.columns == list(want.columns), name
+        assert frame.height == len(want)
+        for column in want.select_dtypes("number"):
+            got = frame[column].cast(pl.Float64).to_numpy()
+            np.testing.assert_array_equal(got, want[column].to_numpy(dtype=float), column)
+    assert tables.requests["system"].unique(maintain_order=True).to_list() == ["fcfs", "exos-x18"]
+    assert result.to("pandas").summary.equals(result.summary)
+
+
+def test_a_library_that_is_not_there_is_said(document, monkeypatch):
+    with pytest.raises(headstack.ConfigError, match=r'^to: got "polar", need one of'):
+        api.Result(document).to("polar")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(headstack.ConfigError, match=r"pip install headstack\[polars"):
+        api.Result(document).to("polars")
+
+
+def test_the_first_example_of_readme_prints_what_stands_below_it(capsys):
+    page = (ROOT / "README.md").read_text("utf-8")
+    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.S).groups()
+    assert page.index(code) < page.index("```text")
+    space: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), space)
+    assert capsys.readouterr().out == shown
+    for system in space["result"]:
+        mean, p99 = system.response_time_s.mean, system.response_time_s.p99
+        assert f"{system.name:<10}  mean {mean * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms" in shown

@@ -1,3 +1,4 @@
+import csv
 import io
 import json
 import os
@@ -96,6 +97,19 @@ def test_run_writes_report_tables_and_figures(experiment, tmp_path):
         (["trace-info", "absent.trace"], ["absent.trace"]),
         (["validate", "absent"], ["absent: got no directory"]),
         (["validate", ".", "--compat", "disksim"], ["--compat: got", "disksim-4.0"]),
+        (["run", "x.toml", "--set", "a"], ['--set: got "a", need KEY=VALUE']),
+        (["run", "x.toml", "--set", "=3"], ['--set: got "=3", need KEY=VALUE']),
+        (["run", "x.toml", "--set", "a=1", "--set", "a=2"], ['--set: got "a" twice']),
+        (["run", "x.toml", "--set", "a=[1"], ["--set a: got [1, need valid TOML"]),
+        (["run", "x.toml", "--set", "a=nan"], ["--set a: got nan, need a finite number"]),
+        (["run", "examples/demo.toml", "--set", "system.9.x=1"], ["--set system.9.x: got index 9"]),
+        (["run", "x.toml", "--format", "html"], ['--format: got "html", need one of text']),
+        (["run", "x.toml", "--format", "csv", "--json"], ["got csv and --json, need one"]),
+        (["drives", "--format", "cvs"], ['--format: got "cvs"', 'mean "csv"?']),
+        (["completion", "fsh"], ['shell: got "fsh"', 'did you mean "fish"?']),
+        (["completion"], ["headstack completion: got no SHELL"]),
+        (["trace-info", "x", "--from", "mqsm"], ['--from: got "mqsm"', 'mean "mqsim"?']),
+        (["trace-info", "x", "--from", "msr", "--format", "spc"], ['--format: got "spc"']),
         (["run", "x.toml", "--seed", "x"], ['--seed: got "x", need', "integer"]),
         (["run", "x.toml", "--threads=0"], ['--threads: got "0", need', "1"]),
         (["run", "x.toml", "--threads"], ["headstack run: --threads: got nothing, need a value"]),
@@ -385,6 +399,140 @@ def test_validation_shows_classes_and_draws_distributions(tmp_path):
     assert "read after write" in done.stdout
     short = run("validate", folder, "--no-classes").stdout
     assert "read after write" not in short
+
+
+def test_single_values_are_replaced_by_option(experiment):
+    text = experiment.read_text()
+    done = run(
+        *["run", experiment, "--json"],
+        *["--set", "system.0.scheduler=sptf"],
+        *["--set", "workload.synthetic.n_requests = 200"],
+        *["--set", "system[0].cache={enabled = false}"],
+        *["--set", 'system.0.name="a = b"'],
+        *["--set", "workload.synthetic.size=8 KiB"],
+        *["--set", "system.0.set.queue.depth=4"],
+    )
+    assert done.returncode == 0, done.stderr
+    # A file that says the same.
+    for old, new in [
+        ('"fcfs"\ndrive', '"a = b"\ndrive'),
+        ('scheduler = "fcfs"', 'scheduler = "sptf"\nqueue_depth = 4\ncache = { enabled = false }'),
+        ("n_requests = 300", "n_requests = 200"),
+        ("4 KiB", "8 KiB"),
+    ]:
+        assert old in text
+        text = text.replace(old, new)
+    experiment.write_text(text)
+    again = run("run", experiment, "--json")
+    (got,), (want,) = (json.loads(d.stdout)["systems"] for d in (done, again))
+    assert got == want
+    assert (got["name"], got["n_requests"]) == ("a = b", 200)
+
+
+def test_what_is_set_wrongly_names_option_and_place(experiment):
+    for pair, message in {
+        "system.0.scheduler=stpf": 'system[0].drive.queue.scheduler: got "stpf", need one of',
+        "system.0.schedular=sptf": 'system[0]: got key "schedular", need one of',
+        "workload.synthetic.rate=50": "workload[0].synthetic.rate: got ",
+        "sytem.0.count=2": 'experiment: got key "sytem", need one of',
+        "run.threads=0": "run.threads: got 0",
+    }.items():
+        key = pair.partition("=")[0]
+        done = run("run", experiment, "--set", pair, "--set", "cost.years=2", "--json")
+        assert (done.returncode, done.stdout) == (2, ""), done
+        assert done.stderr.startswith(f"{experiment}: --set {key}: {message}"), done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def fed(text: bytes, *args: object, folder=ROOT) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [sys.executable, "-m", "headstack", *map(str, args)],
+        input=text,
+        capture_output=True,
+        cwd=folder,
+        check=False,
+    )
+
+
+def test_standard_input_is_an_experiment(experiment, tmp_path):
+    want = json.loads(run("run", experiment, "--json").stdout)
+    done = fed(experiment.read_bytes(), "run", "-", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["systems"] == want["systems"]
+    # Relative paths start from the working directory.
+    traced = b'[workload]\ntrace = "t.csv"\n[[system]]\ndrive = "exos-x18"\n'
+    (tmp_path / "t.csv").write_text("time_us,lba,blocks,op\n0,8,8,R\n")
+    done = fed(traced, "run", "-", "--out", "out", "--set", "system.0.count=2", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "standard input" in (tmp_path / "out" / "report.html").read_text()
+    for text, message in {
+        b"[workload\n": b"standard input:1:",
+        b"": b"standard input: workload: got nothing",
+        b"a = '\xff'": b"standard input: got bytes that are not UTF-8",
+        traced + b"count = 0": b"standard input: system[0].count: got 0",
+    }.items():
+        done = fed(text, "run", "-")
+        assert (done.returncode, done.stderr.count(b"\n")) == (2, 1), done
+        assert done.stderr.startswith(message), done.stderr
+
+
+def test_every_table_can_be_markdown_or_csv(experiment, measured, tmp_path):
+    """The same rows in all forms, and in CSV nothing else on standard output."""
+    trace = tmp_path / "t.csv"
+    trace.write_text("time_us,lba,blocks,op\n0,8,8,R\n2000000,16,8,W\n")
+    for args, first in [
+        (["run", experiment], ["system", "requests"]),
+        (["compare", experiment, experiment], ["system", "what"]),
+        (["drives"], ["drive", "year"]),
+        (["drives", "exos-x18"], ["key", "value", "source"]),
+        (["models"], ["kind", "name", "what"]),
+        (["validate", measured, "--no-classes"], ["drive", "requests"]),
+        (["trace-info", trace], ["of the trace", "value"]),
+    ]:
+        done = run(*args, "--format", "csv")
+        assert done.returncode == 0, done.stderr
+        # Where there are several tables, an empty line stands between two.
+        tables = [list(csv.reader(io.StringIO(t))) for t in done.stdout.split("\n\n")]
+        assert tables[0][0][: len(first)] == first
+        marked = run(*args, "--format", "markdown").stdout
+        shown = [t.splitlines() for t in marked.split("\n\n") if t.startswith("|")]
+        assert len(shown) == len(tables), args
+        for rows, lines in zip(tables, shown, strict=True):
+            assert {len(row) for row in rows} == {len(rows[0])}, args
+            assert [cell.strip() for cell in lines[0].strip("|").split("|")] == rows[0]
+            assert set(lines[1]) <= set("|-:")
+            assert len(lines) == len(rows) + 1
+
+
+def test_cells_stay_cells_in_every_form(capsys):
+    headings = [("name", True), ("n", False)]
+    rows = [["a|b\n*c* <d> e_f _g_", "1,234,567.5"], ['say "x", y', "–"]]  # noqa: RUF001
+    _terminal.print_table(headings, rows, form="csv")
+    assert list(csv.reader(io.StringIO(capsys.readouterr().out))) == [
+        ["name", "n"],
+        [rows[0][0], "1234567.5"],
+        [rows[1][0], ""],
+    ]
+    _terminal.print_table(headings, rows, "t*", form="markdown")
+    assert capsys.readouterr().out.splitlines() == [
+        r"**t\***",
+        "",
+        "| name | n |",
+        "|---|---:|",
+        r"| a\|b \*c\* \<d\> e_f \_g\_ | 1,234,567.5 |",
+        '| say "x", y | – |',  # noqa: RUF001
+        "",
+    ]
+
+
+def test_a_trace_format_is_still_taken_where_tables_have_forms(tmp_path):
+    trace = tmp_path / "t.trace"
+    trace.write_text("0,100,4096,R,0.1\n0,200,4096,W,0.2\n")
+    new = run("trace-info", trace, "--from", "spc")
+    old = run("trace-info", trace, "--format", "spc")
+    assert (new.returncode, new.stderr) == (0, "")
+    assert (old.stdout, old.stderr) == (new.stdout, "warning: --format spc: taken as --from spc\n")
+    assert "," in run("trace-info", trace, "--from", "spc", "--format", "csv").stdout
 
 
 BLKPARSE = """\

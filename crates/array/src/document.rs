@@ -114,6 +114,30 @@ fn plain(value: toml::Value) -> Result<Value, SpecError> {
     })
 }
 
+/// Refuses lists in place of the tables of an experiment, whose entries would be taken in their order.
+///
+/// # Errors
+/// The key of the list.
+pub(crate) fn only_tables(document: &Value) -> Result<(), SpecError> {
+    let refused = |key: String| Err(SpecError::new(key, "a list", "a table"));
+    for key in ["run", "cost"] {
+        if document.get(key).is_some_and(Value::is_array) {
+            return refused(key.into());
+        }
+    }
+    for key in ["workload", "workloads", "system", "systems"] {
+        let entries = document.get(key).and_then(Value::as_array);
+        let list = entries.and_then(|e| e.iter().position(Value::is_array));
+        if let Some(i) = list {
+            return refused(format!("{key}[{i}]"));
+        }
+    }
+    match document.is_array() {
+        true => refused("experiment".into()),
+        false => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +154,30 @@ mod tests {
             "a": 1, "b": [1.5, "x", true], "c": { "d": { "e": "1979-05-27" } }, "f": [{ "g": {} }]
         });
         assert_eq!(read(text), Ok(want));
+    }
+
+    #[test]
+    fn lists_are_no_tables() {
+        for (document, want) in [
+            (json!([]), "experiment: got a list, need a table"),
+            (json!({ "run": [1] }), "run: got a list, need a table"),
+            (json!({ "cost": [0.1] }), "cost: got a list, need a table"),
+            (
+                json!({ "systems": [{}, ["x"]] }),
+                "systems[1]: got a list, need a table",
+            ),
+            (
+                json!({ "workload": [["x"]] }),
+                "workload[0]: got a list, need a table",
+            ),
+        ] {
+            let error = only_tables(&document).unwrap_err().to_string();
+            assert_eq!(error, want);
+            let opened = crate::Experiment::from_value(document, Path::new(""));
+            assert_eq!(opened.unwrap_err().to_string(), want);
+        }
+        let tables = json!({ "run": {}, "cost": {}, "workload": {}, "system": [{}] });
+        assert_eq!(only_tables(&tables), Ok(()));
     }
 
     #[test]

@@ -16,20 +16,47 @@ const MOST_LEVELS: usize = 32;
 pub(crate) fn change_all(target: &mut Value, changes: &Params) -> Result<(), SpecError> {
     for (key, change) in changes {
         let path = parse_key(key)?;
-        change_value(target, &path, change).map_err(|mut e| {
-            e.key = format!("{key}{}", e.key);
-            e
-        })?;
+        change_value(target, &path, change).map_err(|e| e.within(key))?;
     }
     Ok(())
 }
 
-enum Step {
+/// One part of a dotted key.
+pub(crate) enum Step {
+    /// A key of a table, or the place in a list if it is a number.
     Key(String),
+    /// A place in a list, in brackets.
     Index(usize),
 }
 
-fn parse_key(key: &str) -> Result<Vec<Step>, SpecError> {
+impl Step {
+    /// The place in a list.
+    pub(crate) fn index(&self) -> Option<usize> {
+        match self {
+            Step::Index(index) => Some(*index),
+            Step::Key(key) => key.parse().ok(),
+        }
+    }
+
+    /// The dotted key of `steps`, indices in brackets.
+    pub(crate) fn joined(steps: &[Step]) -> String {
+        let mut joined = String::new();
+        for step in steps {
+            match (step.index(), step) {
+                (None, Step::Key(key)) if joined.is_empty() => joined += key,
+                (None, Step::Key(key)) => joined += &format!(".{key}"),
+                (index, _) => joined += &format!("[{}]", index.unwrap_or_default()),
+            }
+        }
+        joined
+    }
+}
+
+/// The parts of a dotted key.
+///
+/// # Errors
+/// At the key, or its beginning if it is long: it cannot be read, or has too many parts.
+pub(crate) fn parse_key(key: &str) -> Result<Vec<Step>, SpecError> {
     let levels = 1 + key.matches(['.', '[']).count();
     if levels > MOST_LEVELS {
         let beginning: String = key.chars().take(40).collect();
@@ -57,8 +84,15 @@ fn read_steps(key: &str) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// Tables are merged, anything else is replaced; null removes.
-fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(), SpecError> {
+/// Changes the value that `path` leads to. Tables are merged, anything else is replaced; null removes.
+///
+/// # Errors
+/// A step that leads nowhere; the error's key is empty.
+pub(crate) fn change_value(
+    target: &mut Value,
+    path: &[Step],
+    change: &Value,
+) -> Result<(), SpecError> {
     match path {
         [] => match (target, change) {
             (Value::Object(target), Value::Object(change)) => {
@@ -84,6 +118,10 @@ fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(),
                 Ok(())
             }
         },
+        [step, rest @ ..] if target.is_array() => {
+            let entry = list_entry(target, step)?;
+            change_value(entry, rest, change)
+        }
         [Step::Key(key), rest @ ..] => {
             if target.is_null() {
                 *target = Value::Object(Params::new());
@@ -101,14 +139,22 @@ fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(),
                 change,
             )
         }
-        [Step::Index(i), rest @ ..] => {
-            let n = target.as_array().map_or(0, Vec::len);
-            let entry = target.get_mut(*i).ok_or_else(|| {
-                SpecError::new("", format!("index {i}"), format!("an index below {n}"))
-            })?;
-            change_value(entry, rest, change)
-        }
+        [Step::Index(i), ..] => Err(SpecError::new(
+            "",
+            format!("index {i} outside a list"),
+            "a key",
+        )),
     }
+}
+
+fn list_entry<'a>(list: &'a mut Value, step: &Step) -> Result<&'a mut Value, SpecError> {
+    let n = list.as_array().map_or(0, Vec::len);
+    let got = match (step.index(), step) {
+        (None, Step::Key(key)) => format!("the key {key:?} in a list"),
+        (index, _) => format!("index {}", index.unwrap_or_default()),
+    };
+    let entry = step.index().and_then(|i| list.get_mut(i));
+    entry.ok_or_else(|| SpecError::new("", got, format!("an index below {n}")))
 }
 
 #[cfg(test)]
@@ -136,6 +182,12 @@ mod tests {
         );
         assert_eq!(at("queue.depth", json!(null), "/queue/depth"), None);
         assert_eq!(at("new.key", json!("x"), "/new/key"), Some(json!("x")));
+        assert_eq!(
+            at("zones.1.first", json!(7), "/zones/1/first"),
+            Some(json!(7))
+        );
+        // A number is a key like others in a table.
+        assert_eq!(at("queue.0", json!(7), "/queue/0"), Some(json!(7)));
     }
 
     #[test]
@@ -150,6 +202,14 @@ mod tests {
             "zones[7].first: got index 7, need an index below 2"
         );
         assert!(error("queue.depth.x").starts_with("queue.depth.x: got the key"));
+        assert_eq!(
+            error("zones.first"),
+            "zones.first: got the key \"first\" in a list, need an index below 2"
+        );
+        assert_eq!(
+            error("queue[0]"),
+            "queue[0]: got index 0 outside a list, need a key"
+        );
     }
 
     #[test]

@@ -4,9 +4,10 @@
 //! needed, with the nearest known name.
 
 use crate::change::Change;
-use crate::document::{read_text, toml_value};
+use crate::document::{only_tables, read_text, toml_value};
 use crate::dotted::change_all;
 pub use crate::drive_file::{drive_names, load_drive};
+use crate::overrides::Overrides;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
@@ -18,16 +19,6 @@ use headstack_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-
-/// What replaces parts of an experiment's file.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Overrides {
-    /// Its table `cost`.
-    pub cost: Option<Value>,
-    /// Its seed.
-    pub seed: Option<u64>,
-}
 
 /// Systems to be run on workloads.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -57,6 +48,9 @@ pub struct Experiment {
     /// The file that it was opened from, if any; errors of its run begin with it.
     #[serde(skip)]
     pub file: Option<PathBuf>,
+    /// What replaced parts of it; errors of its run name the keys that were set.
+    #[serde(skip)]
+    pub overrides: Overrides,
 }
 
 /// A trace or a synthetic workload.
@@ -305,20 +299,39 @@ impl Experiment {
     /// # Errors
     /// A file that cannot be read; else as [`Experiment::from_toml`].
     pub fn open(file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
-        let mut value = toml_value(&read_text(file)?, file)?;
-        if let (Value::Object(table), Some(cost)) = (&mut value, &overrides.cost) {
-            table.insert("cost".into(), cost.clone());
-        }
-        if let (Value::Object(table), Some(seed)) = (&mut value, overrides.seed) {
-            let run = table.entry("run").or_insert(Value::Object(Params::new()));
-            if let Some(run) = run.as_object_mut() {
-                run.insert("seed".into(), seed.into());
-            }
-        }
-        let base = file.parent().unwrap_or(Path::new(""));
-        let experiment = Experiment::from_value(value, base);
+        Experiment::from_text(&read_text(file)?, file, overrides)
+    }
+
+    /// The same with TOML that was read already, from what errors call `file`.
+    ///
+    /// # Errors
+    /// As [`Experiment::from_toml`].
+    pub fn from_text(
+        text: &str,
+        file: &Path,
+        overrides: &Overrides,
+    ) -> Result<Experiment, SpecError> {
+        let value = toml_value(text, file)?;
+        let experiment = Experiment::changed(value, file.parent(), overrides);
         let mut experiment = experiment.map_err(|e| e.in_file(file.display()))?;
         experiment.file = Some(file.to_path_buf());
+        Ok(experiment)
+    }
+
+    /// From a parsed document with what replaces parts of it; relative paths start from `base`, or
+    /// the current directory.
+    ///
+    /// # Errors
+    /// As [`Experiment::from_toml`].
+    pub fn changed(
+        mut value: Value,
+        base: Option<&Path>,
+        overrides: &Overrides,
+    ) -> Result<Experiment, SpecError> {
+        overrides.apply(&mut value)?;
+        let experiment = Experiment::from_value(value, base.unwrap_or(Path::new("")));
+        let mut experiment = experiment.map_err(|e| overrides.named(e))?;
+        experiment.overrides = overrides.clone();
         Ok(experiment)
     }
 
@@ -337,6 +350,7 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::from_toml`].
     pub fn from_value(mut value: Value, base: &Path) -> Result<Experiment, SpecError> {
+        only_tables(&value)?;
         let mut single = Vec::new();
         for key in ["workload", "workloads", "system", "systems"] {
             if let Some(entry) = value.get_mut(key).filter(|e| e.is_object()) {

@@ -183,9 +183,15 @@ pub fn run_with<M: Drivable>(
     options: &RunOptions,
     make: &Make<M>,
 ) -> Result<RunResult, RunError> {
-    let placed = |e: RunError| match &experiment.file {
-        Some(file) => e.in_file(file),
-        None => e,
+    let placed = |e: RunError| {
+        let e = match e {
+            RunError::Input(e) => experiment.overrides.named(e).into(),
+            e => e,
+        };
+        match &experiment.file {
+            Some(file) => e.in_file(file),
+            None => e,
+        }
     };
     for (s, system) in experiment.system.iter().enumerate() {
         // Before anything is simulated.

@@ -2,12 +2,15 @@
 
 use crate::errors;
 use crate::wait::{no_result, no_thread, wait};
-use headstack_array::{read_toml as read, run as simulate, Experiment, Inputs, RunOptions};
+use headstack_array::{
+    read_toml as read, run as simulate, Experiment, Inputs, Overrides, RunOptions,
+};
 use headstack_disksim::Sources;
 use headstack_engine::describe::from_value;
-use headstack_engine::Progress;
+use headstack_engine::{Progress, SpecError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread::{scope, Builder};
@@ -27,17 +30,36 @@ pub fn sources(anywhere: bool) -> Sources {
     }
 }
 
+/// Reads a TOML file, the text of one, or the tables of one as JSON.
+fn opened(
+    file: Option<&Path>,
+    text: Option<&str>,
+    overrides_json: &str,
+) -> Result<Experiment, SpecError> {
+    let json = |text| {
+        serde_json::from_str::<Value>(text)
+            .map_err(|e| SpecError::new("experiment", e, "what JSON can write"))
+    };
+    let overrides: Overrides = from_value(json(overrides_json)?)?;
+    match (file, text) {
+        (Some(file), None) => Experiment::open(file, &overrides),
+        (Some(file), Some(text)) => Experiment::from_text(text, file, &overrides),
+        (None, text) => Experiment::changed(json(text.unwrap_or("null"))?, None, &overrides),
+    }
+}
+
 /// Runs an experiment; Ctrl-C ends it with what it has.
 #[pyfunction]
 #[pyo3(signature = (
-    file, document_json, drive_dirs, threads, out_dir, log_requests, progress,
+    file, text, overrides_json, drive_dirs, threads, out_dir, log_requests, progress,
     sources_anywhere=false
 ))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
     file: Option<PathBuf>,
-    document_json: &str,
+    text: Option<&str>,
+    overrides_json: &str,
     drive_dirs: Vec<PathBuf>,
     threads: Option<usize>,
     out_dir: Option<PathBuf>,
@@ -45,15 +67,7 @@ pub fn run(
     progress: Option<Py<PyAny>>,
     sources_anywhere: bool,
 ) -> PyResult<String> {
-    let experiment = match file {
-        Some(file) => {
-            let overrides = serde_json::from_str(document_json).map_err(errors::json)?;
-            let overrides = from_value(overrides).map_err(errors::config)?;
-            Experiment::open(&file, &overrides)
-        }
-        None => Experiment::from_json(document_json, Path::new("")),
-    };
-    let experiment = experiment.map_err(errors::config)?;
+    let experiment = opened(file.as_deref(), text, overrides_json).map_err(errors::config)?;
     let watch = Progress::new();
     let options = RunOptions {
         threads,

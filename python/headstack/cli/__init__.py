@@ -28,6 +28,7 @@ from headstack.suggest import need_one_of
 #: The modules of this folder that hold a command, in the order of the help.
 COMMANDS = (
     "run",
+    "compare",
     "report",
     "drives",
     "models",
@@ -36,6 +37,7 @@ COMMANDS = (
     "convert",
     "trace_info",
     "reproduce",
+    "completion",
 )
 
 #: Their names on the command line.

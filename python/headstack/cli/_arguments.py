@@ -5,7 +5,7 @@ wrong command line is told has the form of all other messages.
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, NoReturn
@@ -13,12 +13,16 @@ from typing import Any, NamedTuple, NoReturn
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
+#: Gives the values that a shell may offer for an argument; others may be right too.
+Suggest = Callable[[], Iterable[str]]
+
 
 class Argument(NamedTuple):
     """An argument that is known by its place."""
 
     metavar: str
     help: str
+    suggest: Suggest | None = None
 
 
 class Option:
@@ -31,6 +35,7 @@ class Option:
         metavar: str | None = None,
         min: int | None = None,
         max: int | None = None,
+        suggest: Suggest | None = None,
     ) -> None:
         """Declare an option.
 
@@ -40,6 +45,7 @@ class Option:
             metavar: what its value is called in the help.
             min: the least number.
             max: the greatest number.
+            suggest: gives values that shells offer.
 
         """
         self.names = names
@@ -47,6 +53,7 @@ class Option:
         self.metavar = metavar
         self.min = min
         self.max = max
+        self.suggest = suggest
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -97,19 +104,20 @@ def _number(kind: type, option: Option) -> Callable[[str], float]:
     return read
 
 
-def _add(parser: _Parser, name: str, annotation: Any, default: Any) -> None:
+def _add(parser: _Parser, name: str, annotation: Any, default: Any) -> argparse.Action:
     kind, (given,) = _whole(annotation.__origin__), annotation.__metadata__
     several = getattr(kind, "__origin__", None) is list
     if isinstance(given, Argument):
-        count = {"nargs": "*" if several else "?", "default": default}
-        parser.add_argument(
+        count: dict[str, Any] = {"nargs": "+"} if several else {}
+        if default is not ...:
+            count = {"nargs": "*" if several else "?", "default": default}
+        return parser.add_argument(
             name,
             metavar=given.metavar,
             help=given.help,
-            type=Path if kind is Path else str,
-            **({} if default is ... else count),
+            type=Path if kind in (Path, list[Path]) else str,
+            **count,
         )
-        return
     names = given.names or (f"--{name.replace('_', '-')}",)
     more: dict[str, Any] = {"dest": name, "default": default, "help": given.help}
     if kind is bool:
@@ -119,16 +127,29 @@ def _add(parser: _Parser, name: str, annotation: Any, default: Any) -> None:
         more["type"] = _number(kind, given) if kind in (int, float) else kind
         if several:
             more.update(type=str, action="append")
-    parser.add_argument(*names, **more)
+    return parser.add_argument(*names, **more)
 
 
-def _parser(name: str, function: Callable[..., int | None]) -> _Parser:
-    """Return the parser of a command; its help is the function's docstring."""
+def _parser(
+    name: str,
+    function: Callable[..., int | None],
+    parser: _Parser | None = None,
+    complete: Callable[[argparse.Action, Any, Argument | Option], None] | None = None,
+) -> _Parser:
+    """Return the parser of a command; its help is the function's docstring.
+
+    Args:
+        name: the command's.
+        function: what does it.
+        parser: an empty one, or none.
+        complete: told each argument as it is added, its type and its declaration.
+
+    """
     code = function.__code__
     defaults = function.__defaults__ or ()
     parameters = code.co_varnames[: code.co_argcount]
     values = (*[...] * (len(parameters) - len(defaults)), *defaults)
-    parser = _Parser(
+    parser = parser or _Parser(
         prog=f"headstack {name}",
         description=help_of(function),
         formatter_class=_Formatter,
@@ -136,8 +157,25 @@ def _parser(name: str, function: Callable[..., int | None]) -> _Parser:
         exit_on_error=False,
     )
     for parameter, default in zip(parameters, values, strict=True):
-        _add(parser, parameter, function.__annotations__[parameter], default)
+        annotation = function.__annotations__[parameter]
+        action = _add(parser, parameter, annotation, default)
+        if complete is not None:
+            complete(action, _whole(annotation.__origin__), annotation.__metadata__[0])
     return parser
+
+
+def whole_parser(
+    commands: Mapping[str, Callable[..., int | None]],
+    complete: Callable[[argparse.Action, Any, Argument | Option], None],
+) -> argparse.ArgumentParser:
+    """Return one parser of all commands, for what describes the command line as a whole."""
+    whole = _Parser(prog="headstack")
+    whole.add_argument("--version", action="store_true", help="Print the version")
+    below = whole.add_subparsers(dest="command")
+    for name, function in commands.items():
+        short = help_of(function).partition("\n")[0]
+        _parser(name, function, below.add_parser(name, help=short), complete)
+    return whole
 
 
 def help_of(function: Callable[..., Any]) -> str:

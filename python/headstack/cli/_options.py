@@ -1,11 +1,49 @@
 """Options that several commands have."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from headstack.cli._arguments import Option
 
+
+def trace_formats() -> list[str]:
+    """Return the names of the formats that traces can have."""
+    from headstack import _bridge
+
+    return [str(f["name"]) for f in _bridge.call("formats")]
+
+
+#: ``--format`` of what prints tables
+Form = Annotated[
+    str,
+    Option(
+        "--format",
+        metavar="FORM",
+        help="How tables are printed: text, markdown or csv.",
+        suggest=lambda: ("text", "markdown", "csv"),
+    ),
+]
+
+#: ``--set``
+Settings = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Replace a value of the experiment, as in system.0.scheduler=sptf; values are TOML. "
+        "May be given several times.",
+    ),
+]
+
 #: ``--on-error``
-OnError = Annotated[str, Option(metavar="WHAT", help="A bad record: fail, or skip and count it.")]
+OnError = Annotated[
+    str,
+    Option(
+        metavar="WHAT",
+        help="A bad record: fail, or skip and count it.",
+        suggest=lambda: ("fail", "skip"),
+    ),
+]
 
 #: ``--order``
 Order = Annotated[
@@ -29,6 +67,48 @@ FormatParameters = Annotated[
 ]
 
 
+class Pairs(dict[str, Any]):
+    """What pairs of an option say; `option` is its name, for messages."""
+
+    option = ""
+
+
+def settings(given: Sequence[str] | None, option: str = "--set") -> Pairs:
+    """Return pairs of the form ``KEY=VALUE`` as a table; values are TOML, or else text.
+
+    Raises:
+        ConfigError: one is no pair, is there twice, or begins as TOML does and is none.
+
+    """
+    from headstack.errors import ConfigError
+
+    table = Pairs()
+    table.option = option
+    for pair in given or ():
+        key, equals, text = (part.strip() for part in pair.partition("="))
+        if not key or not equals:
+            raise ConfigError(f'{option}: got "{pair}", need KEY=VALUE')
+        if key in table:
+            raise ConfigError(f'{option}: got "{key}" twice, need it once')
+        table[key] = _value(text, f"{option} {key}")
+    return table
+
+
+def _value(text: str, place: str) -> Any:
+    import tomllib
+
+    from headstack.errors import ConfigError
+
+    try:
+        (value,) = tomllib.loads(f"value = {text}").values()
+    # RecursionError: nested too deeply.
+    except (ValueError, RecursionError):
+        if text.startswith(("[", "{", '"', "'")):
+            raise ConfigError(f"{place}: got {text}, need valid TOML") from None
+        return text
+    return value
+
+
 def format_parameters(given: list[str] | None) -> str:
     """Return the parameters of a trace's format as JSON; values are TOML, or else text.
 
@@ -37,24 +117,10 @@ def format_parameters(given: list[str] | None) -> str:
 
     """
     import json
-    import tomllib
 
-    from headstack.errors import ConfigError
+    from headstack.plain import plain
 
-    parameters: dict[str, object] = {}
-    for pair in given or ():
-        key, equals, text = pair.partition("=")
-        key = key.strip()
-        if not key or not equals:
-            raise ConfigError(f'--format-parameter: got "{pair}", need KEY=VALUE')
-        if key in parameters:
-            raise ConfigError(f'--format-parameter: got "{key}" twice, need it once')
-        try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError):
-            value = text.strip()
-        parameters[key] = value if isinstance(value, bool | int | float | str) else text.strip()
-    return json.dumps(parameters)
+    return json.dumps(plain(settings(given, "--format-parameter")))
 
 
 #: ``--sources-anywhere``

@@ -1,12 +1,13 @@
 """What commands print: tables and JSON on standard output, progress on standard error."""
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headstack import _bridge
 from headstack.errors import ConfigError, printable
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 #: Told the name of a stage, what is done of it and its total, where that is known.
 Stages = Callable[[str, int, int | None], None]
+
+#: How tables are printed.
+FORMS = TEXT, MARKDOWN, CSV = "text", "markdown", "csv"
+
+#: What stands in a table where there is no number.
+NONE = "–"  # noqa: RUF001
 
 #: Columns of output that goes to a file or a pipe: wide enough that no table wraps.
 PIPE_WIDTH = 200
@@ -41,15 +48,31 @@ def print_json(document: Any) -> None:
 
 
 def print_table(
-    headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None = None
+    headings: Sequence[tuple[str, bool]],
+    rows: Sequence[Sequence[str]],
+    title: str | None = None,
+    form: str = TEXT,
 ) -> None:
     """Print a table; each heading says whether its column is text (left) or numbers (right).
 
     Numbers are never broken: where the terminal is narrow, headings and texts are, and numbers
     that have no room stand in a second table with the same texts.
+
+    Args:
+        headings: of each column, and whether it is text.
+        rows: one text for each column.
+        title: stands above the table.
+        form: one of `FORMS`, as ``--format`` asks for.
+
     """
     rows = [[printable(cell) for cell in row] for row in rows]
     title = None if title is None else printable(title)
+    if form == MARKDOWN:
+        _print_markdown(headings, rows, title)
+        return
+    if form == CSV:
+        _print_csv(headings, rows)
+        return
     if not sys.stdout.isatty() and _print_plain(headings, rows, title):
         return
     from rich import box
@@ -80,6 +103,59 @@ def print_table(
         if n:
             output.print()
         output.print(table)
+
+
+def _print_markdown(
+    headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None
+) -> None:
+    """Print a table of GitHub's Markdown; what Markdown would read in a cell is escaped."""
+
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    def cell(text: str) -> str:
+        # An underline within a word is nothing to Markdown.
+        marks = r"([\\`*|<>\[\]~]|(?<!\w)_|_(?!\w))"
+        return re.sub(marks, r"\\\1", " ".join(text.split()))
+
+    if title is not None:
+        print(f"**{cell(title)}**\n")
+    print(line(cell(heading) for heading, _ in headings))
+    print(f"|{'|'.join('---' if text else '---:' for _, text in headings)}|")
+    for row in rows:
+        print(line(map(cell, row)))
+    print()
+
+
+def _print_csv(headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table as CSV: numbers without commas, nothing where there is none."""
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([heading for heading, _ in headings])
+    for row in rows:
+        cells = zip(row, headings, strict=True)
+        writer.writerow([cell if text else _bare(cell) for cell, (_, text) in cells])
+
+
+def _bare(number: str) -> str:
+    return "" if number in (NONE, "-") else re.sub(r"(?<=\d),(?=\d{3})", "", number)
+
+
+def say(line: str = "", form: str = TEXT, *, as_json: bool = False) -> None:
+    """Print a line that belongs to a table: on standard error beside JSON and CSV, which stay data.
+
+    In Markdown it is a paragraph.
+    """
+    print(printable(line), file=sys.stderr if as_json or form == CSV else sys.stdout)
+    if form == MARKDOWN:
+        print()
+
+
+def between(form: str = TEXT) -> None:
+    """Print the empty line between two tables, where the form has none of its own."""
+    if form != MARKDOWN:
+        print()
 
 
 def _print_plain(
@@ -180,15 +256,38 @@ def progress(what: str, unit: str = "requests/s") -> "Iterator[Report | None]":
         yield None if report is None else partial(report, what)
 
 
-def say(text: str, *, as_json: bool = False) -> None:
-    """Print a line; on standard error where standard output carries JSON."""
-    print(printable(text), file=sys.stderr if as_json else sys.stdout)
-
-
-def told(paths: Sequence[Path], as_json: bool) -> None:
-    """Say on standard error, where standard output carries JSON, which files were written."""
+def told(paths: Sequence[Path], as_json: bool, form: str = TEXT) -> None:
+    """Say which files were written: on standard error, where standard output carries data."""
     for path in paths:
-        say(f"wrote {path}", as_json=as_json)
+        say(f"wrote {path}", form, as_json=as_json)
+
+
+def check_form(form: str, as_json: bool = False) -> None:
+    """Refuse a value of ``--format`` that is none, or that stands beside ``--json``.
+
+    Raises:
+        ConfigError: it is none of `FORMS`, or two forms are asked for.
+
+    """
+    if form not in FORMS:
+        raise ConfigError(need_one_of("--format", form, FORMS))
+    if as_json and form != TEXT:
+        raise ConfigError(f"--format: got {form} and --json, need one of them")
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input.
+
+    Raises:
+        ConfigError: the process was started without one.
+
+    """
+    # The type does not say that it may be None.
+    stream: Any = sys.stdin
+    if stream is None:
+        raise ConfigError("standard input: got none, need an experiment")
+    buffer: BinaryIO = stream.buffer
+    return buffer
 
 
 def check_on_error(value: str) -> None:
@@ -209,6 +308,8 @@ def check_format(option: str, value: str | None) -> None:
         ConfigError: `value` is no format's name; the message gives `option` and the names.
 
     """
-    names = [str(f["name"]) for f in _bridge.call("formats")]
+    from headstack.cli._options import trace_formats
+
+    names = trace_formats()
     if value is not None and value not in names:
         raise ConfigError(need_one_of(option, value, names))

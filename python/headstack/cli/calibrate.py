@@ -4,11 +4,19 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import SourcesAnywhere
+from headstack.cli._options import Form, SourcesAnywhere
+
+
+def _names() -> list[str]:
+    from headstack import drives
+
+    return drives.names()
 
 
 def command(
-    drive: Annotated[str, Argument("DRIVE", help="A drive's name, or a TOML or DiskSim file.")],
+    drive: Annotated[
+        str, Argument("DRIVE", help="A drive's name, or a TOML or DiskSim file.", suggest=_names)
+    ],
     trace: Annotated[Path, Argument("TRACE", help="Requests with measured response times.")],
     out: Annotated[
         Path | None, Option("--out", "-o", metavar="FILE", help="Write the fitted drive.")
@@ -19,6 +27,7 @@ def command(
     numbers: Annotated[
         int, Option(help="7: overheads and link; 10: also positioning and seeks.")
     ] = 10,
+    form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
     sources_anywhere: SourcesAnywhere = False,
 ) -> None:
@@ -40,6 +49,7 @@ def command(
     from headstack.errors import ConfigError
     from headstack.paths import output_directory
 
+    _terminal.check_form(form, as_json)
     if out is not None and out.suffix != ".toml":
         raise ConfigError(f'--out: got "{out}", need a name that ends in .toml')
     if numbers not in (7, 10):
@@ -79,8 +89,9 @@ def command(
         _terminal.print_table(
             [("fitted", True), ("ms", False)],
             [[k, f"{v * 1e3:.4f}"] for k, v in fit.numbers.items()],
+            form=form,
         )
-        print()
+        _terminal.between(form)
         _terminal.print_table(
             [("demerit ms", True), ("before", False), ("after", False)],
             [
@@ -89,6 +100,7 @@ def command(
                     ("half fitted to", "other half"), demerits.values(), strict=True
                 )
             ],
+            form=form,
         )
-        print(f"policy {fit.policy}")
-    _terminal.told(written, as_json)
+        _terminal.say(f"policy {fit.policy}", form)
+    _terminal.told(written, as_json, form)

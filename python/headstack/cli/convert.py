@@ -4,14 +4,23 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import FormatParameters, OnError, Order, format_parameters
+from headstack.cli._options import (
+    FormatParameters,
+    OnError,
+    Order,
+    format_parameters,
+    trace_formats,
+)
 
 
 def command(
     source: Annotated[Path, Argument("IN", help="The trace to read.")],
     target: Annotated[Path, Argument("OUT", help="The trace to write.")],
     source_format: Annotated[
-        str | None, Option("--from", metavar="FORMAT", help="Format of IN; else detected.")
+        str | None,
+        Option(
+            "--from", metavar="FORMAT", help="Format of IN; else detected.", suggest=trace_formats
+        ),
     ] = None,
     target_format: Annotated[
         str | None, Option("--to", metavar="FORMAT", help="Format of OUT; else by its name.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import SourcesAnywhere
+from headstack.cli._options import Form, SourcesAnywhere
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -42,7 +42,7 @@ _HEADINGS = (
 )
 
 
-def _list(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
     """Print the table of all drives; say on standard error which files cannot be used."""
     from headstack.cli import _terminal
 
@@ -50,13 +50,14 @@ def _list(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     if as_json:
         _terminal.print_json({"drives": rows})
     else:
-        _terminal.print_table(_HEADINGS, [_cells(row) for row in usable])
-        print(
+        _terminal.print_table(_HEADINGS, [_cells(row) for row in usable], form=form)
+        _terminal.say(
             "MB/s: sustained, outside to inside, all actuators; seek: average; $: of parts or of a "
-            "shop, in different years"
+            "shop, in different years",
+            form,
         )
         if any(row["power_is_default"] for row in usable):
-            print("(W): the power model's defaults, because the file has no power")
+            _terminal.say("(W): the power model's defaults, because the file has no power", form)
     for row in rows:
         if "error" in row:
             print(row["error"], file=sys.stderr)
@@ -83,10 +84,10 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _summary(info: Mapping[str, Any], default_power: bool) -> None:
-    """Print what follows from the values: capacity, rate, seek, power by state, cost."""
+def _summary(info: Mapping[str, Any], default_power: bool) -> Iterator[str]:
+    """Give what follows from the values: capacity, rate, seek, power by state, cost."""
     rates = info["sustained_bytes_per_s"]
-    print(
+    yield (
         f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
         f"long reads {rates['outer'] / 1e6:,.1f} MB/s outside, {rates['inner'] / 1e6:,.1f} inside, "
         f"average seek {info['average_seek_s'] * 1e3:.2f} ms, {info['n_actuators']} actuator(s)"
@@ -96,10 +97,10 @@ def _summary(info: Mapping[str, Any], default_power: bool) -> None:
     if seconds is not None:
         watts.append(f"ready after {seconds:g} s")
     default = " (defaults of the power model: the file has no power)" if default_power else ""
-    print(f"power {', '.join(watts)}{default}")
+    yield f"power {', '.join(watts)}{default}"
     cost = info.get("cost_usd")
     if cost:
-        print(f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD")
+        yield f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD"
 
 
 def new(
@@ -187,16 +188,26 @@ def new(
     _terminal.told([file], False)
 
 
+def _names() -> list[str]:
+    """Return what may follow the word ``drives``."""
+    from headstack import drives
+
+    return [*drives.names(), *SUBCOMMANDS]
+
+
 #: Commands that follow the word ``drives``.
 SUBCOMMANDS = {"new": new}
 
 
 def command(
-    name: Annotated[str | None, Argument("NAME", help="A drive's name or its file.")] = None,
+    name: Annotated[
+        str | None, Argument("NAME", help="A drive's name or its file.", suggest=_names)
+    ] = None,
     plot: Annotated[
         Path | None,
         Option(metavar="DIR", help="Write the seek curve and the zones as PNG and SVG."),
     ] = None,
+    form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
     sources_anywhere: SourcesAnywhere = False,
 ) -> None:
@@ -214,10 +225,11 @@ def command(
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
 
+    _terminal.check_form(form, as_json)
     if name is None:
         if plot is not None:
             raise ConfigError("drives: got --plot without a drive, need the name of one")
-        _list(drives.overview(), as_json)
+        _list(drives.overview(), as_json, form)
         return
     file = drives.find(name)
     spec = drives.load(name, sources_anywhere=sources_anywhere)
@@ -232,16 +244,17 @@ def command(
     if as_json:
         _terminal.print_json({"file": str(file), "spec": spec, "info": info})
     else:
-        _terminal.say(f"{spec.get('name', name)}: {spec.get('title', '')}")
+        _terminal.say(f"{spec.get('name', name)}: {spec.get('title', '')}", form)
         for line in str(spec.get("description", "")).strip().splitlines():
-            _terminal.say(line)
+            _terminal.say(line, form)
         sources = spec.get("sources", {})
         shown = {k: v for k, v in spec.items() if k not in ("name", "title", "description")}
         shown.pop("sources", None)
         _terminal.print_table(
             [("key", True), ("value", True), ("source", True)],
             [[k, v, drives.source_of(sources, k)] for k, v in _rows(shown)],
+            form=form,
         )
-        _summary(info, default_power=not spec.get("power"))
-        _terminal.say(f"file {file}")
-    _terminal.told(written, as_json)
+        for line in (*_summary(info, default_power=not spec.get("power")), f"file {file}"):
+            _terminal.say(line, form)
+    _terminal.told(written, as_json, form)

@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import Form
 from headstack.studies import PAPERS
 
 
 def command(
-    paper: Annotated[str, Argument("PAPER", help=f"Which paper: {', '.join(PAPERS)}.")],
+    paper: Annotated[
+        str, Argument("PAPER", help=f"Which paper: {', '.join(PAPERS)}.", suggest=lambda: PAPERS)
+    ],
     claims: Annotated[list[str] | None, Argument("CLAIM-ID", help="All claims by default.")] = None,
     quick: Annotated[
         bool, Option("--quick", help="Fewer requests: minutes become seconds.")
@@ -29,6 +32,7 @@ def command(
             help="The trace of one of the paper's workloads; without it a synthetic stand-in.",
         ),
     ] = None,
+    form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Regenerate the figures and tables of a paper, and judge its claims one by one.
@@ -47,6 +51,7 @@ def command(
     from headstack.studies import page
     from headstack.studies.study import reproduce
 
+    _terminal.check_form(form, as_json)
     asked = studies.load(paper)
     traces = {}
     for given in trace or ():
@@ -72,5 +77,6 @@ def command(
                 ("why", True),
             ],
             page.summary_rows(document),
+            form=form,
         )
-    _terminal.told(written, as_json)
+    _terminal.told(written, as_json, form)

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import SourcesAnywhere
+from headstack.cli._options import Form, Settings, SourcesAnywhere
 
 
 def command(
-    experiment: Annotated[Path, Argument("EXPERIMENT.toml", help="What to run.")],
+    experiment: Annotated[
+        Path, Argument("EXPERIMENT.toml", help="What to run; - is standard input.")
+    ],
     out: Annotated[
         Path | None,
         Option(
@@ -21,6 +23,8 @@ def command(
     as_json: Annotated[
         bool, Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
+    settings: Settings = None,
+    form: Form = "text",
     requests: Annotated[bool, Option(help="With --out: one row per request as Parquet.")] = True,
     seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
     threads: Annotated[
@@ -30,22 +34,29 @@ def command(
 ) -> int | None:
     """Simulate the systems of an experiment on its workload and compare them.
 
+    Relative paths start from the experiment's folder, on standard input from the working directory.
     Ctrl-C ends the run with the results until then, marked as partial; a second one ends it at
     once.
 
     Examples:
       headstack run examples/demo.toml
       headstack run examples/demo.toml --out out/demo
+      headstack run examples/demo.toml --set system.0.scheduler=sptf --format markdown
+      generate | headstack run - --set run.max_requests=1000
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
 
     """
     import headstack
     from headstack import table
-    from headstack.cli import INTERRUPTED, _terminal
+    from headstack.cli import INTERRUPTED, _options, _terminal
 
-    with _terminal.progress(experiment.name) as progress:
+    _terminal.check_form(form, as_json)
+    given = str(experiment) == "-"
+    name = "standard input" if given else str(experiment)
+    with _terminal.progress(name if given else experiment.name) as progress:
         result = headstack.run(
-            experiment,
+            _terminal.standard_input() if given else experiment,
+            set=_options.settings(settings),
             out=out,
             log_requests=requests and out is not None,
             seed=seed,
@@ -61,23 +72,24 @@ def command(
         drawing.check_memory()
         from headstack import report
 
-        title = f"Headstack: {experiment.stem}"
+        title = f"Headstack: {name if given else experiment.stem}"
         written.append(report.write(result.document, out / "report.html", title=title))
     if as_json:
         print(result.to_json())
     else:
         columns = table.columns(result.document)
         headings = [(c.title, c.text) for c in columns]
-        _terminal.print_table(headings, table.rows(result.document, columns))
+        _terminal.print_table(headings, table.rows(result.document, columns), form=form)
         columns, rows = table.operations(result.document)
-        if rows:
-            _terminal.print_table([(c.title, c.text) for c in columns], rows)
-        _terminal.say(table.note(result.document))
-        for line in table.warnings(result.document):
-            _terminal.say(line)
-    _terminal.told(written, as_json)
+        # CSV stays one table.
+        if rows and form != _terminal.CSV:
+            _terminal.between(form)
+            _terminal.print_table([(c.title, c.text) for c in columns], rows, form=form)
+        for line in (table.note(result.document), *table.warnings(result.document)):
+            _terminal.say(line, form)
+    _terminal.told(written, as_json, form)
     if result.partial:
-        text = f"{experiment}: partial results, of the requests completed until the interrupt"
+        text = f"{name}: partial results, of the requests completed until the interrupt"
         _terminal.say(text, as_json=True)
         return INTERRUPTED
     return None

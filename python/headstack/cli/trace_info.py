@@ -1,11 +1,18 @@
 """``headstack trace-info``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import FormatParameters, OnError, Order, format_parameters
+from headstack.cli._options import (
+    Form,
+    FormatParameters,
+    OnError,
+    Order,
+    format_parameters,
+    trace_formats,
+)
 
 #: More devices than this are left to the JSON.
 _MOST_DEVICES = 16
@@ -26,6 +33,30 @@ def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
             yield [f"{prefix}{key}", f"{value:,.0f}"]
         elif not isinstance(value, list):
             yield [f"{prefix}{key}", str(value)]
+
+
+def _formats(trace: str | None, form: str, as_json: bool) -> tuple[str | None, str]:
+    """Return the trace's format and the form of the table.
+
+    Before tables had forms, ``--format`` was the trace's: where it can be nothing else it still is.
+    """
+    import warnings
+
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+    from headstack.suggest import need_one_of
+
+    _terminal.check_format("--from", trace)
+    if form not in _terminal.FORMS:
+        if form not in trace_formats():
+            known = dict.fromkeys([*_terminal.FORMS, *trace_formats()])
+            raise ConfigError(need_one_of("--format", form, known))
+        if trace is not None:
+            raise ConfigError(need_one_of("--format", form, _terminal.FORMS))
+        warnings.warn(f"--format {form}: taken as --from {form}", stacklevel=2)
+        trace, form = form, _terminal.TEXT
+    _terminal.check_form(form, as_json)
+    return trace, form
 
 
 def _opened(opened: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -131,15 +162,19 @@ def _of_format(info: Mapping[str, Any]) -> Iterator[str]:
     if equal:
         yield (
             f"the trace fits {' and '.join(equal)} as well as {info['opened']['format']}: "
-            "--format names the one that it is"
+            "--from names the one that it is"
         )
 
 
 def command(
     trace: Annotated[Path, Argument("TRACE", help="The trace to read.")],
     trace_format: Annotated[
-        str | None, Option("--format", metavar="FORMAT", help="Its format; else detected.")
+        str | None,
+        Option(
+            "--from", metavar="FORMAT", help="Its format; else detected.", suggest=trace_formats
+        ),
     ] = None,
+    form: Form = "text",
     on_error: OnError = "fail",
     order: Order = "format",
     format_parameter: FormatParameters = None,
@@ -152,14 +187,14 @@ def command(
 
     Examples:
       headstack trace-info websearch.trace --plot out/websearch
-      headstack trace-info day1.csv --format msr --json
+      headstack trace-info day1.csv --from msr --json
 
     """
     from headstack import _bridge
     from headstack.cli import _terminal
 
     _terminal.check_on_error(on_error)
-    _terminal.check_format("--format", trace_format)
+    trace_format, form = _formats(trace_format, form, as_json)
     parameters = format_parameters(format_parameter)
     info = _bridge.call("trace_info", str(trace), trace_format, on_error, order, parameters)
     info["warnings"] = warnings(info)
@@ -174,25 +209,27 @@ def command(
     if as_json:
         _terminal.print_json(info)
     else:
-        _print(info)
-    _terminal.told(written, as_json)
+        _print(info, form)
+    _terminal.told(written, as_json, form)
 
 
-def _print(info: Mapping[str, Any]) -> None:
+def _print(info: Mapping[str, Any], form: str) -> None:
     from headstack.cli import _terminal
 
+    def show(headings: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> None:
+        _terminal.print_table(headings, list(rows), form=form)
+
     numbers = {k: v for k, v in info.items() if k not in _ELSEWHERE}
-    _terminal.print_table(
-        [("of the trace", True), ("value", False)], [*_opened(info["opened"]), *_rows(numbers)]
-    )
+    show([("of the trace", True), ("value", False)], [*_opened(info["opened"]), *_rows(numbers)])
     texts = [(t, t == "operation") for t in ("operation", "requests", "share", "bytes")]
     sizes = [(t, False) for t in ("mean bytes", "least", "most", "not whole 4 KiB")]
-    print()
-    _terminal.print_table([*texts, *sizes], list(_operations(info)))
+    _terminal.between(form)
+    show([*texts, *sizes], _operations(info))
     headings = ("device", "requests", "reads", "writes", "flushes", "sequential", "from byte", "to")
-    print()
-    _terminal.print_table([(t, False) for t in headings], list(_devices(info)))
+    _terminal.between(form)
+    show([(t, False) for t in headings], _devices(info))
     if len(info["devices"]) > _MOST_DEVICES:
-        print(f"the busiest {_MOST_DEVICES} of {len(info['devices']):,} devices; --json has more")
+        n = len(info["devices"])
+        _terminal.say(f"the busiest {_MOST_DEVICES} of {n:,} devices; --json has more", form)
     for text in info["warnings"]:
-        print(f"warning: {text}")
+        _terminal.say(f"warning: {text}", form)

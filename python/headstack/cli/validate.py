@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import SourcesAnywhere
+from headstack.cli._options import Form, SourcesAnywhere
 
 _HEADINGS = (
     ("requests", False),
@@ -30,7 +30,11 @@ def command(
     directory: Annotated[Path, Argument("DIR", help="Holds NAME.parv and NAME.trace files.")],
     compat: Annotated[
         str | None,
-        Option(metavar="NAME", help="disksim-4.0: keep its quirks, for comparison."),
+        Option(
+            metavar="NAME",
+            help="disksim-4.0: keep its quirks, for comparison.",
+            suggest=lambda: ("disksim-4.0",),
+        ),
     ] = None,
     classes: Annotated[
         bool, Option(help="Also by operation, operation before, and sequence.")
@@ -44,6 +48,7 @@ def command(
             help="Write each drive's two distributions as PNG and SVG.",
         ),
     ] = None,
+    form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
     sources_anywhere: SourcesAnywhere = False,
 ) -> int | None:
@@ -68,6 +73,7 @@ def command(
     from headstack.errors import ConfigError
     from headstack.suggest import need_one_of
 
+    _terminal.check_form(form, as_json)
     if compat not in (None, "disksim-4.0"):
         raise ConfigError(need_one_of("--compat", str(compat), ["disksim-4.0"]))
     document = validation.validate(
@@ -97,20 +103,23 @@ def command(
                     for drive in drives
                     for i, row in enumerate(drive["classes"])
                 ],
+                form=form,
             )
-            print()
+            _terminal.between(form)
         rows = [(d["name"], _numbers(d)) for d in drives]
         none = "–"  # noqa: RUF001
         rows += [(e["name"], ["unusable", none, none, none]) for e in errors]
         _terminal.print_table(
-            [("drive", True), *_HEADINGS], [[name, *cells] for name, cells in sorted(rows)]
+            [("drive", True), *_HEADINGS],
+            [[name, *cells] for name, cells in sorted(rows)],
+            form=form,
         )
         if drives:
             mean = sum(d["demerit_s"] for d in drives) / len(drives)
-            print(f"mean demerit {mean * 1e3:.3f} ms over {len(drives)} drives")
+            _terminal.say(f"mean demerit {mean * 1e3:.3f} ms over {len(drives)} drives", form)
     for error in errors:
         print(error["message"], file=sys.stderr)
-    _terminal.told(written, as_json)
+    _terminal.told(written, as_json, form)
     if errors:
         return 1
     return None

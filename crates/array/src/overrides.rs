@@ -1,0 +1,357 @@
+//! What replaces parts of an experiment: whole tables, single values by dotted key, the seed.
+
+use crate::dotted::{change_value, parse_key, Step};
+use headstack_drive::spec::Params;
+use headstack_engine::SpecError;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What replaces parts of an experiment.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overrides {
+    /// Its table `run`.
+    pub run: Option<Params>,
+    /// Its table `cost`.
+    pub cost: Option<Params>,
+    /// Single values, by dotted key from the top of the experiment: `system.0.scheduler`, or
+    /// `system[0].scheduler` as errors write it. The index may be left out where there is one.
+    pub set: Params,
+    /// What errors call `set`, where an option stands for it.
+    pub set_by: String,
+    /// Its seed; comes before one in `run` or `set`.
+    pub seed: Option<u64>,
+}
+
+impl Default for Overrides {
+    fn default() -> Self {
+        Overrides {
+            run: None,
+            cost: None,
+            set: Params::new(),
+            set_by: "set".into(),
+            seed: None,
+        }
+    }
+}
+
+/// Keys of the experiment that hold a table or a list of tables, and their other names.
+const LISTS: [[&str; 2]; 2] = [["workload", "workloads"], ["system", "systems"]];
+
+impl Overrides {
+    /// Changes the document of an experiment before it is read.
+    ///
+    /// # Errors
+    /// A key of `set` that cannot be followed.
+    pub(crate) fn apply(&self, document: &mut Value) -> Result<(), SpecError> {
+        // What is no table is refused where it is read.
+        let Value::Object(table) = document else {
+            return Ok(());
+        };
+        for (key, value) in [("run", &self.run), ("cost", &self.cost)] {
+            if let Some(value) = value {
+                table.insert(key.into(), Value::Object(value.clone()));
+            }
+        }
+        for (key, value) in &self.set {
+            let changed = parse_key(key).and_then(|mut steps| {
+                lead_into_list(document, &mut steps);
+                let joined = join_within_set(&mut steps);
+                change_value(document, &steps, value).map_err(|e| e.within(key))?;
+                if joined {
+                    move_last(document, &steps);
+                }
+                Ok(())
+            });
+            changed.map_err(|e| SpecError {
+                key: format!("{} {}", self.set_by, e.key),
+                ..e
+            })?;
+        }
+        if let (Some(seed), Some(table)) = (self.seed, document.as_object_mut()) {
+            let run = table.entry("run").or_insert(Value::Object(Params::new()));
+            if let Some(run) = run.as_object_mut() {
+                run.insert("seed".into(), seed.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// An error of the changed experiment, with the keys of `set` that lie where it does.
+    pub(crate) fn named(&self, e: SpecError) -> SpecError {
+        let keys: Vec<&str> = self
+            .set
+            .keys()
+            .filter(|key| concerns(key, &e))
+            .map(String::as_str)
+            .collect();
+        if keys.is_empty() {
+            return e;
+        }
+        let place = format!("{} {}", self.set_by, keys.join(", "));
+        e.in_file(place)
+    }
+}
+
+/// The name of a list in the document, which may be the other one.
+fn list_of(document: &Value, name: &str) -> Option<&'static str> {
+    let names = LISTS.iter().find(|names| names.contains(&name))?;
+    names.iter().copied().find(|n| document.get(*n).is_some())
+}
+
+/// Makes the document's list and the steps fit: `workload.trace` and `workload.0.trace` both lead into
+/// the one workload, whether it is a table or in a list.
+fn lead_into_list(document: &mut Value, steps: &mut Vec<Step>) {
+    let Some(Step::Key(name)) = steps.first() else {
+        return;
+    };
+    let Some(found) = list_of(document, name) else {
+        return;
+    };
+    let by_index = steps.get(1).is_some_and(|s| s.index().is_some());
+    let entry = &mut document[found];
+    match entry.as_array().map(Vec::len) {
+        None if by_index && entry.is_object() => *entry = Value::Array(vec![entry.take()]),
+        Some(1) if !by_index && steps.len() > 1 => steps.insert(1, Step::Index(0)),
+        _ => {}
+    }
+    steps[0] = Step::Key(found.into());
+}
+
+/// Joins the steps within a `set` table, whose values stand under dotted keys; returns whether there are any.
+fn join_within_set(steps: &mut Vec<Step>) -> bool {
+    let is = |place: usize, name: &str| matches!(steps.get(place), Some(Step::Key(k)) if k == name);
+    let place = if is(2, "drives") { 4 } else { 2 };
+    if !is(0, "system") && !is(0, "systems") || !is(place, "set") || steps.len() == place + 1 {
+        return false;
+    }
+    let rest = steps.split_off(place + 1);
+    steps.push(Step::Key(Step::joined(&rest)));
+    true
+}
+
+/// Moves an entry of a `set` table to its end: of two keys for one value the last one wins.
+fn move_last(document: &mut Value, steps: &[Step]) {
+    let [above @ .., Step::Key(key)] = steps else {
+        return;
+    };
+    let table = above.iter().try_fold(document, |value, step| match step {
+        Step::Key(key) if value.is_object() => value.get_mut(key),
+        step => value.get_mut(step.index()?),
+    });
+    let Some(table) = table.and_then(Value::as_object_mut) else {
+        return;
+    };
+    if let Some(value) = table.shift_remove(key) {
+        table.insert(key.clone(), value);
+    }
+}
+
+/// Whether what is wrong may come from the value at `key`.
+fn concerns(key: &str, e: &SpecError) -> bool {
+    let head = |key: &str| -> Option<(String, Option<usize>)> {
+        let steps = parse_key(key).ok()?;
+        let (Step::Key(first), second) = (steps.first()?, steps.get(1)) else {
+            return None;
+        };
+        let names = LISTS.iter().find(|names| names.contains(&first.as_str()));
+        let name = names.map_or(first.as_str(), |names| names[0]);
+        Some((name.to_string(), second.and_then(Step::index)))
+    };
+    let Some((name, index)) = head(key) else {
+        return false;
+    };
+    match head(&e.key) {
+        // The whole is wrong where a key of it is unknown.
+        Some((place, _)) if place == "experiment" => e.got.contains(&name),
+        Some((place, at)) => place == name && (at.is_none() || index.is_none() || at == index),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Experiment;
+    use serde_json::json;
+
+    fn overrides(set: Value) -> Overrides {
+        headstack_engine::describe::from_value(json!({ "set": set })).unwrap()
+    }
+
+    fn two() -> Value {
+        json!({
+            "workload": { "synthetic": { "n_requests": 5, "rate": "5/s" } },
+            "system": [
+                { "name": "a", "drive": "x", "cache": { "enabled": true } },
+                { "name": "b", "drive": "y", "set": { "queue.depth": 1 } },
+                {
+                    "name": "c",
+                    "drives": [{ "drive": "z" }],
+                    "set": { "queue.depth": 1, "queue": { "depth": 2 } },
+                },
+            ],
+        })
+    }
+
+    fn opened(set: Value) -> Result<Experiment, String> {
+        Experiment::changed(two(), None, &overrides(set)).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn indices_stand_as_parts_or_in_brackets() {
+        for key in [
+            "system.1.count",
+            "system[1].count",
+            "systems.1.count",
+            "systems[1].count",
+        ] {
+            let e = opened(json!({ key: 4 })).unwrap();
+            assert_eq!((e.system[0].count, e.system[1].count), (1, 4), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_only_entry_needs_no_index() {
+        for key in [
+            "workload.name",
+            "workload.0.name",
+            "workload[0].name",
+            "workloads.name",
+        ] {
+            let e = opened(json!({ key: "w" })).unwrap();
+            assert_eq!(e.workload[0].name, "w", "{key}");
+            let mut listed = two();
+            listed["workload"] = json!([listed["workload"]]);
+            let set = overrides(json!({ key: "w" }));
+            let e = Experiment::changed(listed, None, &set).unwrap();
+            assert_eq!(e.workload[0].name, "w", "{key}");
+        }
+    }
+
+    #[test]
+    fn tables_are_merged_and_null_removes() {
+        let e = opened(json!({
+            "workload": { "synthetic": { "reads": 1 } },
+            "system.0.cache": null,
+            "run.seed": 3,
+            "cost": { "years": 1 },
+        }));
+        let e = e.unwrap();
+        let synthetic = json!({ "n_requests": 5, "rate": "5/s", "reads": 1 });
+        assert_eq!(json!(e.workload[0].synthetic), synthetic);
+        assert_eq!(e.system[0].cache, None);
+        assert_eq!((e.run.seed, e.cost.years), (3, 1.0));
+    }
+
+    #[test]
+    fn values_of_a_drive_replace_what_the_system_sets() {
+        for (key, value, want) in [
+            (
+                "system.1.set.queue.depth",
+                json!(4),
+                json!({ "queue.depth": 4 }),
+            ),
+            (
+                "system.1.set.zones.2.skew",
+                json!(4),
+                json!({ "queue.depth": 1, "zones[2].skew": 4 }),
+            ),
+            (
+                "system.1.set.queue",
+                json!({ "depth": 4 }),
+                json!({ "queue.depth": 1, "queue": { "depth": 4 } }),
+            ),
+            (
+                "system.1.set",
+                json!({ "a": 4 }),
+                json!({ "queue.depth": 1, "a": 4 }),
+            ),
+            (
+                "system.2.set.queue.depth",
+                json!(4),
+                json!({ "queue": { "depth": 2 }, "queue.depth": 4 }),
+            ),
+            (
+                "system.2.drives.0.set.queue.depth",
+                json!(4),
+                json!({ "queue.depth": 1, "queue": { "depth": 2 } }),
+            ),
+        ] {
+            let e = opened(json!({ key: value })).unwrap();
+            // The last entry wins, so their order counts too.
+            let system = &e.system[parse_key(key).unwrap()[1].index().unwrap()];
+            assert_eq!(json!(system.set).to_string(), want.to_string(), "{key}");
+            if key.contains("drives") {
+                assert_eq!(json!(system.drives[0]["set"]), json!({ "queue.depth": 4 }));
+            }
+        }
+    }
+
+    #[test]
+    fn errors_name_the_key_that_was_set_and_the_place() {
+        for (set, want) in [
+            (
+                json!({ "system.7.count": 1 }),
+                "set system.7.count: got index 7, need an index below 3",
+            ),
+            (
+                json!({ "system.count": 1 }),
+                "set system.count: got the key \"count\" in a list, need an index below 3",
+            ),
+            (
+                json!({ "system.0.drive.x": 1 }),
+                "set system.0.drive.x: got the key \"x\" in a plain value, need a table",
+            ),
+            (
+                json!({ "a..b": 1 }),
+                "set a..b: got a bad key, need a dotted key, indices in brackets",
+            ),
+            (
+                json!({ "system.0.cout": 1, "system.1.count": 3, "run.seed": 1 }),
+                "set system.0.cout: system[0]: got key \"cout\", need one of",
+            ),
+            (
+                json!({ "sytem.0.count": 1, "run.seed": 1 }),
+                "set sytem.0.count: experiment: got key \"sytem\", need one of",
+            ),
+            (
+                json!({ "workload.warm_up": "-1 s", "run.seed": 1 }),
+                "set workload.warm_up: workload[0].warm_up: got -1 s, need",
+            ),
+            (
+                json!({ "run.seed": -1 }),
+                "set run.seed: run.seed: got integer -1, need a whole number",
+            ),
+        ] {
+            let error = opened(set.clone()).unwrap_err();
+            assert!(error.starts_with(want), "{set}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_option_that_stands_for_set_is_named() {
+        for (key, want) in [
+            ("system.7.count", "--set system.7.count: got index 7"),
+            ("run.seed", "--set run.seed: run.seed: got string"),
+        ] {
+            let set = Overrides {
+                set_by: "--set".into(),
+                ..overrides(json!({ key: "x" }))
+            };
+            let error = Experiment::changed(two(), None, &set).unwrap_err();
+            assert!(error.to_string().starts_with(want), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_elsewhere_names_no_key() {
+        let mut document = two();
+        document["system"][1]["count"] = json!(0);
+        let set = overrides(json!({ "system.0.count": 3, "run.seed": 3 }));
+        let error = Experiment::changed(document, None, &set)
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("system[1].count: got 0"), "{error}");
+    }
+}

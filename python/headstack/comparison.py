@@ -1,0 +1,226 @@
+"""Results beside each other: what differs, and by how much."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from headstack import table
+from headstack.errors import ConfigError
+from headstack.frames import flat
+
+#: A system of a result document.
+System = Mapping[str, Any]
+
+
+class Row(NamedTuple):
+    """One system on one workload, as each result has it."""
+
+    name: str
+    workload: str
+    #: In the order of the results; None where a result has no such system.
+    systems: list[System | None]
+
+
+class Comparison(NamedTuple):
+    """Results with the same systems, or with one each; the first is what others are compared to."""
+
+    labels: list[str]
+    documents: list[Mapping[str, Any]]
+    rows: list[Row]
+    #: The index of a result, and a system of it that stands in no row.
+    unmatched: list[tuple[int, System]]
+
+
+def compare(documents: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Comparison:
+    """Put systems of one name and workload beside each other.
+
+    Where no two results have any in common, systems of one name are compared whatever their
+    workloads are called, and results of one system each whatever that is called.
+
+    Args:
+        documents: the documents of two results or more.
+        labels: what each is called.
+
+    Raises:
+        ConfigError: fewer than two, or they have no system in common.
+
+    """
+    if len(documents) < 2:
+        raise ConfigError(f"compare: got {len(documents)} result, need two or more")
+    ways: tuple[Callable[[System], tuple[str, ...]], ...] = (
+        lambda s: (str(s["name"]), str(s.get("workload", ""))),
+        lambda s: (str(s["name"]),),
+        lambda s: (),
+    )
+    for way in ways:
+        keyed = [_keyed(d["systems"], way) for d in documents]
+        alone = way({"name": ""}) == ()
+        if alone and any(len(systems) != 1 for systems in keyed):
+            continue
+        common = [key for key in keyed[0] if any(key in other for other in keyed[1:])]
+        if common:
+            rows = [_row([systems.get(key) for systems in keyed]) for key in common]
+            left = [
+                (i, system)
+                for i, systems in enumerate(keyed)
+                for key, system in systems.items()
+                if key not in common
+            ]
+            return Comparison(list(labels), list(documents), rows, left)
+    names = [", ".join(str(s["name"]) for s in d["systems"]) or "none" for d in documents]
+    told = "; ".join(f"{label} has {n}" for label, n in zip(labels, names, strict=True))
+    raise ConfigError(f"compare: got no system that two results have, need one: {told}")
+
+
+def _keyed(
+    systems: Sequence[System], way: Callable[[System], tuple[str, ...]]
+) -> dict[tuple[Any, ...], System]:
+    """Return systems by key; those of one key are numbered."""
+    number = Counter[tuple[str, ...]]()
+    keyed: dict[tuple[Any, ...], System] = {}
+    for system in systems:
+        key = way(system)
+        keyed[(*key, number[key])] = system
+        number[key] += 1
+    return keyed
+
+
+def _row(systems: list[System | None]) -> Row:
+    there = [s for s in systems if s is not None]
+    names = dict.fromkeys(str(s["name"]) for s in there)
+    workloads = dict.fromkeys(str(s.get("workload", "")) for s in there)
+    return Row(" / ".join(names), " / ".join(workloads), systems)
+
+
+def to_document(comparison: Comparison) -> dict[str, Any]:
+    """Return every number of the systems compared, with differences and ratios to the first result.
+
+    Keys are the columns of `Result.summary`. A number that a result does not have, and a ratio to
+    zero, is None.
+    """
+    labels = comparison.labels
+    return {
+        "results": [
+            {"label": label, **{k: d.get(k) for k in ("version", "seed", "partial")}}
+            for label, d in zip(labels, comparison.documents, strict=True)
+        ],
+        "systems": [
+            {"name": row.name, "workload": row.workload, "numbers": _numbers(row)}
+            for row in comparison.rows
+        ],
+        "unmatched": [
+            {"result": labels[i], "name": s["name"], "workload": s.get("workload")}
+            for i, s in comparison.unmatched
+        ],
+    }
+
+
+def _numbers(row: Row) -> dict[str, Any]:
+    columns = [{} if s is None else flat(s) for s in row.systems]
+    keys = dict.fromkeys(key for column in columns for key in column)
+    numbers = {}
+    for key in keys:
+        values = [_number(column.get(key)) for column in columns]
+        if any(v is not None for v in values):
+            numbers[key] = {
+                "values": values,
+                "differences": [difference(values[0], v) for v in values],
+                "ratios": [ratio(values[0], v) for v in values],
+            }
+    return numbers
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number; the middle of a span."""
+    if isinstance(value, tuple) and len(value) == 2:
+        low, high = map(_number, value)
+        return None if low is None or high is None else (low + high) / 2
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and math.isfinite(value) else None
+
+
+def difference(base: float | None, value: float | None) -> float | None:
+    """Return how much `value` is above `base`; None without both."""
+    return None if base is None or value is None else value - base
+
+
+def ratio(base: float | None, value: float | None) -> float | None:
+    """Return `value` over `base`; None without both, or where `base` is zero."""
+    return None if not base or value is None else value / base
+
+
+def headings(comparison: Comparison) -> list[tuple[str, bool]]:
+    """Return the headings of `cells`, and whether each column is text."""
+    first, *others = comparison.labels
+    found = [("system", True), *[("workload", True)] * _several(comparison)]
+    found += [("what", True), (first, False)]
+    for label in others:
+        of = f" {label}" if len(others) > 1 else ""
+        found += [(label, False), (f"difference{of}", False), (f"ratio{of}", False)]
+    return found
+
+
+def _several(comparison: Comparison) -> bool:
+    return len({row.workload for row in comparison.rows}) > 1
+
+
+def cells(comparison: Comparison) -> list[list[str]]:
+    """Return a line of texts for each system and column of numbers of the comparison table.
+
+    Prices that are spans are compared by their middles.
+    """
+    lines = []
+    for row in comparison.rows:
+        there = [s for s in row.systems if s is not None]
+        names = [row.name, *[row.workload] * _several(comparison)]
+        for column in table.COLUMNS:
+            if column.text or all(column.value(s) is None for s in there):
+                continue
+            values = [None if s is None else column.value(s) for s in row.systems]
+            lines.append([*names, column.title, *_compared(values, column.form)])
+    return lines
+
+
+#: What stands where there is no number.
+_NONE = "–"  # noqa: RUF001
+
+
+def _compared(values: Sequence[Any], form: Callable[[Any], str]) -> list[str]:
+    """Return the first value, then each other with its difference and ratio."""
+    shown = [_NONE if v is None else form(v) for v in values]
+    base, *others = values
+    line = shown[:1]
+    for text, other in zip(shown[1:], others, strict=True):
+        more, times = (
+            difference(_number(base), _number(other)),
+            ratio(_number(base), _number(other)),
+        )
+        spans = isinstance(base, tuple) or isinstance(other, tuple)
+        line += [
+            text,
+            _NONE if more is None else _signed(more, str if spans else form, spans),
+            _NONE if times is None else f"{times:,.3f}",
+        ]
+    return line
+
+
+def _signed(number: float, form: Callable[[Any], str], whole: bool) -> str:
+    text = f"{abs(number):,.0f}" if whole else form(abs(number))
+    if not any(c in "123456789" for c in text):
+        return text
+    return f"{'-' if number < 0 else '+'}{text}"
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Return what to know before trusting the numbers: of each result, and what stands alone."""
+    lines = []
+    for label, document in zip(comparison.labels, comparison.documents, strict=True):
+        partial = ", partial" if document.get("partial") else ""
+        lines.append(f"{label}: {table.note(document)}{partial}")
+        lines += [f"{label}: {line}" for line in table.warnings(document)]
+    lines += [
+        f"{comparison.labels[i]}: {s['name']} on {s.get('workload')} stands in no other result"
+        for i, s in comparison.unmatched
+    ]
+    return lines
