@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from headstack import _bridge
 from headstack.errors import ConfigError, printable
 from headstack.suggest import need_one_of
 
