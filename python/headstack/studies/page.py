@@ -222,8 +222,8 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
             lines.append("| compared | paper | ours | deviation | verdict | kind | note |")
             lines.append("|---" * 7 + "|")
         for p in claim["parts"]:
-            cells = (p["what"], p["paper"], p["ours"], _percent(p["deviation"]), p["verdict"])
-            cells = (*cells, _kind(p), p["note"])
+            told = (p["what"], p["paper"], p["ours"], _percent(p["deviation"]), p["verdict"])
+            cells = (*told, _kind(p), p["note"])
             lines.append("| " + " | ".join(_line(c) for c in cells) + " |")
         lines += ["", *(f"![{_stem(f)}]({f})" for f in claim["figures"])]
         for table in claim["tables"]:

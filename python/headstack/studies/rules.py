@@ -1,11 +1,11 @@
-"""When a claim of a paper counts as reproduced: rules and tolerances, the same for all papers.
+"""When a claim of a paper counts as reproduced: rules and tolerances, alike for all papers.
 
 A claim is compared in parts. A part is one number or one relation of the paper's text, and every
 part is decided by a `Rule` that looks at two numbers: ours and the paper's, or two of ours. The
 words of the papers ("nearly", "significantly", "an order of magnitude") have one meaning each.
 
-Only parts that came out of a run on the paper's own workload decide (`Kind.RESULT`). A claim none of
-whose parts counts is `not-run`, whatever its other parts gave.
+Only parts that came out of a run on the paper's own workload decide (`Kind.RESULT`). A claim none
+of whose parts counts is `not-run`, whatever its other parts gave.
 """
 
 import enum
@@ -65,7 +65,7 @@ class Rule(enum.StrEnum):
     HIGHER = "higher"
     LOWER = "lower"
     NOT_HIGHER = "not higher"
-    LITTLE_HIGHER = "not higher, or little"
+    LITTLE_HIGHER = "a little higher at most"
     CLOSE = "close"
     SIGNIFICANTLY_HIGHER = "significantly higher"
     SIGNIFICANTLY_LOWER = "significantly lower"
@@ -93,19 +93,23 @@ _HOLDS: dict[Rule, Callable[[float, float], bool]] = {
 #: The rules in words, by what papers say.
 RULES: dict[Rule, str] = {
     Rule.NUMBER: f'a number, also with "about": within {TOLERANCE:.0%} of the paper\'s',
-    Rule.IDENTICAL: "is: equal to the last digit",
+    Rule.IDENTICAL: "identical, is: equal to the last digit",
     Rule.SAME: f"the same, negligible: at most {TOLERANCE:.0%} apart",
-    Rule.HIGHER: "more, higher: by any amount",
-    Rule.LOWER: "less, lower, outperforms: by any amount",
-    Rule.NOT_HIGHER: "matches or surpasses: not higher",
-    Rule.LITTLE_HIGHER: "nearly matches, comparable or lower, little loss, little benefit: higher by "
-    f"at most a factor of {LITTLE:g}",
+    Rule.HIGHER: "higher, more: by any amount",
+    Rule.LOWER: "lower, less, outperforms: by any amount",
+    Rule.NOT_HIGHER: "not higher, matches or surpasses: at most as high",
+    Rule.LITTLE_HIGHER: "a little higher at most, nearly matches, comparable or lower, little "
+    f"loss, little benefit: at most {LITTLE:g} times as high",
     Rule.CLOSE: f"close, comparable: at most a factor of {LITTLE:g} apart",
-    Rule.SIGNIFICANTLY_HIGHER: f"significantly, substantially higher: by more than {LITTLE:g} times",
-    Rule.SIGNIFICANTLY_LOWER: f"significantly, substantially lower: by more than {LITTLE:g} times",
-    Rule.FAR_HIGHER: f"severe, far, much higher: at least {LARGE:g} times",
-    Rule.FAR_LOWER: f"a large gain, much lower: at least {LARGE:g} times",
-    Rule.MAGNITUDE_LOWER: f"an order of magnitude less: at least {MAGNITUDE:g} times",
+    Rule.SIGNIFICANTLY_HIGHER: "significantly or substantially higher: more than "
+    f"{LITTLE:g} times as high",
+    Rule.SIGNIFICANTLY_LOWER: "significantly or substantially lower: the other is more than "
+    f"{LITTLE:g} times as high",
+    Rule.FAR_HIGHER: f"far higher, severe: at least {LARGE:g} times as high",
+    Rule.FAR_LOWER: "far lower, much smaller, a large gain: the other is at least "
+    f"{LARGE:g} times as high",
+    Rule.MAGNITUDE_LOWER: "an order of magnitude lower: the other is at least "
+    f"{MAGNITUDE:g} times as high",
 }
 
 
@@ -185,7 +189,7 @@ def number(
     note: str = "",
     workload: str = "",
 ) -> Part:
-    """Return a part that is a number of the paper; `form` writes it with its unit: ``"{:.1f} W"``."""
+    """Return a part that is a number of the paper; `form` writes it with its unit."""
     part = Part(
         what,
         form.format(paper),
@@ -229,7 +233,7 @@ def relation(
 
     """
     (a_name, a), (b_name, b) = ours, reference
-    factor = f"{a / b:.2f} times" if b and a else ""
+    factor = _factor(a, b)
     text = f"{a_name} {form.format(a)}, {b_name} {form.format(b)}"
     part = Part(
         what,
@@ -244,6 +248,13 @@ def relation(
         workload=workload,
     )
     return _judged(part, a, b)
+
+
+def _factor(a: float, b: float) -> str:
+    """Return how many times as high `a` is as `b`; nothing where that tells nothing."""
+    if a <= 0 or b <= 0 or a == b:
+        return ""
+    return f"{a / b:.2f} times" if 2 * a > b else f"1/{b / a:.1f}"
 
 
 def not_run(

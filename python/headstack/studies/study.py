@@ -221,8 +221,10 @@ def _shown(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def _sensitivity(claim: Claim, study: Study, taken: Outcome) -> tuple[list[dict[str, Any]], Any]:
-    """Judge a claim again with each alternative: rows for the document, and a table of all parts."""
+def _sensitivity(
+    claim: Claim, study: Study, taken: Outcome
+) -> tuple[list[dict[str, Any]], Table | None]:
+    """Judge a claim again with each alternative; return rows for the document, and a table."""
     listed, columns = [], {"as chosen": taken}
     for choice in claim.choices:
         if not choice.applies(study):

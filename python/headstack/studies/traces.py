@@ -1,7 +1,7 @@
 """Where the traces of a paper's workloads come from: the command line, or one folder.
 
-The folder is ``$HEADSTACK_TRACES``, or ``traces`` in the working directory. What was used, and where
-it was found, goes into the results.
+The folder is ``$HEADSTACK_TRACES``, or ``traces`` in the working directory. What was used, and
+where it was found, goes into the results.
 """
 
 import hashlib

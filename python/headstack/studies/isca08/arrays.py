@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -66,7 +67,7 @@ class Cell:
         return 1000 / self.gap_ms
 
     def system(self, choices: Choices) -> dict[str, Any]:
-        """Return the array as a system: drives of the paper's kinds, one volume striped over all."""
+        """Return the array as a system: drives of one kind, one volume striped over all."""
         drive = Systems(choices).sa(KINDS[self.kind], name=self.name)
         organisation = {"name": "raid0", "stripe_unit": "64 KiB"}
         if choices.footprint is not None:
@@ -138,7 +139,7 @@ def arrays(study: Study) -> Outcome:
     outcome.parts += [*_break_even_parts(found), *_steady_parts(found), *_power_parts(study, found)]
     for gap in LOADS:
         name = f"idp-9-p90-{gap}ms"
-        outcome.figures.append(study.figure(name, lambda gap=gap: _p90_chart(found, gap)))
+        outcome.figures.append(study.figure(name, partial(_p90_chart, found, gap)))
         outcome.tables.append(_table(study, found, counts, gap))
     outcome.figures.append(study.figure("idp-9-power", lambda: _power_chart(found)))
     return outcome
@@ -274,7 +275,7 @@ def _p90_chart(found: Found, gap: int) -> Any:
         scale=alt.Scale(type="log", base=2, domain=[1, MOST], nice=False),
         axis=alt.Axis(values=sorted({c.count for c in found})),
     )
-    title = "p90 response time (ms, logarithmic); bars: lowest and highest of the seeds"
+    title = "p90 response time (ms, logarithmic)"
     y = alt.Y("p90:Q", title=title, scale=alt.Scale(type="log", nice=False), axis=_axis())
     colours = alt.Scale(domain=kinds, range=list(plots.PALETTE[: len(kinds)]))
     dashes = alt.Scale(domain=kinds, range=list(plots.DASHES[: len(kinds)]))
@@ -287,7 +288,9 @@ def _p90_chart(found: Found, gap: int) -> Any:
         strokeDash=alt.StrokeDash("drive:N", sort=kinds, scale=dashes),
         tooltip=["drive:N", "drives:Q", alt.Tooltip("p90:Q", format=".4~g", title="ms")],
     )
-    bars = base.mark_errorbar(ticks=True).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
+    bars = base.mark_errorbar(ticks=True).encode(
+        x=x, y=alt.Y("low:Q", title=title), y2="high:Q", color=colour
+    )
     layers = [line, bars]
     reference = _reference(found, gap)
     if reference is not None:
@@ -300,7 +303,9 @@ def _p90_chart(found: Found, gap: int) -> Any:
             .mark_text(align="right", baseline="bottom", dx=-4, dy=-2, color="#444444")
             .encode(y="p90:Q", x=alt.value(plots.WIDTH), text="text:N"),
         ]
-    chart = alt.layer(*layers, title=f"Figure 8: {gap} ms between arrivals")
+    chart = alt.layer(
+        *layers, title=f"Figure 8: {gap} ms between arrivals; mean and range of {SEEDS} seeds"
+    )
     return plots.style(chart.properties(width=plots.WIDTH, height=plots.HEIGHT))
 
 

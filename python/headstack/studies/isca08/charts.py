@@ -1,4 +1,4 @@
-"""Figures that several claims of the paper share: the paper's axes and bins, and finer ones of ours."""
+"""Figures that several claims share: on the paper's axes and bins first, then on finer ones."""
 
 import bisect
 from collections.abc import Mapping, Sequence
@@ -40,10 +40,10 @@ LEVEL_LABELS = 4
 def responses(
     study: Study, name: str, title: str, results: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """Draw response-time distributions: the paper's classes (figures 2, 4, 5, 7), then every time."""
+    """Draw response times in DiskSim's classes (figures 2, 4, 5, 7), then every time."""
     shown = {"systems": list(results.values())}
     return [
-        study.figure(name, lambda: _classes(f"{title}, the paper's classes", results)),
+        study.figure(name, lambda: _classes(f"{title}, DiskSim's classes", results)),
         study.figure(
             f"{name}-fine", lambda: plots.cdf(shown).properties(title=f"{title}, every time")
         ),
@@ -69,10 +69,10 @@ def _classes(title: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
 def latencies(
     study: Study, name: str, title: str, results: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """Draw rotational latencies: shares per class (figure 5), then how many are longer."""
+    """Draw rotational latencies: shares per class (figure 5), then how many last longer."""
     found = {k: r["rotation"] for k, r in results.items()}
     return [
-        study.figure(name, lambda: _latency_classes(f"{title}, classes of DiskSim", found)),
+        study.figure(name, lambda: _latency_classes(f"{title}, DiskSim's classes", found)),
         study.figure(f"{name}-tail", lambda: _tails(f"{title}, the tails", found)),
     ]
 

@@ -113,7 +113,7 @@ def _prices(
 
 
 def _four_arms() -> list[Part]:
-    """The drive with four arm assemblies: power model `main` was fitted to 13 W and 34 W."""
+    """Compare the drive with four arm assemblies: the power model was fitted to 13 W and 34 W."""
     one = operating(described(LARGE)["power_w"])
     four = peak(described(LARGE, dash=dash(4))["power_w"], 4)
     old = peak(described("ibm-3380-ak4")["power_w"], _arms("ibm-3380-ak4"))

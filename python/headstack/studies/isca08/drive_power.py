@@ -1,4 +1,4 @@
-"""Power of SA(n) and of slower drives with several arms: the paper's section 7.2, power behaviour."""
+"""Power of SA(n), and slower drives with several arms: the end of the paper's section 7.2."""
 
 from itertools import pairwise
 from typing import Any
