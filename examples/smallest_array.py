@@ -4,9 +4,9 @@ The question of "Intra-disk parallelism" (ISCA 2008) on a database of today: eig
 drives carry PostgreSQL under pgbench. How many drives of another kind keep their p99, and what do
 those draw and cost?
 
-All drives have one cache policy, each in the buffer that it has, and every array is run with several
-seeds, which turn the spindles to other angles. A count holds for the mean p99 of the seeds; in
-brackets stand the counts of the single seeds where they differ.
+All drives have one cache policy, each in the buffer that it has, and every array is run with
+several seeds, which turn the spindles to other angles. A count holds for the mean p99 of the seeds;
+in brackets stand the counts of the single seeds where they differ.
 
     python examples/smallest_array.py
     python examples/smallest_array.py --cache write-back

@@ -657,7 +657,7 @@ def test_savings_at_equal_performance(study, raid):
 
 def test_watts_that_were_fitted_are_input(study):
     varied = study.vary(profile=arrays.FITTED_PROFILE)
-    kinds = {p.kind for p in arrays.arrays(varied).parts if "power" in p.what}
+    kinds = {p.kind for p in arrays.arrays(varied).parts if "ms: power" in p.what}
     assert kinds == {Kind.INPUT}
 
 
