@@ -105,11 +105,16 @@ def _kind(part: Mapping[str, Any]) -> str:
     return "" if part["kind"] == "result" else part["kind"]
 
 
+def _ordered(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the parts that count first."""
+    return sorted(parts, key=lambda p: not p["counts"])
+
+
 def _parts(claim: Mapping[str, Any]) -> str:
     if not claim["parts"]:
         return ""
     rows = []
-    for part in claim["parts"]:
+    for part in _ordered(claim["parts"]):
         rows.append(
             "<tr>"
             + _cell(part["what"])
@@ -191,7 +196,7 @@ def _rule_lines(document: Mapping[str, Any]) -> list[str]:
 
 def _list(heading: str, lines: Sequence[str]) -> str:
     items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-    return f"<details><summary>{html.escape(heading)}</summary><ul>{items}</ul></details>"
+    return f"<details open><summary>{html.escape(heading)}</summary><ul>{items}</ul></details>"
 
 
 def _stem(figure: str) -> str:
@@ -221,7 +226,7 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
         if claim["parts"]:
             lines.append("| compared | paper | ours | deviation | verdict | kind | note |")
             lines.append("|---" * 7 + "|")
-        for p in claim["parts"]:
+        for p in _ordered(claim["parts"]):
             told = (p["what"], p["paper"], p["ours"], _percent(p["deviation"]), p["verdict"])
             cells = (*told, _kind(p), p["note"])
             lines.append("| " + " | ".join(_line(c) for c in cells) + " |")

@@ -286,12 +286,12 @@ def _p90_chart(found: Found, gap: int) -> Any:
     colours = alt.Scale(domain=kinds, range=list(plots.PALETTE[: len(kinds)]))
     dashes = alt.Scale(domain=kinds, range=list(plots.DASHES[: len(kinds)]))
     base = alt.Chart(frame)
-    colour = alt.Color("drive:N", sort=kinds, scale=colours)
+    colour = alt.Color("drive:N", sort=kinds, scale=colours, legend=charts.LINES)
     line = base.mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=45)).encode(
         x=x,
         y=y,
         color=colour,
-        strokeDash=alt.StrokeDash("drive:N", sort=kinds, scale=dashes),
+        strokeDash=alt.StrokeDash("drive:N", sort=kinds, scale=dashes, legend=charts.LINES),
         tooltip=["drive:N", "drives:Q", alt.Tooltip("p90:Q", format=".4~g", title="ms")],
     )
     bars = base.mark_errorbar(ticks=True).encode(
@@ -306,8 +306,8 @@ def _p90_chart(found: Found, gap: int) -> Any:
         layers += [
             alt.Chart(level).mark_rule(color="#888888", strokeDash=[3, 3]).encode(y="p90:Q"),
             alt.Chart(level)
-            .mark_text(align="right", baseline="bottom", dx=-4, dy=-2, color="#444444")
-            .encode(y="p90:Q", x=alt.value(plots.WIDTH), text="text:N"),
+            .mark_text(align="left", baseline="bottom", dx=4, dy=-2, color="#444444")
+            .encode(y="p90:Q", x=alt.value(0), text="text:N"),
         ]
     chart = alt.layer(
         *layers, title=f"Figure 8: {gap} ms between arrivals; mean and range of {SEEDS} seeds"

@@ -33,6 +33,9 @@ RAREST = 1e-4
 #: States of the drives, in the order in which the paper stacks them, and its names of them.
 STATES = {"idle": "idle", "seek": "seek", "rotation": "rotational latency", "transfer": "transfer"}
 
+#: Legends of lines with markers show the line.
+LINES = alt.Legend(symbolType="stroke")
+
 #: Most names along an axis that are written level.
 LEVEL_LABELS = 4
 
@@ -136,9 +139,11 @@ def _by_class(
         .encode(
             x=alt.X("class:N", sort=list(classes), title=x, axis=alt.Axis(labelAngle=0)),
             y=alt.Y("share:Q", title=y, scale=scale, axis=alt.Axis(format=".0%")),
-            color=alt.Color("system:N", sort=names, scale=alt.Scale(domain=names, range=colours)),
+            color=alt.Color(
+                "system:N", sort=names, scale=alt.Scale(domain=names, range=colours), legend=LINES
+            ),
             strokeDash=alt.StrokeDash(
-                "system:N", sort=names, scale=alt.Scale(domain=names, range=dashes)
+                "system:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=LINES
             ),
             tooltip=["system:N", "class:N", alt.Tooltip("share:Q", format=".2%")],
         )
