@@ -4,12 +4,19 @@ The question of "Intra-disk parallelism" (ISCA 2008) on a database of today: eig
 drives carry PostgreSQL under pgbench. How many drives of another kind keep their p99, and what do
 those draw and cost?
 
+All drives have one cache policy, each in the buffer that it has, and every array is run with
+several seeds, which turn the spindles to other angles. A count holds for the mean p99 of the seeds;
+in brackets stand the counts of the single seeds where they differ.
+
     python examples/smallest_array.py
+    python examples/smallest_array.py --cache write-back
     python examples/smallest_array.py --time-scale 0.5 --originals 12 --figure out/smallest-array
 """
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import altair as alt
@@ -37,95 +44,217 @@ KINDS: dict[str, dict[str, Any]] = {
     "18 TB helium, dual actuator": {"drive": "exos-2x18-sas"},
 }
 
+#: What all drives do with their buffers, which differ in size: half of the segments take writes.
+POLICY = {
+    "hit_check": "arrival",
+    "read_ahead": "limit",
+    "read_on_arrival": True,
+    "write_on_arrival": True,
+    "append_writes": True,
+    "almost_hits": True,
+    "destage": "idle",
+}
 
-#: What the estimate of a cost model is of.
-COSTS = {"components": "material", "price": "retail"}
+#: When a write is complete: on the medium, or in the buffer.
+CACHES = {"write-through": False, "write-back": True}
 
+#: The array of one arm per drive, which the parallel ones are compared with in cost.
+CONVENTIONAL = "conventional, 7200 rpm"
 
-def arrays(kind: str, drive: dict[str, Any], counts: range) -> list[dict[str, Any]]:
-    """Return one striped array per number of drives, each drive with a queue of 32 commands."""
-    return [
-        {
-            "name": f"{n} x {kind}",
-            "count": n,
-            "organisation": {"name": "raid0", "stripe_unit": "64 KiB"},
-            "scheduler": "sptf",
-            "queue_depth": 32,
-            **drive,
-        }
-        for n in counts
-    ]
+#: Cost models, each with a column of its own: prices of components and of shops do not compare.
+COSTS = {"components": "material, US dollars", "price": "retail, US dollars"}
 
-
-def p99_ms(system: dict[str, Any]) -> float:
-    """99th percentile of the response time in ms."""
-    return float(system["response_time_s"]["p99"]) * 1e3
+NONE = "–"  # noqa: RUF001
 
 
-def row(kind: str, count: int, system: dict[str, Any]) -> list[str]:
+@dataclass(frozen=True)
+class Array:
+    """One array under every seed.
+
+    Attributes:
+        kind: of its drives.
+        drive: name of the drive's file.
+        count: how many.
+        results: the system's result for each seed.
+
+    """
+
+    kind: str
+    drive: str
+    count: int
+    results: list[dict[str, Any]]
+
+    @property
+    def p99s_ms(self) -> list[float]:
+        """99th percentile of the response time in ms, for each seed."""
+        return [float(r["response_time_s"]["p99"]) * 1e3 for r in self.results]
+
+    @property
+    def p99_ms(self) -> float:
+        """Mean of the 99th percentiles in ms."""
+        return fmean(self.p99s_ms)
+
+    @property
+    def watts(self) -> float:
+        """Mean power in W."""
+        return fmean(float(r["power_w"]["mean"]) for r in self.results)
+
+    @property
+    def cost(self) -> tuple[str, float, float] | None:
+        """Model, low and high US dollars of all drives; none where nobody says."""
+        low, high = self.results[0]["cost_usd"]["low"], self.results[0]["cost_usd"]["high"]
+        return None if low is None else (drives.load(self.drive)["cost"]["model"], low, high)
+
+
+def system(kind: str, drive: dict[str, Any], count: int, cache: str) -> dict[str, Any]:
+    """Return one striped array, each drive with a queue of 32 commands."""
+    segments = int(drives.load(drive["drive"])["cache"]["segments"])
+    return {
+        "name": f"{count} x {kind}",
+        "count": count,
+        "organisation": {"name": "raid0", "stripe_unit": "64 KiB"},
+        "scheduler": "sptf",
+        "queue_depth": 32,
+        "cache": {**POLICY, "write_segments": segments // 2, "write_back": CACHES[cache]},
+        **drive,
+    }
+
+
+def simulate(
+    wanted: list[tuple[str, dict[str, Any], int]],
+    workload: dict[str, Any],
+    seeds: int,
+    cache: str,
+) -> list[Array]:
+    """Return the arrays, each by kind, drive and count, in order."""
+    systems = [system(*array, cache) for array in wanted]
+    found: list[list[dict[str, Any]]] = [[] for _ in wanted]
+    for seed in range(1, seeds + 1):
+        run = headstack.run(workload=workload, systems=systems, log_requests=False, seed=seed)
+        for results, result in zip(found, run.document["systems"], strict=True):
+            results.append(result)
+    named = zip(wanted, found, strict=True)
+    return [Array(kind, drive["drive"], count, results) for (kind, drive, count), results in named]
+
+
+def smallest(arrays: list[Array], target: Array) -> tuple[Array | None, str]:
+    """Return the smallest array that keeps the target's p99, and its count with that of each seed.
+
+    The arrays are of one kind, in order of their counts.
+    """
+    fit = next((a for a in arrays if a.p99_ms <= target.p99_ms), None)
+    if fit is None:
+        return None, f"more than {arrays[-1].count}"
+    single = []
+    for i, limit in enumerate(target.p99s_ms):
+        first = next((a.count for a in arrays if a.p99s_ms[i] <= limit), None)
+        single.append(arrays[-1].count + 1 if first is None else first)
+    low, high = min(single), max(single)
+    spread = f" ({low}-{high})" if low != high else ""
+    return fit, f"{fit.count}{spread}"
+
+
+def row(array: Array, count: str) -> list[str]:
     """Return one line of the table."""
-    low, high = system["cost_usd"]["low"], system["cost_usd"]["high"]
-    dollars = "unknown"
-    if low is not None:
-        model = drives.load(KINDS.get(kind, ORIGINAL)["drive"])["cost"]["model"]
-        dollars = f"{low:,.0f}-{high:,.0f} {COSTS[model]}"
-    watts = f"{system['power_w']['mean']:.1f}"
-    return [kind, str(count), f"{p99_ms(system):.1f}", watts, dollars]
+    low, high = min(array.p99s_ms), max(array.p99s_ms)
+    cells = [
+        array.kind,
+        count,
+        f"{array.p99_ms:.1f}",
+        f"{low:.1f}-{high:.1f}",
+        f"{array.watts:.1f}",
+    ]
+    for model in COSTS:
+        priced = array.cost is not None and array.cost[0] == model
+        cells.append(f"{array.cost[1]:,.0f}-{array.cost[2]:,.0f}" if priced else NONE)
+    return cells
 
 
-def main() -> None:
-    """Search, print the table, and draw the figure if asked for."""
+def dearer(found: dict[str, Array], original: Array) -> list[str]:
+    """Return what the material of each array of parallel drives costs more or less than others."""
+    lines = []
+    for kind, array in found.items():
+        if not kind.startswith("SA("):
+            continue
+        for other, name in ((found.get(CONVENTIONAL), "conventional"), (original, "original")):
+            if other is None or array.cost is None or other.cost is None:
+                continue
+            more = sum(array.cost[1:]) / sum(other.cost[1:]) - 1
+            said = f"{abs(more):.0%} {'more' if more > 0 else 'less'}"
+            lines.append(
+                f"{array.count} x {kind}: material costs {said} than {other.count} {name} drives"
+            )
+    return lines
+
+
+def chart(lines: dict[str, list[Array]], original: Array, seeds: int) -> Any:
+    """Draw the mean p99 of each kind of drive by the number of drives."""
+    return plots.lines(
+        {kind: [(float(a.count), a.p99_ms) for a in arrays] for kind, arrays in lines.items()},
+        alt.X(
+            "x:Q",
+            title="drives in the array",
+            scale=alt.Scale(nice=False, zero=False),
+            axis=alt.Axis(format="d"),
+        ),
+        alt.Y(
+            "y:Q",
+            title="p99 response time (ms, logarithmic)",
+            scale=alt.Scale(type="log", nice=False),
+            axis=alt.Axis(format="~g", tickCount=8),
+        ),
+        f"Which array keeps the original's p99? Means of {seeds} seeds",
+        series="drive",
+        levels={f"{original.count} drives of 10,000 rpm": original.p99_ms},
+    )
+
+
+def arguments() -> argparse.Namespace:
+    """Return what was asked for."""
     ask = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     ask.add_argument("--time-scale", type=float, default=1.0, help="factor on recorded times")
     ask.add_argument("--originals", type=int, default=8, help="drives of the original array")
     ask.add_argument("--most", type=int, default=20, help="largest array that is tried")
+    ask.add_argument("--seeds", type=int, default=5, help="runs of each array")
     ask.add_argument("--requests", type=int, help="stop after so many")
+    ask.add_argument(
+        "--cache",
+        choices=tuple(CACHES),
+        default="write-through",
+        help="when all drives complete writes: on the medium, or in the buffer",
+    )
     ask.add_argument("--figure", type=Path, help="write PATH.png and PATH.svg")
-    asked = ask.parse_args()
+    return ask.parse_args()
 
+
+def main() -> None:
+    """Search, print the table, say which arrays cost more, and draw the figure if asked for."""
+    asked = arguments()
     workload: dict[str, Any] = {"trace": str(TRACE), "time_scale": asked.time_scale}
     if asked.requests is not None:
         workload["count"] = asked.requests
-    original = arrays(
-        "10,000 rpm (original)", ORIGINAL, range(asked.originals, asked.originals + 1)
-    )
     counts = range(1, asked.most + 1)
-    systems = [s for kind, drive in KINDS.items() for s in arrays(kind, drive, counts)]
-    result = headstack.run(workload=workload, systems=original + systems, log_requests=False)
-    target, *found = result.document["systems"]
+    wanted = [("10,000 rpm (original)", ORIGINAL, asked.originals)]
+    wanted += [(kind, drive, n) for kind, drive in KINDS.items() for n in counts]
+    original, *arrays = simulate(wanted, workload, asked.seeds, asked.cache)
+    lines = {kind: [a for a in arrays if a.kind == kind] for kind in KINDS}
 
-    rows = [row("10,000 rpm (original)", asked.originals, target)]
-    lines = {}
-    for i, kind in enumerate(KINDS):
-        of_kind = found[i * len(counts) : (i + 1) * len(counts)]
-        lines[kind] = [(float(n), p99_ms(s)) for n, s in zip(counts, of_kind, strict=True)]
-        fit = next((n for n in counts if p99_ms(of_kind[n - 1]) <= p99_ms(target)), None)
+    rows = [row(original, str(original.count))]
+    found = {}
+    for kind, of_kind in lines.items():
+        fit, count = smallest(of_kind, original)
         if fit is None:
-            rows.append([kind, f"more than {asked.most}", "–", "–", "–"])  # noqa: RUF001
+            rows.append([kind, count, *[NONE] * (3 + len(COSTS))])
         else:
-            rows.append(row(kind, fit, of_kind[fit - 1]))
-    headings = ("drive", "drives", "p99 ms", "power W", "cost, US dollars")
+            found[kind] = fit
+            rows.append(row(fit, count))
+    headings = ("drive", "drives", "p99 ms", "of the seeds", "power W", *COSTS.values())
     _terminal.print_table([(h, h == "drive") for h in headings], rows)
+    for line in dearer(found, original):
+        print(line)
     if asked.figure is not None:
-        chart = plots.lines(
-            lines,
-            alt.X(
-                "x:Q",
-                title="drives in the array",
-                scale=alt.Scale(nice=False, zero=False),
-                axis=alt.Axis(format="d"),
-            ),
-            alt.Y(
-                "y:Q",
-                title="p99 response time (ms, logarithmic)",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format="~g", tickCount=8),
-            ),
-            "Which array keeps the original's p99?",
-            series="drive",
-            levels={f"{asked.originals} drives of 10,000 rpm": p99_ms(target)},
-        )
-        _terminal.told(plots.save(chart, asked.figure), as_json=False)
+        drawn = chart(lines, original, asked.seeds)
+        _terminal.told(plots.save(drawn, asked.figure), as_json=False)
 
 
 if __name__ == "__main__":

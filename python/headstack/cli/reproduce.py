@@ -1,5 +1,6 @@
 """``headstack reproduce``."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +30,8 @@ def command(
         list[str] | None,
         Option(
             metavar="NAME=PATH",
-            help="The trace of one of the paper's workloads; without it a synthetic stand-in.",
+            help="The trace of one of the paper's workloads; without it the one in the folder "
+            "HEADSTACK_TRACES or traces/, or else a stand-in that decides nothing.",
         ),
     ] = None,
     form: Form = "text",
@@ -64,6 +66,8 @@ def command(
             asked, out, ids=claims or (), quick=quick, traces=traces, report=report
         )
     written = page.write(document, asked, study, out)
+    for line in page.trace_lines(document):
+        print(line, file=sys.stderr)
     if as_json:
         _terminal.print_json(document)
     else:

@@ -2,12 +2,13 @@
 
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from headstack import outputs, report
-from headstack.studies.study import NOT_ASKED, Paper, Study, Verdict
+from headstack.studies.rules import KINDS, Verdict
+from headstack.studies.study import NOT_ASKED, Paper, Study
 
 
 def _percent(deviation: float | None) -> str:
@@ -23,11 +24,73 @@ def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
     for c in document["claims"]:
         if c["why"] == NOT_ASKED:
             continue
-        counted = [p for p in c["parts"] if p["counts"]] or c["parts"]
+        counted = [p for p in c["parts"] if p["counts"]]
         good = sum(p["verdict"] == Verdict.REPRODUCED for p in counted)
         parts = f"{good} of {len(counted)}" if counted else ""
-        rows.append([c["id"], c["what"], c["verdict"], parts, _percent(c["deviation"]), c["why"]])
+        # A long table on the terminal helps nobody: the page has every part.
+        why = _shortened(c["why"]) + _stand_in_note(c)
+        rows.append([c["id"], c["what"], c["verdict"], parts, _percent(c["deviation"]), why])
     return rows
+
+
+#: Characters of a reason on the terminal.
+REASON_LENGTH = 240
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= REASON_LENGTH:
+        return text
+    return text[:REASON_LENGTH].rsplit("; ", 1)[0].rsplit(", ", 1)[0] + " ..."
+
+
+def _stand_in_note(claim: Mapping[str, Any]) -> str:
+    if claim["verdict"] != Verdict.NOT_RUN or claim["stand_in"] is None:
+        return ""
+    return f"; stand-ins alone: {claim['stand_in']['verdict']}"
+
+
+def trace_lines(document: Mapping[str, Any]) -> list[str]:
+    """Return one line per workload of the paper: the trace that was used, or that none was."""
+    lines = []
+    for workload, used in document["traces"].items():
+        if used is None:
+            lines.append(f"{workload}: no trace, a synthetic stand-in that decides nothing")
+        else:
+            size, digest = used["size_bytes"], used["sha256"][:12]
+            by = used["found_by"]
+            lines.append(f"{workload}: {used['path']} (by {by}; {size:,} bytes, SHA-256 {digest})")
+    return lines
+
+
+def _choice_lines(claim: Mapping[str, Any]) -> list[str]:
+    """Return what the verdict hangs on: each choice, and the verdicts that others would give."""
+    lines = []
+    for choice in claim["choices"]:
+        others = []
+        for other in choice["otherwise"]:
+            verdict = other["verdict"]
+            if verdict == Verdict.NOT_RUN and other["stand_in"] is not None:
+                verdict = f"{verdict} (stand-ins: {other['stand_in']['verdict']})"
+            n = len(other["changes"])
+            changed = f", {n} part{'s' * (n != 1)} otherwise" if n else ", every part as before"
+            others.append(f"{other['taken']}: {verdict}{changed}")
+        lines.append(f"{choice['choice']}: {choice['taken']}. {'; '.join(others)}.")
+    return lines
+
+
+def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what stands above a claim's parts, by heading."""
+    lines = [("Paper", claim["paper"])]
+    if claim["why"]:
+        lines.append(("Why", claim["why"]))
+    if claim["judged_on"]:
+        lines.append(("Judged on", ", ".join(claim["judged_on"])))
+    if claim["stand_in"] is not None:
+        stand_in = claim["stand_in"]
+        said = f"{stand_in['verdict']}. {stand_in['why']}".rstrip(". ")
+        lines.append(("Stand-ins, which do not count", said))
+    lines += [("Choice", line) for line in _choice_lines(claim)]
+    return lines
 
 
 def _cell(text: str, kind: str = "wrap") -> str:
@@ -38,12 +101,20 @@ def _verdict(verdict: str) -> str:
     return f'<td class="text {verdict}">{verdict}</td>'
 
 
+def _kind(part: Mapping[str, Any]) -> str:
+    return "" if part["kind"] == "result" else part["kind"]
+
+
+def _ordered(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the parts that count first."""
+    return sorted(parts, key=lambda p: not p["counts"])
+
+
 def _parts(claim: Mapping[str, Any]) -> str:
     if not claim["parts"]:
         return ""
     rows = []
-    for part in claim["parts"]:
-        note = part["note"] + ("" if part["counts"] else " (does not count for the verdict)")
+    for part in _ordered(claim["parts"]):
         rows.append(
             "<tr>"
             + _cell(part["what"])
@@ -51,7 +122,8 @@ def _parts(claim: Mapping[str, Any]) -> str:
             + _cell(part["ours"])
             + _cell(_percent(part["deviation"]), "number")
             + _verdict(part["verdict"])
-            + _cell(note.strip())
+            + _cell(_kind(part), "text")
+            + _cell(part["note"])
             + "</tr>"
         )
     heads = "".join(
@@ -62,6 +134,7 @@ def _parts(claim: Mapping[str, Any]) -> str:
             ("ours", "wrap"),
             ("deviation", "number"),
             ("verdict", "text"),
+            ("kind", "text"),
             ("note", "wrap"),
         )
     )
@@ -92,6 +165,8 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
     kind = "a quick run with fewer requests" if document["quick"] else "the whole run"
     body.append(f'<p class="note">Headstack {html.escape(document["version"])}, {kind}.</p>')
     body += [f"<p>{html.escape(text)}</p>" for text in paper.about]
+    body.append(_list("Traces", trace_lines(document)))
+    body.append(_list("What the words mean, for every part", _rule_lines(document)))
     body.append('<div class="scroll"><table><tbody>')
     for claim in document["claims"]:
         body.append(
@@ -105,15 +180,23 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
         body.append(
             f'<h2 id="{claim["id"]}">{claim["id"]} {html.escape(claim["what"])}: '
             f'<span class="{claim["verdict"]}">{claim["verdict"]}</span></h2>'
-            f"<p><b>Paper:</b> {html.escape(claim['paper'])}</p>"
         )
-        if claim["why"]:
-            body.append(f"<p><b>Why:</b> {html.escape(claim['why'])}</p>")
+        body += [f"<p><b>{k}:</b> {html.escape(text)}</p>" for k, text in _context(claim)]
         body.append(_parts(claim))
         for name in map(_stem, claim["figures"]):
             body.append(f'<figure><div id="{name}" role="img" aria-label="{name}"></div></figure>')
         body += [_table(t) for t in claim["tables"]]
     return report.page(f"Headstack: {paper.name}", "\n".join(body), study.specs)
+
+
+def _rule_lines(document: Mapping[str, Any]) -> list[str]:
+    kinds = [f"{kind}: {text}" for kind, text in KINDS.items()]
+    return [*document["rules"].values(), *kinds]
+
+
+def _list(heading: str, lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    return f"<details open><summary>{html.escape(heading)}</summary><ul>{items}</ul></details>"
 
 
 def _stem(figure: str) -> str:
@@ -129,18 +212,23 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
     lines = [f"# {paper.name}: {paper.title}", ""]
     for text in paper.about:
         lines += [text, ""]
+    for heading, listed in (
+        ("Traces", trace_lines(document)),
+        ("What the words mean, for every part", _rule_lines(document)),
+    ):
+        lines += [f"{heading}:", "", *(f"- {line}" for line in listed), ""]
     lines += ["| claim | verdict | what |", "|---|---|---|"]
     lines += [f"| {c['id']} | {c['verdict']} | {_line(c['what'])} |" for c in document["claims"]]
     for claim in document["claims"]:
         lines += ["", f"## {claim['id']} {claim['what']}: {claim['verdict']}", ""]
-        lines += [f"Paper: {claim['paper']}", ""]
-        if claim["why"]:
-            lines += [f"Why: {claim['why']}", ""]
+        for heading, text in _context(claim):
+            lines += [f"{heading}: {text}", ""]
         if claim["parts"]:
-            lines += ["| compared | paper | ours | deviation | verdict | note |", "|---" * 6 + "|"]
-        for p in claim["parts"]:
-            note = p["note"] + ("" if p["counts"] else " (does not count)")
-            cells = (p["what"], p["paper"], p["ours"], _percent(p["deviation"]), p["verdict"], note)
+            lines.append("| compared | paper | ours | deviation | verdict | kind | note |")
+            lines.append("|---" * 7 + "|")
+        for p in _ordered(claim["parts"]):
+            told = (p["what"], p["paper"], p["ours"], _percent(p["deviation"]), p["verdict"])
+            cells = (*told, _kind(p), p["note"])
             lines.append("| " + " | ".join(_line(c) for c in cells) + " |")
         lines += ["", *(f"![{_stem(f)}]({f})" for f in claim["figures"])]
         for table in claim["tables"]:

@@ -1,104 +1,29 @@
 """Claims of a paper, judged: what all reproductions share.
 
 A claim's function gets a `Study` to simulate and draw with, and returns an `Outcome`: the parts
-that it compared. A part is one relation or one number that the paper states. The claim is
-`reproduced` when every part that counts for it is.
+that it compared. What a part is and how verdicts come from parts: `headstack.studies.rules`.
+
+What a verdict hangs on and the paper leaves open is a `Choice`: the claim is judged again with each
+alternative, and what comes out stands beside the verdict.
 """
 
-import enum
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import headstack
 from headstack import plots
 from headstack.errors import ConfigError, HeadstackError
+from headstack.studies import rules
+from headstack.studies.rules import NOTHING, Part, Verdict
 from headstack.studies.runs import Report, Run, Store
+from headstack.studies.traces import Found, find
 from headstack.suggest import need_one_of
 
 #: Why a claim was not run that the user did not name.
 NOT_ASKED = "not asked for"
-
-#: Said of every part whose workload only resembles the paper's.
-STAND_IN = "synthetic stand-in, not the paper's trace"
-
-
-class Verdict(enum.StrEnum):
-    """What became of a claim, or of a part of one."""
-
-    REPRODUCED = "reproduced"
-    DEVIATES = "deviates"
-    NOT_RUN = "not-run"
-
-
-@dataclass(frozen=True)
-class Part:
-    """One relation or number of the paper, beside ours.
-
-    Attributes:
-        what: what is compared.
-        paper: what the paper says.
-        ours: what came out.
-        verdict: whether they agree, by the rule that `what` or `paper` states.
-        deviation: (ours - paper) / paper, for numbers.
-        note: what a reader must know of it; why it deviates, if it does.
-        counts: whether the claim's verdict depends on it. Stand-in workloads and controls do not.
-
-    """
-
-    what: str
-    paper: str
-    ours: str
-    verdict: Verdict
-    deviation: float | None = None
-    note: str = ""
-    counts: bool = True
-
-    def document(self) -> dict[str, Any]:
-        """Return the part as it stands in the JSON document."""
-        return {
-            "what": self.what,
-            "paper": self.paper,
-            "ours": self.ours,
-            "deviation": self.deviation,
-            "verdict": str(self.verdict),
-            "note": self.note,
-            "counts": self.counts,
-        }
-
-
-def relation(
-    what: str, paper: str, ours: str, holds: bool, *, note: str = "", counts: bool = True
-) -> Part:
-    """Return a part that is a relation: it holds or it does not."""
-    verdict = Verdict.REPRODUCED if holds else Verdict.DEVIATES
-    return Part(what, paper, ours, verdict, note=note, counts=counts)
-
-
-def number(
-    what: str,
-    paper: float,
-    ours: float,
-    within: float,
-    form: str = "{:.3g}",
-    *,
-    note: str = "",
-    counts: bool = True,
-) -> Part:
-    """Return a part that is a number: reproduced when ours is `within` this share of the paper's.
-
-    `form` writes a number with its unit: ``"{:.1f} W"``.
-    """
-    deviation = (ours - paper) / paper
-    verdict = Verdict.REPRODUCED if abs(deviation) <= within else Verdict.DEVIATES
-    said = f"{form.format(paper)} (within {within * 100:g} %)"
-    return Part(what, said, form.format(ours), verdict, deviation, note, counts)
-
-
-def not_run(what: str, paper: str, reason: str) -> Part:
-    """Return a part that was not tried, and why."""
-    return Part(what, paper, "–", Verdict.NOT_RUN, note=reason, counts=False)  # noqa: RUF001
 
 
 @dataclass(frozen=True)
@@ -116,27 +41,26 @@ class Outcome:
 
     Attributes:
         parts: what was compared.
-        ours: the result in one line; made of the parts if empty.
-        why: one sentence on each deviation, or why the claim was not run.
+        refused: why nothing could be compared, where the simulator refused.
         figures: names of figures, the first one the claim's own.
         tables: further numbers.
 
     """
 
     parts: list[Part] = field(default_factory=list)
-    ours: str = ""
-    why: str = ""
+    refused: str = ""
     figures: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
 
     @property
     def verdict(self) -> Verdict:
-        """That of the parts that count; of all of them where none counts."""
-        tried = [p for p in self.parts if p.verdict is not Verdict.NOT_RUN]
-        verdicts = {p.verdict for p in tried if p.counts} or {p.verdict for p in tried}
-        if not verdicts:
-            return Verdict.NOT_RUN
-        return Verdict.DEVIATES if Verdict.DEVIATES in verdicts else Verdict.REPRODUCED
+        """That of the parts that count."""
+        return rules.verdict(self.parts)
+
+    @property
+    def why(self) -> str:
+        """Why it deviates or was not run; nothing if it is reproduced."""
+        return self.refused or rules.why(self.parts)
 
     @property
     def deviation(self) -> float | None:
@@ -146,11 +70,14 @@ class Outcome:
 
 
 class Study:
-    """What a claim's function works with: runs, figures, and how much time it may take.
+    """What a claim's function works with: runs, figures, choices, and how much time it may take.
 
     Attributes:
         quick: whether to use fewer requests.
-        traces: trace files that the user gave, by workload.
+        traces: trace files by workload.
+        choices: what was chosen where the paper leaves it open, a dataclass of the paper's module.
+        varied: whether this is a claim judged again with another choice: no figures, few requests.
+        runs: all that was asked for.
 
     """
 
@@ -161,34 +88,66 @@ class Study:
         *,
         quick: bool,
         traces: Mapping[str, Path],
+        choices: Any = None,
         report: Report | None = None,
     ) -> None:
         self.quick = quick
         self.traces = dict(traces)
+        self.choices = choices
+        self.varied = False
         self.store = Store(out / "runs", report)
         self.label = paper
         self.specs: dict[str, dict[str, Any]] = {}
+        self.runs: list[Run] = []
         self._folder = Path("figures") / paper
         self._out = out
+
+    def vary(self, **choices: Any) -> "Study":
+        """Return a study that chooses otherwise, shares the finished runs and draws nothing."""
+        other = copy.copy(self)
+        other.choices = replace(self.choices, **choices)
+        other.quick = other.varied = True
+        return other
 
     def run(self, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
         """Return the result of each run by its system's name; names differ."""
         wanted = list(runs)
+        self.runs += wanted
         results = self.store.get(wanted, self.label)
         by_name = {str(r["name"]): r for r in results}
         if len(by_name) != len(wanted):
             raise ConfigError(f"{self.label}: got systems of one name, need different names")
         return by_name
 
-    def figure(self, name: str, chart: Any) -> str:
+    def figure(self, name: str, chart: Callable[[], Any]) -> str:
         """Write a figure as PNG and SVG and keep it for the page; return the name."""
-        plots.save(chart, self._out / self._folder / name)
-        self.specs[name] = chart.to_dict()
+        if not self.varied:
+            drawn = chart()
+            plots.save(drawn, self._out / self._folder / name)
+            self.specs[name] = drawn.to_dict()
         return name
 
     def path(self, figure: str) -> str:
         """Return the file of a figure, relative to the output folder."""
         return str(self._folder / f"{figure}.png")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the paper leaves open, what was taken, and what could have been.
+
+    Attributes:
+        what: what is chosen.
+        taken: what was taken.
+        otherwise: changes to the paper's choices, by their names.
+        applies: whether it can be varied in a study; a trace's rate needs the trace.
+
+    """
+
+    what: str
+    taken: str
+    otherwise: Mapping[str, Mapping[str, Any]]
+    applies: Callable[[Study], bool] = lambda _: True
 
 
 @dataclass(frozen=True)
@@ -200,6 +159,7 @@ class Claim:
         what: what is claimed, for a heading.
         paper: the paper's value or statement.
         judge: compares.
+        choices: what its verdict hangs on.
 
     """
 
@@ -207,6 +167,7 @@ class Claim:
     what: str
     paper: str
     judge: Callable[[Study], Outcome]
+    choices: Sequence[Choice] = ()
 
 
 @dataclass(frozen=True)
@@ -217,16 +178,18 @@ class Paper:
         name: what the command line calls it.
         title: as cited.
         claims: in the order of the ledger.
-        workloads: names of the traces that a user may give.
+        workloads: patterns of the names of trace files, by workload.
         about: paragraphs for the head of the page.
+        choices: what was taken where the paper leaves it open.
 
     """
 
     name: str
     title: str
     claims: Sequence[Claim]
-    workloads: Sequence[str] = ()
+    workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Sequence[str] = ()
+    choices: Any = None
 
     def chosen(self, ids: Sequence[str]) -> list[Claim]:
         """Return the claims of these ids, all of them if none is given.
@@ -242,40 +205,99 @@ class Paper:
         asked = {i.upper() for i in ids}
         return [c for c in self.claims if not asked or c.id in asked]
 
-    def check_traces(self, traces: Mapping[str, Path]) -> None:
-        """Refuse traces of workloads that the paper does not have, and files that are absent."""
-        for name, path in traces.items():
-            if name not in self.workloads:
-                raise ConfigError(need_one_of("--trace", name, self.workloads))
-            if not path.is_file():
-                raise ConfigError(f'--trace {name}: got "{path}", need a file that exists')
+
+def _judge(claim: Claim, study: Study) -> Outcome:
+    try:
+        return claim.judge(study)
+    except HeadstackError as e:
+        # One claim that cannot be run must not hide the others.
+        return Outcome(refused=f"the simulator refused: {e}")
 
 
-def _row(claim: Claim, outcome: Outcome, study: Study) -> dict[str, Any]:
+def _shown(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts that a summary is made of: those that count, or else all that were run."""
+    return [p for p in parts if p.counts] or [
+        p for p in parts if p.verdict not in (Verdict.NOT_RUN, Verdict.INPUT)
+    ]
+
+
+def _sensitivity(
+    claim: Claim, study: Study, taken: Outcome
+) -> tuple[list[dict[str, Any]], Table | None]:
+    """Judge a claim again with each alternative; return rows for the document, and a table."""
+    listed, columns = [], {"as chosen": taken}
+    for choice in claim.choices:
+        if not choice.applies(study):
+            continue
+        alternatives = []
+        for name, changes in choice.otherwise.items():
+            study.label = f"{claim.id} with {name}"
+            outcome = _judge(claim, study.vary(**changes))
+            columns[name] = outcome
+            alternatives.append(
+                {
+                    "taken": name,
+                    "verdict": str(outcome.verdict),
+                    "stand_in": rules.stand_in(outcome.parts),
+                    "changes": _changes(taken, outcome),
+                    "why": outcome.refused,
+                }
+            )
+        listed.append({"choice": choice.what, "taken": choice.taken, "otherwise": alternatives})
+    if len(columns) == 1:
+        return listed, None
+    rows = []
+    for part in _shown(taken.parts):
+        cells = (_cell(o, part.what) for o in columns.values())
+        rows.append([part.what, *cells])
+    title = f"Sensitivity: what comes out with other choices ({MET}: holds, {MISSED}: does not)"
+    return listed, Table(title, ["part", *columns], rows)
+
+
+#: Marks of a cell of the sensitivity table.
+MET, MISSED = "✓", "✗"
+
+
+def _cell(outcome: Outcome, what: str) -> str:
+    part = next((p for p in outcome.parts if p.what == what), None)
+    if part is None or part.verdict is Verdict.NOT_RUN:
+        return NOTHING
+    mark = {Verdict.REPRODUCED: f" {MET}", Verdict.DEVIATES: f" {MISSED}"}.get(part.verdict, "")
+    return part.brief + mark
+
+
+def _changes(taken: Outcome, other: Outcome) -> list[str]:
+    """Return what becomes of each part whose verdict another choice changes."""
+    before = {p.what: p.verdict for p in _shown(taken.parts)}
+    return [
+        f"{p.what}: {p.verdict}, {p.ours}"
+        for p in other.parts
+        if p.what in before and p.verdict is not before[p.what]
+    ]
+
+
+def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str, Any]:
+    choices, sensitivity = _sensitivity(claim, study, outcome) if asked else ([], None)
     parts = outcome.parts
+    tables = [*([sensitivity] if sensitivity else ()), *outcome.tables]
     counted = [p for p in parts if p.counts]
-    deviating = [p for p in counted or parts if p.verdict is Verdict.DEVIATES]
-    why = outcome.why
-    if not why and counted:
-        why = " ".join(dict.fromkeys(p.note for p in deviating if p.note))
-    if not why:
-        why = "; ".join(f"{p.what}: {p.ours} instead of {p.paper}" for p in deviating)
-    if parts and not counted:
-        why = f"Judged on synthetic stand-ins alone, whose load is chosen. {why}".strip()
     return {
         "id": claim.id,
         "what": claim.what,
         "paper": claim.paper,
-        "ours": outcome.ours or "; ".join(f"{p.what}: {p.ours}" for p in counted or parts),
+        "ours": "; ".join(f"{p.what}: {p.ours}" for p in counted) or NOTHING,
         "deviation": outcome.deviation,
         "verdict": str(outcome.verdict),
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
-        "why": why,
+        "why": outcome.why,
+        "stand_in": rules.stand_in(parts),
+        "judged_on": list(dict.fromkeys(p.workload for p in counted if p.workload)),
+        "choices": choices,
         "parts": [p.document() for p in parts],
         "figures": [study.path(f) for f in outcome.figures],
         "tables": [
             {"title": t.title, "headings": list(t.headings), "rows": [list(r) for r in t.rows]}
-            for t in outcome.tables
+            for t in tables
         ],
     }
 
@@ -298,7 +320,7 @@ def reproduce(
         out: folder of runs and figures.
         ids: claims to judge; the others are `not-run`. All if empty.
         quick: use fewer requests.
-        traces: trace files by the name of the workload.
+        traces: trace files by the name of the workload; for the others `traces.find` looks.
         report: told about progress.
 
     Raises:
@@ -306,26 +328,27 @@ def reproduce(
 
     """
     chosen = {c.id for c in paper.chosen(ids)}
-    given = {k: v.resolve() for k, v in (traces or {}).items()}
-    paper.check_traces(given)
-    study = Study(paper.name, out, quick=quick, traces=given, report=report)
+    found = find(paper.workloads, traces)
+    files = {name: f.path for name, f in found.items()}
+    study = Study(paper.name, out, quick=quick, traces=files, choices=paper.choices, report=report)
     rows = []
     for claim in paper.claims:
         study.label = claim.id
-        if claim.id not in chosen:
-            outcome = Outcome(ours="–", why=NOT_ASKED)  # noqa: RUF001
-        else:
-            try:
-                outcome = claim.judge(study)
-            except HeadstackError as e:
-                # One claim that cannot be run must not hide the others.
-                outcome = Outcome(ours="–", why=f"the simulator refused: {e}")  # noqa: RUF001
-        rows.append(_row(claim, outcome, study))
-    document = {
+        asked = claim.id in chosen
+        outcome = _judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
+        rows.append(_row(claim, outcome, study, asked))
+    return _document(paper, quick, found, rows), study
+
+
+def _document(
+    paper: Paper, quick: bool, found: Mapping[str, Found], rows: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
         "paper": paper.name,
         "title": paper.title,
         "quick": quick,
         "version": headstack.__version__,
+        "traces": {w: found[w].document() if w in found else None for w in paper.workloads},
+        "rules": {str(rule): text for rule, text in rules.RULES.items()},
         "claims": rows,
     }
-    return document, study

@@ -1,15 +1,20 @@
-"""Figures that several claims of the paper share."""
+"""Figures that several claims share: on the paper's axes and bins first, then on finer ones."""
 
+import bisect
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
+import numpy as np
+import pandas as pd
 
 from headstack import plots
-from headstack.studies.study import Table
+from headstack.studies.study import Study, Table
 
 from .systems import (
     Load,
+    keeps_up,
     mean_ms,
     mode_share,
     nonzero_seeks,
@@ -17,35 +22,176 @@ from .systems import (
     within,
 )
 
+#: Classes of response times in ms, and of rotational latencies: those of DiskSim's statistics file,
+#: the simulator that the paper used.
+RESPONSE_BINS_MS = (5, 10, 20, 40, 60, 90, 120, 150, 200)
+ROTATION_BINS_MS = (1, 3, 5, 7, 8, 9, 11, 13, 15)
 
-def _titled(chart: Any, title: str) -> Any:
-    return chart.properties(title=title)
+#: Smallest share that our tails show.
+RAREST = 1e-4
+
+#: States of the drives, in the order in which the paper stacks them, and its names of them.
+STATES = {"idle": "idle", "seek": "seek", "rotation": "rotational latency", "transfer": "transfer"}
+
+#: Legends of lines with markers show the line.
+LINES = alt.Legend(symbolType="stroke")
+
+#: Most names along an axis that are written level.
+LEVEL_LABELS = 4
 
 
-def cdf(title: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Response-time CDFs of the paper's figures 2, 4, 5 and 7."""
-    return _titled(plots.cdf({"systems": list(results.values())}), title)
+def responses(
+    study: Study, name: str, title: str, results: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Draw response times in DiskSim's classes (figures 2, 4, 5, 7), then every time."""
+    shown = {"systems": list(results.values())}
+    return [
+        study.figure(name, lambda: _classes(f"{title}, DiskSim's classes", results)),
+        study.figure(
+            f"{name}-fine", lambda: plots.cdf(shown).properties(title=f"{title}, every time")
+        ),
+    ]
 
 
-def power(title: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Power by mode, as in the paper's figures 3 and 6."""
-    return _titled(plots.power({"systems": list(results.values())}), title)
+def _classes(title: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Draw the share of requests answered within the times of the paper's axis."""
+    last = RESPONSE_BINS_MS[-1]
+    classes = [*map(str, RESPONSE_BINS_MS), f"{last}+"]
+    rows = [
+        {"system": name, "class": c, "share": share}
+        for name, r in results.items()
+        for c, share in zip(
+            classes, [*(within(r, ms / 1e3) for ms in RESPONSE_BINS_MS), 1.0], strict=True
+        )
+    ]
+    return _by_class(
+        rows, classes, title, "response time (ms, at most)", "requests answered", [0, 1]
+    )
 
 
-def latencies(title: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Probability density of rotational latencies, as in the paper's figure 5."""
+def latencies(
+    study: Study, name: str, title: str, results: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Draw rotational latencies: shares per class (figure 5), then how many last longer."""
+    found = {k: r["rotation"] for k, r in results.items()}
+    return [
+        study.figure(name, lambda: _latency_classes(f"{title}, DiskSim's classes", found)),
+        study.figure(f"{name}-tail", lambda: _tails(f"{title}, the tails", found)),
+    ]
+
+
+def _latency_classes(title: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
+    edges = [0, *ROTATION_BINS_MS]
+    # Classes that no system reaches are left out.
+    longest = max(float(r["max_s"]) * 1e3 for r in found.values())
+    edges = edges[: bisect.bisect_left(edges, longest) + 1]
+    classes = [f"{a} to {b}" for a, b in pairwise(edges)]
+    rows = []
+    for name, r in found.items():
+        counts = np.asarray(r["counts"], dtype=float)
+        middles = (np.arange(len(counts)) + 0.5) * float(r["bin_s"]) * 1e3
+        sums, _ = np.histogram(middles, bins=edges, weights=counts)
+        rows += [
+            {"system": name, "class": c, "share": float(n) / counts.sum()}
+            for c, n in zip(classes, sums, strict=True)
+        ]
+    return _by_class(rows, classes, title, "rotational latency (ms)", "requests", None)
+
+
+def _tails(title: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
     points = {}
-    for name, result in results.items():
-        found = result["rotation"]
-        width, counts = found["bin_s"] * 1e3, found["counts"]
-        total = sum(counts)
-        points[name] = [((i + 0.5) * width, n / total / width) for i, n in enumerate(counts) if n]
+    for name, r in found.items():
+        counts = np.asarray(r["counts"], dtype=float)
+        longer = 1 - np.cumsum(counts) / counts.sum()
+        width = float(r["bin_s"]) * 1e3
+        points[name] = [
+            (float((i + 1) * width), float(s)) for i, s in enumerate(longer) if s >= RAREST
+        ]
     return plots.lines(
         points,
         alt.X("x:Q", title="rotational latency (ms)", axis=alt.Axis(format="~g")),
-        alt.Y("y:Q", title="density (1/ms)", axis=alt.Axis(format="~g")),
+        alt.Y(
+            "y:Q",
+            title="requests that wait longer (logarithmic)",
+            scale=alt.Scale(type="log", domain=[RAREST, 1], nice=False),
+            axis=alt.Axis(format="~%", values=[1, 0.1, 0.01, 0.001, RAREST]),
+        ),
         title,
     )
+
+
+def _by_class(
+    rows: Sequence[Mapping[str, Any]],
+    classes: Sequence[str],
+    title: str,
+    x: str,
+    y: str,
+    domain: Sequence[float] | None,
+) -> Any:
+    """Draw one line per system over classes that stand at equal distances, as the paper does."""
+    names = list(dict.fromkeys(str(r["system"]) for r in rows))
+    colours = [plots.PALETTE[i % len(plots.PALETTE)] for i in range(len(names))]
+    dashes = [plots.DASHES[i % len(plots.DASHES)] for i in range(len(names))]
+    scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=True)
+    chart = (
+        alt.Chart(pd.DataFrame(list(rows)), title=title, description=title)
+        .mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=45))
+        .encode(
+            x=alt.X("class:N", sort=list(classes), title=x, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("share:Q", title=y, scale=scale, axis=alt.Axis(format=".0%")),
+            color=alt.Color(
+                "system:N", sort=names, scale=alt.Scale(domain=names, range=colours), legend=LINES
+            ),
+            strokeDash=alt.StrokeDash(
+                "system:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=LINES
+            ),
+            tooltip=["system:N", "class:N", alt.Tooltip("share:Q", format=".2%")],
+        )
+    )
+    return plots.style(chart.properties(width=plots.WIDTH, height=plots.HEIGHT))
+
+
+def power(title: str, results: Mapping[str, Mapping[str, Any]], most: float | None = None) -> Any:
+    """Draw power by mode as stacked columns, as in the paper's figures 3 and 6.
+
+    `most` is the end of the axis in W.
+    """
+    rows = [
+        {"system": name, "mode": text, "order": i, "watts": watts(r, mode)}
+        for name, r in results.items()
+        for i, (mode, text) in enumerate(STATES.items())
+    ]
+    names, modes = list(results), list(STATES.values())
+    totals = [{"system": name, "watts": watts(r)} for name, r in results.items()]
+    x = alt.X(
+        "system:N",
+        sort=names,
+        title=None,
+        axis=alt.Axis(labelAngle=0 if len(names) <= LEVEL_LABELS else -40, labelLimit=200),
+    )
+    domain = alt.Scale(domain=[0, most]) if most else alt.Scale(zero=True)
+    bars = (
+        alt.Chart(pd.DataFrame(rows), description=title)
+        .mark_bar(stroke="white", strokeWidth=0.5)
+        .encode(
+            x=x,
+            y=alt.Y("sum(watts):Q", title="average power (W)", stack="zero", scale=domain),
+            color=alt.Color(
+                "mode:N",
+                sort=modes,
+                scale=alt.Scale(domain=modes, range=list(plots.PALETTE[: len(modes)])),
+            ),
+            order=alt.Order("order:Q"),
+            tooltip=["system:N", "mode:N", alt.Tooltip("sum(watts):Q", format=".3~g")],
+        )
+    )
+    text = (
+        alt.Chart(pd.DataFrame(totals))
+        .mark_text(dy=-7, fontSize=11, color="#222222")
+        .encode(x=x, y="watts:Q", text=alt.Text("watts:Q", format=".1f"))
+    )
+    layered = (bars + text).properties(title=title, width=plots.WIDTH, height=plots.HEIGHT)
+    return plots.style(layered)
 
 
 def numbers(load: Load, results: Mapping[str, Mapping[str, Any]], title: str = "") -> Table:
@@ -53,6 +199,7 @@ def numbers(load: Load, results: Mapping[str, Mapping[str, Any]], title: str = "
     rows: Sequence[Sequence[str]] = [
         [
             name,
+            "yes" if keeps_up(r, load.rate) else "no: overloaded",
             f"{mean_ms(r):,.1f}",
             f"{within(r, 0.020):.1%}",
             f"{r['response_time_s']['p90'] * 1e3:,.1f}",
@@ -63,11 +210,12 @@ def numbers(load: Load, results: Mapping[str, Mapping[str, Any]], title: str = "
         ]
         for name, r in results.items()
     ]
-    note = f", {load.note}" if load.note and not load.stand_in else ""
+    note = f", {load.note}" if load.note else ""
     return Table(
         f"{title or 'Systems'} on {load.title}{note}",
         [
             "system",
+            "keeps up",
             "mean ms",
             "within 20 ms",
             "p90 ms",

@@ -1,26 +1,30 @@
 """Workloads and systems of the paper: its Table 2, and the drives that it compares.
 
 MD is the array that a trace was taken from; HC-SD is one large drive that holds the data of all of
-MD's drives, one after the other; SA(n) is HC-SD with n arm assemblies round the platters.
+MD's drives, one after the other; SA(n) is HC-SD with n arm assemblies round the platters, and SA(1)
+is HC-SD. Every system has one configuration, whatever the claim: `Systems` makes them all.
 
-The large conventional drive orders its queue by address (C-LOOK), as MD does; SA(n) orders it by
-positioning time (SPTF). The paper names SPTF for SA(n) only. Under SPTF a conventional drive is not
-bound by rotation, and its share of requests with a seek is 80 to 85 % instead of the paper's 55 %.
+Drives with one arm assembly order their queues by address (C-LOOK), SA(n) with more by positioning
+time (SPTF). The paper names SPTF for SA(n) only. Under SPTF a conventional drive is not bound by
+rotation, and its share of requests with a seek is 80 to 85 % instead of the paper's 55 %.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from headstack import _bridge, drives
-from headstack.errors import ConfigError
+from headstack.studies.rules import Kind
 from headstack.studies.runs import Run
-from headstack.studies.study import STAND_IN, Study
+from headstack.studies.study import Study
 
 #: The large drive of the paper.
 LARGE = "barracuda-es-750"
+
+#: Its speed, and the paper's name of designs that keep it has no speed.
+FULL_RPM = 7200
 
 #: Mean rate of the whole Websearch trace, requests/s. Its first minute is quicker; the paper's
 #: 55 % of requests with a seek hold near this rate only.
@@ -36,6 +40,7 @@ class Original:
         drive: the array's drive.
         count: how many of them.
         capacity_gb: of each drive, 10^9 bytes.
+        requests: of the whole trace.
         stand_in: synthetic workload for those who have no trace.
 
     """
@@ -44,6 +49,7 @@ class Original:
     drive: str
     count: int
     capacity_gb: float
+    requests: int
     stand_in: Mapping[str, Any]
 
 
@@ -56,6 +62,7 @@ ORIGINALS = {
         "cheetah-10k-19g",
         24,
         19.07,
+        5_334_945,
         {
             "reads": 0.23,
             "sequential": 0.1,
@@ -67,20 +74,21 @@ ORIGINALS = {
             "footprint": "19 GB",
         },
     ),
-    # The measured prefix: reads of 8 to 32 KiB on the first three of six drives, 58 % of them
-    # within 1 MB of a recent one.
+    # Like the first minute of the trace: reads of 8 to 32 KiB on the first three of six drives,
+    # 58 % of them within 1 MB of a recent one. The rate is what HC-SD can carry of it.
     "websearch": Original(
         "Websearch",
         "cheetah-10k-19g",
         6,
         19.07,
+        4_579_809,
         {
             "reads": 1.0,
             "local": 0.58,
             "local_distance": {"deviation": "1 MB"},
             "size": {"distribution": "uniform", "min": "8 KiB", "max": "24 KiB"},
             "block": "8 KiB",
-            "rate": f"{WEBSEARCH_RATE:g}/s",
+            "rate": "190/s",
             "devices": 3,
             "footprint": "17 GB",
         },
@@ -91,6 +99,7 @@ ORIGINALS = {
         "cheetah-10k-37g",
         4,
         37.17,
+        6_155_547,
         {
             "reads": 0.66,
             "local": 0.3,
@@ -100,17 +109,18 @@ ORIGINALS = {
             "footprint": "5 GB",
         },
     ),
-    # One request each 8.76 ms (section 7.1); nearly sequential reads, without which no drive of
-    # 7200 rpm answers in the paper's 3.99 and 4.86 ms.
+    # One request each 8.76 ms (section 7.1). Sizes and the share of sequential reads are fitted to
+    # the means of MD and HC-SD, 3.99 and 4.86 ms.
     "tpc-h": Original(
         "TPC-H",
         "server-7200-36g",
         15,
         35.96,
+        4_228_725,
         {
             "reads": 0.97,
-            "sequential": 0.8,
-            "size": "16 KiB",
+            "sequential": 0.79,
+            "size": "8 KiB",
             "interarrival": {"distribution": "exponential", "mean": "8.76 ms"},
             "devices": 15,
             "footprint": "35 GB",
@@ -120,15 +130,39 @@ ORIGINALS = {
 
 
 @dataclass(frozen=True)
+class Choices:
+    """What the paper leaves open and its statements hang on.
+
+    Attributes:
+        conventional: order of the queues of drives with one arm assembly, MD's included.
+        rate: of Websearch, requests/s; None for the trace's own.
+        stretch: which part of a trace is played, as shares of its requests.
+        footprint: size of the one volume of an array; None for its whole capacity.
+        profile: of the power model.
+        seed: of every random stream.
+
+    """
+
+    conventional: str = "c-look"
+    rate: float | None = WEBSEARCH_RATE
+    stretch: tuple[float, float] | None = None
+    footprint: str | None = "100 GB"
+    profile: str = "main"
+    seed: int = 1
+
+
+@dataclass(frozen=True)
 class Load:
     """A workload as it is run.
 
     Attributes:
         key: as in `ORIGINALS`.
-        title: the paper's name, with a mark if it is a stand-in.
+        title: the paper's name, with a mark if it is a stand-in or a part of the trace.
         table: of the experiment.
         stand_in: whether it only resembles the paper's.
+        rate: mean arrivals, requests/s.
         note: what a reader must know of it.
+        seed: of every random stream.
 
     """
 
@@ -136,102 +170,156 @@ class Load:
     title: str
     table: Mapping[str, Any]
     stand_in: bool
-    note: str
+    rate: float
+    note: str = ""
+    seed: int = 1
 
-    @property
-    def marks(self) -> dict[str, Any]:
-        """How parts of a claim are marked that were judged on it."""
-        return {"note": self.note if self.stand_in else "", "counts": not self.stand_in}
-
-
-def shared_prefix() -> Path | None:
-    """Return the first minute of Websearch in MQSim's columns, if it is where tests look for it.
-
-    It may not be distributed with the simulator. It is looked for under ``$HEADSTACK_SHARED``, and
-    in a folder ``shared`` beside the source tree.
-    """
-    roots = [Path(__file__).resolve().parents[5] / "shared"]
-    if os.environ.get("HEADSTACK_SHARED"):
-        roots.insert(0, Path(os.environ["HEADSTACK_SHARED"]))
-    files = [root / "data" / "traces" / "wsrch-small.trace" for root in roots]
-    return next((f for f in files if f.is_file()), None)
+    def marks(self, results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return how parts of a claim are marked that compare these results."""
+        behind = [name for name, r in results.items() if not keeps_up(r, self.rate)]
+        note = f"{', '.join(behind)}: {BEHIND}" if behind else ""
+        kind = Kind.STAND_IN if self.stand_in else Kind.RESULT
+        return {"kind": kind, "workload": ORIGINALS[self.key].title, "note": note}
 
 
-def load(study: Study, key: str, time_scale: float | None = None) -> Load:
-    """Return a workload: the user's trace, for Websearch the prefix, else the stand-in.
+#: Said of a system that completes requests more slowly than they arrive.
+BEHIND = "overloaded, so the mean grows with the length of the run"
 
-    `time_scale` replaces the one that brings Websearch to `WEBSEARCH_RATE`.
-    """
-    original = ORIGINALS[key]
-    blocks = int(original.capacity_gb * 1e9) // 512
-    path, title = study.traces.get(key), original.title
-    if path is None and key == "websearch":
-        path, title = shared_prefix(), f"{title} (prefix)"
-    if path is None:
-        count = 20_000 if study.quick else 200_000
-        stand_in = {**original.stand_in, "n_requests": count}
-        table: dict[str, Any] = {"name": key, "synthetic": stand_in, "device_blocks": blocks}
-        if time_scale is not None:
-            raise ConfigError(f"{key}: got a time scale for a stand-in, need a trace")
-        return Load(key, f"{original.title} (stand-in)", table, True, STAND_IN)
-    table = {"name": key, "trace": str(path), "device_blocks": blocks}
+#: A system that completes less than this share of the arriving requests per second is overloaded.
+STABLE = 0.97
+
+
+def keeps_up(result: Mapping[str, Any], rate: float) -> bool:
+    """Return whether a system completed requests about as fast as they arrived (requests/s)."""
+    return float(result["throughput_iops"]) >= STABLE * rate
+
+
+def load(study: Study, key: str) -> Load:
+    """Return a workload: its trace if there is one, else the stand-in."""
+    if key in study.traces:
+        return _recorded(study, key, study.traces[key])
+    original, choices = ORIGINALS[key], study.choices
+    count = 20_000 if study.quick else 200_000
+    table = {
+        "name": key,
+        "synthetic": {**original.stand_in, "n_requests": count},
+        "device_blocks": _blocks(original),
+    }
+    title = f"{original.title} (stand-in)"
+    return Load(key, title, table, True, _stand_in_rate(original), "", choices.seed)
+
+
+def _stand_in_rate(original: Original) -> float:
+    if "rate" in original.stand_in:
+        return float(original.stand_in["rate"].removesuffix("/s"))
+    return 1e3 / float(original.stand_in["interarrival"]["mean"].removesuffix(" ms"))
+
+
+def _blocks(original: Original) -> int:
+    return int(original.capacity_gb * 1e9) // 512
+
+
+def loads(study: Study, *keys: str) -> list[Load]:
+    """Return workloads, all of them by default; where a choice is varied, those that count."""
+    wanted = keys or tuple(ORIGINALS)
+    if study.varied and set(wanted) & study.traces.keys():
+        wanted = tuple(k for k in wanted if k in study.traces)
+    return [load(study, key) for key in wanted]
+
+
+def _recorded(study: Study, key: str, path: Path) -> Load:
+    original, choices = ORIGINALS[key], study.choices
+    info = _info(path, path.stat().st_mtime_ns)
+    rate, requests = float(info["rate_per_s"]), int(info["n_requests"])
+    table: dict[str, Any] = {
+        "name": key,
+        "trace": str(path),
+        "device_blocks": _blocks(original),
+    }
     note = ""
-    if key == "websearch":
-        rate = _rate(path)
-        scale = round(rate / WEBSEARCH_RATE, 2) if time_scale is None else time_scale
-        if abs(scale - 1.0) > 0.02:
-            table["time_scale"] = scale
-            note = f"gaps times {scale:g}, {rate / scale:.0f} requests/s"
+    wanted = choices.rate if key == "websearch" and choices.rate is not None else rate
+    scale = round(rate / wanted, 2)
+    if abs(scale - 1.0) > 0.02:
+        table["time_scale"] = scale
+        rate /= scale
+        note = f"gaps times {scale:g}, {rate:.0f} requests/s"
+    if choices.stretch is not None:
+        first, end = (round(share * requests) for share in choices.stretch)
+        table |= {"skip": first, "count": end - first, "start_at_zero": True}
     if study.quick:
-        table["count"] = 100_000
-    return Load(key, title, table, False, note)
+        table["count"] = min(table.get("count", QUICK), QUICK)
+    title = original.title if requests >= original.requests else f"{original.title} (prefix)"
+    return Load(key, title, table, False, rate, note, choices.seed)
 
 
-def _rate(path: Path) -> float:
-    info = _bridge.call("trace_info", str(path), None, "fail")
-    return float(info["rate_per_s"])
+#: Requests of a trace that a quick run plays.
+QUICK = 100_000
 
 
-def md(key: str, scheduler: str = "c-look") -> dict[str, Any]:
-    """Return the array that the workload was taken from."""
-    original = ORIGINALS[key]
-    return {
-        "name": "MD",
-        "drive": original.drive,
-        "count": original.count,
-        "organisation": "independent",
-        "scheduler": scheduler,
-    }
+@cache
+def _info(path: Path, _: int) -> dict[str, Any]:
+    """Return the description of a trace; the time of its last change makes a new one known."""
+    info: dict[str, Any] = _bridge.call("trace_info", str(path), None, "fail")
+    return info
 
 
-def large(name: str, scheduler: str, **changes: Any) -> dict[str, Any]:
-    """Return one large drive that holds all of MD's data; `changes` are keys of a system."""
-    return {
-        "name": name,
-        "drive": LARGE,
-        "organisation": "concatenate",
-        "scheduler": scheduler,
-        **changes,
-    }
+@dataclass(frozen=True)
+class Systems:
+    """All systems of the paper, each in its one configuration under some choices."""
+
+    choices: Choices
+
+    def scheduler(self, arms: int) -> str:
+        """Return the order of the queue of a drive with so many arm assemblies."""
+        return self.choices.conventional if arms == 1 else "sptf"
+
+    def _power(self) -> dict[str, Any]:
+        profile = self.choices.profile
+        return {} if profile == Choices.profile else {"power.profile": profile}
+
+    def md(self, key: str) -> dict[str, Any]:
+        """Return the array that the workload was taken from."""
+        original = ORIGINALS[key]
+        return {
+            "name": "MD",
+            "drive": original.drive,
+            "count": original.count,
+            "organisation": "independent",
+            "scheduler": self.scheduler(1),
+            "set": self._power(),
+        }
+
+    def hc_sd(self, name: str = "HC-SD", **changes: Any) -> dict[str, Any]:
+        """Return the conventional large drive; `changes` are keys of a system."""
+        return self._large(name, 1, changes)
+
+    def sa(
+        self, arms: int, rpm: int = FULL_RPM, name: str | None = None, **changes: Any
+    ) -> dict[str, Any]:
+        """Return HC-SD-SA(n), at a lower speed if wanted; SA(1) is HC-SD, by its DASH name."""
+        own = f"SA({arms})" if rpm == FULL_RPM else f"SA({arms})/{rpm}"
+        if rpm != FULL_RPM:
+            changes["set"] = {**slower(rpm), **changes.get("set", {})}
+        return self._large(name or own, arms, {"dash": dash(arms), **changes})
+
+    def _large(self, name: str, arms: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "name": name,
+            "drive": LARGE,
+            "organisation": "concatenate",
+            "scheduler": self.scheduler(arms),
+            **changes,
+            "set": {**self._power(), **changes.get("set", {})},
+        }
 
 
-def hc_sd(name: str = "HC-SD", scheduler: str = "c-look", **changes: Any) -> dict[str, Any]:
-    """Return the conventional large drive."""
-    return large(name, scheduler, **changes)
+#: The systems with what was chosen.
+TAKEN = Systems(Choices())
 
 
 def dash(arms: int) -> str:
     """Return the taxonomy's name of a drive with so many arm assemblies."""
     return f"D1A{arms}S1H1"
-
-
-def sa(arms: int, rpm: int = 7200, **changes: Any) -> dict[str, Any]:
-    """Return HC-SD-SA(n), at a lower speed if wanted."""
-    name = f"SA({arms})" if rpm == 7200 else f"SA({arms})/{rpm}"
-    changes = {"dash": dash(arms), **changes}
-    if rpm != 7200:
-        changes["set"] = {**slower(rpm), **changes.get("set", {})}
-    return large(changes.pop("name", name), changes.pop("scheduler", "sptf"), **changes)
 
 
 def slower(rpm: int) -> dict[str, Any]:
@@ -254,7 +342,7 @@ def slower(rpm: int) -> dict[str, Any]:
 
 def runs(load: Load, *systems: Mapping[str, Any], rotation: bool = False) -> list[Run]:
     """Return one run of each system on the workload."""
-    return [Run(load.table, system, rotation) for system in systems]
+    return [Run(load.table, system, rotation, load.seed) for system in systems]
 
 
 def mean_ms(result: Mapping[str, Any]) -> float:
@@ -276,6 +364,11 @@ def mode_share(result: Mapping[str, Any], mode: str) -> float:
     """Share of time that the system's drives spend in a mode."""
     times = [d["time_s"] for d in result["drives"]]
     return sum(float(t[mode]) for t in times) / sum(sum(map(float, t.values())) for t in times)
+
+
+def idle_share(result: Mapping[str, Any]) -> float:
+    """Share of a system's energy that its drives draw while idle."""
+    return watts(result, "idle") / watts(result)
 
 
 def watts(result: Mapping[str, Any], mode: str = "mean") -> float:

@@ -1,0 +1,312 @@
+"""When a claim of a paper counts as reproduced: rules and tolerances, alike for all papers.
+
+A claim is compared in parts. A part is one number or one relation of the paper's text, and every
+part is decided by a `Rule` that looks at two numbers: ours and the paper's, or two of ours. The
+words of the papers ("nearly", "significantly", "an order of magnitude") have one meaning each.
+
+Only parts that came out of a run on the paper's own workload decide (`Kind.RESULT`). A claim none
+of whose parts counts is `not-run`, whatever its other parts gave.
+"""
+
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+#: Numbers of a paper are met within this share of the paper's value.
+TOLERANCE = 0.10
+
+#: Up to this factor a difference is little; above it, it is significant.
+LITTLE = 1.25
+
+#: From this factor on a difference is large, or severe.
+LARGE = 2.0
+
+#: An order of magnitude, taken at its word.
+MAGNITUDE = 10.0
+
+#: What is written where there is no number.
+NOTHING = "–"  # noqa: RUF001
+
+
+class Verdict(enum.StrEnum):
+    """What became of a claim, or of a part of one; `input` is for parts only."""
+
+    REPRODUCED = "reproduced"
+    DEVIATES = "deviates"
+    NOT_RUN = "not-run"
+    INPUT = "input"
+
+
+class Kind(enum.StrEnum):
+    """What a part's values are; only results count."""
+
+    RESULT = "result"
+    INPUT = "input"
+    STAND_IN = "stand-in"
+    CONTROL = "control"
+
+
+#: What is said of each kind that does not count.
+KINDS = {
+    Kind.RESULT: "came out of a run on what the paper used: decides the verdict",
+    Kind.INPUT: "was put in (drive files, definitions), so nothing is reproduced: never counts",
+    Kind.STAND_IN: "came out on a synthetic workload that only resembles the paper's: never counts",
+    Kind.CONTROL: "no statement of the paper, shown for comparison: never counts",
+}
+
+
+class Rule(enum.StrEnum):
+    """How two numbers must relate. The comment of each is in `RULES`."""
+
+    NUMBER = "number"
+    IDENTICAL = "identical"
+    SAME = "the same"
+    HIGHER = "higher"
+    LOWER = "lower"
+    NOT_HIGHER = "not higher"
+    LITTLE_HIGHER = "a little higher at most"
+    CLOSE = "close"
+    SIGNIFICANTLY_HIGHER = "significantly higher"
+    SIGNIFICANTLY_LOWER = "significantly lower"
+    FAR_HIGHER = "far higher"
+    FAR_LOWER = "far lower"
+    MAGNITUDE_LOWER = "an order of magnitude lower"
+
+
+_HOLDS: dict[Rule, Callable[[float, float], bool]] = {
+    Rule.NUMBER: lambda a, b: abs(a - b) <= TOLERANCE * abs(b),
+    Rule.IDENTICAL: lambda a, b: a == b,
+    Rule.SAME: lambda a, b: max(a, b) <= (1 + TOLERANCE) * min(a, b),
+    Rule.HIGHER: lambda a, b: a > b,
+    Rule.LOWER: lambda a, b: a < b,
+    Rule.NOT_HIGHER: lambda a, b: a <= b,
+    Rule.LITTLE_HIGHER: lambda a, b: a <= LITTLE * b,
+    Rule.CLOSE: lambda a, b: max(a, b) <= LITTLE * min(a, b),
+    Rule.SIGNIFICANTLY_HIGHER: lambda a, b: a > LITTLE * b,
+    Rule.SIGNIFICANTLY_LOWER: lambda a, b: LITTLE * a < b,
+    Rule.FAR_HIGHER: lambda a, b: a >= LARGE * b,
+    Rule.FAR_LOWER: lambda a, b: LARGE * a <= b,
+    Rule.MAGNITUDE_LOWER: lambda a, b: MAGNITUDE * a <= b,
+}
+
+#: The rules in words, by what papers say.
+RULES: dict[Rule, str] = {
+    Rule.NUMBER: f'a number, also with "about": within {TOLERANCE:.0%} of the paper\'s',
+    Rule.IDENTICAL: "identical, is: equal to the last digit",
+    Rule.SAME: f"the same, negligible: at most {TOLERANCE:.0%} apart",
+    Rule.HIGHER: "higher, more: by any amount",
+    Rule.LOWER: "lower, less, outperforms: by any amount",
+    Rule.NOT_HIGHER: "not higher, matches or surpasses: at most as high",
+    Rule.LITTLE_HIGHER: "a little higher at most, nearly matches, comparable or lower, little "
+    f"loss, little benefit: at most {LITTLE:g} times as high",
+    Rule.CLOSE: f"close, comparable: at most a factor of {LITTLE:g} apart",
+    Rule.SIGNIFICANTLY_HIGHER: "significantly or substantially higher: more than "
+    f"{LITTLE:g} times as high",
+    Rule.SIGNIFICANTLY_LOWER: "significantly or substantially lower: the other is more than "
+    f"{LITTLE:g} times as high",
+    Rule.FAR_HIGHER: f"far higher, severe: at least {LARGE:g} times as high",
+    Rule.FAR_LOWER: "far lower, much smaller, a large gain: the other is at least "
+    f"{LARGE:g} times as high",
+    Rule.MAGNITUDE_LOWER: "an order of magnitude lower: the other is at least "
+    f"{MAGNITUDE:g} times as high",
+}
+
+
+def holds(rule: Rule, ours: float, reference: float) -> bool:
+    """Return whether two numbers, none negative, relate as a rule says."""
+    return _HOLDS[rule](ours, reference)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One relation or number of the paper, beside ours.
+
+    Attributes:
+        what: what is compared; the same text whatever comes out.
+        paper: what the paper says.
+        ours: what came out.
+        verdict: whether they agree, by `rule`.
+        kind: what the values are.
+        rule: how it was decided; none for what was not run.
+        values: the two numbers that the rule looked at, by name: ours first.
+        brief: what came out, as short as a table needs it.
+        deviation: (ours - paper) / paper, for numbers.
+        note: what a reader must know of it, from its own values.
+        workload: what it was run on, if it is one of the paper's.
+
+    """
+
+    what: str
+    paper: str
+    ours: str
+    verdict: Verdict
+    kind: Kind = Kind.RESULT
+    rule: Rule | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    brief: str = NOTHING
+    deviation: float | None = None
+    note: str = ""
+    workload: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the claim's verdict depends on it."""
+        return self.kind is Kind.RESULT and self.verdict is not Verdict.NOT_RUN
+
+    def document(self) -> dict[str, Any]:
+        """Return the part as it stands in the JSON document."""
+        return {
+            "what": self.what,
+            "paper": self.paper,
+            "ours": self.ours,
+            "deviation": self.deviation,
+            "verdict": str(self.verdict),
+            "kind": str(self.kind),
+            "counts": self.counts,
+            "rule": None if self.rule is None else str(self.rule),
+            "values": dict(self.values),
+            "workload": self.workload,
+            "note": self.note,
+        }
+
+
+def _judged(part: Part, ours: float, reference: float) -> Part:
+    assert part.rule is not None
+    if part.kind is Kind.INPUT:
+        return replace(part, verdict=Verdict.INPUT)
+    met = holds(part.rule, ours, reference)
+    return replace(part, verdict=Verdict.REPRODUCED if met else Verdict.DEVIATES)
+
+
+def number(
+    what: str,
+    paper: float,
+    ours: float,
+    form: str = "{:.3g}",
+    *,
+    kind: Kind = Kind.RESULT,
+    note: str = "",
+    workload: str = "",
+) -> Part:
+    """Return a part that is a number of the paper; `form` writes it with its unit."""
+    part = Part(
+        what,
+        form.format(paper),
+        form.format(ours),
+        Verdict.NOT_RUN,
+        kind,
+        Rule.NUMBER,
+        {"ours": ours, "paper": paper},
+        form.format(ours),
+        (ours - paper) / paper,
+        note,
+        workload,
+    )
+    return _judged(part, ours, paper)
+
+
+def relation(
+    what: str,
+    paper: str,
+    ours: tuple[str, float],
+    rule: Rule,
+    reference: tuple[str, float],
+    form: str = "{:.3g}",
+    *,
+    kind: Kind = Kind.RESULT,
+    note: str = "",
+    workload: str = "",
+) -> Part:
+    """Return a part that says how two numbers of ours relate.
+
+    Args:
+        what: what is compared.
+        paper: the paper's words.
+        ours: name and value of the number that the words are about.
+        rule: what the words mean.
+        reference: name and value of what it is compared with.
+        form: writes either number with its unit.
+        kind: what the values are.
+        note: what a reader must know, from these values.
+        workload: what it was run on.
+
+    """
+    (a_name, a), (b_name, b) = ours, reference
+    factor = _factor(a, b)
+    text = f"{a_name} {form.format(a)}, {b_name} {form.format(b)}"
+    part = Part(
+        what,
+        paper if str(rule) in paper else f"{paper} ({rule})",
+        f"{text} ({factor})" if factor else text,
+        Verdict.NOT_RUN,
+        kind,
+        rule,
+        {a_name: a, b_name: b},
+        factor or form.format(a),
+        note=note,
+        workload=workload,
+    )
+    return _judged(part, a, b)
+
+
+def _factor(a: float, b: float) -> str:
+    """Return how many times as high `a` is as `b`; nothing where that tells nothing."""
+    if a <= 0 or b <= 0 or a == b:
+        return ""
+    return f"{a / b:.2f} times" if 2 * a > b else f"1/{b / a:.1f}"
+
+
+def not_run(
+    what: str, paper: str, reason: str, *, kind: Kind = Kind.RESULT, workload: str = ""
+) -> Part:
+    """Return a part that was not tried, and why."""
+    return Part(what, paper, NOTHING, Verdict.NOT_RUN, kind, note=reason, workload=workload)
+
+
+def verdict(parts: Iterable[Part]) -> Verdict:
+    """Return the verdict of a claim: that of its parts that count, or `not-run` if none does."""
+    return _of(p for p in parts if p.counts)
+
+
+def _of(parts: Iterable[Part]) -> Verdict:
+    found = {p.verdict for p in parts}
+    if not found:
+        return Verdict.NOT_RUN
+    return Verdict.DEVIATES if Verdict.DEVIATES in found else Verdict.REPRODUCED
+
+
+def why(parts: Sequence[Part]) -> str:
+    """Return why a claim deviates or was not run, in the parts' own words and numbers."""
+    counted = [p for p in parts if p.counts]
+    return _deviations(counted) if counted else _missing(parts)
+
+
+def _deviations(parts: Sequence[Part]) -> str:
+    found = [p for p in parts if p.verdict is Verdict.DEVIATES]
+    said = [
+        f"{p.what}: {p.ours}, paper: {p.paper}" + (f" ({p.note})" * bool(p.note)) for p in found
+    ]
+    return "; ".join(said)
+
+
+def _missing(parts: Sequence[Part]) -> str:
+    reasons = []
+    stand_ins = dict.fromkeys(p.workload for p in parts if p.kind is Kind.STAND_IN)
+    if stand_ins:
+        reasons.append(f"no trace was given: {', '.join(stand_ins)}")
+    inputs = sum(p.kind is Kind.INPUT for p in parts)
+    if inputs:
+        reasons.append(f"{inputs} of its values were put in, and nothing else came out of a run")
+    reasons += dict.fromkeys(
+        p.note for p in parts if p.verdict is Verdict.NOT_RUN and p.kind is Kind.RESULT
+    )
+    return "; ".join(reasons)
+
+
+def stand_in(parts: Iterable[Part]) -> dict[str, str] | None:
+    """Return what the stand-ins alone would say: ``verdict`` and ``why``; None without any."""
+    found = [p for p in parts if p.kind is Kind.STAND_IN and p.verdict is not Verdict.NOT_RUN]
+    if not found:
+        return None
+    return {"verdict": str(_of(found)), "why": _deviations(found)}

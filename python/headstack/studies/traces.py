@@ -1,0 +1,97 @@
+"""Where the traces of a paper's workloads come from: the command line, or one folder.
+
+The folder is ``$HEADSTACK_TRACES``, or ``traces`` in the working directory. What was used, and
+where it was found, goes into the results.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
+
+#: Names the folder of the traces.
+VARIABLE = "HEADSTACK_TRACES"
+
+#: The folder in the working directory, where the variable is not set.
+FOLDER = "traces"
+
+#: Bytes that are hashed at once.
+PIECE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Found:
+    """A trace file and who named it.
+
+    Attributes:
+        path: absolute.
+        by: ``--trace``, the environment variable, or the folder.
+
+    """
+
+    path: Path
+    by: str
+
+    def document(self) -> dict[str, Any]:
+        """Return path, origin, size and hash for the results."""
+        digest = hashlib.sha256()
+        with self.path.open("rb") as file:
+            while piece := file.read(PIECE):
+                digest.update(piece)
+        return {
+            "path": str(self.path),
+            "found_by": self.by,
+            "size_bytes": self.path.stat().st_size,
+            "sha256": digest.hexdigest(),
+        }
+
+
+def find(
+    workloads: Mapping[str, Sequence[str]], given: Mapping[str, Path] | None = None
+) -> dict[str, Found]:
+    """Return the traces that there are, by workload: given ones first, then those of the folder.
+
+    Args:
+        workloads: patterns of file names in the folder, by workload.
+        given: files that the user named.
+
+    Raises:
+        ConfigError: a given workload is unknown or its file absent; the folder that the variable
+            names is absent, or holds several files of one workload.
+
+    """
+    found = {}
+    for name, path in (given or {}).items():
+        if name not in workloads:
+            raise ConfigError(need_one_of("--trace", name, workloads))
+        if not path.is_file():
+            raise ConfigError(f'--trace {name}: got "{path}", need a file that exists')
+        found[name] = Found(path.resolve(), "--trace")
+    folder, by = _folder()
+    if folder is None:
+        return found
+    for name, patterns in workloads.items():
+        files = sorted({f for p in patterns for f in folder.glob(p) if f.is_file()})
+        if name in found or not files:
+            continue
+        if len(files) > 1:
+            listed = ", ".join(f.name for f in files)
+            raise ConfigError(
+                f"{by}: got {listed}, need one file of {name}, or --trace {name}=PATH"
+            )
+        found[name] = Found(files[0].resolve(), by)
+    return found
+
+
+def _folder() -> tuple[Path | None, str]:
+    named = os.environ.get(VARIABLE)
+    if named:
+        if not Path(named).is_dir():
+            raise ConfigError(f'{VARIABLE}: got "{named}", need a folder that exists')
+        return Path(named), VARIABLE
+    return (Path(FOLDER) if Path(FOLDER).is_dir() else None), f"{FOLDER}/"

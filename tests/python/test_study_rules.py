@@ -1,0 +1,213 @@
+"""The rules of verdicts, which all papers share: `headstack.studies.rules`, traces, choices."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import pytest
+from conftest import ROOT
+
+from headstack.errors import ConfigError
+from headstack.studies import rules
+from headstack.studies.rules import Kind, Part, Rule, Verdict, holds, not_run, number, relation
+from headstack.studies.study import Choice, Claim, Outcome, Paper, reproduce
+from headstack.studies.traces import FOLDER, VARIABLE, find
+
+YES, NO = Verdict.REPRODUCED, Verdict.DEVIATES
+
+
+def part(verdict, kind=Kind.RESULT, what="a"):
+    return Part(what, "said", "got", verdict, kind, workload="X")
+
+
+@pytest.mark.parametrize(
+    ("rule", "reference", "met", "missed"),
+    [
+        (Rule.NUMBER, 100, [90, 100, 110], [89.9, 110.1]),
+        (Rule.IDENTICAL, 100, [100], [100.0001, 99.9999]),
+        (Rule.SAME, 100, [91, 100, 110], [90, 110.1]),
+        (Rule.HIGHER, 100, [100.1], [100, 99]),
+        (Rule.LOWER, 100, [99.9], [100, 101]),
+        (Rule.NOT_HIGHER, 100, [100, 1], [100.1]),
+        (Rule.LITTLE_HIGHER, 100, [1, 100, 125], [125.1]),
+        (Rule.CLOSE, 100, [80, 100, 125], [79.9, 125.1]),
+        (Rule.SIGNIFICANTLY_HIGHER, 100, [125.1, 900], [125, 100, 1]),
+        (Rule.SIGNIFICANTLY_LOWER, 100, [79.9, 1], [80, 100, 200]),
+        (Rule.FAR_HIGHER, 100, [200, 900], [199.9, 1]),
+        (Rule.FAR_LOWER, 100, [50, 1], [50.1, 200]),
+        (Rule.MAGNITUDE_LOWER, 100, [10, 1], [10.1, 200]),
+    ],
+)
+def test_a_word_has_one_meaning(rule, reference, met, missed):
+    assert all(holds(rule, ours, reference) for ours in met)
+    assert not any(holds(rule, ours, reference) for ours in missed)
+
+
+def test_little_and_significant_exclude_each_other_and_leave_no_gap():
+    """A difference is either little or significant, in whatever direction."""
+    for ours in range(1, 300):
+        significant = holds(Rule.SIGNIFICANTLY_HIGHER, ours, 100)
+        assert significant is not holds(Rule.LITTLE_HIGHER, ours, 100)
+        either = significant or holds(Rule.SIGNIFICANTLY_LOWER, ours, 100)
+        assert either is not holds(Rule.CLOSE, ours, 100)
+
+
+def test_every_rule_and_kind_stands_in_the_guide():
+    guide = (ROOT / "docs" / "guide" / "papers.md").read_text(encoding="utf-8")
+    flat = " ".join(guide.split())
+    assert set(rules.RULES) == set(Rule)
+    for text in (*rules.RULES.values(), *rules.KINDS.values()):
+        assert text in flat, text
+    assert f"`{VARIABLE}`" in guide
+    assert f"`{FOLDER}/`" in guide
+
+
+@pytest.mark.parametrize(("verdict", "kind"), list(product((YES, NO), set(Kind) - {Kind.RESULT})))
+def test_what_does_not_count_never_decides(verdict, kind):
+    beside = part(verdict, kind)
+    assert not beside.counts
+    assert rules.verdict([beside]) == "not-run"
+    for counted in (YES, NO):
+        assert rules.verdict([part(counted), beside]) == counted
+        assert rules.verdict([beside, part(counted)]) == counted
+
+
+def test_one_part_that_fails_decides():
+    assert rules.verdict([part(YES), part(NO), part(YES)]) == "deviates"
+    assert rules.verdict([part(YES), not_run("b", "said", "no trace")]) == "reproduced"
+    assert rules.verdict([not_run("b", "said", "no trace")]) == "not-run"
+    assert rules.verdict([]) == "not-run"
+
+
+def test_what_was_put_in_is_input_whatever_it_is():
+    for ours in (100.0, 1.0):
+        given = number("watts", 100, ours, kind=Kind.INPUT)
+        assert (given.verdict, given.counts) == ("input", False)
+    other = relation("a", "b", ("x", 1), Rule.HIGHER, ("y", 2), kind=Kind.INPUT)
+    assert other.verdict == "input"
+
+
+def test_stand_ins_are_told_beside_a_claim_that_was_not_run():
+    parts = [part(YES, Kind.STAND_IN), part(NO, Kind.STAND_IN, "tail")]
+    assert rules.verdict(parts) == "not-run"
+    assert rules.why(parts) == "no trace was given: X"
+    assert rules.stand_in(parts) == {"verdict": "deviates", "why": "tail: got, paper: said"}
+    assert rules.stand_in([part(YES)]) is None
+
+
+def test_a_reason_is_made_of_the_parts_that_count_and_fail():
+    late = relation("mean", "little", ("A", 30.0), Rule.LITTLE_HIGHER, ("B", 10.0), "{:.1f} ms")
+    fine = relation("power", "less", ("A", 1.0), Rule.LOWER, ("B", 2.0), "{:.1f} W")
+    parts = [late, fine, part(NO, Kind.CONTROL, "control"), number("n", 10, 5, note="why not")]
+    said = rules.why(parts)
+    assert said == (
+        "mean: A 30.0 ms, B 10.0 ms (3.00 times), paper: little (a little higher at most); "
+        "n: 5, paper: 10 (why not)"
+    )
+    assert rules.why([fine]) == ""
+
+
+def test_a_number_says_how_far_it_is_off():
+    close = number("a", 50, 46, "{:.0f} W")
+    assert (close.verdict, close.ours, close.paper) == ("reproduced", "46 W", "50 W")
+    assert close.deviation == pytest.approx(-0.08)
+    assert Outcome([close, number("b", 50, 10)]).deviation == pytest.approx(-0.8)
+
+
+# Traces.
+
+WORKLOADS = {"one": ("one*",), "two": ("two*.trace",)}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / "one.spc").write_text("here")
+    return tmp_path
+
+
+def test_traces_come_from_the_working_folder_the_variable_or_the_user(folder, monkeypatch):
+    assert {k: f.by for k, f in find(WORKLOADS).items()} == {"one": "traces/"}
+    other = folder / "elsewhere"
+    other.mkdir()
+    (other / "two-b.trace").write_text("elsewhere")
+    monkeypatch.setenv(VARIABLE, str(other))
+    assert {k: f.by for k, f in find(WORKLOADS).items()} == {"two": VARIABLE}
+    given = find(WORKLOADS, {"two": folder / FOLDER / "one.spc"})
+    assert (given["two"].by, given["two"].path.name) == ("--trace", "one.spc")
+
+
+def test_what_was_used_is_named_with_size_and_hash(folder):
+    used = find(WORKLOADS)["one"].document()
+    assert used["path"] == str((folder / FOLDER / "one.spc").resolve())
+    assert used["size_bytes"] == 4
+    # printf here | sha256sum
+    assert used["sha256"] == "fcec91509759ad995c2cd14bcb26b2720993faf61c29d379b270d442d92290eb"
+
+
+def test_traces_that_cannot_be_told_apart_are_refused(folder, monkeypatch):
+    (folder / FOLDER / "one-again.spc").write_text("x")
+    with pytest.raises(ConfigError, match=r"got one-again.spc, one.spc, need one file of one"):
+        find(WORKLOADS)
+    assert find(WORKLOADS, {"one": folder / FOLDER / "one.spc"})["one"].by == "--trace"
+    monkeypatch.setenv(VARIABLE, str(folder / "absent"))
+    with pytest.raises(ConfigError, match=f"{VARIABLE}: got .*absent.*, need a folder"):
+        find(WORKLOADS)
+
+
+# Choices.
+
+
+@dataclass(frozen=True)
+class Choices:
+    speed: int = 1
+
+
+def test_a_claim_is_judged_again_with_each_alternative(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def judge(study):
+        assert study.varied is (study.choices.speed != 1)
+        if study.choices.speed == 3:
+            raise ConfigError("x: got 3, need less")
+        faster = number("speed", 1, study.choices.speed, "{:.0f} m/s")
+        return Outcome([faster, number("length", 5, 5)], figures=[study.figure("f", chart)])
+
+    def chart():
+        raise ConfigError("a figure")
+
+    speed = Choice("speed", "1", {"two": {"speed": 2}, "three": {"speed": 3}})
+    never = Choice("depth", "1", {"two": {"speed": 2}}, applies=lambda study: False)
+    claim = Claim("C-1", "speeds", "fast", judge, (speed, never))
+    paper = Paper("p", "title", [claim], choices=Choices())
+    document, study = reproduce(paper, tmp_path)
+    (row,) = document["claims"]
+    # The figure is refused in the study itself, and not drawn where a choice is varied.
+    assert (row["verdict"], row["why"]) == ("not-run", "the simulator refused: a figure")
+    (choice,) = row["choices"]
+    two, three = choice["otherwise"]
+    assert (choice["choice"], choice["taken"], two["taken"]) == ("speed", "1", "two")
+    assert two["verdict"] == "deviates"
+    assert (three["verdict"], three["why"]) == (
+        "not-run",
+        "the simulator refused: x: got 3, need less",
+    )
+    assert study.specs == {}
+
+
+def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def judge(study):
+        return Outcome([number("speed", 1, study.choices.speed), number("length", 5, 5)])
+
+    choice = Choice("speed", "1", {"two": {"speed": 2}})
+    claim = Claim("C-1", "speeds", "fast", judge, (choice,))
+    document, _ = reproduce(Paper("p", "title", [claim], choices=Choices()), tmp_path)
+    (row,) = document["claims"]
+    assert row["verdict"] == "reproduced"
+    assert row["choices"][0]["otherwise"][0]["changes"] == ["speed: deviates, 2"]
+    (table,) = row["tables"]
+    assert table["headings"] == ["part", "as chosen", "two"]
+    assert table["rows"] == [["speed", "1 ✓", "2 ✗"], ["length", "5 ✓", "5 ✓"]]
