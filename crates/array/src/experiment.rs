@@ -378,8 +378,8 @@ impl Experiment {
             let key = format!("system[{i}]");
             s.check_drives().map_err(|e| e.within(&key))?;
             s.organisation().map_err(|e| e.within(&key))?;
-            let layers = s.layers().map_err(|e| e.within(&key))?;
-            s.check_changes(!layers.is_empty(), &key)?;
+            s.layers().map_err(|e| e.within(&key))?;
+            s.changes(&key)?;
             if s.name.is_empty() {
                 s.name = match &s.drive {
                     Value::String(name) => stem(name),

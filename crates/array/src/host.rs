@@ -349,7 +349,7 @@ impl<'a, 'l> Host<'a, 'l> {
             cache_hit: answer.cache_hit,
             seek_distance: answer.seek_distance,
             arm: answer.arm,
-            error: answer.error.is_some(),
+            error: answer.error,
         };
         if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
             self.failure.get_or_insert(SimulateError::Log(e));
