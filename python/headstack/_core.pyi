@@ -62,6 +62,9 @@ def formats() -> str:
 def import_disksim(path: str) -> str:
     """JSON {"spec", "report"}: a DiskSim file as a drive."""
 
+def import_experiment(path: str, trace: str | None) -> str:
+    """JSON {"document", "report"}: a DiskSim file as an experiment, of its load or of a trace."""
+
 def validate(dir: str, compat: bool) -> str:
     """JSON {"drives": [...]}: demerit of every drive of a DiskSim directory."""
 

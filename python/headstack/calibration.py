@@ -585,11 +585,6 @@ def write_drive(spec: Spec, path: str | Path) -> None:
         OSError: the file cannot be written.
 
     """
-    import tomli_w
+    from headstack import _toml
 
-    def without_none(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {k: without_none(v) for k, v in value.items() if v is not None}
-        return [without_none(v) for v in value] if isinstance(value, list) else value
-
-    Path(path).write_text(tomli_w.dumps(without_none(spec)), encoding="utf-8")
+    Path(path).write_text(_toml.dumps(spec), encoding="utf-8")

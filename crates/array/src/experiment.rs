@@ -259,7 +259,18 @@ impl Experiment {
     /// # Errors
     /// A file that cannot be read; else as [`Experiment::from_toml`].
     pub fn open(file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
-        let mut value = toml_value(&read_text(file)?, file)?;
+        Experiment::of_document(toml_value(&read_text(file)?, file)?, file, overrides)
+    }
+
+    /// The same of a document that was read from a file of another kind.
+    ///
+    /// # Errors
+    /// As [`Experiment::from_toml`].
+    pub fn of_document(
+        mut value: Value,
+        file: &Path,
+        overrides: &Overrides,
+    ) -> Result<Experiment, SpecError> {
         if let (Value::Object(table), Some(cost)) = (&mut value, &overrides.cost) {
             table.insert("cost".into(), cost.clone());
         }

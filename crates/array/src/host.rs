@@ -1,10 +1,10 @@
 //! The host's side of a run: requests that are somewhere in the array, joined from their parts and
 //! counted when they are done.
 
-use crate::layer::join::Join;
 use crate::layer::Done;
 use crate::member::Answer;
 use crate::simulate::{Log, Outcome, Record, SimulateError};
+use headstack_drive::join::Join;
 use headstack_drive::{Completion, Components};
 use headstack_engine::EventQueue;
 use headstack_trace::{Pauses, Request};
@@ -63,7 +63,7 @@ pub(crate) struct Host<'a, 'l> {
     // The free slot that is taken next.
     free: u32,
     // By slot, for those of several parts.
-    joins: Vec<Option<Join>>,
+    joins: Vec<Option<Join<Done>>>,
     // By slot, where there is a log: place in the workload, and the request.
     names: Vec<(u64, Request)>,
     tally: Tally,
@@ -254,10 +254,10 @@ impl<'a, 'l> Host<'a, 'l> {
         let slot = &mut self.slots[i];
         let join = match &mut self.joins[i] {
             Some(join) => {
-                join.add(part);
+                join.add(part, part.drive);
                 join
             }
-            none => none.insert(Join::of(part, slot.parts)),
+            none => none.insert(Join::of(part, part.drive, slot.parts)),
         };
         let Some(whole) = join.whole() else {
             return;

@@ -160,8 +160,8 @@ pub fn plugins() -> PyResult<String> {
 }
 
 /// Passes on what an import had to tolerate, as Python's warnings.
-fn warn(py: Python<'_>, import: &headstack_disksim::Import) -> PyResult<()> {
-    for text in import.warnings() {
+fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+    for text in warnings {
         let text = CString::new(text.replace('\0', " "))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
     }
@@ -171,8 +171,29 @@ fn warn(py: Python<'_>, import: &headstack_disksim::Import) -> PyResult<()> {
 /// A DiskSim file as a drive, what it had to tolerate passed on as warnings.
 pub fn import(path: &Path) -> PyResult<headstack_disksim::Import> {
     let found = headstack_disksim::import_file(path).map_err(|e| raise("ConfigError", e))?;
-    Python::attach(|py| warn(py, &found))?;
+    Python::attach(|py| warn(py, found.warnings()))?;
     Ok(found)
+}
+
+/// A DiskSim file as an experiment, under `trace` instead of its synthetic load if there is one; warnings as for
+/// drives.
+pub fn import_system(
+    path: &Path,
+    trace: Option<&str>,
+) -> PyResult<headstack_disksim::SystemImport> {
+    let found = headstack_disksim::import_experiment(path, trace);
+    let found = found.map_err(|e| raise("ConfigError", e))?;
+    Python::attach(|py| warn(py, found.warnings()))?;
+    Ok(found)
+}
+
+/// A DiskSim file as an experiment.
+#[pyfunction]
+#[pyo3(signature = (path, trace))]
+pub fn import_experiment(path: &str, trace: Option<&str>) -> PyResult<String> {
+    let found = import_system(Path::new(path), trace)?;
+    serde_json::to_string(&json!({"document": found.document, "report": found.report}))
+        .map_err(json)
 }
 
 /// A DiskSim file as a drive.

@@ -1,8 +1,8 @@
 //! Running experiments on threads of their own, while Python's thread watches for Ctrl-C.
 
 use crate::errors;
-use headstack_array::{run as simulate, Experiment, Inputs, RunOptions};
-use headstack_engine::Progress;
+use headstack_array::{run as simulate, Experiment, Inputs, Overrides, RunOptions};
+use headstack_engine::{Progress, SpecError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn run(
     let experiment = match file {
         Some(file) => {
             let overrides = serde_json::from_str(document_json).map_err(errors::json)?;
-            Experiment::open(Path::new(file), &overrides)
+            open(Path::new(file), &overrides)?
         }
         None => Experiment::from_json(document_json, Path::new("")),
     };
@@ -86,6 +86,15 @@ pub fn run(
         .ok_or_else(|| errors::raise("HeadstackError", "run: got no result, need one"))?
         .map_err(errors::run)?;
     result.to_json().map_err(errors::json)
+}
+
+/// The experiment in a file: TOML, or DiskSim's parameters.
+fn open(file: &Path, overrides: &Overrides) -> PyResult<Result<Experiment, SpecError>> {
+    if file.extension() != Some("parv".as_ref()) {
+        return Ok(Experiment::open(file, overrides));
+    }
+    let document = crate::drive::import_system(file, None)?.document;
+    Ok(Experiment::of_document(document, file, overrides))
 }
 
 fn wait_for<T>(wait: &Mutex<Receiver<T>>) -> Result<T, RecvTimeoutError> {

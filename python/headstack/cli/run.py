@@ -8,7 +8,7 @@ from headstack.cli._arguments import Argument, Option
 
 
 def command(
-    experiment: Annotated[Path, Argument("EXPERIMENT.toml", help="What to run.")],
+    experiment: Annotated[Path, Argument("EXPERIMENT.toml", help="What to run; or a .parv file.")],
     out: Annotated[
         Path | None,
         Option(

@@ -26,13 +26,12 @@ mod below;
 mod course;
 pub mod drive;
 pub mod elevator;
-pub(crate) mod join;
 pub mod statistics;
 pub mod tree;
 pub mod volume;
 
 use headstack_drive::spec::Params;
-use headstack_drive::{Command, Components, DriveEnergy, Part};
+use headstack_drive::{join, Command, Components, DriveEnergy, Part};
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_units::{Bandwidth, Time};
 
@@ -122,6 +121,30 @@ impl Done {
             drive: ANYONE,
             error,
             ..Done::default()
+        }
+    }
+}
+
+impl join::Part for Done {
+    type Error = ErrorKind;
+    fn ends(&self) -> Time {
+        self.completion
+    }
+    fn is_hit(&self) -> bool {
+        self.cache_hit
+    }
+    fn has_moved(&self) -> bool {
+        self.moved
+    }
+    fn failure(&self) -> Option<ErrorKind> {
+        self.error
+    }
+    fn whole(self, all: &join::All<ErrorKind>) -> Done {
+        Done {
+            cache_hit: all.hit,
+            moved: all.moved,
+            error: all.failure,
+            ..self
         }
     }
 }

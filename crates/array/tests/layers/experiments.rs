@@ -391,6 +391,13 @@ scheduler = "look"
 organisation = "concatenate"
 drives = [{ drive = "cheetah-9lp" }, { drive = "barracuda-es-750", count = 2, scheduler = "fcfs" }]
 layers = [{ name = "raid1" }]
+[[system]]
+name = "two arms for all"
+drive = "cheetah-9lp"
+dash = "D1A2S1H1"
+[[system]]
+name = "two arms for one"
+drives = [{ drive = "cheetah-9lp", dash = "D1A2S1H1" }]
 [run]
 seed = 5
 "#;
@@ -408,6 +415,11 @@ seed = 5
         );
         assert!(names[0].starts_with("cheetah") && names[2].starts_with("barracuda"));
         assert_eq!(different.n_errors, 0);
+        // What an entry says of its own is not lost.
+        let mut one = result.systems[8 + w].clone();
+        one.name = "two arms for all".into();
+        assert_eq!(json(&one), json(&result.systems[6 + w]));
+        assert_ne!(one.response_time_s, result.systems[w].response_time_s);
     }
     for (keys, want) in [
         ("", "system[0].drive: got nothing, need a value"),

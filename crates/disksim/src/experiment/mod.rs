@@ -1,0 +1,364 @@
+//! A whole parameter file as an experiment: its drives, what stands over them, and its workload.
+//!
+//! # Model
+//! | in the file | in the experiment |
+//! |---|---|
+//! | disks of the topology, in its order | drives; all spindles in phase, as DiskSim's |
+//! | a bus with several disks that takes time | `link`, half duplex |
+//! | driver without queueing in the subsystem | the driver's policy as each drive's scheduler, over all that waits |
+//! | logorgs | organisation or layers, see `organisation.rs` |
+//! | synthetic load, or a trace that is given | workload, see `workload.rs` |
+//! | `Real Seed`, `Maximum time of trace generated` | `seed`, `duration` of the run |
+//! # Source
+//! DiskSim 4.0 reference manual.
+//! # Validity
+//! What has no counterpart is reported; what would make another system of it is an error.
+
+mod organisation;
+mod workload;
+
+use crate::ast::{Block, Document, Item, Node};
+use crate::convert::fields::{self, Fields};
+use crate::convert::{controller, Import, Note, Treatment};
+use crate::error::{Error, Position};
+use crate::loader::{FileLoader, Loader};
+use crate::parser::parse;
+use headstack_array::Experiment;
+use headstack_engine::SpecError;
+use headstack_units::Span;
+use organisation::Organisation;
+use serde_json::{json, Map, Value};
+use std::path::Path;
+
+/// A parameter file as an experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SystemImport {
+    /// The experiment as a document; its drives are whole tables.
+    pub document: Value,
+    /// The drives, each with a report of its own.
+    pub drives: Vec<Import>,
+    /// What became of each parameter that is not a drive's.
+    pub report: Vec<Note>,
+}
+
+impl SystemImport {
+    /// The experiment; a trace's path starts from `base`.
+    ///
+    /// # Errors
+    /// What an experiment cannot have.
+    pub fn experiment(&self, base: &Path) -> Result<Experiment, SpecError> {
+        Experiment::from_value(self.document.clone(), base)
+    }
+
+    /// One line for each value that was tolerated, and for each of the system's that is not modelled: the place,
+    /// what was got, and what was made of it.
+    pub fn warnings(&self) -> Vec<String> {
+        use Treatment::{NotModelled, Tolerated, Unknown};
+        let warned = |n: &&Note| matches!(n.treatment, Tolerated | NotModelled | Unknown);
+        let own = self.report.iter().filter(warned).map(Note::line);
+        let drives = self.drives.iter().flat_map(Import::warnings);
+        drives.chain(own).collect()
+    }
+}
+
+/// Reads a parameter file as an experiment; `trace` is used instead of its synthetic load.
+///
+/// # Errors
+/// Text outside the grammar, values that cannot be, and systems that cannot be simulated, with file, line and
+/// column.
+pub fn import_experiment(path: &Path, trace: Option<&str>) -> Result<SystemImport, Error> {
+    let loader = FileLoader::default();
+    parse(path, &loader)?.experiment(&loader, trace)
+}
+
+impl Document {
+    /// The system that the document describes, under its synthetic load or under `trace`.
+    ///
+    /// # Errors
+    /// As [`Document::disks`]; also systems that have no counterpart.
+    pub fn experiment(
+        &self,
+        loader: &dyn Loader,
+        trace: Option<&str>,
+    ) -> Result<SystemImport, Error> {
+        self.read_experiment(loader, trace).map_err(|e| Error {
+            parameter: match e.parameter.as_str() {
+                "" => self.parameter_at(&e.at).unwrap_or_default(),
+                _ => e.parameter,
+            },
+            ..e
+        })
+    }
+
+    fn read_experiment(
+        &self,
+        loader: &dyn Loader,
+        trace: Option<&str>,
+    ) -> Result<SystemImport, Error> {
+        let mut report = Vec::new();
+        let mut drives = self.disks(loader)?;
+        let disks = self.disks_in_order();
+        if disks.is_empty() {
+            let need = "a topology with a node of type disksim_disk";
+            return Err(Error::new(self.at.clone(), "no disk in it", need));
+        }
+        let mut over = organisation::read(self, &disks, &mut report)?;
+        self.shared_bus(&mut drives, &mut over, &mut report)?;
+        let mut system = system_of(&drives, &over);
+        self.driver(&mut system, &mut report)?;
+        let mut run = self.global(&mut report)?;
+        let work = workload::read(self, &over, trace, &mut report)?;
+        if let Some(duration) = work.duration {
+            run.insert("duration".into(), duration.into());
+        }
+        let mut workload = work.table;
+        if let Some(warm_up) = run.remove("warm_up") {
+            workload.insert("warm_up".into(), warm_up);
+        }
+        let name = self.at.file.file_stem().unwrap_or_default();
+        system.insert("name".into(), name.to_string_lossy().into());
+        self.rest(&mut report);
+        Ok(SystemImport {
+            document: json!({ "workload": [workload], "system": [system], "run": run }),
+            drives,
+            report,
+        })
+    }
+
+    /// Names of the disks as the topology has them.
+    fn disks_in_order(&self) -> Vec<String> {
+        fn below(node: &Node, names: &mut Vec<String>) {
+            if node.kind == "disksim_disk" {
+                names.push(node.name.clone());
+            }
+            node.children.iter().for_each(|n| below(n, names));
+        }
+        let mut names = Vec::new();
+        for item in &self.items {
+            if let Item::Topology(node) = item {
+                below(node, &mut names);
+            }
+        }
+        names
+    }
+
+    /// A bus with several disks becomes a link over them, and no part of theirs.
+    fn shared_bus(
+        &self,
+        drives: &mut [Import],
+        over: &mut Organisation,
+        report: &mut Vec<Note>,
+    ) -> Result<(), Error> {
+        let bus_of = |disk: &String| {
+            let above = self.above(disk);
+            let bus = above.into_iter().find(|n| n.kind == "disksim_bus");
+            bus.map(|n| n.name.clone())
+        };
+        let buses: Vec<Option<String>> = over.drives.iter().map(bus_of).collect();
+        let Some(Some(first)) = buses.first() else {
+            return Ok(());
+        };
+        let width = buses
+            .iter()
+            .take_while(|b| b.as_ref() == Some(first))
+            .count();
+        let Some(bus) = self.block_of_instance(first).or(self.block(first)) else {
+            return Ok(());
+        };
+        let mut fields = Fields::new(bus, bus.name.as_deref().unwrap_or("bus"));
+        let read = fields.ms("Read block transfer time", false)?;
+        let write = fields.ms("Write block transfer time", false)?;
+        let slower = read.max(write);
+        if width < 2 || slower == 0.0 {
+            return Ok(());
+        }
+        let kind = |b: &Option<String>| b.as_ref().and_then(|b| self.block_of_instance(b));
+        let alike = buses.chunks(width).all(|group| {
+            group.len() == width
+                && group.iter().all(|b| *b == group[0])
+                && kind(&group[0]).is_some_and(|b| std::ptr::eq(b, bus))
+        });
+        if !alike || !over.stands_on(width) {
+            let why = "each drive has the bus to itself: a link stands under whole volumes and buses alike";
+            fields.note("Read block transfer time", Treatment::NotModelled, why);
+            report.extend(fields.notes());
+            return Ok(());
+        }
+        if read != write {
+            let why = "the slower direction's time is taken for both";
+            fields.note("Read block transfer time", Treatment::NotModelled, why);
+        }
+        report.extend(fields.notes());
+        for drive in drives {
+            let block = self
+                .blocks()
+                .find(|b| b.name.as_ref() == Some(&drive.spec.name));
+            let own = block.map_or(Ok(0.0), |b| {
+                Fields::new(b, "").ms("Bulk sector transfer time", false)
+            })?;
+            drive.spec.link.read_sector_time = Some(Span::from_ms(own));
+            drive.spec.link.write_sector_time = Some(Span::from_ms(own));
+        }
+        let bandwidth = format!("{} B/s", 512.0 / (slower * 1e-3));
+        over.put_under(
+            width,
+            json!({ "name": "link", "bandwidth": bandwidth, "duplex": "half" }),
+        );
+        Ok(())
+    }
+
+    /// The driver's queue: where the subsystem has none, each drive takes its commands in the driver's order.
+    fn driver(&self, system: &mut Map<String, Value>, report: &mut Vec<Note>) -> Result<(), Error> {
+        let Some(block) = self.blocks().find(|b| b.kind == "disksim_iodriver") else {
+            return Ok(());
+        };
+        let name = block.name.as_deref().unwrap_or("driver");
+        let mut fields = Fields::new(block, name);
+        fields.no_effect(&["type"], "there is one kind")?;
+        fields.only(
+            "Constant access time",
+            0.0,
+            "drives are simulated, whatever the driver says of their times",
+        )?;
+        let below = fields.flag("Use queueing in subsystem")?;
+        let mut notes = Vec::new();
+        let queue = controller::queue(&mut fields, 1, &mut notes)?;
+        if below {
+            if queue.scheduler != "fcfs" {
+                let why = "what a drive has no place for waits in order of arrival";
+                fields.note("Scheduler", Treatment::NotModelled, why);
+            }
+        } else {
+            system.insert("scheduler".into(), queue.scheduler.into());
+            if !queue.scheduler_parameters.is_empty() {
+                let parameters = Value::Object(queue.scheduler_parameters);
+                system.insert("scheduler_parameters".into(), parameters);
+            }
+            system.insert("queue_depth".into(), 0.into());
+            report.extend(notes);
+        }
+        fields.finish(report);
+        Ok(())
+    }
+
+    /// Seed and warm-up.
+    fn global(&self, report: &mut Vec<Note>) -> Result<Map<String, Value>, Error> {
+        let mut run = Map::new();
+        let Some(block) = self.blocks().find(|b| b.kind == "disksim_global") else {
+            return Ok(run);
+        };
+        let mut fields = Fields::new(block, block.name.as_deref().unwrap_or("global"));
+        if let Some(seed) = fields.get("Real Seed") {
+            run.insert("seed".into(), seed.integer()?.unsigned_abs().into());
+        }
+        fields.no_effect(&["Init Seed"], "the seed of the load is that of the run")?;
+        let warm_up = fields.real("Statistic warm-up period")?;
+        if warm_up > 0.0 {
+            run.insert("warm_up".into(), format!("{warm_up} s").into());
+        }
+        for name in ["Stat definition file", "Detailed execution trace"] {
+            fields.note(name, Treatment::NoTimingEffect, "printing only");
+        }
+        fields.finish(report);
+        Ok(run)
+    }
+
+    /// Blocks that nobody has read.
+    fn rest(&self, report: &mut Vec<Note>) {
+        for block in self.blocks() {
+            let known = [
+                "disksim_global",
+                "disksim_stats",
+                "disksim_iodriver",
+                "disksim_bus",
+                "disksim_ctlr",
+                "disksim_disk",
+                "dm_disk",
+                "disksim_logorg",
+                "disksim_pf",
+                "disksim_synthio",
+                "disksim_iosim",
+            ];
+            if !known.contains(&block.kind.as_str()) {
+                report.push(Note::of_block(
+                    block,
+                    Treatment::NotModelled,
+                    "nothing is made of it",
+                ));
+            }
+        }
+    }
+}
+
+/// The system's table: drives, organisation, layers.
+fn system_of(drives: &[Import], over: &Organisation) -> Map<String, Value> {
+    let mut system = Map::new();
+    let mut kinds: Vec<(&Import, u32)> = Vec::new();
+    for disk in &over.drives {
+        let Some(import) = drives.iter().find(|d| d.instances.contains(disk)) else {
+            continue;
+        };
+        match kinds.last_mut() {
+            Some((last, n)) if std::ptr::eq(*last, import) => *n += 1,
+            _ => kinds.push((import, 1)),
+        }
+    }
+    // A description always is a table of plain values.
+    let table = |import: &Import| serde_json::to_value(&import.spec).unwrap_or_default();
+    if let [(import, n)] = &kinds[..] {
+        system.insert("drive".into(), table(import));
+        system.insert("count".into(), (*n).into());
+    } else {
+        let list = kinds
+            .iter()
+            .map(|(import, n)| json!({ "drive": table(import), "count": n }));
+        system.insert("drives".into(), list.collect());
+    }
+    system.insert("organisation".into(), over.organisation.clone());
+    if !over.layers.is_empty() {
+        system.insert("layers".into(), over.layers.clone().into());
+    }
+    system.insert("spindles".into(), "synchronized".into());
+    system
+}
+
+/// The word that a parameter must have one of; the first if it is not there.
+fn one_of<'a>(fields: &mut Fields, name: &str, words: &[&'a str]) -> Result<&'a str, Error> {
+    let Some(value) = fields.get(name) else {
+        return Ok(words[0]);
+    };
+    let word = value.word()?;
+    words.iter().copied().find(|w| *w == word).ok_or_else(|| {
+        let need = format!("{}: nothing else has a counterpart", words.join(" or "));
+        Error::new(value.at.clone(), value.show(), need)
+    })
+}
+
+/// The words of a list.
+fn words(value: &crate::ast::Value) -> Result<Vec<(String, Position)>, Error> {
+    let one = |v: &crate::ast::Value| Ok((v.word()?.to_string(), v.at.clone()));
+    value.list()?.iter().map(one).collect()
+}
+
+/// Blocks of 512 bytes as a size.
+fn blocks(n: impl Into<f64>) -> Value {
+    format!("{} B", n.into() * 512.0).into()
+}
+
+/// A count that a block must give.
+fn count(fields: &mut Fields, name: &str, least: u32) -> Result<u32, Error> {
+    fields::count_of(fields.need(name)?, least, u32::MAX)
+}
+
+impl Note {
+    /// A note on a whole block.
+    fn of_block(block: &Block, treatment: Treatment, detail: &str) -> Note {
+        Note {
+            parameter: format!("{} {}", block.kind, block.name.as_deref().unwrap_or("")),
+            value: "a block".into(),
+            at: block.at.to_string(),
+            treatment,
+            detail: detail.into(),
+        }
+    }
+}
