@@ -422,6 +422,7 @@ fn gaps_between_zones_are_one_warning() {
     let warnings = import(&text).unwrap().warnings();
     let gaps: Vec<&String> = warnings.iter().filter(|w| w.contains("no zone")).collect();
     assert_eq!(gaps.len(), 1, "{warnings:?}");
-    let want = "cylinders 10 to 11 belong to no zone and hold no block; 2 such gaps in all, 3 cylinders";
+    let want =
+        "cylinders 10 to 11 belong to no zone and hold no block; 2 such gaps in all, 3 cylinders";
     assert!(gaps[0].ends_with(want), "{}", gaps[0]);
 }

@@ -47,8 +47,13 @@ def command(
     from headstack.errors import ConfigError, HeadstackError
 
     if source.suffix == ".parv":
-        asked = {"--from": source_format, "--to": target_format, "--time-scale": time_scale}
-        asked |= {"--limit": limit, "--format-parameter": format_parameter}
+        asked: dict[str, Any] = {
+            "--from": source_format,
+            "--to": target_format,
+            "--time-scale": time_scale,
+            "--limit": limit,
+            "--format-parameter": format_parameter,
+        }
         return _experiment(source, target, trace, asked, as_json=as_json)
     if trace is not None:
         raise ConfigError(f"--trace: got {source}, need a DiskSim parameter file (.parv) as IN")

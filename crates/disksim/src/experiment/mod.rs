@@ -142,6 +142,33 @@ impl Document {
         names
     }
 
+    /// The bus that a disk is on.
+    fn bus_of(&self, disk: &str) -> Option<&str> {
+        self.nearest(disk, "disksim_bus")
+    }
+
+    /// The nearest component of this kind above a disk.
+    fn nearest(&self, disk: &str, kind: &str) -> Option<&str> {
+        let above = self.above(disk);
+        let found = above.into_iter().find(|n| n.kind == kind);
+        found.map(|n| n.name.as_str())
+    }
+
+    /// Whether the disks are, so many at a time, on buses of one kind of their own.
+    fn share_buses(&self, disks: &[String], width: usize) -> bool {
+        let kind = |disk: &String| {
+            let bus = self.bus_of(disk).and_then(|b| self.block_of_instance(b));
+            bus.map(|block| block as *const Block)
+        };
+        disks.chunks(width).all(|group| {
+            group.len() == width
+                && group
+                    .iter()
+                    .all(|d| self.bus_of(d) == self.bus_of(&group[0]))
+                && kind(&group[0]) == kind(&disks[0])
+        })
+    }
+
     /// A bus with several disks becomes a link over them, and no part of theirs.
     fn shared_bus(
         &self,
@@ -149,61 +176,54 @@ impl Document {
         over: &mut Organisation,
         report: &mut Vec<Note>,
     ) -> Result<(), Error> {
-        let bus_of = |disk: &String| {
-            let above = self.above(disk);
-            let bus = above.into_iter().find(|n| n.kind == "disksim_bus");
-            bus.map(|n| n.name.clone())
-        };
-        let buses: Vec<Option<String>> = over.drives.iter().map(bus_of).collect();
-        let Some(Some(first)) = buses.first() else {
+        let first = over.drives.first().and_then(|disk| self.bus_of(disk));
+        let Some(bus) = first.and_then(|b| self.block_of_instance(b)) else {
             return Ok(());
         };
-        let width = buses
-            .iter()
-            .take_while(|b| b.as_ref() == Some(first))
-            .count();
-        let Some(bus) = self.block_of_instance(first).or(self.block(first)) else {
-            return Ok(());
-        };
+        let on_first = |disk: &&String| self.bus_of(disk) == first;
+        let width = over.drives.iter().take_while(on_first).count();
         let mut fields = Fields::new(bus, bus.name.as_deref().unwrap_or("bus"));
-        let read = fields.ms("Read block transfer time", false)?;
+        let name = "Read block transfer time";
+        let read = fields.ms(name, false)?;
         let write = fields.ms("Write block transfer time", false)?;
-        let slower = read.max(write);
-        if width < 2 || slower == 0.0 {
+        if width < 2 || read.max(write) == 0.0 {
             return Ok(());
         }
-        let kind = |b: &Option<String>| b.as_ref().and_then(|b| self.block_of_instance(b));
-        let alike = buses.chunks(width).all(|group| {
-            group.len() == width
-                && group.iter().all(|b| *b == group[0])
-                && kind(&group[0]).is_some_and(|b| std::ptr::eq(b, bus))
-        });
-        if !alike || !over.stands_on(width) {
+        let controller = self.nearest(&over.drives[0], "disksim_ctlr");
+        let controller = controller.and_then(|c| self.block_of_instance(c));
+        let controller = controller.map_or(Ok(0.0), |c| {
+            Fields::new(c, "").ms("Bulk sector transfer time", false)
+        })?;
+        let slowest = read.max(write).max(controller);
+        let is_link = self.share_buses(&over.drives, width) && over.stands_on(width);
+        if !is_link {
             let why = "each drive has the bus to itself: a link stands under whole volumes and buses alike";
-            fields.note("Read block transfer time", Treatment::NotModelled, why);
-            report.extend(fields.notes());
-            return Ok(());
-        }
-        if read != write {
+            fields.note(name, Treatment::NotModelled, why);
+        } else if read != write {
             let why = "the slower direction's time is taken for both";
-            fields.note("Read block transfer time", Treatment::NotModelled, why);
+            fields.note(name, Treatment::NotModelled, why);
         }
         report.extend(fields.notes());
-        for drive in drives {
-            let block = self
-                .blocks()
-                .find(|b| b.name.as_ref() == Some(&drive.spec.name));
-            let own = block.map_or(Ok(0.0), |b| {
-                Fields::new(b, "").ms("Bulk sector transfer time", false)
-            })?;
-            drive.spec.link.read_sector_time = Some(Span::from_ms(own));
-            drive.spec.link.write_sector_time = Some(Span::from_ms(own));
+        if is_link {
+            for drive in drives {
+                self.take_bus_away(drive)?;
+            }
+            let bandwidth = format!("{} B/s", 512.0 / (slowest * 1e-3));
+            let link = json!({ "name": "link", "bandwidth": bandwidth, "duplex": "half" });
+            over.put_under(width, link);
         }
-        let bandwidth = format!("{} B/s", 512.0 / (slower * 1e-3));
-        over.put_under(
-            width,
-            json!({ "name": "link", "bandwidth": bandwidth, "duplex": "half" }),
-        );
+        Ok(())
+    }
+
+    /// What is left of a drive's link is the disk's own time for a sector.
+    fn take_bus_away(&self, drive: &mut Import) -> Result<(), Error> {
+        let name = Some(&drive.spec.name);
+        let block = self.blocks().find(|b| b.name.as_ref() == name);
+        let own = block.map_or(Ok(0.0), |b| {
+            Fields::new(b, "").ms("Bulk sector transfer time", false)
+        })?;
+        drive.spec.link.read_sector_time = Some(Span::from_ms(own));
+        drive.spec.link.write_sector_time = Some(Span::from_ms(own));
         Ok(())
     }
 
