@@ -288,7 +288,7 @@ fn compare(
     };
     let spec = match headstack_disksim::import_file(&pair.parameters) {
         Ok(import) => {
-            warn(py, &import)?;
+            warn(py, import.warnings())?;
             import.spec
         }
         Err(e) => return unusable(&pair.parameters, e.to_string()),
