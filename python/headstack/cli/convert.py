@@ -37,7 +37,7 @@ def command(
       headstack convert websearch.trace websearch.csv --from mqsim
       headstack convert day1.csv day1.spc --from msr --to spc --time-scale 2
       headstack convert sda.blktrace.0 sda.csv -p action=issue
-      headstack convert synthraid5.parv raid5.toml
+      headstack convert examples/raid5.parv raid5.toml
 
     """
     import json

@@ -104,7 +104,8 @@ impl Document {
         }
         let mut over = organisation::read(self, &disks, &mut report)?;
         self.shared_bus(&mut drives, &mut over, &mut report)?;
-        let mut system = system_of(&drives, &over);
+        let name = self.at.file.file_stem().unwrap_or_default();
+        let mut system = system_of(&name.to_string_lossy(), &drives, &over);
         self.driver(&mut system, &mut report)?;
         let mut run = self.global(&mut report)?;
         let work = workload::read(self, &over, trace, &mut report)?;
@@ -115,8 +116,6 @@ impl Document {
         if let Some(warm_up) = run.remove("warm_up") {
             workload.insert("warm_up".into(), warm_up);
         }
-        let name = self.at.file.file_stem().unwrap_or_default();
-        system.insert("name".into(), name.to_string_lossy().into());
         self.rest(&mut report);
         Ok(SystemImport {
             document: json!({ "workload": [workload], "system": [system], "run": run }),
@@ -311,8 +310,9 @@ impl Document {
 }
 
 /// The system's table: drives, organisation, layers.
-fn system_of(drives: &[Import], over: &Organisation) -> Map<String, Value> {
+fn system_of(name: &str, drives: &[Import], over: &Organisation) -> Map<String, Value> {
     let mut system = Map::new();
+    system.insert("name".into(), name.into());
     let mut kinds: Vec<(&Import, u32)> = Vec::new();
     for disk in &over.drives {
         let Some(import) = drives.iter().find(|d| d.instances.contains(disk)) else {
