@@ -1,15 +1,21 @@
 #!/bin/sh
-# Mutation testing of crates/drive; arguments go to cargo-mutants, e.g. --shard 1/40.
+# Mutation testing of crates/drive, or of crates/$CRATE; arguments go to cargo-mutants, e.g. --shard 1/40.
 # cargo-mutants follows plain `mod` lines only. Modules that a macro declares are therefore named again,
 # never compiled, in a copy of the committed tree.
 set -eu
+crate=${CRATE:-drive}
+case $crate in
+drive) folders="background layout power scheduler seek cost" ;;
+array) folders="layer layer/elevator organisation" ;;
+*) folders="" ;;
+esac
 copy=out/mutants
 rm -rf "$copy"
 mkdir -p "$copy"
 git archive HEAD | tar -x -C "$copy"
-for folder in background layout power scheduler seek cost; do
-    list="$copy/crates/drive/src/$folder/mod.rs"
-    for file in "$copy/crates/drive/src/$folder"/*.rs; do
+for folder in $folders; do
+    list="$copy/crates/$crate/src/$folder/mod.rs"
+    for file in "$copy/crates/$crate/src/$folder"/*.rs; do
         name=$(basename "$file" .rs)
         if ! grep -q "^\(pub \|pub(crate) \)\?mod $name;" "$list" && [ "$name" != mod ]; then
             printf '#[cfg(any())]\nmod %s;\n' "$name" >>"$list"
@@ -17,4 +23,5 @@ for folder in background layout power scheduler seek cost; do
     done
 done
 cd "$copy"
-HEADSTACK_SHARED=$PWD/absent exec cargo mutants --package headstack-drive --output .. "$@"
+HEADSTACK_SHARED=$PWD/absent exec cargo mutants --package "headstack-$crate" \
+    --test-package "headstack-$crate" --output .. "$@"

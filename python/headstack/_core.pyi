@@ -86,6 +86,9 @@ def import_disksim(path: str, sources_anywhere: bool = False) -> str:
     Files that it names lie in its folder or below, unless they may be anywhere.
     """
 
+def import_experiment(path: str, trace: str | None, sources_anywhere: bool = False) -> str:
+    """JSON {"document", "report"}: a DiskSim file as an experiment, of its load or of a trace."""
+
 def validate(dir: str, compat: bool, sources_anywhere: bool = False) -> str:
     """JSON {"drives": [...]}: demerit of every drive of a DiskSim directory."""
 

@@ -585,14 +585,7 @@ def write_drive(spec: Spec, path: str | Path) -> None:
         OSError: the file cannot be written.
 
     """
-    import tomli_w
-
-    from headstack import outputs
-
-    def without_none(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {k: without_none(v) for k, v in value.items() if v is not None}
-        return [without_none(v) for v in value] if isinstance(value, list) else value
+    from headstack import _toml, outputs
 
     with outputs.whole_file(Path(path)) as part:
-        part.write_text(tomli_w.dumps(without_none(spec)), encoding="utf-8")
+        part.write_text(_toml.dumps(spec), encoding="utf-8")

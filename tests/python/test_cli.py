@@ -619,3 +619,73 @@ def test_a_rust_binary_runs_the_same_experiment(experiment, tmp_path):
     assert done.returncode == 2
     assert done.stderr == run("run", wrong).stderr
     assert f"{wrong}: system[0].drive.queue.scheduler: got " in done.stderr
+
+
+LOAD = """
+disksim_synthio LOAD { Number of I/O requests to generate = 500, Generators = [
+  disksim_synthgen { Storage capacity per device = 1000, devices = [ d0 .. d2 ],
+    Blocking factor = 8, Probability of sequential access = 0.0,
+    Probability of local access = 0.0, Probability of read access = 0.66,
+    Probability of time-critical request = 0.0,
+    General inter-arrival times = [ exponential, 0.0, 50.0 ], Sizes = [ normal, 8.0, 0.0 ] } ] }
+"""
+
+
+def system_of_disksim(folder, more=""):
+    """A parameter file of three disks on a slow bus."""
+    corpus = ROOT / "fuzz/corpus/disksim_parser"
+    shutil.copytree(corpus, folder, dirs_exist_ok=True)
+    text = (corpus / "drive.parv").read_text(encoding="utf-8")
+    path = folder / "small.parv"
+    path.write_text(text + LOAD + more, encoding="utf-8")
+    return path
+
+
+def test_a_parameter_file_is_converted_and_run(tmp_path):
+    parv = system_of_disksim(tmp_path)
+    toml = tmp_path / "small.toml"
+    done = run("convert", parv, toml)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"wrote {toml}\n"
+    # The bus has two times, and its link one; told with file and line.
+    assert f"{parv}:4:" in done.stderr
+    # The file and what was made of it are the same experiment.
+    results = [run("run", path, "--json") for path in (parv, toml)]
+    assert [r.returncode for r in results] == [0, 0], [r.stderr for r in results]
+    first, second = (json.loads(r.stdout)["systems"][0] for r in results)
+    assert first == second
+    assert (first["name"], first["n_requests"], first["n_errors"]) == ("small", 500, 0)
+    assert [layer["layer"] for layer in first["layers"]] == ["link", "drive"]
+    # A seed on the command line replaces the file's.
+    other = json.loads(run("run", parv, "--json", "--seed", 7).stdout)
+    assert other["seed"] == 7
+    assert other["systems"][0]["response_time_s"] != first["response_time_s"]
+
+
+def test_a_parameter_file_with_a_trace(tmp_path):
+    parv = system_of_disksim(tmp_path / "disksim")
+    trace = tmp_path / "day.trace"
+    trace.write_text("0.000000 0 0 8 1\n12.500000 2 99 16 0\n", encoding="utf-8")
+    toml = tmp_path / "out" / "day.toml"
+    toml.parent.mkdir()
+    done = run("convert", parv, toml, "--trace", trace, "--json")
+    assert done.returncode == 0, done.stderr
+    assert {n["treatment"] for n in json.loads(done.stdout)["report"]} >= {"honoured"}
+    assert 'trace = "../day.trace"' in toml.read_text(encoding="utf-8")
+    (system,) = json.loads(run("run", toml, "--json").stdout)["systems"]
+    assert [d["n_requests"] for d in system["drives"]] == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        (["small.parv", "small.csv"], "small.csv: got an experiment to write, need a name that"),
+        (["small.parv", "small.toml", "--limit", "3"], "--limit: got small.parv, need a trace"),
+        (["a.csv", "b.csv", "--trace", "c.csv"], "--trace: got a.csv, need a DiskSim parameter"),
+        (["absent.parv", "small.toml"], "absent.parv"),
+    ],
+)
+def test_what_cannot_be_converted_is_said(arguments, want):
+    done = run("convert", *arguments)
+    assert done.returncode == 2
+    assert want in done.stderr

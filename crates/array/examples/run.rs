@@ -1,11 +1,11 @@
 //! Runs an experiment without Python: `run EXPERIMENT.toml` prints the document that `headstack run --out`
 //! writes to `result.json`.
 //!
-//! Drives are looked up as by the command line: in the folders of `$HEADSTACK_DRIVES`, then in those that
+//! An experiment is a file of TOML, or a DiskSim parameter file (`.parv`). Drives are looked up as by the command line: in the folders of `$HEADSTACK_DRIVES`, then in those that
 //! come with the project; DiskSim parameter files are read too.
 
 use headstack_array::{run, Experiment, Inputs, Overrides, RunOptions};
-use headstack_disksim::import_file;
+use headstack_disksim::{import_experiment, import_file};
 use std::path::{Path, PathBuf};
 
 fn main() {
@@ -13,6 +13,16 @@ fn main() {
         eprintln!("{message}");
         std::process::exit(2);
     }
+}
+
+fn open(file: &Path) -> Result<Experiment, String> {
+    let overrides = Overrides::default();
+    if file.extension() != Some("parv".as_ref()) {
+        return Experiment::open(file, &overrides).map_err(|e| e.to_string());
+    }
+    let import = import_experiment(file, None).map_err(|e| e.to_string())?;
+    import.warnings().iter().for_each(|w| eprintln!("{w}"));
+    Experiment::of_document(import.document, file, &overrides).map_err(|e| e.to_string())
 }
 
 fn print_result() -> Result<(), String> {
@@ -32,8 +42,7 @@ fn print_result() -> Result<(), String> {
         },
         ..Inputs::new(std::env::split_paths(&more).chain([own]).collect())
     };
-    let experiment = Experiment::open(Path::new(file), &Overrides::default());
-    let experiment = experiment.map_err(|e| e.to_string())?;
+    let experiment = open(Path::new(file))?;
     let result = run(&experiment, &inputs, &RunOptions::default()).map_err(|e| e.to_string())?;
     println!("{}", result.to_json().map_err(|e| e.to_string())?);
     Ok(())

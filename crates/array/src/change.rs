@@ -1,21 +1,26 @@
-//! Changes of a system while it runs: when, of which drives, and what.
+//! Changes of a system while it runs: when, of which drives or layers, and what.
 //!
 //! # Model
 //! Times count from the arrival of the first request. A change comes before a request that arrives at the same
 //! time; changes at the same time come in the order of the experiment. When a drive does what it is asked, and
-//! what becomes of commands that it has, stands at [`Setting`] and [`Drive::set`](headstack_drive::Drive::set).
+//! what becomes of commands that it has, stands at [`Drive::set`](headstack_drive::Drive::set); what a layer
+//! does stands in its file.
 
-use crate::host::Host;
-use crate::member::Member;
+mod schedule;
+
+use crate::layer::{LayerSpec, Setting};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
-use headstack_drive::{Part, Setting};
-use headstack_engine::SpecError;
-use headstack_units::{Rpm, Span, Time};
+use headstack_drive::Part;
+use headstack_engine::{did_you_mean, SpecError};
+use headstack_units::{Bandwidth, Rpm, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use serde_json::Value;
 
-/// One entry of `[[system.change]]`: a time, the drives, and one thing that changes.
+pub(crate) use schedule::Schedule;
+pub use schedule::{try_out, try_out_layers};
+
+/// One entry of `[[system.change]]`: a time, the drives or layers, and one thing that changes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -23,6 +28,10 @@ pub struct Change {
     pub at: Span,
     /// Which drives, from 0; all if absent.
     pub drives: Option<Vec<u32>>,
+    /// Which entry of the system's `layers`: its number from 0, or its name where only one has it.
+    pub layer: Option<Value>,
+    /// Which of the layers that this entry makes, from 0; all if absent.
+    pub instances: Option<Vec<u32>>,
     /// Commands that each drive holds at once; 0: all.
     pub queue_depth: Option<u32>,
     /// The order in which commands are taken.
@@ -37,6 +46,20 @@ pub struct Change {
     pub spindle_speed: Option<SpindleSpeed>,
     /// A part that fails.
     pub fail: Option<Failure>,
+    /// Of a host queue: places for requests.
+    pub nr_requests: Option<u32>,
+    /// Of a host queue: requests below at once.
+    pub depth: Option<u32>,
+    /// A member of a volume that is gone from now on.
+    pub member_gone: Option<u32>,
+    /// A member that comes back with the data that it had.
+    pub member_back: Option<u32>,
+    /// A member that was gone and is replaced by an empty one.
+    pub member_replaced: Option<u32>,
+    /// Of a volume: how fast what is stale is written anew; 0: not at all.
+    pub rebuild_rate: Option<Bandwidth>,
+    /// Of a link, in each direction.
+    pub bandwidth: Option<Bandwidth>,
 }
 
 /// Another speed of all spindles of a drive.
@@ -67,19 +90,24 @@ pub struct Failure {
     pub warning: bool,
 }
 
-/// What happens to a drive.
-#[derive(Debug, Clone, PartialEq)]
-enum Action {
-    Set(Setting),
-    Fail(Part),
+/// What a change concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Drives by their numbers in the system; all if there is none.
+    Drives(Vec<u32>),
+    /// Layers that one entry of the system makes.
+    Layers {
+        /// How far above the drives they stand: 1 for the last entry.
+        height: u32,
+        /// Which of them; all if there is none.
+        instances: Vec<u32>,
+    },
 }
 
-impl Action {
-    fn apply(&self, now: Time, member: &mut impl Member) -> Result<(), SpecError> {
-        match self {
-            Action::Set(setting) => member.set(now, setting.clone()),
-            Action::Fail(part) => member.fail(now, *part),
-        }
+impl Target {
+    /// Whether it is, or includes, this drive of the system.
+    pub fn has_drive(&self, drive: u32) -> bool {
+        matches!(self, Target::Drives(list) if list.is_empty() || list.contains(&drive))
     }
 }
 
@@ -87,26 +115,25 @@ impl Action {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
     at: Span,
-    /// All if empty.
-    drives: Vec<u32>,
-    action: Action,
-    /// Where the experiment says it: `system[0].change[2].queue_depth`.
-    key: String,
+    target: Target,
+    setting: Setting,
+    /// Where the experiment says it, `system[0].change[2]`, and the key there.
+    place: String,
+    key: &'static str,
 }
 
 impl Planned {
-    fn concerns(&self, drive: u32) -> bool {
-        self.drives.is_empty() || self.drives.contains(&drive)
-    }
-
-    /// What a drive says, at the place in the experiment.
+    /// What a drive or a layer says, at the place in the experiment.
     fn located(&self, mut error: SpecError) -> SpecError {
-        // A part is named by the fault that it would be in a description.
-        let inside = error
-            .key
-            .split_once("faults[0]")
-            .map_or("", |(_, rest)| rest);
-        error.key = format!("{}{inside}", self.key);
+        error.key = match error.key.strip_prefix("instances") {
+            Some(which) => format!("{}.instances{which}", self.place),
+            None => {
+                // A part is named by the fault that it would be in a description.
+                let inside = error.key.split_once("faults[0]");
+                let inside = inside.map_or("", |(_, rest)| rest);
+                format!("{}.{}{inside}", self.place, self.key)
+            }
+        };
         error
     }
 }
@@ -121,202 +148,198 @@ pub struct ChangeCounts {
     pub n_after_end: u64,
 }
 
-/// Checks the changes of a system of `count` drives and puts them in order of time; `key` is the
+/// Checks the changes of a system of `count` drives under `layers` and puts them in order of time; `key` is the
 /// system's place in the experiment.
 ///
 /// # Errors
-/// Times before the first request, drives that there are not, and entries that do not change one thing.
-pub fn plan(changes: &[Change], count: u32, key: &str) -> Result<Vec<Planned>, SpecError> {
+/// Times before the first request, drives and layers that there are not, and entries that do not change one thing.
+pub fn plan(
+    changes: &[Change],
+    count: u32,
+    layers: &[LayerSpec],
+    key: &str,
+) -> Result<Vec<Planned>, SpecError> {
     let mut planned = Vec::with_capacity(changes.len());
     for (i, change) in changes.iter().enumerate() {
-        let key = format!("{key}.change[{i}]");
-        planned.push(one(change, count, &key).map_err(|e| e.within(&key))?);
+        let place = format!("{key}.change[{i}]");
+        let one = one(change, count, layers, &place);
+        planned.push(one.map_err(|e| e.within(&place))?);
     }
     planned.sort_by_key(|p| p.at);
     Ok(planned)
 }
 
-fn one(change: &Change, count: u32, key: &str) -> Result<Planned, SpecError> {
+fn one(
+    change: &Change,
+    count: u32,
+    layers: &[LayerSpec],
+    place: &str,
+) -> Result<Planned, SpecError> {
     if change.at.0 < 0 {
         return Err(SpecError::new("at", change.at, "0 s or more"));
     }
-    let drives = change.drives.clone().unwrap_or_default();
-    if change.drives.is_some() && drives.is_empty() {
-        return Err(SpecError::new(
-            "drives",
-            "none",
-            "at least one drive, or no such key: all",
-        ));
+    let (key, setting) = only(change)?;
+    if change.scheduler_parameters.is_some() && key != "scheduler" {
+        let need = "scheduler beside them";
+        return Err(SpecError::new("scheduler_parameters", key, need));
     }
+    let target = match setting {
+        Setting::Drive(_) | Setting::FailPart(_) => drives(change, count, key)?,
+        _ => layer(change, layers, key)?,
+    };
+    Ok(Planned {
+        at: change.at,
+        target,
+        setting,
+        place: place.to_string(),
+        key,
+    })
+}
+
+/// The one thing that an entry changes, by key.
+fn only(change: &Change) -> Result<(&'static str, Setting), SpecError> {
+    let mut set: Vec<(&str, Setting)> = settings(change)
+        .into_iter()
+        .filter_map(|(name, setting)| Some((name, setting?)))
+        .collect();
+    let names: Vec<&str> = set.iter().map(|(name, _)| *name).collect();
+    match set.pop() {
+        Some(only) if set.is_empty() => Ok(only),
+        _ => {
+            let got = match names.is_empty() {
+                true => "nothing that changes".to_string(),
+                false => names.join(" and "),
+            };
+            let all = settings(change).map(|(name, _)| name).join(", ");
+            Err(SpecError::new("", got, format!("one of {all}")))
+        }
+    }
+}
+
+/// The drives that an entry names.
+fn drives(change: &Change, count: u32, key: &str) -> Result<Target, SpecError> {
+    for (other, given) in [
+        ("layer", change.layer.is_some()),
+        ("instances", change.instances.is_some()),
+    ] {
+        if given {
+            let need = format!("no such key: drives says which drives change their {key}");
+            return Err(SpecError::new(other, "a value", need));
+        }
+    }
+    let drives = numbers("drives", "drive", &change.drives)?;
     for (i, drive) in drives.iter().enumerate() {
         if *drive >= count {
             let need = format!("a drive below {count}");
             return Err(SpecError::new(format!("drives[{i}]"), drive, need));
         }
     }
-    let mut actions = actions(change);
-    let names: Vec<&str> = actions.iter().map(|(name, _)| *name).collect();
-    let Some((name, action)) = actions.pop().filter(|_| names.len() == 1) else {
-        let got = match names.is_empty() {
-            true => "nothing that changes".to_string(),
-            false => names.join(" and "),
-        };
-        let need =
-            "one of queue_depth, scheduler, arms_in_motion, power_condition, spindle_speed, fail";
-        return Err(SpecError::new("", got, need));
-    };
-    if change.scheduler_parameters.is_some() && name != "scheduler" {
-        return Err(SpecError::new(
-            "scheduler_parameters",
-            name,
-            "scheduler beside them",
-        ));
+    Ok(Target::Drives(drives))
+}
+
+/// The layers that an entry names.
+fn layer(change: &Change, layers: &[LayerSpec], key: &str) -> Result<Target, SpecError> {
+    if change.drives.is_some() {
+        let need = format!("no such key: layer says which layers change their {key}");
+        return Err(SpecError::new("drives", "a value", need));
     }
-    Ok(Planned {
-        at: change.at,
-        drives,
-        action,
-        key: format!("{key}.{name}"),
+    if layers.is_empty() {
+        let need = "a system with layers";
+        return Err(SpecError::new(key, "a setting of a layer", need));
+    }
+    let number = layer_number(change.layer.as_ref(), layers)?;
+    Ok(Target::Layers {
+        height: (layers.len() - number) as u32,
+        instances: numbers("instances", "layer", &change.instances)?,
     })
 }
 
-/// All that an entry changes, by key.
-fn actions(change: &Change) -> Vec<(&'static str, Action)> {
-    let parameters = change.scheduler_parameters.clone().unwrap_or_default();
-    let settings = [
-        ("queue_depth", change.queue_depth.map(Setting::QueueDepth)),
-        (
-            "scheduler",
-            change
-                .scheduler
-                .clone()
-                .map(|name| Setting::Scheduler { name, parameters }),
-        ),
-        (
-            "arms_in_motion",
-            change.arms_in_motion.map(Setting::ArmsInMotion),
-        ),
-        (
-            "power_condition",
-            change.power_condition.map(Setting::PowerCondition),
-        ),
-        (
-            "spindle_speed",
-            change.spindle_speed.map(|s| Setting::SpindleSpeed {
-                speed: s.speed,
-                takes: s.takes,
-            }),
-        ),
-    ];
-    let part = change.fail.map(|f| Part {
+/// The entry of `layers` that a number or a name leads to.
+fn layer_number(given: Option<&Value>, layers: &[LayerSpec]) -> Result<usize, SpecError> {
+    let choices = || {
+        let all = layers.iter().enumerate();
+        let all: Vec<String> = all.map(|(i, l)| format!("{i} ({})", l.name)).collect();
+        all.join(", ")
+    };
+    let Some(given) = given else {
+        let need = format!("one of {}", choices());
+        return Err(SpecError::new("layer", "nothing", need));
+    };
+    let (found, hint) = match given {
+        Value::String(name) => {
+            let of_name = layers.iter().enumerate().filter(|(_, l)| l.name == *name);
+            let found: Vec<usize> = of_name.map(|(i, _)| i).collect();
+            if found.len() > 1 {
+                let got = format!("{given}, which there is {} times", found.len());
+                let need = format!("a number: one of {}", choices());
+                return Err(SpecError::new("layer", got, need));
+            }
+            let names = layers.iter().map(|l| l.name.as_str());
+            (found.first().copied(), did_you_mean(name, names))
+        }
+        number => {
+            let number = number.as_u64().and_then(|n| usize::try_from(n).ok());
+            (number.filter(|n| *n < layers.len()), String::new())
+        }
+    };
+    found.ok_or_else(|| {
+        let need = format!("one of {}, by number or name{hint}", choices());
+        SpecError::new("layer", given, need)
+    })
+}
+
+/// A list of numbers that is not empty if it is there.
+fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, SpecError> {
+    match given {
+        Some(list) if list.is_empty() => {
+            let need = format!("at least one {what}, or no such key: all");
+            Err(SpecError::new(key, "none", need))
+        }
+        list => Ok(list.clone().unwrap_or_default()),
+    }
+}
+
+/// All that an entry can change, by key: of drives, then of layers.
+fn settings(change: &Change) -> [(&'static str, Option<Setting>); 13] {
+    use headstack_drive::Setting as Of;
+    let drive = |setting: Option<Of>| setting.map(Setting::Drive);
+    let scheduler = |name: &String| Of::Scheduler {
+        name: name.clone(),
+        parameters: change.scheduler_parameters.clone().unwrap_or_default(),
+    };
+    let speed = |s: SpindleSpeed| Of::SpindleSpeed {
+        speed: s.speed,
+        takes: s.takes,
+    };
+    let part = |f: Failure| Part {
         stack: f.stack,
         arm: f.arm,
         surface: f.surface,
         warning: f.warning,
-    });
-    settings
-        .into_iter()
-        .filter_map(|(name, setting)| Some((name, Action::Set(setting?))))
-        .chain(part.map(|p| ("fail", Action::Fail(p))))
-        .collect()
-}
-
-/// Lets drives without work go through the changes of theirs, so that what a drive refuses is known before a run
-/// begins; `make` makes drive number `i`. Drives with the same changes refuse the same.
-///
-/// # Errors
-/// What a drive cannot be set to, and parts that it does not have, at the change's place.
-pub fn try_out<M: Member>(
-    changes: &[Planned],
-    count: u32,
-    make: impl Fn(u32) -> Result<M, SpecError>,
-) -> Result<(), SpecError> {
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let mut tried: BTreeSet<Vec<usize>> = BTreeSet::new();
-    for drive in 0..count {
-        let all = changes.iter().enumerate();
-        let own: Vec<usize> = all
-            .filter(|(_, c)| c.concerns(drive))
-            .map(|(i, _)| i)
-            .collect();
-        if own.is_empty() || !tried.insert(own.clone()) {
-            continue;
-        }
-        let mut member = make(drive)?;
-        for i in own {
-            let now = Time::ZERO + changes[i].at;
-            member.advance(now, &mut |_| {});
-            let change = &changes[i];
-            let applied = change.action.apply(now, &mut member);
-            applied.map_err(|e| change.located(e))?;
-        }
-    }
-    Ok(())
-}
-
-/// The changes of a run, and which of them is next.
-pub(crate) struct Schedule<'a> {
-    changes: &'a [Planned],
-    first: Option<Time>,
-    pub n_done: usize,
-    /// When the next one is due; [`Time::NEVER`] before the first request and after the last change.
-    pub due: Time,
-}
-
-impl<'a> Schedule<'a> {
-    pub fn new(changes: &'a [Planned]) -> Schedule<'a> {
-        Schedule {
-            changes,
-            first: None,
-            n_done: 0,
-            due: Time::NEVER,
-        }
-    }
-
-    /// The first request arrives at `first`; said again it changes nothing.
-    pub fn begin(&mut self, first: Time) {
-        self.first.get_or_insert(first);
-        self.look_ahead();
-    }
-
-    fn look_ahead(&mut self) {
-        let next = self.first.zip(self.changes.get(self.n_done));
-        self.due = next.map_or(Time::NEVER, |(first, change)| first + change.at);
-    }
-
-    /// The next change happens, at the time it is due.
-    ///
-    /// # Errors
-    /// What a drive refuses, at the change's place.
-    pub fn happen<M: Member>(
-        &mut self,
-        members: &mut [M],
-        host: &mut Host,
-    ) -> Result<(), SpecError> {
-        let Some(change) = self.changes.get(self.n_done) else {
-            return Ok(());
-        };
-        let now = self.due;
-        for (i, member) in members.iter_mut().enumerate() {
-            if change.concerns(i as u32) {
-                member.advance(now, &mut |c| host.part_done(i, c));
-                let applied = change.action.apply(now, member);
-                applied.map_err(|e| change.located(e))?;
-            }
-        }
-        self.n_done += 1;
-        self.look_ahead();
-        Ok(())
-    }
-
-    /// How many came, where there are any.
-    pub fn counts(&self) -> Option<ChangeCounts> {
-        let n_done = self.n_done as u64;
-        (!self.changes.is_empty()).then(|| ChangeCounts {
-            n_done,
-            n_after_end: self.changes.len() as u64 - n_done,
-        })
-    }
+    };
+    let rate = |rate: Bandwidth| Setting::RebuildRate(Some(rate).filter(|r| r.0 > 0.0));
+    [
+        ("queue_depth", drive(change.queue_depth.map(Of::QueueDepth))),
+        ("scheduler", drive(change.scheduler.as_ref().map(scheduler))),
+        (
+            "arms_in_motion",
+            drive(change.arms_in_motion.map(Of::ArmsInMotion)),
+        ),
+        (
+            "power_condition",
+            drive(change.power_condition.map(Of::PowerCondition)),
+        ),
+        ("spindle_speed", drive(change.spindle_speed.map(speed))),
+        ("fail", change.fail.map(part).map(Setting::FailPart)),
+        ("nr_requests", change.nr_requests.map(Setting::Requests)),
+        ("depth", change.depth.map(Setting::Depth)),
+        ("member_gone", change.member_gone.map(Setting::MemberGone)),
+        ("member_back", change.member_back.map(Setting::MemberBack)),
+        (
+            "member_replaced",
+            change.member_replaced.map(Setting::MemberReplaced),
+        ),
+        ("rebuild_rate", change.rebuild_rate.map(rate)),
+        ("bandwidth", change.bandwidth.map(Setting::Bandwidth)),
+    ]
 }

@@ -311,7 +311,18 @@ impl Experiment {
         file: &Path,
         overrides: &Overrides,
     ) -> Result<Experiment, SpecError> {
-        let value = toml_value(text, file)?;
+        Experiment::of_document(toml_value(text, file)?, file, overrides)
+    }
+
+    /// The same of a document that was read from a file of another kind.
+    ///
+    /// # Errors
+    /// As [`Experiment::from_toml`].
+    pub fn of_document(
+        value: Value,
+        file: &Path,
+        overrides: &Overrides,
+    ) -> Result<Experiment, SpecError> {
         let experiment = Experiment::changed(value, file.parent(), overrides);
         let mut experiment = experiment.map_err(|e| e.in_file(file.display()))?;
         experiment.file = Some(file.to_path_buf());
@@ -454,8 +465,8 @@ impl Experiment {
             let key = format!("system[{i}]");
             s.check_drives().map_err(|e| e.within(&key))?;
             s.organisation().map_err(|e| e.within(&key))?;
-            let layers = s.layers().map_err(|e| e.within(&key))?;
-            s.check_changes(!layers.is_empty(), &key)?;
+            s.layers().map_err(|e| e.within(&key))?;
+            s.planned_changes(&key)?;
             if s.name.is_empty() {
                 s.name = match &s.drive {
                     Value::String(name) => stem(name),
@@ -518,7 +529,7 @@ impl System {
             table @ Value::Object(_) => from_value(table.clone()).map_err(|e| e.within("drive"))?,
             other => return Err(SpecError::new("drive", other, "a name, a path or a table")),
         };
-        let changes = self.changes();
+        let changes = self.drive_changes();
         if changes.is_empty() && self.set.is_empty() {
             return Ok(spec);
         }
@@ -533,7 +544,7 @@ impl System {
     /// # Errors
     /// A key of `set` that leads nowhere.
     pub(crate) fn change(&self, drive: &mut Value) -> Result<(), SpecError> {
-        for (table, whole) in [(&self.changes(), "drive"), (&self.set, "set")] {
+        for (table, whole) in [(&self.drive_changes(), "drive"), (&self.set, "set")] {
             change_all(drive, table).map_err(|mut e| {
                 e.key = format!("{whole}.{}", e.key);
                 e
@@ -543,7 +554,7 @@ impl System {
     }
 
     /// What the keys of the system change in its drive.
-    fn changes(&self) -> Params {
+    fn drive_changes(&self) -> Params {
         let mut changes = Params::new();
         let mut set = |key: &str, value: Value| {
             changes.insert(key.to_string(), value);

@@ -1,11 +1,11 @@
 //! The host's side of a run: requests that are somewhere in the array, joined from their parts and
 //! counted when they are done.
 
-use crate::layer::join::Join;
 use crate::layer::Done;
 use crate::member::Answer;
 use crate::outcome::operation;
 use crate::simulate::{Log, Outcome, Record, SimulateError};
+use headstack_drive::join::Join;
 use headstack_drive::{Completion, Components};
 use headstack_engine::EventQueue;
 use headstack_trace::{Pauses, Request};
@@ -66,7 +66,7 @@ pub(crate) struct Host<'a, 'l> {
     // The free slot that is taken next.
     free: u32,
     // By slot, for those of several parts.
-    joins: Vec<Option<Join>>,
+    joins: Vec<Option<Join<Done>>>,
     // By slot, where there is a log: place in the workload, and the request.
     names: Vec<(u64, Request)>,
     tally: Tally,
@@ -262,10 +262,10 @@ impl<'a, 'l> Host<'a, 'l> {
         let slot = &mut self.slots[i];
         let join = match &mut self.joins[i] {
             Some(join) => {
-                join.add(part);
+                join.add(part, part.drive);
                 join
             }
-            none => none.insert(Join::of(part, slot.parts)),
+            none => none.insert(Join::of(part, part.drive, slot.parts)),
         };
         let Some(whole) = join.whole() else {
             return;
@@ -366,7 +366,7 @@ impl<'a, 'l> Host<'a, 'l> {
             cache_hit: answer.cache_hit,
             seek_distance: answer.seek_distance,
             arm: answer.arm,
-            error: answer.error.is_some(),
+            error: answer.error,
         };
         if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
             self.failure.get_or_insert(SimulateError::Log(e));

@@ -1,6 +1,7 @@
 //! What the host needs of a member drive; static dispatch, so that it costs nothing.
 
-use crate::layer::{Done, ErrorKind};
+use crate::change::Target;
+use crate::layer::{self, drive, Done, ErrorKind};
 use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, Setting};
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
@@ -107,6 +108,26 @@ pub trait Member {
     /// Ends a command that waits, as an error at `now`; false if none of this name waits.
     fn abort(&mut self, _now: Time, _id: u64) -> bool {
         false
+    }
+    /// Whether a change of this target concerns it, member number `index` of the system.
+    fn is_meant(&self, target: &Target, index: u32) -> bool {
+        target.has_drive(index)
+    }
+    /// What is meant changes at `now`, up to which the member was advanced.
+    ///
+    /// # Errors
+    /// What it cannot be set to.
+    fn change(
+        &mut self,
+        now: Time,
+        _target: &Target,
+        setting: &layer::Setting,
+    ) -> Result<(), SpecError> {
+        match setting {
+            layer::Setting::Drive(setting) => self.set(now, setting.clone()),
+            layer::Setting::FailPart(part) => self.fail(now, *part),
+            other => Err(layer::not_supported("a drive", other, drive::SETTINGS)),
+        }
     }
 }
 

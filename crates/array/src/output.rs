@@ -1,5 +1,6 @@
 //! Request logs and time series as Parquet files, written as a stream.
 
+use crate::layer::ErrorKind;
 use crate::simulate::Record;
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
@@ -21,10 +22,10 @@ pub const BATCH_ROWS: usize = 65_536;
 /// # Shapes and units
 /// One row per request after the warm-up: `id, arrival_ns, completion_ns, response_time_s, queue_s,
 /// overhead_s, seek_s, rotation_s, transfer_s, bus_s, device, lba, blocks, op, drive, cache_hit,
-/// seek_distance, arm, error`; blocks are 512 bytes, the seek distance is in cylinders. Drives are
+/// seek_distance, arm, error, error_kind`; blocks are 512 bytes, the seek distance is in cylinders. Drives are
 /// simulated as far as they must be, so completions of different drives reach the log out of
 /// order; rows are ordered by (completion, id) within each run of [`BATCH_ROWS`] rows. `drive` is
-/// null for requests that no drive got.
+/// null for requests that no drive got; `error_kind` is the name of an [`ErrorKind`], null without error.
 pub struct RequestLog {
     path: PathBuf,
     rows: Vec<Record>,
@@ -106,6 +107,7 @@ impl RequestLog {
         let bools = |f: fn(&Record) -> bool| -> ArrayRef {
             Arc::new(BooleanArray::from_iter(rows.iter().map(|r| Some(f(r)))))
         };
+        let kind = |r: &Record| r.error.map(ErrorKind::name);
         let drive = |r: &Record| (r.drive != u32::MAX).then_some(r.drive);
         let columns = vec![
             ("id", u64s(|r| r.id), false),
@@ -144,7 +146,12 @@ impl RequestLog {
                 Arc::new(UInt8Array::from_iter_values(rows.iter().map(|r| r.arm))),
                 false,
             ),
-            ("error", bools(|r| r.error), false),
+            ("error", bools(|r| r.error.is_some()), false),
+            (
+                "error_kind",
+                Arc::new(StringArray::from_iter(rows.iter().map(kind))),
+                true,
+            ),
         ];
         write(&mut self.writer, &self.path, columns)?;
         self.rows.clear();

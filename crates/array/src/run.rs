@@ -440,12 +440,7 @@ impl<'a> Job<'a> {
 
     /// What changes while the system runs.
     fn changes(&self) -> Result<Vec<change::Planned>, RunError> {
-        let system = self.system();
-        Ok(change::plan(
-            &system.change,
-            system.drive_count()?,
-            &self.key,
-        )?)
+        Ok(self.system().planned_changes(&self.key)?)
     }
 
     /// Whether the run ends where the workload or a number of requests does: where a length of time ends
@@ -492,7 +487,10 @@ impl<'a> Job<'a> {
                 names.push(format!("{}[{number}]", spec.name));
             }
         }
-        change::try_out(&self.changes()?, members.len() as u32, |i| {
+        let layers = self.inputs.layers;
+        let members = Members::of(system, members, layers).map_err(at(&self.key))?;
+        let count = names.len() as u32;
+        Members::try_out(system, &self.changes()?, count, layers, |i| {
             let (design, kind) = &made_of[i as usize];
             make(design, kind, seed, i)
         })?;
@@ -501,7 +499,7 @@ impl<'a> Job<'a> {
             cost,
             price_kinds,
             injected,
-            members: Members::of(system, members, self.inputs.layers).map_err(at(&self.key))?,
+            members,
         })
     }
 

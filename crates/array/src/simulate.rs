@@ -121,8 +121,8 @@ pub struct Record {
     pub seek_distance: u32,
     /// Arm of the last part.
     pub arm: u8,
-    /// Whether a part failed.
-    pub error: bool,
+    /// Why it failed, if it did.
+    pub error: Option<ErrorKind>,
 }
 
 /// Receives finished requests after the warm-up; an error ends the run.

@@ -1,6 +1,6 @@
 //! The drives of a system, bare or under layers.
 
-use crate::change;
+use crate::change::{self, Planned};
 use crate::experiment::System;
 use crate::layer::tree::{LayerSpec, Tree};
 use crate::layer::{Entry, LayerResult};
@@ -38,6 +38,26 @@ impl<M: Drivable> Members<M> {
             true => Members::Bare(drives),
             false => Members::Layered(Box::new(Tree::new(drives, &specs, entries)?)),
         })
+    }
+
+    /// Lets the system's drives and layers go through its changes, so that what they refuse is known before a
+    /// run begins; `make` makes drive number `i` of `count`.
+    ///
+    /// # Errors
+    /// What cannot be, at the change's place.
+    pub fn try_out(
+        system: &System,
+        changes: &[Planned],
+        count: u32,
+        entries: &[Entry],
+        make: impl Fn(u32) -> Result<M, SpecError>,
+    ) -> Result<(), SpecError> {
+        if changes.is_empty() || system.layers.is_empty() {
+            return change::try_out(changes, count, make);
+        }
+        let drives = (0..count).map(make).collect::<Result<Vec<M>, _>>()?;
+        let mut tree = Tree::new(drives, &system.layers()?, entries)?;
+        change::try_out_layers(changes, &mut tree)
     }
 
     /// Sizes of the units that the organisation sees as members.
@@ -165,13 +185,13 @@ impl System {
         Ok(self.kinds()?.iter().map(|kind| kind.count).sum())
     }
 
-    /// Checks what changes while the system, whose key is given, runs.
-    pub(crate) fn check_changes(&self, layered: bool, key: &str) -> Result<(), SpecError> {
-        if layered && !self.change.is_empty() {
-            let need = "a system without layers: changes under layers are not supported";
-            return Err(SpecError::new(format!("{key}.change"), "changes", need));
-        }
-        change::plan(&self.change, self.drive_count()?, key).map(drop)
+    /// What changes while the system, whose key is given, runs.
+    ///
+    /// # Errors
+    /// As [`change::plan`].
+    pub(crate) fn planned_changes(&self, key: &str) -> Result<Vec<Planned>, SpecError> {
+        let layers = self.layers()?;
+        change::plan(&self.change, self.drive_count()?, &layers, key)
     }
 
     /// The layers over the drives, from the host down; none if there are none.

@@ -4,6 +4,7 @@
 //! every whole turn; a seek takes 5 ms, however far.
 
 use headstack_array::change::{plan, try_out, Change, ChangeCounts};
+use headstack_array::layer::ErrorKind;
 use headstack_array::organisation::{find, Context, ENTRIES};
 use headstack_array::simulate::{Log, Record, WarmUp};
 use headstack_array::{simulate, Experiment, Options, Outcome};
@@ -63,7 +64,7 @@ fn run(
     text: &str,
     options: Options,
 ) -> (Vec<Record>, Outcome) {
-    let changes = plan(&changes(text), count, "system[0]").unwrap_or_else(|e| panic!("{e}"));
+    let changes = plan(&changes(text), count, &[], "system[0]").unwrap_or_else(|e| panic!("{e}"));
     let make = |_| Drive::new(spec, &DriveOptions::default());
     try_out(&changes, count, make).unwrap_or_else(|e| panic!("{e}"));
     let mut members: Vec<Drive> = (0..count).map(|i| make(i).expect("a drive")).collect();
@@ -278,8 +279,8 @@ fn a_head_fails() {
         track(3 * S, 0, 0, 0),
     ];
     let (records, outcome) = run(&spec, 1, reads, text, Options::default());
-    let errors: Vec<bool> = records.iter().map(|r| r.error).collect();
-    assert_eq!(errors, [false, true, false]);
+    let errors: Vec<_> = records.iter().map(|r| r.error).collect();
+    assert_eq!(errors, [None, Some(ErrorKind::Unreachable), None]);
     assert_eq!(outcome.n_errors(), 1);
     assert_eq!(ends(&records)[2], 3010.0);
 }
@@ -354,7 +355,7 @@ fn what_cannot_be_is_named_with_its_place() {
         ),
         (
             "at = \"1 s\"\nqueue_dept = 1",
-            "change[0]: got key \"queue_dept\", need one of at, drives, queue_depth, ",
+            "change[0]: got key \"queue_dept\", need one of at, drives, layer, instances, queue_depth, ",
         ),
         (
             "at = \"1 s\"\npower_condition = \"idle_d\"",
@@ -430,7 +431,7 @@ fn what_a_drive_refuses_is_named_with_its_place() {
         let text = format!(
             "[[change]]\nat = \"1 s\"\nqueue_depth = 4\n[[change]]\nat = \"2 s\"\n{text}\n"
         );
-        let changes = plan(&changes(&text), 2, "system[0]").unwrap_or_else(|e| panic!("{e}"));
+        let changes = plan(&changes(&text), 2, &[], "system[0]").unwrap_or_else(|e| panic!("{e}"));
         let make = |_| Drive::new(&spec, &DriveOptions::default());
         let error = try_out(&changes, 2, make).expect_err(&text).to_string();
         let want = format!("system[0].change[1].{want}");

@@ -2,12 +2,13 @@
 //!
 //! [`parse_file`] reads the grammar ([`ast`] is what it makes of it); [`Document::disks`] turns
 //! every disk into an [`Import`]: a drive the simulator runs, and a report that names each
-//! parameter and says whether it is honoured. [`validate`] measures how far simulated response
-//! times are from measured ones.
+//! parameter and says whether it is honoured. [`Document::experiment`] makes an experiment of the whole
+//! system. [`validate`] measures how far simulated response times are from measured ones.
 
 pub mod ast;
 mod convert;
 mod error;
+mod experiment;
 mod lexer;
 mod loader;
 mod parser;
@@ -16,6 +17,7 @@ pub mod validate;
 pub use ast::Document;
 pub use convert::{Import, Note, Treatment};
 pub use error::{Error, Position};
+pub use experiment::{import_experiment, SystemImport};
 pub use loader::{FileLoader, Loader, MemoryLoader, Sources};
 pub use parser::parse;
 

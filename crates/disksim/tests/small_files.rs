@@ -407,3 +407,22 @@ fn overheads_of_minutes_are_refused_where_they_stand() {
     let text = error(&SYSTEM.replace("after write ] = 0.25", "after write ] = 6000"));
     assert!(text.contains("got 6000, need at most 5000 ms"), "{text}");
 }
+
+/// However many gaps a disk has between its zones, one warning tells of them.
+#[test]
+fn gaps_between_zones_are_one_warning() {
+    let third = "dm_layout_g1_zone { First cylinder number = 17, Last cylinder number = 19,
+          Blocks per track = 20, Offset of first block = 0.25, Skew units = revolutions,
+          Empty space at zone front = 0, Skew for track switch = 0.125,
+          Skew for cylinder switch = 0.5, Number of spares = 2, slips = [], defects = [] },";
+    let second = "dm_layout_g1_zone { First cylinder number = 10, Last cylinder number = 19";
+    assert_eq!(SYSTEM.matches(second).count(), 1);
+    let shorter = second.replace("= 10", "= 12").replace("= 19", "= 15");
+    let text = SYSTEM.replace(second, &format!("{third} {shorter}"));
+    let warnings = import(&text).unwrap().warnings();
+    let gaps: Vec<&String> = warnings.iter().filter(|w| w.contains("no zone")).collect();
+    assert_eq!(gaps.len(), 1, "{warnings:?}");
+    let want =
+        "cylinders 10 to 11 belong to no zone and hold no block; 2 such gaps in all, 3 cylinders";
+    assert!(gaps[0].ends_with(want), "{}", gaps[0]);
+}

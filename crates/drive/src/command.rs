@@ -1,5 +1,6 @@
 //! The contract between a drive and its host: commands go in, completions come out.
 
+use crate::join::{All, Part};
 use headstack_units::{Lba, Time};
 
 /// The operation of a command.
@@ -92,6 +93,30 @@ impl Completion {
             completion: now,
             error: true,
             ..Completion::default()
+        }
+    }
+}
+
+impl Part for Completion {
+    type Error = ();
+    fn ends(&self) -> Time {
+        self.completion
+    }
+    fn is_hit(&self) -> bool {
+        self.cache_hit
+    }
+    fn has_moved(&self) -> bool {
+        self.moved()
+    }
+    fn failure(&self) -> Option<()> {
+        self.error.then_some(())
+    }
+    /// Arm and distance are those of the last part.
+    fn whole(self, all: &All<()>) -> Completion {
+        Completion {
+            cache_hit: all.hit,
+            error: all.failure.is_some(),
+            ..self
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::design::DriveDesign;
+use crate::join::Join;
 use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
 use crate::phase::ActiveByWork;
@@ -40,7 +41,7 @@ pub struct Drive {
     /// Tags of the command queues: one queue for each unit if units have their own, else one for all.
     tags: Vec<Tags>,
     /// Commands that were split over several units, and free indices of this list.
-    joins: Vec<Join>,
+    joins: Vec<InParts>,
     free_joins: Vec<usize>,
     done: Vec<Completion>,
     meter: Meter,
@@ -52,13 +53,12 @@ pub struct Drive {
 
 /// A command that was split over several units.
 #[derive(Debug, Clone, Copy)]
-struct Join {
+struct InParts {
     id: u64,
-    remaining: u32,
-    /// The part with the latest completion so far.
-    last: Option<Completion>,
-    hit: bool,
-    error: bool,
+    /// Number of parts; 0 once the command is complete.
+    parts: u32,
+    /// Result of the parts that have completed.
+    done: Option<Join<Completion>>,
 }
 
 impl Drive {
@@ -170,7 +170,7 @@ impl Drive {
             }
             let whole = match self.units.len() {
                 1 => Some(c),
-                _ => self.part_done(&c),
+                _ => self.part_done(unit, &c),
             };
             self.done.extend(whole);
         } else if self.tags[0].unlimited() {
@@ -209,12 +209,10 @@ impl Drive {
             self.done.push(Completion::refused(&request, now));
             return;
         }
-        let join = Join {
+        let join = InParts {
             id: request.id,
-            remaining: 0,
-            last: None,
-            hit: true,
-            error: false,
+            parts: 0,
+            done: None,
         };
         let slot = match self.free_joins.pop() {
             Some(i) => {
@@ -252,33 +250,29 @@ impl Drive {
                 lba += blocks as u64;
             }
         }
-        self.joins[slot].remaining = parts.len() as u32;
+        self.joins[slot].parts = parts.len() as u32;
         for (unit, mut part) in parts {
             part.id = slot as u64;
             self.place(now, unit, part);
         }
     }
 
-    /// Records the completion of a part; with the last part, returns the completion of the command.
-    fn part_done(&mut self, c: &Completion) -> Option<Completion> {
+    /// Records the completion of a part by a unit; with the last part, returns the completion of the command.
+    fn part_done(&mut self, unit: usize, c: &Completion) -> Option<Completion> {
         let slot = c.id as usize;
-        let join = &mut self.joins[slot];
-        join.hit &= c.cache_hit;
-        join.error |= c.error;
-        if join.last.is_none_or(|l| c.completion > l.completion) {
-            join.last = Some(*c);
-        }
-        join.remaining -= 1;
-        if join.remaining > 0 {
-            return None;
-        }
-        let join = *join;
-        self.free_joins.push(slot);
-        join.last.map(|last| Completion {
-            id: join.id,
-            cache_hit: join.hit,
-            error: join.error,
-            ..last
+        let command = &mut self.joins[slot];
+        let whole = match &mut command.done {
+            Some(join) => {
+                join.add(c, unit as u32);
+                join.whole()
+            }
+            none => none.insert(Join::of(c, unit as u32, command.parts)).whole(),
+        };
+        let id = command.id;
+        whole.map(|whole| {
+            command.parts = 0;
+            self.free_joins.push(slot);
+            Completion { id, ..whole }
         })
     }
 
@@ -360,7 +354,7 @@ impl Drive {
                     }
                     match self.units.len() {
                         1 => sink(&part),
-                        _ => self.part_done(&part).iter().for_each(&mut *sink),
+                        _ => self.part_done(unit, &part).iter().for_each(&mut *sink),
                     }
                 }
             }

@@ -13,6 +13,7 @@ pub mod design;
 pub mod drive;
 #[cfg(test)]
 mod fixtures;
+pub mod join;
 pub mod layout;
 mod low_power;
 pub mod mechanics;

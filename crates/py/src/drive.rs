@@ -173,8 +173,8 @@ pub fn plugins() -> PyResult<String> {
 }
 
 /// Passes on what an import had to tolerate, as Python's warnings.
-fn warn(py: Python<'_>, import: &headstack_disksim::Import) -> PyResult<()> {
-    for text in import.warnings() {
+fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+    for text in warnings {
         let text = CString::new(text.replace('\0', " "))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
     }
@@ -184,8 +184,34 @@ fn warn(py: Python<'_>, import: &headstack_disksim::Import) -> PyResult<()> {
 /// A DiskSim file as a drive, what it had to tolerate passed on as warnings.
 pub fn import(path: &Path, sources: Sources) -> PyResult<headstack_disksim::Import> {
     let found = import_with(path, sources).map_err(|e| raise("ConfigError", e))?;
-    Python::attach(|py| warn(py, &found))?;
+    Python::attach(|py| warn(py, found.warnings()))?;
     Ok(found)
+}
+
+/// A DiskSim file as an experiment, under `trace` instead of its synthetic load if there is one; warnings as for
+/// drives.
+pub fn import_system(
+    path: &Path,
+    trace: Option<&str>,
+    sources: Sources,
+) -> PyResult<headstack_disksim::SystemImport> {
+    let found = headstack_disksim::import_experiment(path, trace, sources);
+    let found = found.map_err(|e| raise("ConfigError", e))?;
+    Python::attach(|py| warn(py, found.warnings()))?;
+    Ok(found)
+}
+
+/// A DiskSim file as an experiment.
+#[pyfunction]
+#[pyo3(signature = (path, trace, sources_anywhere=false))]
+pub fn import_experiment(
+    path: PathBuf,
+    trace: Option<&str>,
+    sources_anywhere: bool,
+) -> PyResult<String> {
+    let found = import_system(&path, trace, sources(sources_anywhere))?;
+    serde_json::to_string(&json!({"document": found.document, "report": found.report}))
+        .map_err(json)
 }
 
 /// A DiskSim file as a drive.
@@ -282,7 +308,7 @@ fn compare(
     };
     let spec = match import_with(&pair.parameters, sources) {
         Ok(import) => {
-            warn(py, &import)?;
+            warn(py, import.warnings())?;
             import.spec
         }
         Err(e) => return unusable(&pair.parameters, e.to_string()),

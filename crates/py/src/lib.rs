@@ -14,8 +14,8 @@ mod wait;
 mod _core {
     #[pymodule_export]
     use super::drive::{
-        check_drive, demerit_of, drive_info, import_disksim, plugins, read_measured, replay_closed,
-        validate,
+        check_drive, demerit_of, drive_info, import_disksim, import_experiment, plugins,
+        read_measured, replay_closed, validate,
     };
     #[pymodule_export]
     use super::quantity::quantity;

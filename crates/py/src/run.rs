@@ -1,5 +1,6 @@
 //! Running experiments on threads of their own, while Python's thread watches for Ctrl-C.
 
+use crate::drive::import_system;
 use crate::errors;
 use crate::wait::{no_result, no_thread, wait};
 use headstack_array::{
@@ -30,22 +31,30 @@ pub fn sources(anywhere: bool) -> Sources {
     }
 }
 
-/// Reads a TOML file, the text of one, or the tables of one as JSON.
+/// Reads a TOML file, DiskSim's parameters, the text of a TOML file, or the tables of one as JSON.
 fn opened(
     file: Option<&Path>,
     text: Option<&str>,
     overrides_json: &str,
-) -> Result<Experiment, SpecError> {
+    sources: Sources,
+) -> PyResult<Experiment> {
     let json = |text| {
         serde_json::from_str::<Value>(text)
             .map_err(|e| SpecError::new("experiment", e, "what JSON can write"))
     };
-    let overrides: Overrides = from_value(json(overrides_json)?)?;
-    match (file, text) {
+    let read = |overrides_json| from_value::<Overrides>(json(overrides_json)?);
+    let overrides = read(overrides_json).map_err(errors::config)?;
+    let experiment = match (file, text) {
+        (Some(file), None) if file.extension() == Some("parv".as_ref()) => {
+            let document = import_system(file, None, sources)?.document;
+            Experiment::of_document(document, file, &overrides)
+        }
         (Some(file), None) => Experiment::open(file, &overrides),
         (Some(file), Some(text)) => Experiment::from_text(text, file, &overrides),
-        (None, text) => Experiment::changed(json(text.unwrap_or("null"))?, None, &overrides),
-    }
+        (None, text) => json(text.unwrap_or("null"))
+            .and_then(|tables| Experiment::changed(tables, None, &overrides)),
+    };
+    experiment.map_err(errors::config)
 }
 
 /// Runs an experiment; Ctrl-C ends it with what it has.
@@ -67,7 +76,12 @@ pub fn run(
     progress: Option<Py<PyAny>>,
     sources_anywhere: bool,
 ) -> PyResult<String> {
-    let experiment = opened(file.as_deref(), text, overrides_json).map_err(errors::config)?;
+    let experiment = opened(
+        file.as_deref(),
+        text,
+        overrides_json,
+        sources(sources_anywhere),
+    )?;
     let watch = Progress::new();
     let options = RunOptions {
         threads,

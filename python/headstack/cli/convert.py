@@ -1,21 +1,24 @@
 """``headstack convert``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import (
     FormatParameters,
     OnError,
     Order,
+    SourcesAnywhere,
     format_parameters,
     trace_formats,
 )
 
 
 def command(
-    source: Annotated[Path, Argument("IN", help="The trace to read.")],
-    target: Annotated[Path, Argument("OUT", help="The trace to write.")],
+    source: Annotated[
+        Path, Argument("IN", help="The trace to read, or a DiskSim parameter file (.parv).")
+    ],
+    target: Annotated[Path, Argument("OUT", help="The trace to write, or the experiment (.toml).")],
     source_format: Annotated[
         str | None,
         Option(
@@ -32,14 +35,20 @@ def command(
     on_error: OnError = "fail",
     order: Order = "format",
     format_parameter: FormatParameters = None,
+    trace: Annotated[
+        Path | None,
+        Option(metavar="TRACE", help="Of a parameter file: a trace instead of its synthetic load."),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+    sources_anywhere: SourcesAnywhere = False,
 ) -> None:
-    """Write a trace in another format.
+    """Write a trace in another format, or a DiskSim parameter file as an experiment.
 
     Examples:
       headstack convert websearch.trace websearch.csv --from mqsim
       headstack convert day1.csv day1.spc --from msr --to spc --time-scale 2
       headstack convert sda.blktrace.0 sda.csv -p action=issue
+      headstack convert examples/raid5.parv raid5.toml
 
     """
     import json
@@ -48,6 +57,18 @@ def command(
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
 
+    if source.suffix == ".parv":
+        asked: dict[str, Any] = {
+            "--from": source_format,
+            "--to": target_format,
+            "--time-scale": time_scale,
+            "--limit": limit,
+            "--format-parameter": format_parameter,
+        }
+        _experiment(source, target, trace, asked, sources_anywhere, as_json=as_json)
+        return
+    if trace is not None:
+        raise ConfigError(f"--trace: got {source}, need a DiskSim parameter file (.parv) as IN")
     _terminal.check_on_error(on_error)
     _terminal.check_format("--from", source_format)
     if time_scale is not None and not 0 < time_scale < float("inf"):
@@ -78,4 +99,37 @@ def command(
                 f"{k.removeprefix('n_')}: {v:,}" for k, v in counts.items() if isinstance(v, int)
             )
         )
+        _terminal.told([target], as_json=False)
+
+
+def _experiment(
+    source: Path,
+    target: Path,
+    trace: Path | None,
+    asked: dict[str, Any],
+    sources_anywhere: bool,
+    *,
+    as_json: bool,
+) -> None:
+    """Write a DiskSim parameter file as an experiment in TOML."""
+    import os
+
+    from headstack import _bridge, _toml, outputs
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+
+    for option, value in asked.items():
+        if value is not None:
+            raise ConfigError(f"{option}: got {source}, need a trace as IN")
+    if target.suffix != ".toml":
+        raise ConfigError(f"{target}: got an experiment to write, need a name that ends in .toml")
+    # Paths in an experiment start from its folder.
+    path = os.path.relpath(trace, target.parent) if trace else None
+    found = _bridge.call("import_experiment", str(source), path, sources_anywhere)
+    text = _toml.dumps(found["document"])
+    with outputs.whole_file(target) as part:
+        part.write_text(f"# {source.name}, a DiskSim 4.0 parameter file.\n{text}", encoding="utf-8")
+    if as_json:
+        _terminal.print_json({"report": found["report"], "path": str(target)})
+    else:
         _terminal.told([target], as_json=False)

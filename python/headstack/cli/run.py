@@ -9,7 +9,10 @@ from headstack.cli._options import Form, Settings, SourcesAnywhere
 
 def command(
     experiment: Annotated[
-        Path, Argument("EXPERIMENT.toml", help="What to run; - is standard input.")
+        Path,
+        Argument(
+            "EXPERIMENT.toml", help="What to run, or a DiskSim file (.parv); - is standard input."
+        ),
     ],
     out: Annotated[
         Path | None,

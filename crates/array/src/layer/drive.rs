@@ -7,6 +7,17 @@ use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 
+/// What can be changed of a drive.
+pub(crate) const SETTINGS: &[&str] = &[
+    "queue_depth",
+    "scheduler",
+    "arms_in_motion",
+    "power_condition",
+    "spindle_speed",
+    "fail",
+    "abort",
+];
+
 /// A drive as a layer. Its logical units are the layer's units.
 ///
 /// The drive announces a completion when the service begins; the layer passes it on at once.
@@ -171,7 +182,7 @@ impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
                 self.aborted.push(*id);
                 Ok(())
             }
-            other => Err(not_supported("a drive", other)),
+            other => Err(not_supported("a drive", other, SETTINGS)),
         }
     }
 

@@ -620,7 +620,10 @@ impl Layer for HostQueue {
                 }
                 Ok(())
             }
-            ([], other) => Err(not_supported("a host queue", other)),
+            ([], other) => {
+                let known = &["nr_requests", "depth"];
+                Err(not_supported("a host queue", other, known))
+            }
             (path, setting) => self.below.set(now, path, setting),
         }
     }

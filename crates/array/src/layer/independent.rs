@@ -9,7 +9,7 @@
 
 use super::below::Below;
 use super::course::Course;
-use super::{Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
+use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
 use headstack_drive::plugin::params;
 use headstack_drive::DriveEnergy;
 use headstack_engine::SpecError;
@@ -80,7 +80,10 @@ impl Layer for Independent {
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
         self.course.reach(now);
-        self.below.set(now, path, setting)
+        match path {
+            [] => Err(not_supported(ENTRY.name, setting, &[])),
+            path => self.below.set(now, path, setting),
+        }
     }
 
     fn meter(&mut self, until: Time) -> DriveEnergy {

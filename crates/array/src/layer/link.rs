@@ -15,6 +15,8 @@
 //! | `duplex` | `full`: reads and writes have a direction each; `half`: they share the port | `full` |
 //! | `frame`, `frame_overhead` | most data in a frame; bytes sent with each frame besides its data | 2 KiB, none |
 //!
+//! The bandwidth may change meanwhile: for data that begin to cross from then on.
+//!
 //! Statistics: times `reads_crossing` and `writes_crossing`, and `waited_for_port`.
 //! # Source
 //! A single server with constant service per byte. SAS: frames carry up to 1 KiB, SATA: up to 8 KiB of data.
@@ -24,7 +26,7 @@
 
 use super::below::{Below, Ends};
 use super::course::{Course, Next};
-use super::{Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
+use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
 use headstack_drive::plugin::params;
 use headstack_drive::{Command, DriveEnergy};
 use headstack_engine::SpecError;
@@ -101,10 +103,7 @@ const WRITE: usize = 1;
 impl Link {
     fn new(context: Context) -> Result<Link, SpecError> {
         let p: Parameters = params(&context.params)?;
-        // So a block takes less than 1 s, and the time of the longest request fits the clock.
-        if p.bandwidth.0 < 512.0 {
-            return Err(SpecError::new("bandwidth", p.bandwidth, "at least 512 B/s"));
-        }
+        check_bandwidth("bandwidth", p.bandwidth)?;
         if p.frame.0 == 0 {
             return Err(SpecError::new("frame", p.frame, "at least 1 B"));
         }
@@ -203,6 +202,14 @@ impl Link {
     }
 }
 
+/// So a block takes less than 1 s, and the time of the longest request fits the clock.
+fn check_bandwidth(key: &str, bandwidth: Bandwidth) -> Result<(), SpecError> {
+    match bandwidth.0 >= 512.0 {
+        true => Ok(()),
+        false => Err(SpecError::new(key, bandwidth, "at least 512 B/s")),
+    }
+}
+
 impl Layer for Link {
     fn name(&self) -> &'static str {
         ENTRY.name
@@ -259,9 +266,14 @@ impl Layer for Link {
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
         self.course.reach(now);
-        match path {
-            [] => Err(super::not_supported("a link", setting)),
-            path => self.below.set(now, path, setting),
+        match (path, setting) {
+            ([], Setting::Bandwidth(bandwidth)) => {
+                check_bandwidth("setting.bandwidth", *bandwidth)?;
+                self.bytes_per_ns = bandwidth.0 * 1e-9;
+                Ok(())
+            }
+            ([], other) => Err(not_supported("a link", other, &["bandwidth"])),
+            (path, setting) => self.below.set(now, path, setting),
         }
     }
 

@@ -26,13 +26,12 @@ mod below;
 mod course;
 pub mod drive;
 pub mod elevator;
-pub(crate) mod join;
 pub mod statistics;
 pub mod tree;
 pub mod volume;
 
 use headstack_drive::spec::Params;
-use headstack_drive::{Command, Components, DriveEnergy, Part};
+use headstack_drive::{join, Command, Components, DriveEnergy, Part};
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_units::{Bandwidth, Time};
 
@@ -126,6 +125,30 @@ impl Done {
     }
 }
 
+impl join::Part for Done {
+    type Error = ErrorKind;
+    fn ends(&self) -> Time {
+        self.completion
+    }
+    fn is_hit(&self) -> bool {
+        self.cache_hit
+    }
+    fn has_moved(&self) -> bool {
+        self.moved
+    }
+    fn failure(&self) -> Option<ErrorKind> {
+        self.error
+    }
+    fn whole(self, all: &join::All<ErrorKind>) -> Done {
+        Done {
+            cache_hit: all.hit,
+            moved: all.moved,
+            error: all.failure,
+            ..self
+        }
+    }
+}
+
 /// Adds `more` to `sum`, share by share.
 pub(crate) fn add_components(sum: &mut Components, more: &Components) {
     sum.queue += more.queue;
@@ -160,6 +183,31 @@ pub enum Setting {
     MemberReplaced(u32),
     /// Rate at which a volume rebuilds stale data; `None` stops rebuilding.
     RebuildRate(Option<Bandwidth>),
+    /// Of a link: another bandwidth, for data that begin to cross from then on.
+    Bandwidth(Bandwidth),
+}
+
+impl Setting {
+    /// Its key in a change of an experiment, where it has one.
+    pub fn name(&self) -> &'static str {
+        use headstack_drive::Setting as Of;
+        match self {
+            Setting::Drive(Of::QueueDepth(_)) => "queue_depth",
+            Setting::Drive(Of::Scheduler { .. }) => "scheduler",
+            Setting::Drive(Of::ArmsInMotion(_)) => "arms_in_motion",
+            Setting::Drive(Of::PowerCondition(_)) => "power_condition",
+            Setting::Drive(Of::SpindleSpeed { .. }) => "spindle_speed",
+            Setting::FailPart(_) => "fail",
+            Setting::Abort { .. } => "abort",
+            Setting::Requests(_) => "nr_requests",
+            Setting::Depth(_) => "depth",
+            Setting::MemberGone(_) => "member_gone",
+            Setting::MemberBack(_) => "member_back",
+            Setting::MemberReplaced(_) => "member_replaced",
+            Setting::RebuildRate(_) => "rebuild_rate",
+            Setting::Bandwidth(_) => "bandwidth",
+        }
+    }
 }
 
 /// A layer; the contract is in this module's description.
@@ -200,10 +248,13 @@ pub trait Layer: Send {
     }
 }
 
-/// The error for a setting that `layer` does not have.
-pub(crate) fn not_supported(layer: &str, setting: &Setting) -> SpecError {
-    let got = format!("{setting:?}");
-    SpecError::new("setting", got, format!("one that {layer} supports"))
+/// The error for a setting that `layer` does not have; `known` are those that it has.
+pub(crate) fn not_supported(layer: &str, setting: &Setting, known: &[&str]) -> SpecError {
+    let need = match known {
+        [] => format!("a setting of another layer: {layer} has none"),
+        known => format!("one that {layer} supports: {}", known.join(", ")),
+    };
+    SpecError::new("setting", setting.name(), need)
 }
 
 /// What a layer is built from.

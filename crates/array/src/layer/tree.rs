@@ -1,9 +1,10 @@
 //! A tree of layers: built from its description, and used by the simulation as one member.
 
 use super::{
-    find, independent, Context, Done, DriveLayer, Entry, Layer, LayerResult, Request, Stands,
-    ANYONE,
+    find, independent, Context, Done, DriveLayer, Entry, Layer, LayerResult, Request, Setting,
+    Stands, ANYONE,
 };
+use crate::change::Target;
 use crate::member::{Answer, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::spec::Params;
@@ -206,6 +207,56 @@ impl Tree {
         &mut *self.root
     }
 
+    /// The paths that lead to the layers so many steps below the root, in order.
+    fn paths(&self, steps: usize) -> Vec<Vec<u32>> {
+        let mut height: Vec<(Vec<u32>, &dyn Layer)> = vec![(Vec::new(), &*self.root)];
+        for _ in 0..steps {
+            let below = |(path, layer): &(Vec<u32>, &dyn Layer)| {
+                let path = path.clone();
+                (0..layer.below().len() as u32).map(move |i| [&path[..], &[i]].concat())
+            };
+            let paths = height.iter().flat_map(below);
+            let layers = height.iter().flat_map(|(_, l)| l.below());
+            height = paths.zip(layers.map(|l| &**l)).collect();
+        }
+        height.into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// Steps from the root to the drives.
+    fn depth(&self) -> usize {
+        let mut layer: &dyn Layer = &*self.root;
+        let mut depth = 0;
+        while let Some(below) = layer.below().first() {
+            layer = &**below;
+            depth += 1;
+        }
+        depth
+    }
+
+    /// What a change means, as paths.
+    ///
+    /// # Errors
+    /// Layers that there are not.
+    fn targets(&self, target: &Target) -> Result<Vec<Vec<u32>>, SpecError> {
+        let (height, numbers) = match target {
+            Target::Drives(drives) => (0, drives),
+            Target::Layers { height, instances } => (*height as usize, instances),
+        };
+        let all = self.paths(self.depth().saturating_sub(height));
+        if numbers.is_empty() {
+            return Ok(all);
+        }
+        let n = all.len();
+        let named = numbers.iter().enumerate().map(|(i, number)| {
+            let path = all.get(*number as usize).cloned();
+            path.ok_or_else(|| {
+                let need = format!("one of the {n} layers, counted from 0");
+                SpecError::new(format!("instances[{i}]"), number, need)
+            })
+        });
+        named.collect()
+    }
+
     /// What each drive did, up to `until`, in order of the drives.
     pub fn drives(&mut self, until: Time) -> Vec<MemberOutcome> {
         let mut all = Vec::new();
@@ -304,5 +355,14 @@ impl Member for Tree {
 
     fn reset_statistics(&mut self, now: Time) {
         self.root.reset_statistics(now);
+    }
+
+    fn is_meant(&self, _target: &Target, _index: u32) -> bool {
+        true
+    }
+
+    fn change(&mut self, now: Time, target: &Target, setting: &Setting) -> Result<(), SpecError> {
+        let mut paths = self.targets(target)?.into_iter();
+        paths.try_for_each(|path| self.root.set(now, &path, setting))
     }
 }

@@ -1,10 +1,13 @@
 //! Layers in experiments: beside the same drives without layers, in trees, on one thread and on two.
 
+use arrow_array::{Array, BooleanArray, StringArray};
 use headstack_array::{
     run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
 };
 use headstack_engine::describe::from_value;
 use headstack_trace::Synthetic;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 #[allow(clippy::result_large_err)]
@@ -21,17 +24,22 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
 
 #[allow(clippy::result_large_err)]
 fn go(text: &str, threads: usize) -> Result<RunResult, RunError> {
+    let options = RunOptions {
+        threads: Some(threads),
+        ..RunOptions::default()
+    };
+    go_with(text, &options)
+}
+
+#[allow(clippy::result_large_err)]
+fn go_with(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
     let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
     let dirs: Vec<PathBuf> = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")];
     let inputs = Inputs {
         open: &open,
         ..Inputs::new(dirs)
     };
-    let options = RunOptions {
-        threads: Some(threads),
-        ..RunOptions::default()
-    };
-    run(&experiment, &inputs, &options)
+    run(&experiment, &inputs, options)
 }
 
 const WORKLOADS: &str = r#"
@@ -52,6 +60,25 @@ fn systems(list: &[(&str, &str)]) -> String {
     text + "[run]\nseed = 5\n"
 }
 
+/// Every kind of change that a drive of this make knows.
+const CHANGES: &str = r#"
+[[system.change]]
+at = "2 s"
+drives = [0, 2]
+scheduler = "sptf"
+[[system.change]]
+at = "3 s"
+queue_depth = 3
+[[system.change]]
+at = "4 s"
+drives = [1]
+spindle_speed = { speed = "7200 rpm", takes = "1 s" }
+[[system.change]]
+at = "5 s"
+drives = [3]
+fail = { surface = 1 }
+"#;
+
 /// Layers that add nothing change nothing: every figure of the requests and of each drive is that of the bare
 /// drives, which go another way through the program.
 #[test]
@@ -61,11 +88,24 @@ fn layers_that_add_nothing_change_nothing() {
         ("layered", "count = 4\norganisation = \"concatenate\"\nlayers = [\"independent\"]"),
         ("striped", "count = 4\norganisation = { name = \"raid0\", stripe_unit = \"16 KiB\" }"),
         ("raid0", "count = 4\nlayers = [{ name = \"raid0\", stripe_unit = \"16 KiB\" }]"),
+        ("bare, changed", &format!("count = 4\norganisation = \"concatenate\"\n{CHANGES}")),
+        ("layered, changed", &format!("count = 4\norganisation = \"concatenate\"\nlayers = [\"independent\"]\n{CHANGES}")),
         ("wide link", "count = 4\norganisation = { name = \"raid0\", stripe_unit = \"16 KiB\" }\nlayers = [\"independent\", { name = \"independent\", of = 2 }]"),
     ]);
     let result = go(&text, 1).expect("a run");
-    assert_eq!(result.systems.len(), 10);
-    for (plain, other) in [(0, 2), (1, 3), (4, 6), (5, 7), (4, 8), (5, 9)] {
+    assert_eq!(result.systems.len(), 14);
+    let changed = |i: usize| result.systems[i].changes.expect("changes").n_done;
+    assert_eq!((changed(8), changed(9)), (4, 4));
+    for (plain, other) in [
+        (0, 2),
+        (1, 3),
+        (4, 6),
+        (5, 7),
+        (8, 10),
+        (9, 11),
+        (4, 12),
+        (5, 13),
+    ] {
         let strip = |i: usize| {
             let mut s = result.systems[i].clone();
             s.name.clear();
@@ -107,6 +147,14 @@ fn layers_that_add_nothing_change_nothing() {
 
 const TREES: &[(&str, &str)] = &[
     (
+        "rebuilt",
+        "count = 4\nlayers = [\"host-queue\", { name = \"raid5\", chunk = \"64 KiB\" }]\n\
+        [[system.change]]\nat = \"1 s\"\nlayer = \"raid5\"\nmember_gone = 2\n\
+        [[system.change]]\nat = \"2 s\"\nlayer = \"host-queue\"\nnr_requests = 8\n\
+        [[system.change]]\nat = \"4 s\"\nlayer = \"raid5\"\nmember_replaced = 2\n\
+        [[system.change]]\nat = \"5 s\"\nlayer = \"raid5\"\nrebuild_rate = \"5 MB/s\"\n",
+    ),
+    (
         "degraded",
         "count = 5\nlayers = [{ name = \"host-queue\", elevator = \"deadline\" }, { name = \"raid5\", chunk = \"64 KiB\", gone = [3] }, \"host-queue\"]",
     ),
@@ -124,12 +172,82 @@ const TREES: &[(&str, &str)] = &[
     ),
 ];
 
+/// A folder for the files of a test.
+fn folder(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("headstack-{name}-{}", std::process::id()))
+}
+
+/// The document, the logs of requests and the series of a run, by name.
+fn files(text: &str, threads: usize, out_dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let options = RunOptions {
+        threads: Some(threads),
+        out_dir: Some(out_dir.into()),
+        log_requests: true,
+        ..RunOptions::default()
+    };
+    go_with(text, &options).expect("a run");
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(out_dir).expect("the folder") {
+        let path = entry.expect("a file").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        files.insert(name.to_string(), std::fs::read(&path).expect("a file"));
+    }
+    std::fs::remove_dir_all(out_dir).expect("the folder");
+    files
+}
+
 #[test]
 fn trees_give_the_same_bytes_on_one_thread_and_on_two() {
-    let text = systems(TREES);
-    let one = go(&text, 1).expect("a run").to_json().expect("JSON");
-    let two = go(&text, 2).expect("a run").to_json().expect("JSON");
-    assert_eq!(one, two);
+    let (text, folder) = (systems(TREES), folder("threads"));
+    let [one, two] = [1, 2].map(|threads| files(&text, threads, &folder));
+    // The document, and a log and a series of each system on each workload.
+    assert_eq!(one.len(), 1 + 2 * 2 * TREES.len());
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&one), names(&two));
+    for (name, bytes) in &one {
+        assert!(*bytes == two[name], "{name}");
+    }
+}
+
+/// The log says of each request that failed why, as the document counts it.
+#[test]
+fn the_log_says_why_a_request_failed() {
+    let text = format!(
+        "{WORKLOADS}past_end = \"error\"\n[[system]]\nname = \"x\"\ndrive = \"cheetah-9lp\"\ncount = 2\n\
+        layers = [\"raid1\"]\n\
+        [[system.change]]\nat = \"0 s\"\nlayer = 0\nmember_gone = 0\n\
+        [[system.change]]\nat = \"15 s\"\nlayer = 0\nmember_gone = 1\n"
+    );
+    let text = text.replace("5 GB", "10 GB");
+    let folder = folder("kinds");
+    let options = RunOptions {
+        out_dir: Some(folder.clone()),
+        log_requests: true,
+        ..RunOptions::default()
+    };
+    let result = go_with(&text, &options).expect("a run");
+    for s in &result.systems {
+        let path = folder.join(s.requests_file.as_ref().expect("a log"));
+        let file = std::fs::File::open(path).expect("a log");
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for batch in reader.build().expect("Parquet") {
+            let batch = batch.expect("rows");
+            let column = |name| batch.column_by_name(name).expect("a column");
+            let kind: &StringArray = column("error_kind").as_any().downcast_ref().expect("text");
+            let error: &BooleanArray = column("error").as_any().downcast_ref().expect("bools");
+            for (kind, error) in kind.iter().zip(error.iter()) {
+                assert_eq!(kind.is_some(), error == Some(true));
+                *kinds.entry(kind.unwrap_or("none").into()).or_default() += 1;
+            }
+        }
+        assert_eq!(kinds.values().sum::<u64>(), s.n_requests);
+        assert_eq!(kinds["none"], s.n_requests - s.n_errors);
+        // The host refuses what is past the end of the mirror; the mirror says that its members are gone.
+        assert_eq!(kinds["member_lost"], s.layers[0].errors["member_lost"]);
+        assert!(kinds["out_of_range"] > 0 && kinds.len() == 3, "{kinds:?}");
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder");
 }
 
 /// What went through each height of a tree adds up.
@@ -171,6 +289,12 @@ fn results_say_what_each_height_did() {
                 ];
                 assert_eq!(names, want);
                 assert!(s.layers[2].from_admission_mean_s <= s.layers[2].from_submission_mean_s);
+            }
+            "rebuilt" => {
+                assert_eq!(names, [("host-queue", 1), ("raid5", 1), ("drive", 4)]);
+                let done = s.changes.expect("changes");
+                assert_eq!((done.n_done, done.n_after_end), (4, 0));
+                assert!(s.layers[1].counts["rebuilt_bytes"] > 0);
             }
             "raid10" => assert_eq!(names, [("raid10", 1), ("drive", 6)]),
             _ => assert_eq!(names, [("independent", 1), ("host-queue", 2), ("drive", 2)]),
@@ -267,6 +391,13 @@ scheduler = "look"
 organisation = "concatenate"
 drives = [{ drive = "cheetah-9lp" }, { drive = "barracuda-es-750", count = 2, scheduler = "fcfs" }]
 layers = [{ name = "raid1" }]
+[[system]]
+name = "two arms for all"
+drive = "cheetah-9lp"
+dash = "D1A2S1H1"
+[[system]]
+name = "two arms for one"
+drives = [{ drive = "cheetah-9lp", dash = "D1A2S1H1" }]
 [run]
 seed = 5
 "#;
@@ -284,6 +415,11 @@ seed = 5
         );
         assert!(names[0].starts_with("cheetah") && names[2].starts_with("barracuda"));
         assert_eq!(different.n_errors, 0);
+        // What an entry says of its own is not lost.
+        let mut one = result.systems[8 + w].clone();
+        one.name = "two arms for all".into();
+        assert_eq!(json(&one), json(&result.systems[6 + w]));
+        assert_ne!(one.response_time_s, result.systems[w].response_time_s);
     }
     for (keys, want) in [
         ("", "system[0].drive: got nothing, need a value"),

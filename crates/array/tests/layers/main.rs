@@ -1,5 +1,6 @@
 //! Layers against oracles, closed forms and sequences worked by hand.
 
+mod changes;
 mod contract;
 mod experiments;
 mod host_queue;

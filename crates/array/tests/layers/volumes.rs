@@ -327,6 +327,130 @@ fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     );
 }
 
+/// A volume that is taken from time to time; what reached its members, in order.
+struct Watched {
+    volume: Box<dyn Layer>,
+    log: Log,
+    done: Vec<Done>,
+}
+
+impl Watched {
+    fn new(name: &str, members: u32, toml: &str) -> Watched {
+        let (volume, log) = volume(name, members, toml);
+        let done = Vec::new();
+        Watched { volume, log, done }
+    }
+
+    fn submit(&mut self, at: u64, id: u64, command: Command, lba: u64, blocks: u32) {
+        self.go_to(at);
+        self.volume
+            .submit(Time(at), request(id, command, lba, blocks));
+    }
+
+    fn set(&mut self, at: u64, setting: Setting) -> Result<(), String> {
+        self.go_to(at);
+        let result = self.volume.set(Time(at), &[], &setting);
+        result.map_err(|e| e.to_string())
+    }
+
+    fn go_to(&mut self, at: u64) {
+        let done = &mut self.done;
+        self.volume.advance(Time(at), &mut |d| done.push(*d));
+    }
+
+    /// Which members have got requests of which kind since this was asked last.
+    fn got(&mut self, until: u64) -> Vec<(u32, Command)> {
+        self.go_to(until);
+        let mut log = self.log.lock().expect("the log");
+        log.drain(..)
+            .map(|(_, member, r)| (member, r.command))
+            .collect()
+    }
+}
+
+/// A member that is to come back while it still has a request stays away until that has ended. What is written
+/// meanwhile is not on it.
+#[test]
+fn a_member_comes_back_when_what_it_had_has_ended() {
+    let mut v = Watched::new("raid1", 2, "read_policy = \"first\"");
+    // Begun at 0, it ends at 1000 whatever happens.
+    v.submit(0, 1, Read, 0, 1);
+    assert_eq!(v.got(1), [(0, Read)]);
+    assert_eq!(v.set(500, Setting::MemberGone(0)), Ok(()));
+    assert_eq!(v.set(600, Setting::MemberBack(0)), Ok(()));
+    // It is on its way already.
+    for setting in [Setting::MemberBack(0), Setting::MemberReplaced(0)] {
+        let error = v.set(650, setting).unwrap_err();
+        assert!(error.contains("need a member that is gone"), "{error}");
+    }
+    v.submit(700, 2, Read, 0, 1);
+    v.submit(800, 3, Write, 64, 8);
+    assert_eq!(v.got(900), [(1, Read), (1, Write)]);
+    // At 1000 it is there again, without the write.
+    v.submit(1001, 4, Read, 0, 1);
+    v.submit(1001, 5, Read, 64, 8);
+    v.submit(1001, 6, Read, 60, 12);
+    // A copy that has all of it is taken before one that has a part.
+    assert_eq!(v.got(1002), [(0, Read), (1, Read), (1, Read)]);
+    v.submit(9000, 7, Write, 64, 8);
+    v.submit(20_000, 8, Read, 64, 8);
+    assert_eq!(v.got(20_001), [(0, Write), (1, Write), (0, Read)]);
+    v.go_to(30_000);
+    let mut ends: Vec<(u64, u64)> = v.done.iter().map(|d| (d.id, d.completion.0)).collect();
+    ends.sort_unstable();
+    assert_eq!(ends[0], (1, 1000));
+    assert_eq!(ends.len(), 8);
+    assert!(v.done.iter().all(|d| d.error.is_none()));
+}
+
+/// A member that leaves again before it is back stays away; if it was to be a new one, all of it is stale when
+/// it does come back.
+#[test]
+fn a_member_turns_back_before_it_is_there() {
+    for (replaced, want) in [(false, 0), (true, 1)] {
+        let mut v = Watched::new("raid1", 2, "read_policy = \"first\"");
+        v.submit(0, 1, Read, 0, 1);
+        assert_eq!(v.set(500, Setting::MemberGone(0)), Ok(()));
+        let returns = match replaced {
+            true => Setting::MemberReplaced(0),
+            false => Setting::MemberBack(0),
+        };
+        assert_eq!(v.set(600, returns), Ok(()));
+        assert_eq!(v.set(700, Setting::MemberGone(0)), Ok(()));
+        v.got(701);
+        v.submit(2000, 2, Read, 0, 1);
+        assert_eq!(v.got(2001), [(1, Read)], "it stays away");
+        assert_eq!(v.volume.statistics().counted("members_lost"), 1);
+        assert_eq!(v.set(4000, Setting::MemberBack(0)), Ok(()));
+        v.submit(4000, 3, Read, 0, 1);
+        assert_eq!(v.got(4001), [(want, Read)], "replaced: {replaced}");
+    }
+}
+
+/// What a member has not begun when it leaves is read elsewhere at once and not waited for; a write that it has
+/// not begun is stale on it when it comes back before the write would have ended.
+#[test]
+fn what_waits_at_a_member_that_leaves_is_not_on_it() {
+    let mut v = Watched::new("raid1", 2, "read_policy = \"first\"");
+    v.submit(0, 1, Read, 0, 1);
+    v.submit(1, 2, Write, 64, 8);
+    v.submit(2, 3, Read, 8, 1);
+    assert_eq!(v.got(10), [(0, Read), (0, Write), (1, Write), (0, Read)]);
+    assert_eq!(v.set(100, Setting::MemberGone(0)), Ok(()));
+    assert_eq!(v.got(101), [(1, Read)]);
+    assert_eq!(v.set(200, Setting::MemberBack(0)), Ok(()));
+    v.submit(5000, 4, Read, 8, 1);
+    v.submit(5000, 5, Read, 64, 8);
+    assert_eq!(v.got(5001), [(0, Read), (1, Read)]);
+    v.go_to(20_000);
+    let end = |id: u64| v.done.iter().find(|d| d.id == id).map(|d| d.completion.0);
+    // The first is served where it was; the write by the other member, and the read after it.
+    assert_eq!(
+        [end(1), end(2), end(3)],
+        [Some(1000), Some(1001), Some(2001)]
+    );
+}
+
 /// 64 KiB windows at 64 KiB every 10 us, one after another; what is written meanwhile need not be rebuilt.
 #[test]
 fn a_rebuild_keeps_to_its_rate() {

@@ -301,7 +301,12 @@ const POLICIES: [(&str, &str); 28] = [
     ("fcfs", "commands come in no batches"),
 ];
 
-fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<QueueSpec, Error> {
+/// The block `Scheduler` of a disk or of the driver.
+pub(crate) fn queue(
+    fields: &mut Fields,
+    depth: u32,
+    report: &mut Vec<Note>,
+) -> Result<QueueSpec, Error> {
     let mut spec = QueueSpec {
         depth,
         counts: QueueCounts::Waiting,

@@ -13,7 +13,7 @@ const MAX_MS: f64 = 4e6;
 const MAX_SPAN_MS: f64 = 1e4;
 
 /// One block being read.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     pub block: &'a Block,
     path: String,
     seen: HashSet<&'a str>,
@@ -68,6 +68,18 @@ impl<'a> Fields<'a> {
             Some(earlier) => *earlier = note,
             None => self.notes.push(note),
         }
+    }
+
+    /// The same of a parameter that nobody has asked for yet.
+    pub fn note_if_new(&mut self, name: &str, treatment: Treatment, detail: &str) {
+        if !self.seen.contains(name) {
+            self.note(name, treatment, detail);
+        }
+    }
+
+    /// What was said so far, where the rest of the block is somebody else's.
+    pub fn notes(self) -> Vec<Note> {
+        self.notes
     }
 
     /// An honoured parameter.
@@ -177,7 +189,7 @@ impl<'a> Fields<'a> {
 }
 
 /// A time in milliseconds within bounds.
-pub(super) fn ms_of(value: &Value, negative: bool) -> Result<f64, Error> {
+pub(crate) fn ms_of(value: &Value, negative: bool) -> Result<f64, Error> {
     let ms = value.real()?;
     let low = if negative { -MAX_MS } else { 0.0 };
     if (low..=MAX_MS).contains(&ms) {
@@ -189,7 +201,7 @@ pub(super) fn ms_of(value: &Value, negative: bool) -> Result<f64, Error> {
 }
 
 /// An integer within bounds.
-pub(super) fn count_of(value: &Value, low: u32, high: u32) -> Result<u32, Error> {
+pub(crate) fn count_of(value: &Value, low: u32, high: u32) -> Result<u32, Error> {
     let n = value.integer()?;
     if n >= low as i64 && n <= high as i64 {
         Ok(n as u32)
@@ -200,7 +212,7 @@ pub(super) fn count_of(value: &Value, low: u32, high: u32) -> Result<u32, Error>
 }
 
 /// A list of integers that are not negative.
-pub(super) fn indices_of(value: &Value) -> Result<Vec<u64>, Error> {
+pub(crate) fn indices_of(value: &Value) -> Result<Vec<u64>, Error> {
     let one = |v: &Value| {
         let n = v.integer()?;
         u64::try_from(n).map_err(|_| Error::new(v.at.clone(), v.show(), "an index from 0 on"))

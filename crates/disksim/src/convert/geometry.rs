@@ -10,6 +10,7 @@ use headstack_drive::spec::{GeometrySpec, Params, PerSurface, SkewUnit, Sparing,
 use headstack_units::{Bytes, Rpm};
 use serde_json::json;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -163,28 +164,31 @@ fn refuse_overlap(value: &Value, zone: &ZoneSpec, earlier: &[ZoneSpec]) -> Resul
     ))
 }
 
-/// Cylinders between zones hold nothing.
+/// Cylinders between zones hold nothing: one note for all gaps.
 fn note_gaps(zones: &[ZoneSpec], value: &Value, notes: &mut Vec<Note>) {
     let mut limits: Vec<(u32, u32)> = zones
         .iter()
         .map(|z| (z.first_cylinder, z.last_cylinder))
         .collect();
     limits.sort_unstable();
-    for pair in limits.windows(2) {
-        let (past, next) = (pair[0].1 + 1, pair[1].0);
-        if past < next {
-            notes.push(Note {
-                parameter: "Layout Model: Zones".into(),
-                value: value.show(),
-                at: value.at.to_string(),
-                treatment: Treatment::Tolerated,
-                detail: format!(
-                    "cylinders {past} to {} belong to no zone and hold no block",
-                    next - 1
-                ),
-            });
+    let gaps = limits.windows(2).map(|pair| pair[0].1 + 1..pair[1].0);
+    let gaps: Vec<Range<u32>> = gaps.filter(|gap| !gap.is_empty()).collect();
+    let Some(first) = gaps.first() else { return };
+    let more = match gaps.len() {
+        1 => String::new(),
+        n => {
+            let cylinders: usize = gaps.iter().map(Range::len).sum();
+            format!("; {n} such gaps in all, {cylinders} cylinders")
         }
-    }
+    };
+    let (from, to) = (first.start, first.end - 1);
+    notes.push(Note {
+        parameter: "Layout Model: Zones".into(),
+        value: value.show(),
+        at: value.at.to_string(),
+        treatment: Treatment::Tolerated,
+        detail: format!("cylinders {from} to {to} belong to no zone and hold no block{more}"),
+    });
 }
 
 fn zone(

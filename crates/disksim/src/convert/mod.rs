@@ -1,7 +1,7 @@
 //! Disk blocks to drive specifications, with a report on every parameter.
 
-mod controller;
-mod fields;
+pub(crate) mod controller;
+pub(crate) mod fields;
 mod geometry;
 mod mechanics;
 
@@ -30,8 +30,21 @@ impl Import {
     /// One line for each value that was tolerated: the place, what was got, and what was made of it.
     pub fn warnings(&self) -> Vec<String> {
         let tolerated = |n: &&Note| n.treatment == Treatment::Tolerated;
-        let line = |n: &Note| format!("{}: {}: got {}: {}", n.at, n.parameter, n.value, n.detail);
-        self.report.iter().filter(tolerated).map(line).collect()
+        self.report
+            .iter()
+            .filter(tolerated)
+            .map(Note::line)
+            .collect()
+    }
+}
+
+impl Note {
+    /// The place, what was got, and what was made of it.
+    pub(crate) fn line(&self) -> String {
+        format!(
+            "{}: {}: got {}: {}",
+            self.at, self.parameter, self.value, self.detail
+        )
     }
 }
 

@@ -16,7 +16,7 @@
 //! An idle drive changes its power condition at once. The time that a command waits for a power condition or
 //! a change of speed is part of its `queue` share.
 
-use super::{Drive, DriveDesign, Join};
+use super::{Drive, DriveDesign, InParts};
 use crate::bounds::{bounded, MOST_COMMANDS, MOST_PAUSE};
 use crate::command::{Command, Completion, DriveRequest};
 use crate::low_power::LowPower;
@@ -242,7 +242,7 @@ impl Drive {
     /// [`Drive::abort`] of a command that waits in a queue or for a tag.
     fn abort_waiting(&mut self, now: Time, id: u64) -> bool {
         let in_parts = self.units.len() > 1;
-        let waits = |j: &Join| j.id == id && j.remaining > 0 && j.last.is_none();
+        let waits = |c: &InParts| c.id == id && c.parts > 0 && c.done.is_none();
         let name = match in_parts {
             false => id,
             true => match self.joins.iter().position(waits) {
@@ -273,7 +273,7 @@ impl Drive {
             return false;
         };
         if in_parts {
-            self.joins[name as usize].remaining = 0;
+            self.joins[name as usize].parts = 0;
             self.free_joins.push(name as usize);
         }
         self.done

@@ -38,8 +38,8 @@ pub(crate) mod state;
 
 use super::below::{Below, Ends};
 use super::course::{Course, Next};
-use super::join::Join;
 use super::{add_components, Done, ErrorKind, Layer, Request, Setting, Statistics, ANYONE};
+use headstack_drive::join::Join;
 use headstack_drive::{Command, Components, DriveEnergy};
 use headstack_engine::SpecError;
 use headstack_units::Time;
@@ -128,7 +128,7 @@ struct Op {
     /// Number of requests to members in the present stage.
     parts: u32,
     remaining: u32,
-    join: Option<Join>,
+    join: Option<Join<Done>>,
     /// Shares of the response time up to `accounted`.
     spent: Components,
     accounted: Time,
@@ -443,10 +443,10 @@ impl Volume {
         let o = &mut self.ops[op as usize];
         let whole = match &mut o.join {
             Some(join) => {
-                join.add(done);
+                join.add(done, done.drive);
                 join.whole()
             }
-            none => none.insert(Join::of(done, o.parts)).whole(),
+            none => none.insert(Join::of(done, done.drive, o.parts)).whole(),
         };
         o.remaining -= 1;
         if let (0, Some(whole)) = (o.remaining, whole) {

@@ -50,15 +50,23 @@ impl Volume {
             Setting::MemberReplaced(member) => self.come_back(*member, true),
             Setting::RebuildRate(rate) => {
                 self.check_redundant("setting.rebuild_rate")?;
-                if rate.is_some_and(|r| r.0 < 1.0) {
-                    let got = format!("{rate:?}");
+                if let Some(rate) = rate.filter(|r| r.0 < 1.0) {
                     let need = "at least 1 B/s";
-                    return Err(SpecError::new("setting.rebuild_rate", got, need));
+                    return Err(SpecError::new("setting.rebuild_rate", rate, need));
                 }
                 self.rebuild.set_rate(*rate);
                 Ok(())
             }
-            other => Err(not_supported(&format!("the volume {}", self.name), other)),
+            other => {
+                let volume = format!("the volume {}", self.name);
+                let known = &[
+                    "member_gone",
+                    "member_back",
+                    "member_replaced",
+                    "rebuild_rate",
+                ];
+                Err(not_supported(&volume, other, known))
+            }
         }
     }
 

@@ -1,0 +1,384 @@
+//! Whole parameter files as experiments: what becomes of each part, and what the experiments do.
+
+use headstack_array::{run, Inputs, RunOptions, SystemResult};
+use headstack_disksim::{import_experiment, parse, MemoryLoader, SystemImport};
+use serde_json::{json, Value};
+use std::path::Path;
+
+/// Three small disks on one bus. A driver, logorgs and a load are to be added.
+const DISKS: &str = include_str!("../../../fuzz/corpus/disksim_parser/drive.parv");
+
+const DRIVER: &str = "disksim_iodriver DRV { type = 1, Constant access time = 0.0,
+  Scheduler = disksim_ioqueue { Scheduling policy = 3 }, Use queueing in subsystem = 1 }\n";
+
+const GENERATOR: &str =
+    "disksim_synthgen { Storage capacity per device = 1000, devices = [ d0 .. d2 ],
+  Blocking factor = 8, Probability of sequential access = 0.0, Probability of local access = 0.0,
+  Probability of read access = 0.66, Probability of time-critical request = 0.0,
+  Probability of time-limited request = 0.0, Time-limited think times = [ normal, 30.0, 100.0 ],
+  General inter-arrival times = [ exponential, 0.0, 50.0 ],
+  Sequential inter-arrival times = [ normal, 0.0, 0.0 ],
+  Local inter-arrival times = [ exponential, 0.0, 0.0 ],
+  Local distances = [ normal, 0.0, 40000.0 ], Sizes = [ normal, 8.0, 0.0 ] }";
+
+/// A load of so many generators like the one above.
+fn load(n: usize) -> String {
+    let generators = vec![GENERATOR; n].join(", ");
+    format!(
+        "disksim_synthio LOAD {{ Number of I/O requests to generate = 2000,
+  Maximum time of trace generated = 1000.0, System call/return with each request = 0,
+  Generators = [ {generators} ] }}\n"
+    )
+}
+
+fn logorg(name: &str, keys: &str) -> String {
+    format!("disksim_logorg {name} {{ {keys}, Synch writes for safety = 0 }}\n")
+}
+
+const PARITY: &str = "Addressing mode = Array, Distribution scheme = Striped,
+  Redundancy scheme = Parity_rotated, devices = [ d0 .. d2 ], Stripe unit = 16, Parity stripe unit = 16,
+  Parity rotation type = 1, RMW vs. reconstruct = 0.5";
+
+fn import_text(text: &str, trace: Option<&str>) -> Result<SystemImport, String> {
+    let loader = MemoryLoader {
+        files: [("name.inc", "Print stats"), ("small.parv", text)]
+            .map(|(n, t)| (n.to_string(), t.to_string()))
+            .into(),
+    };
+    let document = parse(Path::new("small.parv"), &loader).map_err(|e| e.to_string())?;
+    document
+        .experiment(&loader, trace)
+        .map_err(|e| e.to_string())
+}
+
+fn import(more: &[&str]) -> SystemImport {
+    let text = format!("{DISKS}{}", more.concat());
+    import_text(&text, None).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn go(import: &SystemImport) -> SystemResult {
+    let experiment = import
+        .experiment(Path::new(""))
+        .unwrap_or_else(|e| panic!("{e}"));
+    let result = run(
+        &experiment,
+        &Inputs::new(Vec::new()),
+        &RunOptions::default(),
+    );
+    result.unwrap_or_else(|e| panic!("{e}")).systems.remove(0)
+}
+
+/// The system's table without its drive.
+fn system(import: &SystemImport) -> Value {
+    let mut system = import.document["system"][0].clone();
+    let table = system.as_object_mut().expect("a table");
+    let drive = table.remove("drive").expect("one kind of drive");
+    assert_eq!(drive["name"], "SMALL");
+    system
+}
+
+#[test]
+fn a_file_becomes_a_system_and_its_load() {
+    let import = import(&[DRIVER, &load(2)]);
+    // Both directions take the time of the slower one, 0.25 ms for 512 bytes.
+    let link = json!({ "name": "link", "bandwidth": "2048000 B/s", "duplex": "half" });
+    let want = json!({
+        "name": "small", "count": 3, "organisation": "independent", "layers": [link], "spindles": "synchronized",
+    });
+    assert_eq!(system(&import), want);
+    // The bus is the link's, the disk's own 0.1 ms for a sector are the drive's.
+    let drive = &import.document["system"][0]["drive"];
+    assert_eq!(drive["link"]["read_sector_time"], "100 us");
+    // Two generators at one request each 50 ms.
+    let want = json!({
+        "n_requests": 2000, "reads": 0.66, "sequential": 0.0, "local": 0.0, "size": "4096 B", "block": "4096 B",
+        "footprint": "512000 B", "devices": 3,
+        "interarrival": { "distribution": "exponential", "mean": "25 ms" },
+    });
+    assert_eq!(import.document["workload"], json!([{ "synthetic": want }]));
+    assert_eq!(
+        import.document["run"],
+        json!({ "seed": 42, "duration": "1000 s" })
+    );
+    let result = go(&import);
+    assert_eq!((result.n_requests, result.n_errors), (2000, 0));
+    // 2000 gaps of 25 ms on average; their sum deviates by 25 ms times the root of 2000.
+    assert!((result.duration_s - 50.0).abs() < 5.0 * 0.025 * 2000f64.sqrt());
+    assert_eq!(result.drives.len(), 3);
+    assert!(result.drives.iter().all(|d| d.n_requests > 500));
+}
+
+/// Without queueing in the subsystem the driver holds what waits, and gives it away by its policy.
+#[test]
+fn the_drivers_queue_is_the_drives() {
+    let driver = DRIVER.replace("subsystem = 1", "subsystem = 0");
+    let import = import(&[&driver, &load(1)]);
+    let system = system(&import);
+    assert_eq!(system["scheduler"], "c-look");
+    assert_eq!(system["queue_depth"], 0);
+    assert_eq!(go(&import).n_errors, 0);
+    let loud: Vec<String> = import.warnings();
+    assert!(!loud.iter().any(|w| w.contains("Scheduler")), "{loud:?}");
+}
+
+/// Time-critical requests are waited for: a closed load of one request for each generator.
+#[test]
+fn time_critical_generators_are_a_closed_load() {
+    let load = load(4).replace("time-critical request = 0.0", "time-critical request = 1.0");
+    let import = import(&[&load]);
+    let synthetic = &import.document["workload"][0]["synthetic"];
+    assert_eq!(synthetic["arrivals"], "closed");
+    assert_eq!(synthetic["outstanding"], 4);
+    let want = json!({ "distribution": "exponential", "mean": "50 ms" });
+    assert_eq!(synthetic["think"], want);
+    let result = go(&import);
+    assert_eq!(result.n_requests, 2000);
+    // Little's law over the whole cycle: 4 = throughput times (response + think).
+    let cycle = result.response_time_s.mean + 0.050;
+    let inside = result.throughput_iops * cycle;
+    assert!((inside / 4.0 - 1.0).abs() < 0.03, "{inside}");
+}
+
+/// Small writes to a RAID-5 of three: one read and two writes each, as where reconstruction reads less.
+#[test]
+fn rotated_parity_is_a_raid5() {
+    let load = load(1)
+        .replace("devices = [ d0 .. d2 ]", "devices = [ org ]")
+        .replace("read access = 0.66", "read access = 0.0")
+        .replace("[ normal, 8.0, 0.0 ]", "[ normal, 1.0, 0.0 ]")
+        .replace("Blocking factor = 8", "Blocking factor = 1");
+    let import = import(&[DRIVER, &logorg("org", PARITY), &load]);
+    let system = system(&import);
+    let raid5 = json!({
+        "name": "raid5", "chunk": "8192 B", "unit": "512 B", "layout": "left-symmetric", "rmw_level": 1,
+    });
+    assert_eq!(system["layers"][0], raid5);
+    assert_eq!(system["layers"][1]["name"], "link");
+    let result = go(&import);
+    let counts = &result.layers[0].counts;
+    assert_eq!((result.n_requests, result.n_errors), (2000, 0));
+    assert_eq!(
+        (counts["member_reads"], counts["member_writes"]),
+        (2000, 4000)
+    );
+}
+
+#[test]
+fn logorgs_become_organisations_and_layers() {
+    let six = DISKS
+        .replace("d0 .. d2", "d0 .. d5")
+        .replace(
+            "disksim_disk d2 []",
+            "disksim_disk d2 [], disksim_disk d3 [], disksim_disk d4 [], disksim_disk d5 []",
+        )
+        .replace(
+            "Read block transfer time = 0.2, Write block transfer time = 0.25",
+            "Read block transfer time = 0.0, Write block transfer time = 0.0",
+        );
+    let array = |keys: &str, disks: &str| {
+        format!("Addressing mode = Array, {keys}, devices = [ {disks} ], Stripe unit = 64")
+    };
+    let plain = "Distribution scheme = Asis, Redundancy scheme = Noredun";
+    let striped = "Distribution scheme = Striped, Redundancy scheme = Noredun";
+    let mirrored = "Distribution scheme = Striped, Redundancy scheme = Shadowed, Number of copies = 2, Copy choice on read = 4";
+    let mirror = |of: Value| {
+        let mut layer = json!({ "name": "raid1", "read_policy": "nearest" });
+        if !of.is_null() {
+            layer["of"] = of;
+        }
+        layer
+    };
+    for (orgs, organisation, layers, devices) in [
+        (
+            vec![logorg("org", &array(plain, "d0 .. d5"))],
+            json!({ "name": "concatenate" }),
+            Value::Null,
+            1,
+        ),
+        (
+            vec![logorg("org", &array(striped, "d0 .. d5"))],
+            json!({ "name": "raid0", "stripe_unit": "32768 B" }),
+            Value::Null,
+            1,
+        ),
+        (
+            vec![logorg("org", &array(mirrored, "d0 .. d5"))],
+            json!("independent"),
+            json!([{ "name": "raid0", "stripe_unit": "32768 B" }, mirror(json!(2))]),
+            1,
+        ),
+        (
+            vec![
+                logorg("a", &array(striped, "d0 .. d2")),
+                logorg("org", &array(striped, "d3 .. d5")),
+            ],
+            json!("independent"),
+            json!([{ "name": "raid0", "stripe_unit": "32768 B", "of": 3 }]),
+            2,
+        ),
+        (
+            vec![
+                logorg("a", &array(mirrored, "d0, d1")),
+                logorg("b", &array(mirrored, "d2, d3")),
+                logorg("org", &array(mirrored, "d4, d5")),
+            ],
+            json!("independent"),
+            json!([mirror(json!(2))]),
+            3,
+        ),
+    ] {
+        let load = load(1).replace("devices = [ d0 .. d2 ]", "devices = [ org ]");
+        let text = format!("{six}{}{load}", orgs.concat());
+        let import = import_text(&text, None).unwrap_or_else(|e| panic!("{e}"));
+        let system = system(&import);
+        assert_eq!(system["organisation"], organisation);
+        assert_eq!(system.get("layers").cloned().unwrap_or_default(), layers);
+        let workload = &import.document["workload"][0];
+        let moved = workload.get("remap").cloned().unwrap_or_default();
+        let want = if devices > 1 {
+            json!([[0, devices - 1]])
+        } else {
+            Value::Null
+        };
+        assert_eq!(moved, want);
+        let result = go(&import);
+        assert_eq!(
+            (result.n_requests, result.n_errors),
+            (2000, 0),
+            "{organisation} {layers}"
+        );
+        // What goes to the last device of several stays away from the first ones' disks; end to end the first
+        // 1000 blocks are one disk's.
+        let idle = result.drives.iter().filter(|d| d.n_requests == 0).count();
+        let busy = match organisation["name"] == "concatenate" {
+            true => 1,
+            false => 6 / devices,
+        };
+        assert_eq!(idle, 6 - busy, "{organisation} {layers}");
+    }
+}
+
+/// A trace stands in for the load, which then need not be there.
+#[test]
+fn a_trace_is_used_instead_of_the_load() {
+    let text = format!("{DISKS}disksim_iosim IS {{ I/O Trace Time Scale = 0.5 }}\n");
+    let import = import_text(&text, Some("day.trace")).unwrap_or_else(|e| panic!("{e}"));
+    let want = json!([{ "trace": "day.trace", "time_scale": 0.5 }]);
+    assert_eq!(import.document["workload"], want);
+    let error = import_text(&text, None).unwrap_err();
+    let want = "small.parv:1:1: got no workload, need a block disksim_synthio, or a trace instead";
+    assert!(error.contains(want), "{error}");
+}
+
+#[test]
+fn what_has_no_counterpart_is_a_warning_with_its_place() {
+    let driver = DRIVER.replace("access time = 0.0", "access time = 5.0");
+    let load = load(2)
+        .replace("time-limited request = 0.0", "time-limited request = 0.1")
+        .replace("exponential, 0.0, 50.0", "uniform, 0.0, 100.0");
+    let import = import(&[&driver, &load, "disksim_syncset S { type = 1 }\n"]);
+    let warnings = import.warnings();
+    let line = |text: &str| {
+        let whole = format!("{DISKS}{driver}{load}disksim_syncset S {{ type = 1 }}\n");
+        1 + whole[..whole.find(text).expect("the text")]
+            .matches('\n')
+            .count()
+    };
+    for (place, want) in [
+        (
+            "Constant access",
+            "DRV: Constant access time: got 5: drives are simulated",
+        ),
+        (
+            "disksim_ioqueue { Scheduling policy = 3",
+            "DRV: Scheduler: got a block disksim_ioqueue: what a drive has no place for",
+        ),
+        (
+            "Probability of time-limited",
+            "Generators: Probability of time-limited request: got 0.1: nobody waits",
+        ),
+        (
+            "Generators",
+            "LOAD: Generators: got a list of 2: one stream of as many requests",
+        ),
+        (
+            "disksim_syncset",
+            "disksim_syncset S: got a block: nothing is made of it",
+        ),
+    ] {
+        let start = format!("small.parv:{}:", line(place));
+        let found = warnings
+            .iter()
+            .any(|w| w.starts_with(&start) && w.contains(want));
+        assert!(found, "{start} {want}: {warnings:#?}");
+    }
+    // The bus becomes a link of one time for both directions.
+    assert!(
+        warnings
+            .iter()
+            .any(|w| w.contains("the slower direction's time")),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn other_systems_are_refused_with_their_place() {
+    let org = |from: &str, to: &str| logorg("org", PARITY).replace(from, to);
+    let of = |org: &str, load: &str| import_text(&format!("{DISKS}{org}{load}"), None).unwrap_err();
+    let to_org = load(1).replace("devices = [ d0 .. d2 ]", "devices = [ org ]");
+    for (org, load, want) in [
+        (org("Parity_rotated", "Parity_disk"), to_org.clone(), "got Parity_disk, need Noredun or Shadowed or Parity_rotated: nothing else has a counterpart"),
+        (org("Striped", "Random"), to_org.clone(), "got Random, need Asis or Striped"),
+        (org("Array", "Parts"), to_org.clone(), "got Parts with a distribution or redundancy, need Array"),
+        (org("d0 .. d2", "d0 .. d3"), to_org.clone(), "got d3, need disks of the topology, each once"),
+        (org("d0 .. d2", "d0, d1, d0"), to_org.clone(), "got d0, need disks of the topology, each once"),
+        (org("Parity_rotated", "Shadowed, Number of copies = 2"), to_org.clone(), "got 2 copies on 3 disks, need whole sets of copies"),
+        (org("org", "other"), to_org.clone(), "got org, need a logorg, or a disk of one that passes numbers on"),
+        (String::new(), load(1).replace("exponential, 0.0, 50.0", "poisson, 0.0, 50.0"), "got poisson, need one of uniform, normal, exponential, twovalue"),
+        (String::new(), load(1).replace("time-critical request = 0.0", "time-critical request = 0.5"), "got 0.5, need 0 or 1: loads are open or closed"),
+        (String::new(), load(2).replacen("factor = 8", "factor = 4", 1), "got one that differs from the first, need generators alike"),
+        (String::new(), load(2).replacen("d0 .. d2", "d0, d1", 1), "got devices with different numbers of generators"),
+        (String::new(), load(1).replace("read access = 0.66", "read access = 66"), "got 66, need a probability"),
+    ] {
+        let error = of(&org, &load);
+        assert!(error.starts_with("small.parv:") && error.contains(want), "{want}: {error}");
+    }
+    let parts = "Addressing mode = Parts, Distribution scheme = Asis, Redundancy scheme = Noredun, devices = [ d0 ]";
+    let error = of(
+        &(logorg("a", parts) + &org("d0 .. d2", "d0 .. d2")),
+        &to_org,
+    );
+    assert!(
+        error.contains("need logorgs alike: a system has one organisation"),
+        "{error}"
+    );
+}
+
+/// The files that come with DiskSim, where they are: each becomes an experiment that runs; gaps between zones
+/// are one warning for each disk.
+#[test]
+fn disksims_own_files_become_experiments() {
+    let folder = std::env::var("HEADSTACK_SHARED").unwrap_or("../../../shared".into());
+    let folder = Path::new(&folder).join("data/disksim");
+    let Ok(files) = std::fs::read_dir(&folder) else {
+        eprintln!("skipped: {} is not there", folder.display());
+        return;
+    };
+    let mut n = 0;
+    for file in files {
+        let path = file.expect("a file").path();
+        if path.extension() != Some("parv".as_ref()) {
+            continue;
+        }
+        let import = import_experiment(&path, None).unwrap_or_else(|e| panic!("{e}"));
+        let gaps = import.warnings();
+        let gaps = gaps.iter().filter(|w| w.contains("belong to no zone"));
+        assert!(gaps.count() <= import.drives.len(), "{}", path.display());
+        let mut short = import.clone();
+        short.document["workload"][0]["synthetic"]["n_requests"] = 300.into();
+        let result = go(&short);
+        assert_eq!(result.n_requests, 300, "{}", path.display());
+        n += 1;
+    }
+    assert!(n > 5, "{n}");
+}
