@@ -88,7 +88,7 @@ EXPERIMENTS = {
     ),
     "warm-up-negative": (
         f"{WORKLOAD}warm_up = -4\n{SYSTEM}",
-        f"workload.warm_up: got integer -4, need {WHOLE}, 0 or more",
+        "workload.warm_up: got -4, need a number of requests, or a length of time",
     ),
     "concatenate": (
         f"{WORKLOAD}concatenate = 3\n{SYSTEM}",

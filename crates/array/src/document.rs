@@ -54,7 +54,7 @@ fn got_and_need(message: &str) -> (String, String) {
         None if message.starts_with("floating-point number overflowed") => {
             ("a larger number", "a number that 64 bits hold")
         }
-        None if message.starts_with("cannot recurse further") => ("more levels", LEVELS),
+        None if message.contains("recurs") => ("more levels", LEVELS),
         None => match message.strip_prefix("cannot extend value of type ") {
             Some(rest) => {
                 return (

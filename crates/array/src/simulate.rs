@@ -43,7 +43,7 @@ impl<'de> Deserialize<'de> for WarmUp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let need = "a number of requests, or a length of time such as \"10 s\"";
         by_kind(deserializer, need, |value| match value {
-            Value::Number(_) => Some(from_value(value).map(WarmUp::Requests)),
+            Value::Number(ref n) if n.is_u64() => Some(from_value(value).map(WarmUp::Requests)),
             Value::String(_) => Some(from_value(value).map(WarmUp::Time)),
             _ => None,
         })

@@ -261,7 +261,7 @@ fn wrong_input_is_named() {
         (
             "count = 3",
             "count = 2",
-            &["three: workload: request", "got device 2", "2 drives"],
+            &["three on a: workload: request", "got device 2", "2 drives"],
         ),
         (
             "2 KiB",

@@ -153,8 +153,8 @@ fn other_type(s: &Sentence) -> Option<SpecError> {
         other => other,
     };
     // What is whole and not negative may still be too much.
-    let too_much = got.starts_with("integer ") || got.starts_with("floating point ");
-    let whole = |most: u64| match too_much && !got.contains('-') {
+    let number = (got.rsplit(' ').next()).and_then(|n| n.parse::<f64>().ok());
+    let whole = |most: u64| match number.is_some_and(|n| n > most as f64) {
         true => format!("a whole number, 0 or more, at most {most}"),
         false => "a whole number, 0 or more".into(),
     };
