@@ -47,7 +47,8 @@ class Tables(Generic[Frame]):
 
         The columns ``system`` and ``workload`` stand before those of the logs. ``arrival_ns`` and
         ``completion_ns`` are moments in simulated nanoseconds, ``..._s`` lengths in seconds;
-        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders.
+        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders. ``error_kind`` says
+        why a request failed.
 
         Raises:
             ConfigError: the run logged no requests.
