@@ -161,7 +161,7 @@ impl Quantiles {
         if matches!(self.store, Store::Histogram(_)) {
             return;
         }
-        // Covers 64 bits at three significant figures: 0.4 MiB, never resized.
+        // All 64 bits in range at three significant figures: 0.4 MiB, never resized.
         let mut histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3)
             .expect("bounds and figures are constants that hdrhistogram accepts");
         for &value in &self.short[..self.n_short] {
