@@ -175,6 +175,17 @@ class Result:
             document = {**document, "systems": systems}
         return json.dumps(document, indent=2)
 
+    def experiment_toml(self) -> str:
+        """Return the experiment as a TOML file that runs again, see `headstack.resolved`.
+
+        Raises:
+            ConfigError: the result is of a version that did not keep its experiment.
+
+        """
+        from headstack import resolved
+
+        return resolved.experiment_toml(self.document)
+
     def save(self, out: str | Path) -> Path:
         """Write the results file and copy the tables into the directory `out`; return `out`.
 
@@ -212,12 +223,23 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in system.items():
         if key in CURVES or isinstance(value, list):
             continue
-        if isinstance(value, Mapping):
+        if key == "operations":
+            for operation, numbers in value.items():
+                row |= {f"{operation}_{k}": v for k, v in flat(numbers).items()}
+        elif key == "confidence_s":
+            low, high = (value or {}).get("mean", (None, None))
+            row |= {"confidence_low_s": low, "confidence_high_s": high}
+        elif key == "overloaded":
+            row[key] = value["why"] if value else None
+        elif isinstance(value, Mapping):
             stem, _, unit = key.rpartition("_")
             if not stem:
                 stem, unit = key, ""
             for part, number in value.items():
-                row[f"{stem}_{part}_{unit}" if unit else f"{stem}_{part}"] = number
+                if isinstance(number, str):
+                    row[part] = number
+                else:
+                    row[f"{stem}_{part}_{unit}" if unit else f"{stem}_{part}"] = number
         else:
             row[key] = value
     return row

@@ -14,6 +14,8 @@ class Column(NamedTuple):
     text: bool = False
     #: Left out where no system has it.
     optional: bool = False
+    #: The mark behind the number of a system of which it must not be taken as it stands.
+    mark: Callable[[Mapping[str, Any]], str] = lambda system: ""
 
 
 def _ms(seconds: float) -> str:
@@ -47,21 +49,93 @@ def _part(key: str, part: str) -> Callable[[Mapping[str, Any]], Any]:
     return lambda system: (system.get(key) or {}).get(part)
 
 
+#: Behind times and queues that say how long the run was, and behind numbers from defaults.
+OVERLOADED, DEFAULT = "!", "*"
+
+
+def _growing(system: Mapping[str, Any]) -> str:
+    return OVERLOADED if system.get("overloaded") else ""
+
+
+def _default_power(system: Mapping[str, Any]) -> str:
+    return DEFAULT if any("power" in parts for _, parts in _missing(system)) else ""
+
+
+def _missing(system: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return each drive of which parts that decide the numbers are defaults, with these parts."""
+    deciding = ("cache", "queue", "power")
+    drives = [(str(d["name"]), d.get("missing") or ()) for d in system.get("drive") or ()]
+    found = [(name, [part for part in deciding if part in missing]) for name, missing in drives]
+    return [(name, parts) for name, parts in found if parts]
+
+
 COLUMNS = (
     Column("system", lambda s: s["name"], text=True),
     Column("workload", lambda s: s.get("workload"), text=True),
     Column("requests", lambda s: s.get("n_requests"), _count),
     Column("errors", lambda s: s.get("n_errors"), _count),
     Column("IOPS", lambda s: s.get("throughput_iops"), lambda v: f"{v:,.1f}"),
+    Column("mean ms", _part("response_time_s", "mean"), _ms, mark=_growing),
+    Column("p50 ms", _part("response_time_s", "p50"), _ms, mark=_growing),
+    Column("p90 ms", _part("response_time_s", "p90"), _ms, mark=_growing),
+    Column("p99 ms", _part("response_time_s", "p99"), _ms, mark=_growing),
+    Column("queue", lambda s: s.get("queue_depth_mean"), lambda v: f"{v:,.2f}", mark=_growing),
+    Column("busy %", lambda s: s.get("utilisation"), lambda v: f"{100 * v:.1f}", optional=True),
+    Column("power W", _part("power_w", "mean"), _watts, mark=_default_power),
+    Column("drives $", _price, _span, optional=True),
+    Column(
+        "energy $",
+        lambda s: s.get("energy_cost_usd"),
+        _dollars,
+        optional=True,
+        mark=_default_power,
+    ),
+)
+
+#: Of one operation of a system; the columns before them are system and operation.
+OPERATION_COLUMNS = (
+    Column("requests", lambda o: o.get("n_requests"), _count),
+    Column("errors", lambda o: o.get("n_errors"), _count),
+    Column("IOPS", lambda o: o.get("throughput_iops"), lambda v: f"{v:,.1f}"),
+    Column("MB/s", lambda o: o.get("throughput_bytes_per_s"), lambda v: f"{v / 1e6:,.2f}"),
     Column("mean ms", _part("response_time_s", "mean"), _ms),
+    Column("± ms", lambda o: _half_width(o), _ms, optional=True),
     Column("p50 ms", _part("response_time_s", "p50"), _ms),
     Column("p90 ms", _part("response_time_s", "p90"), _ms),
     Column("p99 ms", _part("response_time_s", "p99"), _ms),
-    Column("queue", lambda s: s.get("queue_depth_mean"), lambda v: f"{v:,.2f}"),
-    Column("power W", _part("power_w", "mean"), _watts),
-    Column("drives $", _price, _span, optional=True),
-    Column("energy $", lambda s: s.get("energy_cost_usd"), _dollars, optional=True),
+    Column("p99.99 ms", _part("response_time_s", "p9999"), _ms),
 )
+
+
+def _half_width(operation: Mapping[str, Any]) -> float | None:
+    """Return how far the mean may lie off, in seconds."""
+    ends = (operation.get("confidence_s") or {}).get("mean")
+    return None if ends is None else float(ends[1] - operation["response_time_s"]["mean"])
+
+
+def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str]]]:
+    """Return columns and rows of reads, writes and flushes apart, and of all of them.
+
+    Without rows where the document does not keep them apart.
+    """
+    systems = document["systems"]
+    texts = [Column("system", str, text=True), Column("operation", str, text=True)]
+    if len(_workloads(systems)) > 1:
+        texts.insert(1, Column("workload", str, text=True))
+    found: list[tuple[list[str], Mapping[str, Any]]] = []
+    for name, system in zip(names(systems), systems, strict=True):
+        own = system.get("operations") or {}
+        parts = [(kind, own[kind]) for kind in ("read", "write", "flush") if kind in own]
+        if len(parts) > 1:
+            parts.append(("all", system))
+        workload = [str(system.get("workload"))] if len(texts) > 2 else []
+        found += [([name, *workload, kind], part) for kind, part in parts]
+    shown = [
+        c
+        for c in OPERATION_COLUMNS
+        if not c.optional or any(c.value(o) is not None for _, o in found)
+    ]
+    return [*texts, *shown], [head + cells(o, shown) for head, o in found]
 
 
 def columns(document: Mapping[str, Any]) -> list[Column]:
@@ -71,7 +145,25 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
     """
     systems = document["systems"]
     found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
-    return [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
+    found = [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
+    return [part for c in found for part in (_by_kind(c, systems) if c.value is _price else [c])]
+
+
+def _price_kind(system: Mapping[str, Any]) -> str | None:
+    kind = (system.get("cost_usd") or {}).get("price_kind")
+    return None if kind is None else str(kind)
+
+
+def _by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:
+    """Return one column for each kind of price: prices of different kinds do not compare."""
+    kinds = sorted({kind for s in systems if (kind := _price_kind(s)) is not None})
+    if len(kinds) < 2:
+        return [column]
+
+    def of_kind(kind: str) -> Callable[[Mapping[str, Any]], Any]:
+        return lambda system: _price(system) if _price_kind(system) == kind else None
+
+    return [column._replace(title=f"{column.title} ({k})", value=of_kind(k)) for k in kinds]
 
 
 def _workloads(systems: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -83,7 +175,8 @@ def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> lis
     row = []
     for column in columns:
         value = column.value(system)
-        row.append("–" if value is None else column.form(value))  # noqa: RUF001
+        text = "–" if value is None else column.form(value) + column.mark(system)  # noqa: RUF001
+        row.append(text)
     return row
 
 
@@ -108,8 +201,9 @@ def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> li
 def warnings(document: Mapping[str, Any]) -> list[str]:
     """Return one line for each system whose numbers must not be compared as they are.
 
-    Systems with failed requests, traces with records left out or moved, then parts of drives that
-    were taken out of use, and writes that cost a turn because they do not cover whole sectors.
+    Systems that cannot keep up, and those with failed requests; numbers that come from defaults;
+    traces with records left out or moved; parts of drives that were taken out of use; writes that
+    cost a turn because they do not cover whole sectors; keys that were not used.
     """
     failed = [
         f"{s['name']}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
@@ -124,7 +218,31 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
         for drive in s.get("drives") or ()
         for fault in drive.get("faults") or ()
     ]
-    return failed + _records(document) + faults + _partial_sectors(document)
+    said = _overloaded(document) + failed + _defaults(document) + _records(document) + faults
+    return (
+        said + _partial_sectors(document) + [str(line) for line in document.get("warnings") or ()]
+    )
+
+
+def _overloaded(document: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{OVERLOADED} {s['name']} cannot keep up on {s.get('workload', 'the workload')}: "
+        f"{s['overloaded']['why']}; its times depend on the length of the run"
+        for s in document["systems"]
+        if s.get("overloaded")
+    ]
+
+
+def _defaults(document: Mapping[str, Any]) -> list[str]:
+    means = {"cache": "no buffer", "queue": "order of arrival", "power": "that of a default model"}
+    lines = [
+        f"{DEFAULT if 'power' in parts else ' '} {s['name']}: nothing is said of {drive}'s "
+        + ", ".join(f"{part} (taken: {means[part]})" for part in parts)
+        for s in document["systems"]
+        for drive, parts in _missing(s)
+    ]
+    # Each system has one line for all workloads.
+    return [line.strip() for line in dict.fromkeys(lines)]
 
 
 #: More sectors written in part, per request, are worth a line.
@@ -177,6 +295,9 @@ def note(document: Mapping[str, Any]) -> str:
         parts.append(f"seed {document['seed']}")
     if methods:
         parts.append(f"quantiles: {', '.join(sorted(methods))}")
+    kinds = {kind for s in document["systems"] if (kind := _price_kind(s)) is not None}
+    if len(kinds) == 1:
+        parts.append(f"drives $: {kinds.pop()}")
     cost = document.get("cost")
     if cost:
         parts.append(

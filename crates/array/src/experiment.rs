@@ -6,10 +6,12 @@
 use crate::change::Change;
 use crate::document::{read_text, toml_value};
 use crate::dotted::change_all;
+pub use crate::drive_file::{drive_names, load_drive};
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::describe::{from_value, missing};
+use headstack_engine::quantiles::EXACT_LIMIT;
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_trace::{Arrivals, OnError, Order};
 use headstack_units::{Span, Time};
@@ -43,6 +45,12 @@ pub struct Experiment {
     /// What the energy of years costs.
     #[serde(default)]
     pub cost: EnergyPrice,
+    /// Dotted keys of values that an earlier run filled in: results mark them as defaults.
+    #[serde(default)]
+    pub defaults: Vec<String>,
+    /// What was given, as it was written; keys by their first names, workloads and systems as lists.
+    #[serde(skip)]
+    pub document: Params,
     /// Folder that relative paths start from.
     #[serde(skip)]
     pub base: PathBuf,
@@ -148,6 +156,27 @@ pub enum Spindles {
     Synchronized,
 }
 
+/// A document with every key by its first name.
+fn first_names(document: Value) -> Params {
+    let rename = |table: &mut Params, name: &str, alias: &str| {
+        if let Some(value) = table.remove(alias) {
+            table.insert(name.into(), value);
+        }
+    };
+    let Value::Object(mut table) = document else {
+        return Params::new();
+    };
+    rename(&mut table, "workload", "workloads");
+    rename(&mut table, "system", "systems");
+    let systems = table.get_mut("system").and_then(Value::as_array_mut);
+    for system in systems.into_iter().flatten() {
+        if let Some(system) = system.as_object_mut() {
+            rename(system, "set", "drive_overrides");
+        }
+    }
+    table
+}
+
 /// Refuses lengths of time that no run can have.
 fn check_length(key: &str, span: Span) -> Result<(), SpecError> {
     if (0..=Time::LATEST.0 as i64).contains(&span.0) {
@@ -193,6 +222,23 @@ pub struct RunSpec {
     pub log_requests: bool,
     /// How many response times are kept exactly before a histogram takes over.
     pub exact_limit: Option<usize>,
+    /// Share of the requests that may fail; more of them are an error of the run.
+    pub allowed_errors: Option<f64>,
+}
+
+impl RunSpec {
+    /// Failed requests that are no error if nothing is said: a few that do not move the numbers much.
+    pub const ALLOWED_ERRORS: f64 = 0.05;
+
+    /// How many response times are kept exactly.
+    pub fn exact_limit(&self) -> usize {
+        self.exact_limit.unwrap_or(EXACT_LIMIT)
+    }
+
+    /// Share of the requests that may fail.
+    pub fn allowed_errors(&self) -> f64 {
+        self.allowed_errors.unwrap_or(RunSpec::ALLOWED_ERRORS)
+    }
 }
 
 /// What energy costs: the mean power of the workload, drawn for `years`.
@@ -263,12 +309,15 @@ impl Experiment {
         if let (Value::Object(table), Some(cost)) = (&mut value, &overrides.cost) {
             table.insert("cost".into(), cost.clone());
         }
+        if let (Value::Object(table), Some(seed)) = (&mut value, overrides.seed) {
+            let run = table.entry("run").or_insert(Value::Object(Params::new()));
+            if let Some(run) = run.as_object_mut() {
+                run.insert("seed".into(), seed.into());
+            }
+        }
         let base = file.parent().unwrap_or(Path::new(""));
         let experiment = Experiment::from_value(value, base);
         let mut experiment = experiment.map_err(|e| e.in_file(file.display()))?;
-        if let Some(seed) = overrides.seed {
-            experiment.run.seed = seed;
-        }
         experiment.file = Some(file.to_path_buf());
         Ok(experiment)
     }
@@ -308,6 +357,7 @@ impl Experiment {
                 }
             }
         }
+        let document = first_names(value.clone());
         let mut experiment: Experiment = from_value(value).map_err(|mut e| {
             for key in single {
                 e.key = e.key.replacen(&format!("{key}[0]"), key, 1);
@@ -315,6 +365,7 @@ impl Experiment {
             e.or_at("experiment")
         })?;
         experiment.base = base.to_path_buf();
+        experiment.document = document;
         experiment.check()?;
         Ok(experiment)
     }
@@ -323,6 +374,14 @@ impl Experiment {
         self.cost.check()?;
         if self.run.threads == Some(0) {
             return Err(SpecError::new("run.threads", 0, "1 or more"));
+        }
+        if self.run.max_requests == Some(0) {
+            return Err(SpecError::new("run.max_requests", 0, "1 or more"));
+        }
+        let share = self.run.allowed_errors();
+        if !(0.0..=1.0).contains(&share) {
+            let need = "a share of the requests, 0 to 1";
+            return Err(SpecError::new("run.allowed_errors", share, need));
         }
         if let Some(duration) = self.run.duration {
             check_length("run.duration", duration)?;
@@ -442,6 +501,32 @@ impl System {
             table @ Value::Object(_) => from_value(table.clone()).map_err(|e| e.within("drive"))?,
             other => return Err(SpecError::new("drive", other, "a name, a path or a table")),
         };
+        let changes = self.changes();
+        if changes.is_empty() && self.set.is_empty() {
+            return Ok(spec);
+        }
+        let mut value = serde_json::to_value(&spec)
+            .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
+        self.change(&mut value)?;
+        from_value(value).map_err(|e| e.within("drive"))
+    }
+
+    /// Changes a drive's description as this system asks for.
+    ///
+    /// # Errors
+    /// A key of `set` that leads nowhere.
+    pub(crate) fn change(&self, drive: &mut Value) -> Result<(), SpecError> {
+        for (table, whole) in [(&self.changes(), "drive"), (&self.set, "set")] {
+            change_all(drive, table).map_err(|mut e| {
+                e.key = format!("{whole}.{}", e.key);
+                e
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What the keys of the system change in its drive.
+    fn changes(&self) -> Params {
         let mut changes = Params::new();
         let mut set = |key: &str, value: Value| {
             changes.insert(key.to_string(), value);
@@ -469,68 +554,8 @@ impl System {
         if let Some(parallelism) = &self.parallelism {
             set("parallelism", Value::Object(parallelism.clone()));
         }
-        if changes.is_empty() && self.set.is_empty() {
-            return Ok(spec);
-        }
-        let mut value = serde_json::to_value(&spec)
-            .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
-        for (table, whole) in [(&changes, "drive"), (&self.set, "set")] {
-            change_all(&mut value, table).map_err(|mut e| {
-                e.key = format!("{whole}.{}", e.key);
-                e
-            })?;
-        }
-        from_value(value).map_err(|e| e.within("drive"))
+        changes
     }
-}
-
-/// Finds a drive by name or path.
-///
-/// # Errors
-/// Of an unknown drive at the key `drive`, with the drives that there are and the nearest; of a
-/// file that does not fit at the file's path, with its line or key.
-pub fn load_drive(
-    name: &str,
-    base: &Path,
-    dirs: &[PathBuf],
-    other: &dyn Fn(&str) -> Result<DriveSpec, String>,
-) -> Result<DriveSpec, SpecError> {
-    let mut candidates = vec![base.join(name)];
-    candidates.extend(dirs.iter().map(|d| d.join(format!("{name}.toml"))));
-    let path = candidates.iter().find(|p| p.is_file()).ok_or_else(|| {
-        let names = drive_names(dirs);
-        let hint = did_you_mean(name, names.iter().map(String::as_str));
-        let known = match names.is_empty() {
-            true => "a path (no drive files were found)".to_string(),
-            false => format!("a path or one of {}", names.join(", ")),
-        };
-        SpecError::new("drive", format!("{name:?}"), format!("{known}{hint}"))
-    })?;
-    let shown = path.display().to_string();
-    if path.extension().is_none_or(|e| e != "toml") {
-        return other(&shown).map_err(|e| {
-            SpecError::new(
-                "drive",
-                format!("{name:?}"),
-                format!("a readable drive file: {e}"),
-            )
-        });
-    }
-    from_value(toml_value(&read_text(path)?, path)?).map_err(|e| e.in_file(shown))
-}
-
-/// Names of the drives in these folders, sorted.
-pub fn drive_names(dirs: &[PathBuf]) -> Vec<String> {
-    let mut names: Vec<String> = dirs
-        .iter()
-        .filter_map(|d| std::fs::read_dir(d).ok())
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter_map(|file| file.strip_suffix(".toml").map(str::to_string))
-        .collect();
-    names.sort();
-    names.dedup();
-    names
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::layer::join::Join;
 use crate::layer::Done;
 use crate::member::Answer;
+use crate::outcome::operation;
 use crate::simulate::{Log, Outcome, Record, SimulateError};
 use headstack_drive::{Completion, Components};
 use headstack_engine::EventQueue;
@@ -16,6 +17,8 @@ struct Slot {
     arrival: Time,
     blocks: u32,
     parts: u32,
+    /// Its place in [`OPERATIONS`](crate::outcome::OPERATIONS).
+    kind: u8,
     measured: bool,
     /// Measured, of one part, and nobody waits for its end.
     quick: bool,
@@ -33,7 +36,7 @@ struct Tally {
     n: u64,
     response_ns: u64,
     component_ns: [u64; 6],
-    blocks: u64,
+    blocks: [u64; 3],
     hits: u64,
     moves: u64,
     end: Time,
@@ -112,6 +115,7 @@ impl<'a, 'l> Host<'a, 'l> {
             arrival: now,
             blocks: request.blocks,
             parts,
+            kind: operation(request.op) as u8,
             measured,
             quick: measured & self.quiet & (parts == 1),
             below: NONE,
@@ -168,23 +172,25 @@ impl<'a, 'l> Host<'a, 'l> {
         let Ok(short) = u32::try_from(response) else {
             return false;
         };
-        let room = o.response.has_room() && o.service.has_room();
+        let kind = usize::from(slot.kind);
+        let room = o.response.has_room(kind) && o.service.has_room(kind);
         if !slot.quick || c.error || !room {
             return false;
         }
         slot.below = self.free;
         self.free = c.id as u32;
         self.in_flight -= 1;
-        o.response.add_short(short);
+        o.response.add_short(kind, short);
+        o.batches.add(response);
         let queue = c.components.queue.min(response);
-        o.service.add_short((response - queue) as u32);
+        o.service.add_short(kind, (response - queue) as u32);
         let t = &mut self.tally;
         t.n += 1;
         t.response_ns += response;
         for (sum, share) in t.component_ns.iter_mut().zip(shares(&c.components)) {
             *sum += share;
         }
-        t.blocks += u64::from(slot.blocks);
+        t.blocks[kind] += u64::from(slot.blocks);
         t.hits += u64::from(c.cache_hit);
         t.moves += u64::from(c.moved());
         t.end = t.end.max(c.completion);
@@ -206,9 +212,9 @@ impl<'a, 'l> Host<'a, 'l> {
         if slot.parts > 1 {
             return self.join(part);
         }
-        let (arrival, blocks) = (slot.arrival, slot.blocks);
+        let (arrival, kind, blocks) = (slot.arrival, slot.kind, slot.blocks);
         self.release(i);
-        self.finish(arrival, blocks, part, measured);
+        self.finish(arrival, kind.into(), blocks, part, measured);
         if measured {
             self.log_slot(i, part);
         }
@@ -228,7 +234,9 @@ impl<'a, 'l> Host<'a, 'l> {
         for (sum, ns) in o.component_ns.iter_mut().zip(t.component_ns) {
             *sum += u128::from(ns);
         }
-        o.bytes += u128::from(t.blocks) * 512;
+        for (bytes, blocks) in o.bytes_by.iter_mut().zip(t.blocks) {
+            *bytes += u128::from(blocks) * 512;
+        }
         o.n_cache_hits += t.hits;
         o.n_seeks += t.moves;
         o.end = o.end.max(t.end);
@@ -262,10 +270,11 @@ impl<'a, 'l> Host<'a, 'l> {
         let Some(whole) = join.whole() else {
             return;
         };
-        let (arrival, blocks, measured) = (slot.arrival, slot.blocks, slot.measured);
+        let (arrival, kind, blocks) = (slot.arrival, slot.kind, slot.blocks);
+        let measured = slot.measured;
         self.joins[i] = None;
         self.release(i);
-        self.finish(arrival, blocks, &whole, measured);
+        self.finish(arrival, kind.into(), blocks, &whole, measured);
         if measured {
             self.log_slot(i, &whole);
         }
@@ -308,7 +317,14 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// A request is done: counted, and in closed loops the next one is due.
-    pub fn finish(&mut self, arrival: Time, blocks: u32, answer: &Done, measured: bool) {
+    pub fn finish(
+        &mut self,
+        arrival: Time,
+        kind: usize,
+        blocks: u32,
+        answer: &Done,
+        measured: bool,
+    ) {
         self.issue(answer.completion);
         if !measured {
             return;
@@ -317,17 +333,18 @@ impl<'a, 'l> Host<'a, 'l> {
         o.n_requests += 1;
         o.end = o.end.max(answer.completion);
         if answer.error.is_some() {
-            o.n_errors += 1;
+            o.errors_by[kind] += 1;
             return;
         }
         let response = answer.completion.since(arrival).0 as u64;
-        o.response.add(response);
-        o.service
-            .add(response.saturating_sub(answer.components.queue));
+        o.response.add(kind, response);
+        o.batches.add(response);
+        let service = response.saturating_sub(answer.components.queue);
+        o.service.add(kind, service);
         for (sum, share) in o.component_ns.iter_mut().zip(shares(&answer.components)) {
             *sum += share as u128;
         }
-        o.bytes += blocks as u128 * 512;
+        o.bytes_by[kind] += blocks as u128 * 512;
         o.n_cache_hits += answer.cache_hit as u64;
         o.n_seeks += answer.moved as u64;
         o.series.add_request(arrival, answer.completion);

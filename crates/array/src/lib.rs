@@ -6,20 +6,26 @@
 pub mod change;
 mod document;
 mod dotted;
+mod drive_file;
 mod expected;
 pub mod experiment;
 mod host;
+mod ignored;
 pub mod layer;
 pub mod member;
 pub mod open;
 pub mod organisation;
 mod outcome;
 pub mod output;
+pub mod overload;
+pub mod provenance;
+mod resolved;
 pub mod result;
 pub mod run;
 pub mod simulate;
 mod system;
 mod timetable;
+mod usable;
 
 pub use experiment::{Experiment, Overrides};
 pub use member::Member;

@@ -5,7 +5,8 @@ use crate::member::Member;
 #[cfg(doc)]
 use crate::simulate::PastEnd;
 use headstack_drive::{Completion, DriveEnergy, Fault};
-use headstack_engine::{Quantiles, Series};
+use headstack_engine::{Batches, Grouped, Series};
+use headstack_trace::Op;
 use headstack_units::Time;
 
 /// What one drive did.
@@ -56,20 +57,37 @@ impl MemberOutcome {
     }
 }
 
-/// What was observed after the warm-up.
+/// Kinds of requests that are counted apart, as results name them.
+pub const OPERATIONS: [&str; 3] = ["read", "write", "flush"];
+
+/// The place in [`OPERATIONS`] of a request.
+#[inline(always)]
+pub(crate) fn operation(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::Write | Op::WriteThrough => 1,
+        Op::Flush => 2,
+    }
+}
+
+/// What was observed after the warm-up. Lists of three are by [`OPERATIONS`].
 pub struct Outcome {
+    /// Requests taken from the workload, the warm-up included.
+    pub n_taken: u64,
     /// Requests done, failed ones included.
     pub n_requests: u64,
     /// Failed ones; they have no response time.
-    pub n_errors: u64,
+    pub errors_by: [u64; 3],
     /// Requests left out because of [`PastEnd::DropCounted`].
     pub n_dropped: u64,
     /// Bytes of the requests that succeeded.
-    pub bytes: u128,
+    pub bytes_by: [u128; 3],
     /// Response times.
-    pub response: Quantiles,
+    pub response: Grouped<3>,
     /// From start of service to completion.
-    pub service: Quantiles,
+    pub service: Grouped<3>,
+    /// Response times in the order in which they were counted.
+    pub batches: Batches,
     /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
     pub component_ns: [u128; 6],
     /// Requests for which the arm moved.
@@ -80,6 +98,8 @@ pub struct Outcome {
     pub start: Time,
     /// Last completion or arrival.
     pub end: Time,
+    /// Last arrival, where requests come whether others are done or not.
+    pub last_arrival: Option<Time>,
     /// Over time.
     pub series: Series,
     /// Each drive.
@@ -88,4 +108,16 @@ pub struct Outcome {
     pub changes: Option<ChangeCounts>,
     /// Whether the run was stopped before the workload's end.
     pub partial: bool,
+}
+
+impl Outcome {
+    /// Failed requests of all kinds.
+    pub fn n_errors(&self) -> u64 {
+        self.errors_by.iter().sum()
+    }
+
+    /// Bytes of the requests of all kinds that succeeded.
+    pub fn bytes(&self) -> u128 {
+        self.bytes_by.iter().sum()
+    }
 }

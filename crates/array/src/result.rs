@@ -6,14 +6,19 @@
 use crate::change::ChangeCounts;
 use crate::experiment::EnergyPrice;
 use crate::layer::LayerResult;
+use crate::outcome::OPERATIONS;
+use crate::overload::{self, Overloaded};
+use crate::provenance::{DriveDescription, Input};
 use crate::simulate::{MemberOutcome, Outcome};
 use headstack_drive::cost::CostRange;
 use headstack_drive::meter::BackgroundEnergy;
 use headstack_drive::power::conditions::ConditionEnergy;
 use headstack_drive::DriveEnergy;
+use headstack_engine::batches;
 use headstack_engine::quantiles::mean_s;
 use headstack_engine::Summary;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most points of a response-time distribution.
 pub const CDF_POINTS: usize = 1000;
@@ -29,6 +34,16 @@ pub struct RunResult {
     pub seed: u64,
     /// Version of the simulator.
     pub version: String,
+    /// Equal for equal experiments, input files, drives and versions.
+    pub run_id: String,
+    /// The experiment with all values that decide its result: as TOML it runs again.
+    pub experiment: serde_json::Value,
+    /// Dotted keys of its values that nobody gave: `system.0.scheduler`.
+    pub defaults: Vec<String>,
+    /// The files that it was run from.
+    pub inputs: Vec<Input>,
+    /// Keys that are not used, and what else must be known before numbers are compared.
+    pub warnings: Vec<String>,
     /// Whether the run was stopped early.
     pub partial: bool,
 }
@@ -68,6 +83,12 @@ pub struct SystemResult {
     pub response_time_s: Summary,
     /// From start of service to completion.
     pub service_time_s: Summary,
+    /// Where the mean response time lies; `null` of few requests, and where there is no steady state.
+    pub confidence_s: Option<Confidence>,
+    /// The same numbers for `read`, `write` and `flush`, where they occur.
+    pub operations: BTreeMap<&'static str, OperationResult>,
+    /// Why the system cannot keep up with its requests, if it cannot.
+    pub overloaded: Option<Overloaded>,
     /// Means per request; they add up to the mean response time.
     pub components_s: ComponentMeans,
     /// Share of requests for which an arm moved.
@@ -76,12 +97,19 @@ pub struct SystemResult {
     pub cache_hit_ratio: f64,
     /// Mean number of requests in the system.
     pub queue_depth_mean: f64,
+    /// Mean over the drives of the share of time in which the mechanism seeks, waits or transfers, for
+    /// requests or in the background.
+    pub utilisation: f64,
+    /// The part of `utilisation` that is background work.
+    pub utilisation_background: f64,
     /// Of all drives.
     pub energy_j: f64,
     /// Of all drives.
     pub power_w: PowerByMode,
     /// Each drive.
     pub drives: Vec<DriveResult>,
+    /// What they are: each description once.
+    pub drive: Vec<DriveDescription>,
     /// What became of the system's changes; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeCounts>,
@@ -106,6 +134,72 @@ pub struct SystemResult {
     /// The time series by mode of power, relative to the output folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_file: Option<String>,
+}
+
+/// Where a mean lies with a probability of 95 %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Confidence {
+    /// Low and high end, seconds.
+    pub mean: [f64; 2],
+    /// How it was found.
+    pub method: &'static str,
+}
+
+impl Confidence {
+    fn of(interval: Option<[f64; 2]>) -> Option<Confidence> {
+        interval.map(|mean| Confidence {
+            mean,
+            method: batches::METHOD,
+        })
+    }
+}
+
+/// The requests of one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OperationResult {
+    /// Requests after the warm-up, failed ones included.
+    pub n_requests: u64,
+    /// Failed ones.
+    pub n_errors: u64,
+    /// Requests that succeeded, per second.
+    pub throughput_iops: f64,
+    /// Their bytes per second.
+    pub throughput_bytes_per_s: f64,
+    /// From arrival to completion.
+    pub response_time_s: Summary,
+    /// From start of service to completion.
+    pub service_time_s: Summary,
+    /// Where the mean response time lies, as for the whole.
+    pub confidence_s: Option<Confidence>,
+}
+
+/// Each operation that occurs.
+fn operations(
+    outcome: &mut Outcome,
+    seconds: f64,
+    steady: bool,
+) -> BTreeMap<&'static str, OperationResult> {
+    let mut found = BTreeMap::new();
+    let (response, service) = (outcome.response.kinds(), outcome.service.kinds());
+    for (i, name) in OPERATIONS.into_iter().enumerate() {
+        let (done, n_errors) = (response[i].count(), outcome.errors_by[i]);
+        if done + n_errors == 0 {
+            continue;
+        }
+        // Before the values are put in order.
+        let interval = response[i].confidence_s().filter(|_| steady);
+        let result = OperationResult {
+            n_requests: done + n_errors,
+            n_errors,
+            throughput_iops: done as f64 / seconds,
+            throughput_bytes_per_s: outcome.bytes_by[i] as f64 / seconds,
+            response_time_s: response[i].summary(),
+            service_time_s: service[i].summary(),
+            confidence_s: Confidence::of(interval),
+        };
+        found.insert(name, result);
+    }
+    found
 }
 
 /// Records of a trace that were left out or changed, the warm-up included; all zero for synthetic
@@ -186,6 +280,11 @@ pub struct DriveResult {
     pub cache_hit_ratio: f64,
     /// Mean number of requests at the drive.
     pub queue_depth_mean: f64,
+    /// Share of time in which the mechanism seeks, waits or transfers, for requests or in the background; of
+    /// several assemblies that can be at work at once their mean.
+    pub utilisation: f64,
+    /// The part of `utilisation` that is background work.
+    pub utilisation_background: f64,
     /// Energy.
     pub energy_j: f64,
     /// Mean power by mode.
@@ -225,20 +324,25 @@ pub struct FaultResult {
 }
 
 /// A range of costs in dollars.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Cost {
     /// Lower end; `null` when nothing is known.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
+    /// What kind of price it is: the cost model's name, several joined by `+`. Prices of different kinds do
+    /// not compare.
+    pub price_kind: Option<String>,
 }
 
 impl Cost {
-    /// Of all drives together.
-    pub fn of(all: Option<CostRange>) -> Cost {
+    /// Of all drives together, whose prices are of these kinds.
+    pub fn of(all: Option<CostRange>, kinds: &BTreeSet<String>) -> Cost {
+        let joined = || kinds.iter().cloned().collect::<Vec<_>>().join("+");
         Cost {
             low: all.map(|c| c.low),
             high: all.map(|c| c.high),
+            price_kind: all.map(|_| joined()),
         }
     }
 }
@@ -266,6 +370,21 @@ fn energy_j(e: &DriveEnergy) -> f64 {
     e.idle_j + e.seek_j + e.rotation_j + e.transfer_j + e.standby_j
 }
 
+/// Share of time at work, and the part of it that is background work; 0 of no time.
+fn utilisation(e: &DriveEnergy) -> [f64; 2] {
+    let b = &e.background;
+    let background = [b.read_ahead, b.destage, b.media_scan, b.follow];
+    let background: f64 = background.iter().map(|work| work.time_s).sum();
+    let share = |part: f64| match e.total_s() {
+        total if total > 0.0 => (part / total).clamp(0.0, 1.0),
+        _ => 0.0,
+    };
+    [
+        share(e.seek_s + e.rotation_s + e.transfer_s),
+        share(background),
+    ]
+}
+
 fn power(e: &DriveEnergy, seconds: f64) -> PowerByMode {
     PowerByMode {
         mean: energy_j(e) / seconds,
@@ -280,6 +399,7 @@ fn power(e: &DriveEnergy, seconds: f64) -> PowerByMode {
 fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
     let done = m.n_requests - m.n_errors;
     let e = &m.energy;
+    let [utilisation, utilisation_background] = utilisation(e);
     DriveResult {
         name,
         n_requests: m.n_requests,
@@ -288,6 +408,8 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
         nonzero_seek_ratio: ratio(m.n_seeks, done),
         cache_hit_ratio: ratio(m.n_cache_hits, done),
         queue_depth_mean: m.response_ns as f64 * 1e-9 / seconds,
+        utilisation,
+        utilisation_background,
         energy_j: energy_j(e),
         power_w: power(e, seconds),
         time_s: TimeByMode {
@@ -324,10 +446,11 @@ pub fn summarise(
     names: &[String],
     cost_usd: Cost,
     energy: &EnergyPrice,
-    outcome: &mut Outcome,
+    mut outcome: Outcome,
 ) -> (SystemResult, Vec<headstack_engine::SeriesPoint>) {
     let seconds = outcome.end.since(outcome.start).as_secs_f64();
-    let done = outcome.n_requests - outcome.n_errors;
+    let (n_errors, bytes) = (outcome.n_errors(), outcome.bytes());
+    let done = outcome.n_requests - n_errors;
     let drives: Vec<DriveResult> = outcome
         .members
         .iter()
@@ -350,18 +473,31 @@ pub fn summarise(
     let [queue, overhead, seek, rotation, transfer, bus] =
         outcome.component_ns.map(|sum| mean_s(sum, done));
     let power_w = power(&total, seconds);
+    let mean =
+        |of: fn(&DriveResult) -> f64| drives.iter().map(of).sum::<f64>() / drives.len() as f64;
+    let utilisation = mean(|d| d.utilisation);
+    let utilisation_background = mean(|d| d.utilisation_background);
+    let overloaded = overload::find(&outcome, &points, utilisation);
+    let steady = overloaded.is_none();
+    let operations = operations(&mut outcome, seconds, steady);
+    let interval = outcome.batches.interval_s().filter(|_| steady);
+    let mut response = outcome.response.into_all();
+    let mut service = outcome.service.into_all();
     let result = SystemResult {
         name: name.to_string(),
         workload: workload.to_string(),
         n_requests: outcome.n_requests,
-        n_errors: outcome.n_errors,
+        n_errors,
         n_dropped: outcome.n_dropped,
         trace_records: TraceRecords::default(),
         duration_s: seconds,
         throughput_iops: done as f64 / seconds,
-        throughput_bytes_per_s: outcome.bytes as f64 / seconds,
-        response_time_s: outcome.response.summary(),
-        service_time_s: outcome.service.summary(),
+        throughput_bytes_per_s: bytes as f64 / seconds,
+        response_time_s: response.summary(),
+        service_time_s: service.summary(),
+        confidence_s: Confidence::of(interval),
+        operations,
+        overloaded,
         components_s: ComponentMeans {
             queue,
             overhead,
@@ -372,16 +508,19 @@ pub fn summarise(
         },
         nonzero_seek_ratio: ratio(outcome.n_seeks, done),
         cache_hit_ratio: ratio(outcome.n_cache_hits, done),
-        queue_depth_mean: outcome.response.sum_ns() as f64 * 1e-9 / seconds,
+        queue_depth_mean: response.sum_ns() as f64 * 1e-9 / seconds,
+        utilisation,
+        utilisation_background,
         energy_j: energy_j(&total),
         energy_cost_usd: energy.usd(power_w.mean),
         power_w,
         drives,
+        drive: Vec::new(),
         changes: outcome.changes,
         layers: Vec::new(),
         cost_usd,
-        quantile_method: outcome.response.method(),
-        response_time_cdf: outcome.response.cdf_points(CDF_POINTS),
+        quantile_method: response.method(),
+        response_time_cdf: response.cdf_points(CDF_POINTS),
         series,
         partial: outcome.partial,
         requests_file: None,

@@ -3,13 +3,17 @@
 use crate::change;
 use crate::expected::{Expected, Known, Watched};
 use crate::experiment::{Experiment, Spindles, System, Workload};
+use crate::ignored;
 use crate::layer;
 use crate::open::{open_workload, OpenWorkload, Opened};
 use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
 use crate::output::{write_series, RequestLog};
+use crate::provenance::{hash_file, run_id, DriveDescription, Input};
+use crate::resolved::{resolve, without_defaults, Resolved};
 use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use crate::system::{Drivable, Members};
+use crate::usable;
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::{DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
@@ -18,8 +22,10 @@ use headstack_engine::SpecError;
 use headstack_trace::reader::{formats, Format};
 use headstack_trace::{Arrivals, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use thiserror::Error;
 
@@ -193,9 +199,18 @@ pub fn run_with<M: Drivable>(
         experiment.run.max_requests,
     );
     let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
     let slots: Vec<Mutex<Option<Result<SystemResult, RunError>>>> =
         jobs.iter().map(|_| Mutex::new(None)).collect();
+    let hashes = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
+        // Beside the simulation, which reads the same files.
+        scope.spawn(|| {
+            let found = trace_files(experiment, &options.progress, &failed);
+            if let Ok(mut hashes) = hashes.lock() {
+                *hashes = found;
+            }
+        });
         for _ in 0..threads {
             scope.spawn(|| loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
@@ -210,6 +225,7 @@ pub fn run_with<M: Drivable>(
                     w,
                 };
                 let result = job.run(make);
+                failed.fetch_or(result.is_err(), Ordering::Relaxed);
                 if let Ok(mut slot) = slots[i].lock() {
                     *slot = Some(result);
                 }
@@ -223,13 +239,8 @@ pub fn run_with<M: Drivable>(
             systems.push(result.map_err(placed)?);
         }
     }
-    let result = RunResult {
-        partial: systems.iter().any(|s| s.partial),
-        systems,
-        cost: experiment.cost,
-        seed: experiment.run.seed,
-        version: env!("CARGO_PKG_VERSION").into(),
-    };
+    let hashes = hashes.into_inner().unwrap_or_default();
+    let result = told(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
     if let Some(dir) = &options.out_dir {
         let path = dir.join("result.json");
         let text = result
@@ -266,12 +277,99 @@ struct Job<'a> {
     w: usize,
 }
 
+/// Size and hash of each workload's trace, where it is a file.
+type Hashes = Vec<Option<(u64, String)>>;
+
+/// Reads the traces through; stops where the run has failed.
+fn trace_files(experiment: &Experiment, progress: &Progress, failed: &AtomicBool) -> Hashes {
+    let one = |workload: &Workload| {
+        let path = experiment.path(workload.trace.as_ref()?);
+        hash_file(&path, &|| {
+            progress.is_cancelled() || failed.load(Ordering::Relaxed)
+        })
+    };
+    experiment.workload.iter().map(one).collect()
+}
+
+/// The whole result, with what it was made from.
+fn told(
+    experiment: &Experiment,
+    inputs: &Inputs,
+    mut systems: Vec<SystemResult>,
+    hashes: Hashes,
+) -> Result<RunResult, SpecError> {
+    let given = without_defaults(experiment, inputs);
+    let experiment = given.as_ref().unwrap_or(experiment);
+    let Resolved {
+        experiment: resolved,
+        defaults,
+        drives,
+        drive_files,
+    } = resolve(experiment, inputs)?;
+    let mut files: Vec<Input> = Vec::new();
+    let workloads = resolved["workload"].as_array().into_iter().flatten();
+    for (table, hash) in workloads.zip(hashes) {
+        let text = |key: &str| Some(table.get(key)?.as_str()?.to_string());
+        let Some(path) = text("trace") else { continue };
+        let (bytes, sha256) = hash.unzip();
+        let file = Input {
+            kind: "trace",
+            path: Some(path),
+            name: None,
+            format: text("format"),
+            bytes,
+            sha256,
+        };
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    files.extend(drive_files);
+    let version = env!("CARGO_PKG_VERSION");
+    let id = run_id(&resolved, &files, &drives, version);
+    let mut warnings = ignored::warnings(experiment, inputs.organisations);
+    // Systems come first, each with all workloads.
+    for (i, result) in systems.iter_mut().enumerate() {
+        let own: &Vec<DriveDescription> = &drives[i / experiment.workload.len()];
+        result.drive = own.clone();
+        warnings.extend(late_changes(result));
+    }
+    Ok(RunResult {
+        partial: systems.iter().any(|s| s.partial),
+        systems,
+        cost: experiment.cost,
+        seed: experiment.run.seed,
+        version: version.into(),
+        run_id: id,
+        experiment: resolved,
+        defaults,
+        inputs: files,
+        warnings,
+    })
+}
+
+/// Changes that never came.
+fn late_changes(result: &SystemResult) -> Option<String> {
+    let counts = result.changes.filter(|c| c.n_after_end > 0)?;
+    Some(format!(
+        "{} on {}: {} of {} changes were due after the last completion and never came",
+        result.name,
+        result.workload,
+        counts.n_after_end,
+        counts.n_after_end + counts.n_done
+    ))
+}
+
 /// The drives of a system.
 struct Drives<M> {
     /// Of each drive its name and its number in the system.
     names: Vec<String>,
     /// Nothing is known of the whole where nothing is known of one.
     cost: Option<CostRange>,
+    /// Cost models of those that have one.
+    price_kinds: BTreeSet<String>,
+    /// Whether the experiment has parts of them fail.
+    injected: bool,
     members: Members<M>,
 }
 
@@ -310,6 +408,13 @@ impl<'a> Job<'a> {
             None => members.simulate(&mut opened.source, organisation, &simulation, sink),
         };
         let outcome = outcome.map_err(|e| self.placed(&open, e))?;
+        usable::check(
+            self.experiment,
+            self.system(),
+            self.w,
+            drives.injected,
+            &outcome,
+        )?;
         self.result(&drives, outcome, counts, log)
     }
 
@@ -333,8 +438,8 @@ impl<'a> Job<'a> {
         let system = self.system();
         let seed = system.seed.unwrap_or(self.experiment.run.seed);
         let (mut names, mut members) = (Vec::new(), Vec::new());
-        let mut cost = None;
-        let mut made_of = Vec::new();
+        let (mut cost, mut price_kinds) = (None, BTreeSet::new());
+        let (mut made_of, mut injected) = (Vec::new(), false);
         for (i, kind) in system.kinds().map_err(at(&self.key))?.iter().enumerate() {
             let key = match system.drives.is_empty() {
                 true => self.key.clone(),
@@ -356,6 +461,9 @@ impl<'a> Job<'a> {
                 0 => each,
                 _ => sum(cost, each),
             };
+            injected |= usable::injects_failures(system, &spec);
+            let model = spec.cost.get("model").and_then(Value::as_str);
+            price_kinds.extend(model.map(str::to_string));
             let design = DriveDesign::new(&spec).map_err(at(&place))?;
             for _ in 0..kind.count {
                 let number = members.len() as u32;
@@ -371,6 +479,8 @@ impl<'a> Job<'a> {
         Ok(Drives {
             names,
             cost,
+            price_kinds,
+            injected,
             members: Members::of(system, members, self.inputs.layers).map_err(at(&self.key))?,
         })
     }
@@ -451,9 +561,7 @@ impl<'a> Job<'a> {
             duration: run.duration,
             past_end: workload.past_end,
             changes: self.changes()?,
-            exact_limit: run
-                .exact_limit
-                .unwrap_or(headstack_engine::quantiles::EXACT_LIMIT),
+            exact_limit: run.exact_limit(),
             progress: self.options.progress.clone(),
             ..Options::default()
         })
@@ -494,7 +602,7 @@ impl<'a> Job<'a> {
     fn result<M: Drivable>(
         &self,
         drives: &Drives<M>,
-        mut outcome: Outcome,
+        outcome: Outcome,
         counts: Option<Counters>,
         log: Option<RequestLog>,
     ) -> Result<SystemResult, RunError> {
@@ -503,9 +611,9 @@ impl<'a> Job<'a> {
             &system.name,
             &self.workload().name,
             &drives.names,
-            Cost::of(drives.cost),
+            Cost::of(drives.cost, &drives.price_kinds),
             &self.experiment.cost,
-            &mut outcome,
+            outcome,
         );
         result.layers = drives.members.layers();
         if let Some(counts) = counts {

@@ -17,10 +17,11 @@ use crate::host::Host;
 use crate::layer::{Done, ErrorKind};
 use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
+use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
 use crate::timetable::Timetable;
 use headstack_drive::{Command, Components, DriveRequest};
-use headstack_engine::{ByMode, Progress, Quantiles, Series, SpecError};
+use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
 use headstack_trace::{Arrivals, ClosedLoop, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -250,17 +251,20 @@ pub fn simulate<'a, 'l, M: Member>(
     log: Option<&'a mut Log<'l>>,
 ) -> Result<Outcome, SimulateError> {
     let outcome = Outcome {
+        n_taken: 0,
         n_requests: 0,
-        n_errors: 0,
+        errors_by: [0; 3],
         n_dropped: 0,
-        bytes: 0,
-        response: Quantiles::with_limit(options.exact_limit),
-        service: Quantiles::with_limit(options.exact_limit),
+        bytes_by: [0; 3],
+        response: Grouped::with_limit(options.exact_limit),
+        service: Grouped::with_limit(options.exact_limit),
+        batches: Batches::default(),
         component_ns: [0; 6],
         n_seeks: 0,
         n_cache_hits: 0,
         start: Time::ZERO,
         end: Time::ZERO,
+        last_arrival: None,
         series: Series::new(Time::ZERO, options.series_width_ns),
         members: vec![MemberOutcome::default(); members.len()],
         changes: None,
@@ -532,7 +536,9 @@ impl<M: Member> Run<'_, '_, M> {
         }
         if plan.parts.is_empty() {
             let answer = Done::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
-            self.host.finish(now, request.blocks, &answer, measured);
+            let kind = operation(request.op);
+            self.host
+                .finish(now, kind, request.blocks, &answer, measured);
             if measured {
                 request.time = now;
                 self.host.write_log(id, request, &answer);
@@ -745,6 +751,9 @@ impl<M: Member> Run<'_, '_, M> {
             o.observe(member);
         }
         self.host.outcome.changes = self.schedule.counts();
+        self.host.outcome.n_taken = self.taken;
+        let open = matches!(self.options.arrivals, Arrivals::Open);
+        self.host.outcome.last_arrival = open.then_some(self.last_arrival);
         Ok(self.host.outcome)
     }
 }

@@ -280,7 +280,7 @@ fn a_head_fails() {
     let (records, outcome) = run(&spec, 1, reads, text, Options::default());
     let errors: Vec<bool> = records.iter().map(|r| r.error).collect();
     assert_eq!(errors, [false, true, false]);
-    assert_eq!(outcome.n_errors, 1);
+    assert_eq!(outcome.n_errors(), 1);
     assert_eq!(ends(&records)[2], 3010.0);
 }
 

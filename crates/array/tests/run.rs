@@ -230,7 +230,9 @@ fn costs_of_drives_and_energy() {
     }
     // The same for its four actuators.
     let four = text.replacen("name = \"one\"", "name = \"one\"\ndash = \"D1A4S1H1\"", 1);
-    let cost = go(&four, &RunOptions::default()).unwrap().systems[4].cost_usd;
+    let cost = go(&four, &RunOptions::default()).unwrap().systems[4]
+        .cost_usd
+        .clone();
     let near = |got: Option<f64>, need: f64| (got.unwrap() - need).abs() < 1e-9;
     assert!(near(cost.low, 165.8) && near(cost.high, 188.2), "{cost:?}");
     // Nobody says what the logging paper's drive costs.
@@ -241,7 +243,7 @@ fn costs_of_drives_and_energy() {
         1,
     );
     let result = go(&priced, &RunOptions::default()).unwrap();
-    let cost = result.systems[0].cost_usd;
+    let cost = result.systems[0].cost_usd.clone();
     assert_eq!((cost.low, cost.high), (Some(300.0), Some(360.0)));
 }
 
@@ -331,7 +333,7 @@ fn closed_synthetic_workloads_run_closed() {
         1,
     );
     let table = go(&table, &RunOptions::default()).unwrap();
-    assert_eq!(own.to_json().unwrap(), table.to_json().unwrap());
+    assert_eq!(own.systems, table.systems);
     // One request that is served and thinks in turn: the cycle is the sum of both means.
     let drawn = result(
         "KEYS",
@@ -590,7 +592,7 @@ fn registries_are_those_that_are_passed() {
     }];
     let mine = run_with("mine", &more).unwrap();
     let theirs = run_with("concatenate", ENTRIES).unwrap();
-    assert_eq!(mine.to_json().unwrap(), theirs.to_json().unwrap());
+    assert_eq!(mine.systems, theirs.systems);
     for (name, entries, want) in [
         ("concatenate", &more[..], "got \"concatenate\", need one of mine"),
         (

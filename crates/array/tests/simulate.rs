@@ -161,7 +161,7 @@ fn drives_are_asked_for_what_the_workload_asks() {
         let options = Options::default();
         let outcome = simulate(&mut source, &mut members, &*o, &options, None).unwrap();
         assert_eq!(
-            (outcome.n_requests, outcome.bytes),
+            (outcome.n_requests, outcome.bytes()),
             (4, 3 * 8 * 512),
             "{name}"
         );
@@ -280,14 +280,14 @@ fn warm_up_past_end_and_limits() {
         .filter(|r| r.lba.0 + r.blocks as u64 > 1 << 19)
         .count() as u64;
     let o = go(Options::default(), 1 << 19);
-    assert_eq!((o.n_requests, o.n_errors), (10_000, half));
+    assert_eq!((o.n_requests, o.n_errors()), (10_000, half));
     let drop = Options {
         past_end: PastEnd::DropCounted,
         ..Options::default()
     };
     let o = go(drop, 1 << 19);
     assert_eq!(
-        (o.n_requests, o.n_errors, o.n_dropped),
+        (o.n_requests, o.n_errors(), o.n_dropped),
         (10_000 - half, 0, half)
     );
     let wrap = Options {
@@ -295,7 +295,7 @@ fn warm_up_past_end_and_limits() {
         ..Options::default()
     };
     let o = go(wrap, 1 << 19);
-    assert_eq!((o.n_requests, o.n_errors), (10_000, 0));
+    assert_eq!((o.n_requests, o.n_errors()), (10_000, 0));
     let warm = Options {
         warm_up: WarmUp::Time(Span(5_000_000_000)),
         max_requests: Some(9_000),

@@ -4,15 +4,19 @@
 //! Everything here is deterministic. Sums are kept in integers, so a result does not depend on the order in
 //! which values arrive.
 
+pub mod batches;
 pub mod describe;
 pub mod error;
+pub mod grouped;
 pub mod progress;
 pub mod quantiles;
 pub mod queue;
 pub mod random;
 pub mod series;
 
+pub use batches::Batches;
 pub use error::{did_you_mean, SpecError};
+pub use grouped::Grouped;
 pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};
 pub use queue::EventQueue;

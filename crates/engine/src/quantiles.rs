@@ -1,5 +1,6 @@
 //! Quantiles of times: exact up to a limit, beyond it to three significant figures; the result says which.
 
+use crate::batches::Batches;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -25,6 +26,7 @@ pub struct Quantiles {
     settled: usize,
     store: Store,
     limit: usize,
+    batches: Batches,
     /// Sum in nanoseconds of all values except the latest short ones.
     sum: u128,
     count: u64,
@@ -55,6 +57,8 @@ pub struct Summary {
     pub p99: f64,
     /// 99.9th percentile.
     pub p999: f64,
+    /// 99.99th percentile.
+    pub p9999: f64,
     /// Largest value.
     pub max: f64,
 }
@@ -78,6 +82,7 @@ impl Quantiles {
             settled: 0,
             store: Store::Short,
             limit,
+            batches: Batches::default(),
             sum: 0,
             count: 0,
             max: 0,
@@ -117,31 +122,119 @@ impl Quantiles {
                 self.short.resize(room, 0);
                 return self.add(ns);
             }
-            self.settle();
-            let values = self.short[..self.n_short].iter();
-            self.store = Store::Wide(values.map(|&v| u64::from(v)).collect());
-            self.short = Vec::new();
-            (self.n_short, self.settled) = (0, 0);
+            self.widen();
         }
         self.sum += u128::from(ns);
         self.count += 1;
         self.max = self.max.max(ns);
+        self.batches.add(ns);
         if let Store::Wide(list) = &mut self.store {
             if list.len() < self.limit {
                 list.push(ns);
                 return;
             }
-            // Covers 64 bits at three significant figures: 0.4 MiB, never resized.
-            let mut histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3)
-                .expect("bounds and figures are constants that hdrhistogram accepts");
-            for &value in list.iter() {
-                histogram.saturating_record(value);
-            }
-            self.store = Store::Histogram(Box::new(histogram));
+            self.use_histogram();
         }
         if let Store::Histogram(histogram) = &mut self.store {
             histogram.saturating_record(ns);
         }
+    }
+
+    /// Short values get more room each.
+    fn widen(&mut self) {
+        self.settle();
+        if matches!(self.store, Store::Short) {
+            let values = self.short[..self.n_short].iter();
+            self.store = Store::Wide(values.map(|&v| u64::from(v)).collect());
+            self.leave_short();
+        }
+    }
+
+    fn leave_short(&mut self) {
+        self.short = Vec::new();
+        (self.n_short, self.settled) = (0, 0);
+    }
+
+    /// From now on values are kept in bins.
+    pub(crate) fn use_histogram(&mut self) {
+        self.settle();
+        if matches!(self.store, Store::Histogram(_)) {
+            return;
+        }
+        // All 64 bits in range at three significant figures: 0.4 MiB, never resized.
+        let mut histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3)
+            .expect("bounds and figures are constants that hdrhistogram accepts");
+        for &value in &self.short[..self.n_short] {
+            histogram.saturating_record(u64::from(value));
+        }
+        if let Store::Wide(list) = &self.store {
+            for &value in list {
+                histogram.saturating_record(value);
+            }
+        }
+        self.store = Store::Histogram(Box::new(histogram));
+        self.leave_short();
+    }
+
+    /// Values that are kept, or room for them.
+    pub(crate) fn reserved(&self) -> usize {
+        match &self.store {
+            Store::Short => self.short.len(),
+            Store::Wide(list) => list.len(),
+            Store::Histogram(_) => 0,
+        }
+    }
+
+    /// Gives up room that is not used.
+    pub(crate) fn give_room_back(&mut self) {
+        self.short.truncate(self.n_short);
+    }
+
+    /// Lets it keep so many values more than those that it has or has room for.
+    pub(crate) fn allow(&mut self, more: usize) {
+        self.limit = self.reserved() + more;
+    }
+
+    /// Takes in all values of another one, of which more than both limits together are kept in bins.
+    /// Confidence intervals are lost: the order of the values is not known any more.
+    pub(crate) fn absorb(&mut self, mut other: Quantiles) {
+        self.settle();
+        other.settle();
+        self.batches = Batches::default();
+        match (&self.store, &other.store) {
+            (Store::Histogram(_), _) | (_, Store::Histogram(_)) => {
+                self.use_histogram();
+                other.use_histogram();
+            }
+            (Store::Wide(_), _) | (_, Store::Wide(_)) => {
+                self.widen();
+                other.widen();
+            }
+            _ => {}
+        }
+        match (&mut self.store, &other.store) {
+            (Store::Wide(list), Store::Wide(more)) => list.extend(more),
+            (Store::Histogram(histogram), Store::Histogram(more)) => histogram
+                .add(&**more)
+                .expect("histograms of the same bounds"),
+            _ => {
+                self.short.truncate(self.n_short);
+                self.short.extend(&other.short[..other.n_short]);
+                self.n_short = self.short.len();
+                self.settled = self.n_short;
+            }
+        }
+        self.sum += other.sum;
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+        self.limit += other.limit;
+    }
+
+    /// Where the mean lies with a probability of 95 %, in seconds, as [`Batches`] says; none of few
+    /// values.
+    pub fn confidence_s(&mut self) -> Option<[f64; 2]> {
+        self.settle();
+        self.batches.interval_s()
     }
 
     /// Sum and maximum, in nanoseconds, of the values not yet included. The sum of 2^32 of them fits.
@@ -159,6 +252,8 @@ impl Quantiles {
         self.sum += u128::from(sum);
         self.count += (self.n_short - self.settled) as u64;
         self.max = self.max.max(max);
+        self.batches
+            .add_all(&self.short[self.settled..self.n_short]);
         self.settled = self.n_short;
     }
 
@@ -231,6 +326,7 @@ impl Quantiles {
             p95: at(0.95),
             p99: at(0.99),
             p999: at(0.999),
+            p9999: at(0.9999),
             max: if n == 0 {
                 f64::NAN
             } else {
@@ -323,10 +419,10 @@ mod tests {
         let mut q = Quantiles::new();
         (1..=1000u64).rev().for_each(|v| q.add(v * 1_000_000_000));
         let s = q.summary();
-        let got = [s.mean, s.p50, s.p90, s.p95, s.p99, s.p999, s.max];
+        let got = [s.mean, s.p50, s.p90, s.p95, s.p99, s.p999, s.p9999, s.max];
         for (got, want) in got
             .iter()
-            .zip([500.5, 500.0, 900.0, 950.0, 990.0, 999.0, 1000.0])
+            .zip([500.5, 500.0, 900.0, 950.0, 990.0, 999.0, 1000.0, 1000.0])
         {
             assert!((got - want).abs() < 1e-6, "{got} {want}");
         }
@@ -404,6 +500,7 @@ mod tests {
             (a.p90, b.p90),
             (a.p99, b.p99),
             (a.p999, b.p999),
+            (a.p9999, b.p9999),
         ] {
             assert!((a - b).abs() <= 1e-3 * a, "{a} {b}");
         }

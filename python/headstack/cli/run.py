@@ -63,6 +63,9 @@ def command(
         columns = table.columns(result.document)
         headings = [(c.title, c.text) for c in columns]
         _terminal.print_table(headings, table.rows(result.document, columns))
+        columns, rows = table.operations(result.document)
+        if rows:
+            _terminal.print_table([(c.title, c.text) for c in columns], rows)
         print(table.note(result.document))
         for line in table.warnings(result.document):
             print(line)

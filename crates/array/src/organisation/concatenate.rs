@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     name: "concatenate",
     summary: "devices end to end over drives end to end",
     needs_device_blocks: true,
+    defaults: Params::new,
     build,
 };
 

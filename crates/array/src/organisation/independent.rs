@@ -10,6 +10,7 @@
 
 use super::{Context, Entry, Organisation, Plan};
 use headstack_drive::plugin::params;
+use headstack_drive::spec::Params;
 use headstack_engine::SpecError;
 use serde::Deserialize;
 use std::ops::Range;
@@ -19,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     name: "independent",
     summary: "device i of the workload is drive i",
     needs_device_blocks: false,
+    defaults: Params::new,
     build,
 };
 

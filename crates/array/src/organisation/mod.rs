@@ -91,6 +91,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Whether the sizes of the workload's devices must be known.
     pub needs_device_blocks: bool,
+    /// Its parameters where nothing is said.
+    pub defaults: fn() -> Params,
     /// Builds the organisation.
     ///
     /// # Errors

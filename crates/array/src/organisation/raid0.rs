@@ -22,6 +22,10 @@ pub const ENTRY: Entry = Entry {
     name: "raid0",
     summary: "striped over all drives, no redundancy",
     needs_device_blocks: true,
+    defaults: || {
+        let unit = ("stripe_unit".to_string(), default_unit().to_string().into());
+        [unit].into_iter().collect()
+    },
     build,
 };
 

@@ -324,6 +324,24 @@ pub fn detect(
     (best.0 > 0).then_some(best.1)
 }
 
+/// The name of the format that a file is detected to have, as [`open`] does it; none of what fits none, and
+/// of what is no regular file, such as a pipe: looking into it would take from it.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn detected(
+    path: &Path,
+    formats: &'static [Format],
+) -> Result<Option<&'static str>, TraceError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let mut input = open_input(path, &Counters::default())?;
+    let first = beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
+    let name = input.path.rsplit('/').next().unwrap_or("");
+    Ok(detect(&first, name, formats).map(|format| format.name))
+}
+
 /// Opens a trace: `format` by name, or detected from what the file begins with and its name.
 /// `-` is standard input. Compressed files are read as they are.
 ///

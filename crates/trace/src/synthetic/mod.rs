@@ -103,6 +103,16 @@ pub struct LocalDistance {
     pub deviation: Bytes,
 }
 
+impl Default for LocalDistance {
+    /// That of DiskSim's samples.
+    fn default() -> LocalDistance {
+        LocalDistance {
+            mean: Bytes(0),
+            deviation: Bytes(40_000 * 512),
+        }
+    }
+}
+
 /// What is different for a while; what is absent stays.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -385,10 +395,8 @@ impl Synthetic {
                 Some((made, step))
             }
         };
-        let local_distance = match &self.local_distance {
-            Some(d) => (d.mean.0 as f64, d.deviation.0 as f64),
-            None => (0.0, 40_000.0 * 512.0),
-        };
+        let local = self.local_distance.clone().unwrap_or_default();
+        let local_distance = (local.mean.0 as f64, local.deviation.0 as f64);
         Ok(SyntheticSource {
             left: self.n_requests,
             phase_end: profiles[0].duration,

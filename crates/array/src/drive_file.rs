@@ -1,0 +1,111 @@
+//! The files of drives: found by name or path, and read.
+
+use crate::document::{read_text, toml_value};
+use headstack_drive::DriveSpec;
+use headstack_engine::describe::from_value;
+use headstack_engine::{did_you_mean, SpecError};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A file that describes a drive.
+pub(crate) struct DriveFile {
+    path: PathBuf,
+    /// Given as a path; else found by its name.
+    pub is_path: bool,
+}
+
+impl DriveFile {
+    /// A path from `base`, or the file of this name in one of `dirs`.
+    ///
+    /// # Errors
+    /// At the key `drive`, with the drives that there are and the nearest.
+    pub fn find(name: &str, base: &Path, dirs: &[PathBuf]) -> Result<DriveFile, SpecError> {
+        let mut candidates = vec![base.join(name)];
+        candidates.extend(dirs.iter().map(|d| d.join(format!("{name}.toml"))));
+        let place = candidates.iter().position(|p| p.is_file());
+        let place = place.ok_or_else(|| {
+            let names = drive_names(dirs);
+            let hint = did_you_mean(name, names.iter().map(String::as_str));
+            let known = match names.is_empty() {
+                true => "a path (no drive files were found)".to_string(),
+                false => format!("a path or one of {}", names.join(", ")),
+            };
+            SpecError::new("drive", format!("{name:?}"), format!("{known}{hint}"))
+        })?;
+        Ok(DriveFile {
+            path: candidates.swap_remove(place),
+            is_path: place == 0,
+        })
+    }
+
+    /// Whether it is one of ours; else an importer reads it.
+    pub fn is_toml(&self) -> bool {
+        self.path.extension().is_some_and(|e| e == "toml")
+    }
+
+    /// What the file says, in TOML.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no TOML.
+    pub fn table(&self) -> Result<Value, SpecError> {
+        toml_value(&read_text(&self.path)?, &self.path)
+    }
+
+    /// The file as it is.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn bytes(&self) -> Result<Vec<u8>, SpecError> {
+        std::fs::read(&self.path).map_err(|e| {
+            let got = e.to_string().to_lowercase();
+            SpecError::new(self.path.display().to_string(), got, "a readable file")
+        })
+    }
+
+    /// The drive; `other` reads what is not TOML.
+    fn read(
+        &self,
+        name: &str,
+        other: &dyn Fn(&str) -> Result<DriveSpec, String>,
+    ) -> Result<DriveSpec, SpecError> {
+        let shown = self.path.display().to_string();
+        if !self.is_toml() {
+            return other(&shown).map_err(|e| {
+                SpecError::new(
+                    "drive",
+                    format!("{name:?}"),
+                    format!("a readable drive file: {e}"),
+                )
+            });
+        }
+        from_value(self.table()?).map_err(|e| e.in_file(shown))
+    }
+}
+
+/// Finds a drive by name or path.
+///
+/// # Errors
+/// Of an unknown drive at the key `drive`, with the drives that there are and the nearest; of a
+/// file that does not fit at the file's path, with its line or key.
+pub fn load_drive(
+    name: &str,
+    base: &Path,
+    dirs: &[PathBuf],
+    other: &dyn Fn(&str) -> Result<DriveSpec, String>,
+) -> Result<DriveSpec, SpecError> {
+    DriveFile::find(name, base, dirs)?.read(name, other)
+}
+
+/// Names of the drives in these folders, sorted.
+pub fn drive_names(dirs: &[PathBuf]) -> Vec<String> {
+    let mut names: Vec<String> = dirs
+        .iter()
+        .filter_map(|d| std::fs::read_dir(d).ok())
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|file| file.strip_suffix(".toml").map(str::to_string))
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}

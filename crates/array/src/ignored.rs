@@ -1,0 +1,144 @@
+//! Keys of an experiment that change nothing beside others: each is told, so that nobody believes in them.
+
+use crate::experiment::{Experiment, System, Workload};
+use crate::organisation::{find, Entry};
+use crate::resolved::{is_ignored, PER_DRIVE};
+use headstack_drive::spec::Params;
+use headstack_trace::Arrivals;
+use serde_json::Value;
+
+/// One line for each key that is not used: its place and why.
+pub(crate) fn warnings(experiment: &Experiment, organisations: &[Entry]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (i, workload) in experiment.workload.iter().enumerate() {
+        // The table as it was written: a value that is the default was given all the same.
+        let given = experiment.document["workload"][i].as_object();
+        let mut tell = |key: &str, why: &str| {
+            let key = format!("workload[{i}].{key} (of {:?})", workload.name);
+            found.push(format!("{key} is not used: {why}"));
+        };
+        if let Some(given) = given {
+            of_workload(given, workload, &mut tell);
+        }
+        let needs_sizes = |s: &System| {
+            let name = s.organisation().map(|(name, _)| name);
+            let entry = name.and_then(|name| find(&name, organisations));
+            entry.is_ok_and(|entry| entry.needs_device_blocks)
+        };
+        if workload.device_blocks.is_some() && !experiment.system.iter().any(needs_sizes) {
+            tell(
+                "device_blocks",
+                "no organisation asks for the sizes of devices",
+            );
+        }
+    }
+    for (i, system) in experiment.system.iter().enumerate() {
+        of_system(system, &mut |key, why| {
+            let key = format!("system[{i}].{key} (of {:?})", system.name);
+            found.push(format!("{key} is not used: {why}"));
+        });
+    }
+    found
+}
+
+fn of_workload(given: &Params, workload: &Workload, tell: &mut dyn FnMut(&str, &str)) {
+    let mut all = |table: &Params, inside: &str, keys: &[&str], why: &str| {
+        for key in keys.iter().filter(|key| says(table, key)) {
+            tell(&format!("{inside}{key}"), why);
+        }
+    };
+    let closed = matches!(workload.arrivals, Some(Arrivals::Closed(_)));
+    let timed = ["time_scale", "start_at_zero"];
+    let Some(synthetic) = &workload.synthetic else {
+        if closed {
+            let why = "in a closed loop times are those of the loop";
+            all(given, "", &timed, why);
+        }
+        return;
+    };
+    let why = "only a trace is read";
+    all(given, "", &["format", "on_error", "order"], why);
+    let own_loop = synthetic.get("arrivals").and_then(Value::as_str) == Some("closed");
+    let gaps = [
+        "rate",
+        "interarrival",
+        "sequential_interarrival",
+        "local_interarrival",
+    ];
+    let inside = "synthetic.";
+    if closed || own_loop {
+        let why = "arrivals are closed: each completion brings the next request";
+        all(given, "", &timed, why);
+        all(synthetic, inside, &gaps, why);
+    }
+    if closed {
+        all(
+            synthetic,
+            inside,
+            &["arrivals"],
+            "the workload's arrivals are closed",
+        );
+    } else if synthetic.contains_key("interarrival") && !own_loop {
+        let why = "interarrival says all about the gaps";
+        all(synthetic, inside, &["arrivals"], why);
+    }
+    if !own_loop {
+        let why = "arrivals are not \"closed\" in this table";
+        all(synthetic, inside, &["outstanding", "think"], why);
+    }
+    let phases = synthetic.get("phases").and_then(Value::as_array);
+    let ever = |key: &str, least: f64, otherwise: f64| {
+        let in_phases = phases.into_iter().flatten();
+        let tables = in_phases.filter_map(Value::as_object).chain([synthetic]);
+        let number = |table: &Params| {
+            table
+                .get(key)
+                .map_or(otherwise, |v| v.as_f64().unwrap_or(1.0))
+        };
+        tables.map(number).any(|value| value > least)
+    };
+    if !ever("local", 0.0, 0.0) {
+        let keys = ["local_distance", "local_interarrival"];
+        all(synthetic, inside, &keys, "no request is local");
+    }
+    if !ever("sequential", 0.0, 0.0) {
+        let keys = ["sequential_interarrival"];
+        all(synthetic, inside, &keys, "no request is sequential");
+    }
+}
+
+fn of_system(system: &System, tell: &mut dyn FnMut(&str, &str)) {
+    for key in PER_DRIVE.iter().filter(|key| has(system, key)) {
+        if is_ignored(system, key) {
+            tell(key, "each entry of drives has one of its own");
+        }
+    }
+    // The last word is that of `set`.
+    let in_set = |table: &str, key: &str| {
+        let dotted = format!("{table}.{key}");
+        let nested = system.set.get(table).and_then(|table| table.get(key));
+        system.set.contains_key(&dotted) || nested.is_some()
+    };
+    for (key, inside) in [("scheduler", "scheduler"), ("queue_depth", "depth")] {
+        if has(system, key) && in_set("queue", inside) {
+            tell(key, &format!("set changes queue.{inside} after it"));
+        }
+    }
+}
+
+/// Whether a table says something else than `false` or nothing at this key.
+fn says(table: &Params, key: &str) -> bool {
+    let value = table.get(key);
+    value.is_some_and(|v| !v.is_null() && *v != Value::Bool(false))
+}
+
+fn has(system: &System, key: &str) -> bool {
+    match key {
+        "scheduler" => system.scheduler.is_some(),
+        "scheduler_parameters" => system.scheduler_parameters.is_some(),
+        "queue_depth" => system.queue_depth.is_some(),
+        "cache" => system.cache.is_some(),
+        "dash" => system.dash.is_some(),
+        _ => system.parallelism.is_some(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Whether a system keeps up with the requests that come.
+//!
+//! # Model
+//! Requests that come at their own times (closed loops always keep up). The time from the end of the
+//! warm-up to the last arrival is cut into 20 equal parts, each with its mean number of requests in the
+//! system `q`. Under a load that just can be carried, `q` goes up and down as a random walk without drift:
+//! its 19 steps have the mean 0. The system is overloaded if the mean step lies more than
+//! [`DEVIATIONS`] of its standard errors above 0. A step's standard deviation is that of the 19
+//! steps, but at least the square root of the number of requests in a part: that of a queue whose arrivals are
+//! Poisson.
+//! Of runs so far beyond what can be carried that the arrivals are over before 20 buckets of the
+//! time series, it is asked whether the requests took longer to be done after the last arrival than all
+//! of them took to arrive.
+//! # Source
+//! Own rule: Student's test on the increments of the queue. The tests below ask M/M/1 queues.
+//! # Validity
+//! Says nothing of loads so near the capacity, or runs so short, that a carried load could look
+//! the same; nor of a system that falls behind and catches up before the end.
+
+use crate::outcome::Outcome;
+use headstack_engine::SeriesPoint;
+use serde::Serialize;
+
+/// Parts of the time of arrivals.
+const PARTS: usize = 20;
+/// The mean step of the queue lies this many standard errors above 0.
+const DEVIATIONS: f64 = 5.0;
+/// Requests of a short run that is looked at.
+const FEWEST: u64 = 1000;
+
+/// A system that cannot keep up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overloaded {
+    /// What shows it, in words.
+    pub why: String,
+}
+
+/// Looks whether the queue grew through the run; `utilisation` is that of the drives.
+pub fn find(outcome: &Outcome, points: &[SeriesPoint], utilisation: f64) -> Option<Overloaded> {
+    let last = outcome.last_arrival?;
+    let arriving_s = last.since(outcome.start).as_secs_f64();
+    let draining_s = outcome.end.since(last).as_secs_f64();
+    let busy = format!("drives busy {:.1} % of the time", 100.0 * utilisation);
+    let from_s = outcome.start.0 as f64 * 1e-9;
+    let whole = points
+        .iter()
+        .take_while(|p| p.t_s + p.width_s <= from_s + arriving_s);
+    let depths: Vec<f64> = whole.map(|p| p.queue_depth).collect();
+    if let Some([first, last]) = grown(&depths, outcome.n_requests) {
+        let why =
+            format!("the queue grew from {first:.0} to {last:.0} requests while they came, {busy}");
+        return Some(Overloaded { why });
+    }
+    let behind = depths.len() < PARTS && outcome.n_requests >= FEWEST && draining_s > arriving_s;
+    behind.then(|| Overloaded {
+        why: format!(
+            "the requests came within {arriving_s:.3} s, the last was done {draining_s:.3} s later, {busy}"
+        ),
+    })
+}
+
+/// The mean depth in the first and the last part, if it grew more than a carried load explains.
+fn grown(depths: &[f64], requests: u64) -> Option<[f64; 2]> {
+    if depths.len() < PARTS {
+        return None;
+    }
+    let bound = |part: usize| part * depths.len() / PARTS;
+    let part = |i: usize| {
+        let own = &depths[bound(i)..bound(i + 1)];
+        own.iter().sum::<f64>() / own.len() as f64
+    };
+    let means: Vec<f64> = (0..PARTS).map(part).collect();
+    let steps: Vec<f64> = means.windows(2).map(|w| w[1] - w[0]).collect();
+    let n = steps.len() as f64;
+    let mean = steps.iter().sum::<f64>() / n;
+    let variance = steps.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let variance = variance.max(requests as f64 / PARTS as f64);
+    (mean > DEVIATIONS * (variance / n).sqrt()).then(|| [means[0], means[PARTS - 1]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headstack_engine::random::nth;
+    use headstack_engine::Series;
+    use headstack_units::Time;
+
+    /// An M/M/1 queue at this share of its capacity: the depths over the time of arrivals.
+    fn queue(share: f64, n: u64, seed: u64) -> Vec<f64> {
+        let mut index = 0;
+        let mut exponential = |mean: f64| {
+            index += 1;
+            let uniform = (nth(seed, index) >> 11) as f64 / (1u64 << 53) as f64;
+            -mean * (1.0 - uniform).ln()
+        };
+        let (mut now, mut free) = (0.0f64, 0.0f64);
+        let mut series = Series::new(Time::ZERO, 100_000_000);
+        for _ in 0..n {
+            now += exponential(1e7);
+            free = free.max(now) + exponential(1e7 * share);
+            series.add_request(Time(now as u64), Time(free as u64));
+        }
+        let points = series.points();
+        let whole = points
+            .iter()
+            .take_while(|p| p.t_s + p.width_s <= now * 1e-9);
+        whole.map(|p| p.queue_depth).collect()
+    }
+
+    #[test]
+    fn loads_that_can_be_carried_are_not_called_too_much() {
+        for share in [0.5, 0.8, 0.9, 0.95, 0.98, 1.0] {
+            for n in [500, 2_000, 20_000] {
+                for seed in 0..40 {
+                    let got = grown(&queue(share, n, seed), n);
+                    assert_eq!(got, None, "{share} of capacity, {n}, seed {seed}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn loads_that_cannot_be_carried_are() {
+        for (share, n) in [(1.2, 10_000), (1.5, 2_000), (3.0, 1_000), (1.05, 200_000)] {
+            for seed in 0..20 {
+                let [first, last] = grown(&queue(share, n, seed), n).expect("overload");
+                // A line from 0: the last twentieth has 39 times the depth of the first.
+                assert!(last > 10.0 * first, "{first} {last}");
+                let want = n as f64 * (1.0 - 1.0 / share) * 39.0 / 40.0;
+                assert!((last / want - 1.0).abs() < 0.5, "{last} {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn bursts_and_one_step_up_are_no_growth() {
+        let burst: Vec<f64> = (0..200)
+            .map(|i| if i % 40 < 10 { 900.0 } else { 1.0 })
+            .collect();
+        let late: Vec<f64> = (0..200)
+            .map(|i| if i > 180 { 5_000.0 } else { 1.0 })
+            .collect();
+        let step: Vec<f64> = (0..200)
+            .map(|i| if i > 100 { 500.0 } else { 1.0 })
+            .collect();
+        for depths in [burst, late, step] {
+            assert_eq!(grown(&depths, 10_000), None);
+        }
+        assert_eq!(grown(&[1.0, 1e6], 10_000), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! What a run was made from: files with their hashes, and an identity of the whole.
+
+use serde::Serialize;
+use serde_json::{json, Value};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A file that decided the result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Input {
+    /// `trace` or `drive`.
+    pub kind: &'static str,
+    /// The path as the experiment gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Instead of a path: the name of a drive that was found in a folder of drives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Format of a trace, given or detected; `toml` or `disksim` of a drive; `null` where it is not known.
+    pub format: Option<String>,
+    /// Size; `null` of what is no file, such as a pipe.
+    pub bytes: Option<u64>,
+    /// SHA-256 in hexadecimal digits, of the file as it lies on disk; `null` of what is no file.
+    pub sha256: Option<String>,
+}
+
+/// A drive's description as it was simulated, with all that the system changes in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DriveDescription {
+    /// The drive's name.
+    pub name: String,
+    /// Drives of this description.
+    pub count: u32,
+    /// SHA-256 of the drive's file; `null` where its description is in the experiment.
+    pub sha256: Option<String>,
+    /// The parts (`power`, `cache`, ...) of which neither its file nor the experiment says anything: what the
+    /// description has there are defaults.
+    pub missing: Vec<&'static str>,
+    /// The description, in the form of a drive's file.
+    pub description: Value,
+}
+
+/// SHA-256 in hexadecimal digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    format!("{:x}", Sha256::digest(bytes))
+}
+
+/// Size and SHA-256 of a regular file, read in pieces; none of anything else, or when the run is
+/// to `stop` or the file cannot be read.
+pub(crate) fn hash_file(path: &Path, stop: &dyn Fn() -> bool) -> Option<(u64, String)> {
+    const PIECE: usize = 1 << 20;
+    // What is no regular file, such as a pipe, is not even opened: it can be read once only.
+    if !path.is_file() {
+        return None;
+    }
+    let mut file = File::open(path).ok()?;
+    let (mut hasher, mut size) = (Sha256::new(), 0);
+    let mut piece = vec![0; PIECE];
+    loop {
+        if stop() {
+            return None;
+        }
+        match file.read(&mut piece).ok()? {
+            0 => return Some((size, format!("{:x}", hasher.finalize()))),
+            n => {
+                hasher.update(&piece[..n]);
+                size += n as u64;
+            }
+        }
+    }
+}
+
+/// A short name of a run: equal for equal experiments, input files, drives and versions, whatever the
+/// computer, the threads or the output folder.
+pub(crate) fn run_id(
+    experiment: &Value,
+    inputs: &[Input],
+    drives: &[Vec<DriveDescription>],
+    version: &str,
+) -> String {
+    const DIGITS: usize = 12;
+    let whole = json!({
+        "experiment": experiment, "inputs": inputs, "drives": drives, "version": version,
+    });
+    let mut id = sha256(whole.to_string().as_bytes());
+    id.truncate(DIGITS);
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FIPS 180-4, examples.
+    #[test]
+    fn files_are_hashed_by_sha_256() {
+        let path = std::env::temp_dir().join(format!("headstack-hash-{}", std::process::id()));
+        std::fs::write(&path, "abc").unwrap();
+        let got = hash_file(&path, &|| false);
+        let want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(got, Some((3, want.to_string())));
+        assert_eq!(hash_file(&path, &|| true), None);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(hash_file(&path, &|| false), None);
+        assert_eq!(hash_file(&std::env::temp_dir(), &|| false), None);
+    }
+
+    #[test]
+    fn the_identity_depends_on_all_that_decides() {
+        let input = |sha: &str| Input {
+            kind: "trace",
+            path: Some("a".into()),
+            name: None,
+            format: None,
+            bytes: Some(1),
+            sha256: Some(sha.into()),
+        };
+        let id = |seed: u32, sha: &str, version: &str| {
+            run_id(
+                &json!({ "run": { "seed": seed } }),
+                &[input(sha)],
+                &[],
+                version,
+            )
+        };
+        let first = id(1, "a", "1");
+        assert_eq!(first, id(1, "a", "1"));
+        for other in [id(2, "a", "1"), id(1, "b", "1"), id(1, "a", "2")] {
+            assert_ne!(first, other);
+        }
+        assert_eq!(first.len(), 12);
+    }
+}

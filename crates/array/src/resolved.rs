@@ -1,0 +1,466 @@
+//! An experiment as it was run: all values that decide its result, and which of them nobody gave.
+//!
+//! What the experiment says stays as it is written; what it leaves out is filled in. Written as TOML, the
+//! whole is an experiment that gives the same result. A file may list at `defaults` which of its values
+//! were filled in by an earlier run; they stay marked as long as they are what would be filled in.
+
+use crate::drive_file::{load_drive, DriveFile};
+use crate::experiment::{Experiment, System, Workload};
+use crate::organisation::find;
+use crate::provenance::{sha256, DriveDescription, Input};
+use crate::run::Inputs;
+use crate::simulate::{PastEnd, WarmUp};
+use headstack_drive::spec::Params;
+use headstack_engine::describe::from_value;
+use headstack_engine::SpecError;
+use headstack_trace::synthetic::LocalDistance;
+use headstack_trace::{reader, Arrivals, OnError, Synthetic};
+use serde::Serialize;
+use serde_json::{json, Map, Value};
+
+/// An experiment with all that was filled in.
+pub(crate) struct Resolved {
+    /// The experiment, keys in order of the alphabet.
+    pub experiment: Value,
+    /// Dotted keys of the values that nobody gave: `system.0.scheduler`.
+    pub defaults: Vec<String>,
+    /// The drives of each system.
+    pub drives: Vec<Vec<DriveDescription>>,
+    /// The files of all drives, each once.
+    pub drive_files: Vec<Input>,
+}
+
+/// Parts of a drive's description that a file should have; without them the drive is simulated all the same.
+const PARTS: [&str; 7] = [
+    "positioning",
+    "cache",
+    "overhead",
+    "link",
+    "queue",
+    "power",
+    "cost",
+];
+
+/// Keys of a system that entries of `drives` may have of their own.
+pub(crate) const PER_DRIVE: [&str; 6] = [
+    "scheduler",
+    "scheduler_parameters",
+    "queue_depth",
+    "cache",
+    "dash",
+    "parallelism",
+];
+
+/// Keys of `run` that do not change what is found.
+const NOT_DECIDING: [&str; 2] = ["threads", "log_requests"];
+
+/// Fills in what the experiment leaves out.
+///
+/// # Errors
+/// Drives that cannot be read.
+pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolved, SpecError> {
+    let mut filler = Filler {
+        experiment,
+        inputs,
+        defaults: Vec::new(),
+        drive_files: Vec::new(),
+    };
+    let mut document = experiment.document.clone();
+    document.remove("defaults");
+    for (i, workload) in experiment.workload.iter().enumerate() {
+        let mut table = take_table(&mut document["workload"][i]);
+        filler.workload(i, &mut table, workload)?;
+        document["workload"][i] = Value::Object(table);
+    }
+    let mut drives = Vec::new();
+    for (i, system) in experiment.system.iter().enumerate() {
+        let mut table = take_table(&mut document["system"][i]);
+        let all = filler.system(i, &mut table, system);
+        drives.push(all.map_err(|e| e.within(&format!("system[{i}]")))?);
+        document["system"][i] = Value::Object(table);
+    }
+    let mut run = take_table(document.entry("run").or_insert(Value::Null));
+    NOT_DECIDING.iter().for_each(|key| drop(run.remove(*key)));
+    filler.fill(&mut run, "run", "seed", experiment.run.seed);
+    filler.fill(&mut run, "run", "exact_limit", experiment.run.exact_limit());
+    filler.fill(
+        &mut run,
+        "run",
+        "allowed_errors",
+        experiment.run.allowed_errors(),
+    );
+    document.insert("run".into(), Value::Object(run));
+    let mut cost = take_table(document.entry("cost").or_insert(Value::Null));
+    filler.fill_all(&mut cost, "cost", &value(experiment.cost));
+    document.insert("cost".into(), Value::Object(cost));
+    let Filler {
+        mut defaults,
+        drive_files,
+        ..
+    } = filler;
+    let document = sorted(Value::Object(document));
+    defaults.sort();
+    Ok(Resolved {
+        experiment: document,
+        defaults,
+        drives,
+        drive_files,
+    })
+}
+
+/// The experiment without the values that it lists as defaults and that would be filled in again: those of
+/// which somebody made something else, and those that this version would fill in otherwise, stay.
+pub(crate) fn without_defaults(experiment: &Experiment, inputs: &Inputs) -> Option<Experiment> {
+    let listed = &experiment.defaults;
+    if listed.is_empty() {
+        return None;
+    }
+    let filled = resolve(&without(experiment, listed)?, inputs).ok()?;
+    let document = Value::Object(experiment.document.clone());
+    let same = |key: &&String| {
+        let at = pointer(key);
+        filled.defaults.contains(key) && filled.experiment.pointer(&at) == document.pointer(&at)
+    };
+    let kept: Vec<String> = listed.iter().filter(same).cloned().collect();
+    without(experiment, &kept)
+}
+
+/// The experiment without these keys; none if it cannot be without them.
+fn without(experiment: &Experiment, keys: &[String]) -> Option<Experiment> {
+    let mut document = Value::Object(experiment.document.clone());
+    for key in keys {
+        let (table, last) = key.rsplit_once('.')?;
+        if let Some(Value::Object(table)) = document.pointer_mut(&pointer(table)) {
+            table.remove(last);
+        }
+    }
+    document.as_object_mut()?.remove("defaults");
+    Experiment::from_value(document, &experiment.base).ok()
+}
+
+/// A dotted key as a JSON pointer.
+fn pointer(key: &str) -> String {
+    match key {
+        "" => String::new(),
+        key => format!("/{}", key.replace('.', "/")),
+    }
+}
+
+/// A value of ours as JSON; none of them fails to be written.
+fn value(of: impl Serialize) -> Value {
+    serde_json::to_value(of).unwrap_or(Value::Null)
+}
+
+fn take_table(value: &mut Value) -> Params {
+    match value.take() {
+        Value::Object(table) => table,
+        _ => Params::new(),
+    }
+}
+
+/// The same with the keys of each table in order, and without null, which TOML does not have.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(table) => {
+            let mut entries: Vec<(String, Value)> = table
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| (key, sorted(value)))
+                .collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect::<Map<_, _>>())
+        }
+        Value::Array(list) => Value::Array(list.into_iter().map(sorted).collect()),
+        value => value,
+    }
+}
+
+struct Filler<'a> {
+    experiment: &'a Experiment,
+    inputs: &'a Inputs<'a>,
+    defaults: Vec<String>,
+    drive_files: Vec<Input>,
+}
+
+impl Filler<'_> {
+    /// Fills in a value that nobody gave.
+    fn fill(&mut self, table: &mut Params, place: &str, key: &str, default: impl Serialize) {
+        if table.get(key).is_none_or(Value::is_null) {
+            table.insert(key.into(), value(default));
+            self.defaults.push(format!("{place}.{key}"));
+        }
+    }
+
+    fn fill_all(&mut self, table: &mut Params, place: &str, defaults: &Value) {
+        for (key, default) in defaults.as_object().into_iter().flatten() {
+            self.fill(table, place, key, default);
+        }
+    }
+
+    fn workload(&mut self, i: usize, table: &mut Params, w: &Workload) -> Result<(), SpecError> {
+        let place = format!("workload.{i}");
+        self.fill(table, &place, "name", &w.name);
+        self.fill(table, &place, "past_end", PastEnd::default());
+        self.fill(table, &place, "warm_up", WarmUp::Requests(0));
+        let mut closed = false;
+        match (&w.synthetic, &w.trace) {
+            (Some(given), _) => {
+                let mut synthetic = given.clone();
+                let in_loop = matches!(w.arrivals, Some(Arrivals::Closed(_)));
+                closed = self.synthetic(&place, &mut synthetic, in_loop);
+                table.insert("synthetic".into(), Value::Object(synthetic));
+            }
+            (None, path) => {
+                self.fill(table, &place, "on_error", OnError::default());
+                self.fill(table, &place, "order", "format");
+                let path = self.experiment.path(path.as_deref().unwrap_or(""));
+                // What cannot be read now was read by the run: nothing is said of it.
+                let found = reader::detected(&path, self.inputs.formats);
+                if let Some(format) = found.ok().flatten() {
+                    self.fill(table, &place, "format", format);
+                }
+            }
+        }
+        if !closed {
+            self.fill(table, &place, "arrivals", "open");
+        }
+        Ok(())
+    }
+
+    /// Says whether requests come in a closed loop of the table's own; `in_loop`: in one of the workload.
+    fn synthetic(&mut self, place: &str, table: &mut Params, in_loop: bool) -> bool {
+        let place = format!("{place}.synthetic");
+        let defaults = value(Synthetic::default());
+        let mut fill = |key: &str, table: &mut Params| {
+            self.fill(table, &place, key, &defaults[key]);
+        };
+        for key in [
+            "n_requests",
+            "reads",
+            "write_through",
+            "sequential",
+            "local",
+            "size",
+            "block",
+            "footprint",
+            "devices",
+        ] {
+            fill(key, table);
+        }
+        if !in_loop && !table.contains_key("interarrival") {
+            fill("arrivals", table);
+        }
+        let closed = table.get("arrivals") == Some(&json!("closed"));
+        if closed {
+            fill("outstanding", table);
+            fill("think", table);
+        }
+        let local =
+            |table: &Params| table.get("local").and_then(Value::as_f64).unwrap_or(0.0) > 0.0;
+        let phases = table.get("phases").and_then(Value::as_array);
+        let mut phases = phases.into_iter().flatten().filter_map(Value::as_object);
+        if local(table) || phases.any(local) {
+            self.fill(table, &place, "local_distance", LocalDistance::default());
+        }
+        closed
+    }
+
+    fn system(
+        &mut self,
+        i: usize,
+        table: &mut Params,
+        system: &System,
+    ) -> Result<Vec<DriveDescription>, SpecError> {
+        let place = format!("system.{i}");
+        self.fill(table, &place, "name", &system.name);
+        self.fill(table, &place, "spindles", "free");
+        self.organisation(&place, table, system)?;
+        let mut described: Vec<DriveDescription> = Vec::new();
+        let kinds = system.kinds()?;
+        let listed = !system.drives.is_empty();
+        for (d, kind) in kinds.iter().enumerate() {
+            let (mut own, own_place) = match listed {
+                true => (own_table(kind), format!("{place}.drives.{d}")),
+                false => (std::mem::take(table), place.clone()),
+            };
+            let count = system.drives.get(d).and_then(|drive| drive.get("count"));
+            own.extend(count.map(|count| ("count".into(), count.clone())));
+            let drive = self.drive(&own_place, &mut own, kind)?;
+            match described.iter_mut().find(|d| is_same(d, &drive)) {
+                Some(same) => same.count += drive.count,
+                None => described.push(drive),
+            }
+            match listed {
+                true => table["drives"][d] = Value::Object(own),
+                false => *table = own,
+            }
+        }
+        if listed {
+            // What the entries took over is theirs now; what none of them uses stays and is told.
+            for key in PER_DRIVE.iter().filter(|key| !is_ignored(system, key)) {
+                table.remove(*key);
+            }
+            table.remove("set");
+        }
+        Ok(described)
+    }
+
+    fn organisation(
+        &mut self,
+        place: &str,
+        table: &mut Params,
+        system: &System,
+    ) -> Result<(), SpecError> {
+        let (name, mut parameters) = system.organisation()?;
+        if table.get("organisation").is_none_or(Value::is_null) {
+            self.defaults.push(format!("{place}.organisation"));
+        }
+        let place = format!("{place}.organisation");
+        let defaults = (find(&name, self.inputs.organisations)?.defaults)();
+        self.fill_all(&mut parameters, &place, &Value::Object(defaults));
+        let organisation = match parameters.is_empty() {
+            true => Value::String(name),
+            false => {
+                parameters.insert("name".into(), Value::String(name));
+                Value::Object(parameters)
+            }
+        };
+        table.insert("organisation".into(), organisation);
+        Ok(())
+    }
+
+    /// Fills in what a drive decides, and describes the drive.
+    fn drive(
+        &mut self,
+        place: &str,
+        table: &mut Params,
+        kind: &System,
+    ) -> Result<DriveDescription, SpecError> {
+        let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
+        let spec = kind.drive_spec(base, dirs, self.inputs.other_drive)?;
+        let (given, file) = self.given(kind)?;
+        self.fill(table, place, "count", kind.count);
+        let mut known = |key: &str, whole: &str, now: Value| {
+            table.insert(key.into(), now);
+            if given.pointer(whole).is_none() {
+                self.defaults.push(format!("{place}.{key}"));
+            }
+        };
+        known(
+            "scheduler",
+            "/queue/scheduler",
+            value(&spec.queue.scheduler),
+        );
+        if !spec.queue.scheduler_parameters.is_empty() {
+            let parameters = value(&spec.queue.scheduler_parameters);
+            known(
+                "scheduler_parameters",
+                "/queue/scheduler_parameters",
+                parameters,
+            );
+        }
+        known("queue_depth", "/queue/depth", value(spec.queue.depth));
+        known("dash", "/dash", value(spec.dash));
+        let cache = value(&spec.cache);
+        for key in cache.as_object().into_iter().flat_map(Map::keys) {
+            if given.pointer(&format!("/cache/{key}")).is_none() {
+                self.defaults.push(format!("{place}.cache.{key}"));
+            }
+        }
+        table.insert("cache".into(), cache);
+        let description = sorted(value(&spec));
+        // Where the tables cannot say again what was changed (by null), the whole drive is there.
+        let again: Result<System, _> = from_value(Value::Object(table.clone()));
+        let again = again.and_then(|s| s.drive_spec(base, dirs, self.inputs.other_drive));
+        if again.ok().as_ref() != Some(&spec) {
+            PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
+            table.remove("set");
+            table.insert("drive".into(), description.clone());
+        }
+        let drive = DriveDescription {
+            name: spec.name.clone(),
+            count: kind.count,
+            sha256: file.as_ref().and_then(|file| file.sha256.clone()),
+            missing: missing(&given),
+            description,
+        };
+        if let Some(file) = file.filter(|file| !self.drive_files.contains(file)) {
+            self.drive_files.push(file);
+        }
+        Ok(drive)
+    }
+
+    /// What the drive's file and the experiment say of a drive, and the file.
+    fn given(&self, kind: &System) -> Result<(Value, Option<Input>), SpecError> {
+        let (mut given, file) = match &kind.drive {
+            Value::String(name) => {
+                let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
+                let file = DriveFile::find(name, base, dirs)?;
+                let bytes = file.bytes()?;
+                let input = Input {
+                    kind: "drive",
+                    path: file.is_path.then(|| name.clone()),
+                    name: (!file.is_path).then(|| name.clone()),
+                    format: Some(if file.is_toml() { "toml" } else { "disksim" }.into()),
+                    bytes: Some(bytes.len() as u64),
+                    sha256: Some(sha256(&bytes)),
+                };
+                let given = match file.is_toml() {
+                    true => file.table()?,
+                    // An imported drive says all but what no file of its kind can say.
+                    false => value(load_drive(name, base, dirs, self.inputs.other_drive)?),
+                };
+                (given, Some(input))
+            }
+            table => (table.clone(), None),
+        };
+        // What can be changed in the whole description may not be there in what was given.
+        let _ = kind.change(&mut given);
+        Ok((given, file))
+    }
+}
+
+fn is_same(a: &DriveDescription, b: &DriveDescription) -> bool {
+    (&a.name, &a.sha256, &a.missing, &a.description)
+        == (&b.name, &b.sha256, &b.missing, &b.description)
+}
+
+/// An entry of `drives` with all that it takes over from its system.
+fn own_table(kind: &System) -> Params {
+    let mut table = Params::new();
+    let mut put = |key: &str, value: Value| drop(table.insert(key.into(), value));
+    put("drive", kind.drive.clone());
+    if !kind.set.is_empty() {
+        put("set", value(&kind.set));
+    }
+    for (key, given) in [
+        ("scheduler", value(&kind.scheduler)),
+        ("scheduler_parameters", value(&kind.scheduler_parameters)),
+        ("queue_depth", value(kind.queue_depth)),
+        ("cache", value(&kind.cache)),
+        ("dash", value(kind.dash)),
+        ("parallelism", value(&kind.parallelism)),
+    ] {
+        if !given.is_null() {
+            put(key, given);
+        }
+    }
+    table
+}
+
+/// Whether a system has this key and each of its listed drives has one of its own.
+pub(crate) fn is_ignored(system: &System, key: &str) -> bool {
+    let drives = &system.drives;
+    !drives.is_empty() && drives.iter().all(|drive| drive.contains_key(key))
+}
+
+/// Parts of which nothing was given.
+fn missing(given: &Value) -> Vec<&'static str> {
+    let says = |part: &&&str| match given.get(**part).and_then(Value::as_object) {
+        // The name of the default model says nothing yet.
+        Some(table) if **part == "power" => !table.keys().all(|k| k == "model"),
+        Some(table) => !table.is_empty(),
+        None => false,
+    };
+    PARTS.iter().filter(|part| !says(part)).copied().collect()
+}

@@ -1,0 +1,93 @@
+//! Runs whose numbers would say nothing: without requests, or with too many that failed.
+
+use crate::experiment::{Experiment, System, Workload};
+use crate::outcome::Outcome;
+use crate::simulate::WarmUp;
+use headstack_drive::DriveSpec;
+use headstack_engine::SpecError;
+
+/// Whether the experiment has parts fail in this system.
+pub(crate) fn injects_failures(system: &System, drive: &DriveSpec) -> bool {
+    let gone = |layer: &serde_json::Value| {
+        let members = layer.get("gone").and_then(serde_json::Value::as_array);
+        members.is_some_and(|members| !members.is_empty())
+    };
+    !drive.parallelism.faults.is_empty()
+        || system.change.iter().any(|change| change.fail.is_some())
+        || system.layers.iter().any(gone)
+}
+
+/// Refuses an outcome without requests, and one of which more failed than `run.allowed_errors` says; the
+/// latter not where failures are `injected`. What was stopped early is taken as it is.
+///
+/// # Errors
+/// The key that left no request, with the workload; the share that failed, with the system.
+pub(crate) fn check(
+    experiment: &Experiment,
+    system: &System,
+    w: usize,
+    injected: bool,
+    outcome: &Outcome,
+) -> Result<(), SpecError> {
+    if outcome.partial {
+        return Ok(());
+    }
+    let workload = &experiment.workload[w];
+    if outcome.n_requests == 0 {
+        return Err(nothing_done(workload, outcome).within(&format!("workload[{w}]")));
+    }
+    let allowed = experiment.run.allowed_errors();
+    let share = outcome.n_errors() as f64 / outcome.n_requests as f64;
+    if injected || share <= allowed {
+        return Ok(());
+    }
+    let got = format!(
+        "{:.1} % failed requests ({} of {}) in system {:?} on workload {:?}",
+        100.0 * share,
+        outcome.n_errors(),
+        outcome.n_requests,
+        system.name,
+        workload.name
+    );
+    let need = format!(
+        "at most {} %; hint: requests beyond a device's end fail, see past_end; 1 allows all",
+        100.0 * allowed
+    );
+    Err(SpecError::new("run.allowed_errors", got, need))
+}
+
+/// Why nothing was simulated, by the workload's key.
+fn nothing_done(workload: &Workload, outcome: &Outcome) -> SpecError {
+    let name = &workload.name;
+    if outcome.n_dropped > 0 {
+        let got = format!(
+            "\"drop-counted\", which left out all {} requests of {name:?}",
+            outcome.n_dropped
+        );
+        return SpecError::new("past_end", got, "requests within the devices");
+    }
+    if outcome.n_taken > 0 {
+        let length = match workload.warm_up {
+            Some(WarmUp::Time(span)) => span.to_string(),
+            Some(WarmUp::Requests(n)) => format!("{n} requests"),
+            None => "nothing".into(),
+        };
+        let n = outcome.n_taken;
+        let got = format!("{length}, which is all of the {n} requests of {name:?}");
+        return SpecError::new("warm_up", got, "a warm-up that leaves requests");
+    }
+    let cutting = ["devices", "start", "end", "skip", "count"];
+    let cut = cutting.into_iter();
+    let cut: Vec<&str> = cut
+        .filter(|key| workload.transform.contains_key(*key))
+        .collect();
+    let (key, got) = match (cut.first(), &workload.trace) {
+        (Some(key), _) => {
+            let by = cut.join(", ");
+            (*key, format!("no request of {name:?} left by {by}"))
+        }
+        (None, Some(path)) => ("trace", format!("no request in {path:?}")),
+        (None, None) => ("synthetic.n_requests", format!("no request in {name:?}")),
+    };
+    SpecError::new(key, got, "at least one request")
+}
