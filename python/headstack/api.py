@@ -21,7 +21,6 @@ from headstack.suggest import need_one_of
 if TYPE_CHECKING:
     import tempfile
 
-    import altair as alt
     import pandas as pd
     import polars as pl
 
@@ -41,7 +40,7 @@ class Plots:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
 
-    def cdf(self) -> "alt.Chart":
+    def cdf(self) -> Any:
         """Cumulative distribution of the response time (ms), one line per system.
 
         Raises:
@@ -52,7 +51,18 @@ class Plots:
 
         return plots.cdf(self._document)
 
-    def components(self) -> "alt.Chart":
+    def tail(self) -> Any:
+        """Tail of the response time (ms): a decade of the axis for each further nine.
+
+        Raises:
+            ConfigError: no system has a distribution.
+
+        """
+        from headstack import plots
+
+        return plots.tail(self._document)
+
+    def components(self) -> Any:
         """Mean response time (ms) by where it went, one bar per system.
 
         Raises:
@@ -63,7 +73,7 @@ class Plots:
 
         return plots.components(self._document)
 
-    def power(self) -> "alt.Chart":
+    def power(self) -> Any:
         """Mean power (W) by state of the drives, one bar per system.
 
         Raises:
@@ -74,7 +84,18 @@ class Plots:
 
         return plots.power(self._document)
 
-    def queue_depth(self) -> "alt.FacetChart":
+    def operations(self) -> Any:
+        """Response times (ms) of reads, writes and flushes apart, a panel each.
+
+        Raises:
+            ConfigError: no system tells operations apart.
+
+        """
+        from headstack import plots
+
+        return plots.operations(self._document)
+
+    def queue_depth(self) -> Any:
         """Draw the requests in the system over time (s), one strip per system.
 
         Raises:
@@ -278,7 +299,7 @@ class Result:
 
     @property
     def plot(self) -> Plots:
-        """The figures: ``.cdf()``, ``.components()``, ``.power()``, ``.queue_depth()``."""
+        """The figures, Altair charts: ``.cdf()``, ``.tail()``, ``.components()`` and more."""
         return Plots(self.document)
 
     def to_json(self, *, curves: bool = False) -> str:
