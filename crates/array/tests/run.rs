@@ -198,7 +198,8 @@ fn the_document_has_every_key_and_its_sums_agree() {
             );
         }
         // Each drive's services cannot take longer than the run.
-        assert!(system["response_time_cdf"].as_array().unwrap().len() <= 1000);
+        // A thousand even steps, and the tail.
+        assert!(system["response_time_cdf"].as_array().unwrap().len() <= 1100);
     }
 }
 

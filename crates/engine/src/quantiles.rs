@@ -335,23 +335,32 @@ impl Quantiles {
         }
     }
 
-    /// The distribution in at most `n` points `[seconds, fraction of values that are not larger]`, from the
-    /// smallest value to the largest.
+    /// The distribution as points `[seconds, fraction of values that are not larger]`, from the smallest value to
+    /// the largest: at most `n` at equal steps of the fraction, the last of which is filled with about 16
+    /// points for each decade of rarer values, down to the largest alone.
     pub fn cdf_points(&mut self, n: usize) -> Vec<[f64; 2]> {
         self.sort();
         if self.count == 0 || n == 0 {
             return Vec::new();
         }
-        let points = (n as u64).min(self.count);
-        (1..=points)
-            .map(|i| {
-                // The last point is the maximum; ranks are spread evenly.
-                let rank = (i as u128 * self.count as u128 / points as u128) as u64;
-                let value = self.at_rank(rank);
-                [value as f64 * 1e-9, rank as f64 / self.count as f64]
-            })
+        let (points, count) = ((n as u64).min(self.count), self.count);
+        let even = |i: u64| (i as u128 * count as u128 / points as u128) as u64;
+        let ranks = (1..points)
+            .map(even)
+            .chain(tail_ranks(even(points - 1), count));
+        ranks
+            .map(|rank| [self.at_rank(rank) as f64 * 1e-9, rank as f64 / count as f64])
             .collect()
     }
+}
+
+/// Ranks after `from` up to `count`, each step leaving 13/15 of the ranks above: integers, so that they
+/// are the same on every machine.
+fn tail_ranks(from: u64, count: u64) -> impl Iterator<Item = u64> {
+    let left = |above: &u64| (*above > 0).then(|| (*above as u128 * 13 / 15) as u64);
+    std::iter::successors(Some(count - from), left)
+        .skip(1)
+        .map(move |above| count - above)
 }
 
 /// Mean in seconds from a sum in nanoseconds. The division loses at most one unit in the last place.
@@ -441,12 +450,41 @@ mod tests {
                 assert_eq!(q.quantile_s(i as f64 / 100.0), want);
             }
             let points = q.cdf_points(1000);
-            assert_eq!(points.len(), 1000);
-            assert_eq!(points[999], [values[19_999] as f64 * 1e-9, 1.0]);
+            for [value, share] in &points {
+                let rank = (share * 20_000.0).round() as usize;
+                assert_eq!(*share, rank as f64 / 20_000.0);
+                assert_eq!(*value, values[rank - 1] as f64 * 1e-9);
+            }
+            let even = (1..1000).map(|i| i as f64 / 1000.0);
+            assert!(points
+                .iter()
+                .zip(even)
+                .all(|(p, share)| (p[1] - share).abs() < 1e-12));
+            // The largest values stand alone, one after another.
+            let ranks = points.iter().rev().map(|p| (p[1] * 20_000.0).round());
+            assert!(ranks
+                .take(6)
+                .eq([20_000.0, 19_999.0, 19_998.0, 19_997.0, 19_996.0, 19_995.0]));
             assert!(points
                 .windows(2)
                 .all(|w| w[0][0] <= w[1][0] && w[0][1] < w[1][1]));
         }
+    }
+
+    /// A decade of rarer values has about 16 points, however many values there are.
+    #[test]
+    fn the_tail_of_the_curve_has_points_in_each_decade() {
+        let mut q = Quantiles::with_limit(0);
+        (0..1_000_000u64).for_each(|v| q.add(v));
+        let points = q.cdf_points(1000);
+        let longer = |p: &[f64; 2]| 1e6 * (1.0 - p[1]);
+        for decade in [1e2, 1e1] {
+            let inside =
+                |p: &&[f64; 2]| longer(p) > decade - 0.5 && longer(p) < 10.0 * decade - 0.5;
+            let n = points.iter().filter(inside).count();
+            assert!((8..=18).contains(&n), "{n} points from {decade}");
+        }
+        assert!(points.len() <= 1000 + 3 * 17);
     }
 
     /// Sum, count and maximum at any time, with each way of storing values.
