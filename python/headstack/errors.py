@@ -1,6 +1,7 @@
 """Every exception of the package; the Rust core raises these too."""
 
 import errno
+import re
 
 #: What the operating system says of paths that cannot be used: the user's input is wrong.
 UNUSABLE = frozenset(
@@ -17,6 +18,9 @@ UNUSABLE = frozenset(
     }
 )
 
+#: What it says where there is no room for what is written.
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
 _TOLD = {
     errno.EISDIR: "a directory",
     errno.ENOTDIR: "a file in place of a directory",
@@ -29,8 +33,30 @@ def told(error: OSError) -> str:
     return _TOLD.get(error.errno or 0) or (error.strerror or str(error)).lower()
 
 
+#: What steers a terminal, ends a line or turns the direction of writing; half characters too.
+_STEERING = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff]"
+)
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def printable(text: str) -> str:
+    r"""Return text that came from a file as a terminal may show it.
+
+    Example:
+        >>> print(printable("one\x1b[2J"))
+        one\u{1b}[2J
+
+    """
+    return _STEERING.sub(lambda m: _SHORT.get(m[0], f"\\u{{{ord(m[0]):x}}}"), text)
+
+
 class HeadstackError(Exception):
     """Anything that went wrong, told as ``<where>: got <value>, need <bound>``."""
+
+    def __str__(self) -> str:
+        """Return the message; nothing in it steers a terminal."""
+        return printable(super().__str__())
 
 
 class ConfigError(HeadstackError):
@@ -46,4 +72,4 @@ class DeviceError(HeadstackError, OSError):
 
     def __str__(self) -> str:
         """Return the message alone, not ``OSError``'s tuple."""
-        return " ".join(str(a) for a in self.args)
+        return printable(" ".join(str(a) for a in self.args))

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from headstack.errors import ConfigError, told
 
+#: The command line that runs, or None in other programs; set by who reads it.
+command_line: list[str] | None = None
+
 
 def output_directory(path: str | os.PathLike[str], where: str) -> Path:
     """Make a directory and try that it can be written to: a long run must not fail at its end.

@@ -1,0 +1,386 @@
+"""Files that commands write: aside first, then renamed, and listed in a manifest.
+
+# Model
+A folder of results has ``manifest.json``, which names each file with its size, SHA-256 hash and
+run. New files are written into a folder beside the old ones, ``.headstack-...``. Once they are
+whole, that folder is renamed ``.headstack-ready``: from then on the new set counts. Its files are
+moved to their places, files that only the old manifest names are removed, and the new manifest
+comes last. Whoever is killed before the renaming leaves the old set, whoever is killed after it
+leaves a move that the next reader or writer completes (`settle`). Other files are left alone.
+
+Writers lock the folder where they touch what others see.
+"""
+
+import contextlib
+import datetime
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from headstack.errors import ConfigError, HeadstackError, told
+
+#: The list of a folder's files.
+MANIFEST = "manifest.json"
+
+#: The document with the results: what else belongs to it, it names.
+RESULTS_FILE = "result.json"
+
+#: Where files are written that are not whole yet, and where they are once they are.
+_PART, _READY = ".headstack-part-", ".headstack-ready"
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a lock on a folder.
+
+    Raises:
+        BlockingIOError: another process has it, and `wait` is false.
+
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # a folder that one may write to but not read
+        yield
+        return
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sha256(path: Path) -> str:
+    """Return the hash of a file in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files(folder: Path) -> list[str]:
+    """Return the files below a folder, as the manifest names them, sorted."""
+    found = (f for f in folder.rglob("*") if f.is_file())
+    return sorted(f.relative_to(folder).as_posix() for f in found)
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Return the manifest of a folder; None where there is none.
+
+    Raises:
+        ConfigError: it is there but cannot be used.
+
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as e:
+        raise ConfigError(f"{path}: got {told(e)}, need a manifest of headstack") from None
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{path}: got text that is not JSON, need a manifest") from None
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    if not isinstance(files, list) or not all(_is_entry(f) for f in files):
+        raise ConfigError(f'{path}: got no list "files", need a manifest of headstack')
+    return dict(manifest)
+
+
+def _is_entry(entry: object) -> bool:
+    """Whether this names a file below the folder, with its size and hash."""
+    if not isinstance(entry, Mapping):
+        return False
+    name = entry.get("file")
+    if not isinstance(name, str) or not name or "\0" in name:
+        return False
+    path = Path(name)
+    return (
+        not path.is_absolute()
+        and ".." not in path.parts
+        and isinstance(entry.get("size_bytes"), int)
+        and isinstance(entry.get("sha256"), str)
+    )
+
+
+def _named(manifest: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+    return {} if manifest is None else {f["file"]: f for f in manifest["files"]}
+
+
+def _entry(folder: Path, name: str, run_id: str | None) -> dict[str, Any]:
+    path = folder / name
+    size = path.stat().st_size
+    return {"file": name, "size_bytes": size, "sha256": sha256(path), "run_id": run_id}
+
+
+def _write_manifest(folder: Path, entries: list[dict[str, Any]], run_id: str | None) -> None:
+    import shlex
+
+    from headstack import __version__
+    from headstack.paths import command_line
+
+    manifest = {
+        "run_id": run_id,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": None if command_line is None else shlex.join(["headstack", *command_line]),
+        "version": __version__,
+        "files": sorted(entries, key=lambda e: str(e["file"])),
+    }
+    text = json.dumps(manifest, indent=2) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def _unlink(folder: Path, name: str) -> None:
+    """Remove a file, and the folders above it that this leaves empty."""
+    path = folder / name
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        path.unlink()
+    for above in path.parents:
+        if above == folder or folder not in above.parents:
+            break
+        with contextlib.suppress(OSError):
+            above.rmdir()
+
+
+def _move(ready: Path, folder: Path) -> None:
+    """Put what is ready in its place; may be begun again at any point."""
+    old, new = read_manifest(folder), read_manifest(ready)
+    names = _files(ready) if new is None else list(_named(new))
+    for name in names:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # What is not there any more was moved before.
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(ready / name, target)
+    if new is not None:
+        for name in _named(old).keys() - _named(new).keys():
+            _unlink(folder, name)
+        os.replace(ready / MANIFEST, folder / MANIFEST)
+    shutil.rmtree(ready)
+
+
+def settle(folder: Path) -> None:
+    """Complete the move of a set of files, of which the writer was killed.
+
+    Raises:
+        ConfigError: the folder cannot be written to.
+
+    """
+    ready = folder / _READY
+    if not ready.is_dir():
+        return
+    try:
+        with _locked(folder):
+            if ready.is_dir():
+                _move(ready, folder)
+    except OSError as e:
+        raise ConfigError(
+            f"{folder}: got files of which the move was broken off ({told(e)}), need a folder "
+            "that can be written to, to complete it"
+        ) from None
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove what killed writers left unfinished."""
+    for part in folder.glob(f"{_PART}*"):
+        with contextlib.suppress(OSError), _locked(part, wait=False):
+            if part.is_dir():
+                shutil.rmtree(part)
+            else:
+                part.unlink()
+
+
+@contextlib.contextmanager
+def _part(folder: Path, *, directory: bool) -> Iterator[Path]:
+    """Give a file or folder to write to, locked as long as somebody does; it is gone afterwards."""
+    with contextlib.ExitStack() as stack:
+        with _locked(folder):
+            _remove_left(folder)
+            if directory:
+                part = Path(tempfile.mkdtemp(prefix=_PART, dir=folder))
+                stack.callback(shutil.rmtree, part, ignore_errors=True)
+            else:
+                descriptor, name = tempfile.mkstemp(prefix=_PART, dir=folder)
+                os.close(descriptor)
+                part = Path(name)
+                stack.callback(part.unlink, missing_ok=True)
+            stack.enter_context(_locked(part))
+        yield part
+
+
+@contextlib.contextmanager
+def _told_of(part: Path, folder: Path) -> Iterator[None]:
+    """Let errors name the folder instead of the one where files are written aside."""
+
+    def final(text: str) -> str:
+        return text.replace(str(part), str(folder))
+
+    try:
+        yield
+    except HeadstackError as e:
+        if str(part) not in str(e):
+            raise
+        raise type(e)(final(str(e))) from None
+    except OSError as e:
+        # Writing into an open file that has no more room does not say which file it is.
+        where = folder if e.filename is None else Path(final(os.fsdecode(e.filename)))
+        raise OSError(e.errno or errno.EIO, e.strerror or str(e), str(where)) from None
+
+
+@contextlib.contextmanager
+def _aside(folder: Path) -> Iterator[Path]:
+    """Give a folder to write files aside in; it is gone afterwards."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settle(folder)
+    read_manifest(folder)  # what cannot be used must not stop a long run at its end
+    with _part(folder, directory=True) as part, _told_of(part, folder):
+        yield part
+
+
+def _publish(part: Path, folder: Path) -> None:
+    """Make what was written aside count; the caller holds the folder's lock."""
+    ready = folder / _READY
+    if ready.is_dir():
+        _move(ready, folder)
+    read_manifest(folder)
+    os.rename(part, ready)
+    _move(ready, folder)
+
+
+class Written:
+    """Files that are being written aside.
+
+    Attributes:
+        path: where they are written.
+        folder: where they will be.
+        run_id: the run that they are of, or None.
+
+    """
+
+    def __init__(self, path: Path, folder: Path, run_id: str | None) -> None:
+        self.path = path
+        self.folder = folder
+        self.run_id = run_id
+
+
+@contextlib.contextmanager
+def replacing(folder: Path) -> Iterator[Written]:
+    """Write a new set of files into a folder: files that only the old manifest names go.
+
+    The caller sets `run_id` before the end. Nothing changes in the folder where an exception ends
+    the writing.
+
+    Raises:
+        ConfigError: the folder's manifest cannot be used.
+        OSError: a file cannot be written; it is named by its place in `folder`.
+
+    """
+    with _aside(folder) as part:
+        written = Written(part, folder, None)
+        yield written
+        entries = [_entry(part, name, written.run_id) for name in _files(part)]
+        _write_manifest(part, entries, written.run_id)
+        with _locked(folder):
+            _publish(part, folder)
+
+
+@contextlib.contextmanager
+def adding(folder: Path, run_id: str | None = None) -> Iterator[Written]:
+    """Write files beside those of a folder; its manifest names them if it is of the same run.
+
+    Raises:
+        ConfigError: the folder's manifest is of another run and names one of the files, or it
+            cannot be used.
+        OSError: a file cannot be written; it is named by its place in `folder`.
+
+    """
+    with _aside(folder) as part:
+        written = Written(part, folder, run_id)
+        yield written
+        new = [_entry(part, name, written.run_id) for name in _files(part)]
+        with _locked(folder):
+            manifest = read_manifest(folder)
+            if manifest is not None and manifest.get("run_id") == written.run_id:
+                entries = _named(manifest) | _named({"files": new})
+                _write_manifest(part, list(entries.values()), written.run_id)
+            else:
+                _check_foreign(folder, manifest, new)
+            _publish(part, folder)
+
+
+def _check_foreign(
+    folder: Path, manifest: Mapping[str, Any] | None, new: list[dict[str, Any]]
+) -> None:
+    """Refuse to replace single files of another run's set."""
+    foreign = sorted(_named(manifest).keys() & _named({"files": new}).keys())
+    if foreign:
+        raise ConfigError(
+            f"{folder / foreign[0]}: got a file of another run's results, need another name or "
+            "folder"
+        )
+
+
+@contextlib.contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """Give a path to write to; the file appears at `target` when it is whole.
+
+    Devices and pipes are written as they are.
+
+    Raises:
+        OSError: the file cannot be written; it is named `target`.
+
+    """
+    if target.exists() and not target.is_file():
+        with _told_of(target, target):
+            yield target
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Through a link, the file that it leads to is replaced, not the link.
+    place = target.resolve()
+    with _part(place.parent, directory=False) as part, _told_of(part, target):
+        yield part
+        part.chmod(place.stat().st_mode & 0o7777 if place.exists() else _new_mode())
+        os.replace(part, place)
+
+
+def _new_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def check(folder: Path) -> None:
+    """Check that the results in a folder are those of one run; without a manifest nobody knows.
+
+    A file that somebody removed is missed where it is used.
+
+    Raises:
+        ConfigError: a file is not the one that the manifest names.
+
+    """
+    settle(folder)
+    for name, entry in _named(read_manifest(folder)).items():
+        path = folder / name
+        # Pages and figures may be changed by hand: no number is read from them.
+        if not (name == RESULTS_FILE or name.endswith(".parquet")) or not path.exists():
+            continue
+        size = path.stat().st_size
+        if size != entry["size_bytes"]:
+            got = f"{size} bytes"
+            need = f"the {entry['size_bytes']} bytes"
+        elif sha256(path) != entry["sha256"]:
+            got, need = "other bytes", "those"
+        else:
+            continue
+        raise ConfigError(
+            f"{path}: got {got}, need {need} that {MANIFEST} names: it was changed, or is of "
+            "another run"
+        )
