@@ -16,7 +16,6 @@ from headstack.paths import output_directory
 if TYPE_CHECKING:
     import tempfile
 
-    import altair as alt
     import pandas as pd
 
 #: Called now and then with requests done and their total, where that is known.
@@ -35,7 +34,7 @@ class Plots:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
 
-    def cdf(self) -> "alt.Chart":
+    def cdf(self) -> Any:
         """Cumulative distribution of the response time (ms), one line per system.
 
         Raises:
@@ -46,7 +45,18 @@ class Plots:
 
         return plots.cdf(self._document)
 
-    def components(self) -> "alt.Chart":
+    def tail(self) -> Any:
+        """Tail of the response time (ms): a decade of the axis for each further nine.
+
+        Raises:
+            ConfigError: no system has a distribution.
+
+        """
+        from headstack import plots
+
+        return plots.tail(self._document)
+
+    def components(self) -> Any:
         """Mean response time (ms) by where it went, one bar per system.
 
         Raises:
@@ -57,7 +67,7 @@ class Plots:
 
         return plots.components(self._document)
 
-    def power(self) -> "alt.Chart":
+    def power(self) -> Any:
         """Mean power (W) by state of the drives, one bar per system.
 
         Raises:
@@ -68,7 +78,18 @@ class Plots:
 
         return plots.power(self._document)
 
-    def queue_depth(self) -> "alt.FacetChart":
+    def operations(self) -> Any:
+        """Response times (ms) of reads, writes and flushes apart, a panel each.
+
+        Raises:
+            ConfigError: no system tells operations apart.
+
+        """
+        from headstack import plots
+
+        return plots.operations(self._document)
+
+    def queue_depth(self) -> Any:
         """Draw the requests in the system over time (s), one strip per system.
 
         Raises:
@@ -161,7 +182,7 @@ class Result:
 
     @property
     def plot(self) -> Plots:
-        """The figures: ``.cdf()``, ``.components()``, ``.power()``, ``.queue_depth()``."""
+        """The figures, Altair charts: ``.cdf()``, ``.tail()``, ``.components()`` and more."""
         return Plots(self.document)
 
     def to_json(self, *, curves: bool = False) -> str:

@@ -88,8 +88,8 @@ def test_report_needs_no_network(document, tmp_path):
     # The viewer's regular expressions are left as they are: escaping `</` would break them.
     assert "/</g" in code(page)
     assert "one &lt;drive&gt;" in page
-    for name in plots.RESULT_FIGURES:
-        assert (tmp_path / "figures" / f"{name}.svg").read_text().startswith("<svg")
+    for name in report.figures(document):
+        assert (tmp_path / "r-figures" / f"{name}.svg").read_text().startswith("<svg")
 
 
 def test_figures_say_their_units(document):

@@ -13,7 +13,10 @@ def command(
     ),
     title: Annotated[str, Option(help="The page's title.")] = "Headstack report",
     figures: Annotated[
-        bool, Option(help="Also write figures/*.png and *.svg beside the page.")
+        bool,
+        Option(
+            help="Also write figures as PNG and SVG, into figures/ (of NAME.html: NAME-figures/)."
+        ),
     ] = True,
 ) -> None:
     """Write the report of an earlier run: one HTML page that opens without a network.

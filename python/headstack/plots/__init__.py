@@ -1,0 +1,69 @@
+"""Figures as Altair charts, from result documents and from descriptions of drives and traces.
+
+`look` says what each colour means. Figures of results take the whole document and, where a page
+shows several workloads, the labels that colours are given to.
+"""
+
+from headstack.plots.bars import components, operations, power
+from headstack.plots.described import (
+    histogram,
+    lines,
+    seek_curve,
+    trace_figures,
+    validation,
+    zones,
+)
+from headstack.plots.distributions import cdf, tail
+from headstack.plots.look import (
+    DARK,
+    HEIGHT,
+    MOST_LINES,
+    MOST_POINTS,
+    PALETTE,
+    PARTS,
+    WIDTH,
+    drawn,
+    save,
+    style,
+)
+from headstack.plots.series import queue_depth
+from headstack.plots.systems import labels, of_workload, workloads
+
+#: Figures of a result, by file name.
+RESULT_FIGURES = {
+    "response-time": cdf,
+    "tail": tail,
+    "components": components,
+    "power": power,
+    "operations": operations,
+    "queue-depth": queue_depth,
+}
+
+__all__ = [
+    "DARK",
+    "HEIGHT",
+    "MOST_LINES",
+    "MOST_POINTS",
+    "PALETTE",
+    "PARTS",
+    "RESULT_FIGURES",
+    "WIDTH",
+    "cdf",
+    "components",
+    "drawn",
+    "histogram",
+    "labels",
+    "lines",
+    "of_workload",
+    "operations",
+    "power",
+    "queue_depth",
+    "save",
+    "seek_curve",
+    "style",
+    "tail",
+    "trace_figures",
+    "validation",
+    "workloads",
+    "zones",
+]

@@ -1,0 +1,256 @@
+"""The look that all figures share: what each colour means, sizes, fonts, and how they are saved.
+
+A colour stands for one thing in all figures of a page. Systems have the colours of `PALETTE`; what
+a drive does with time and energy has those of `PARTS`. No colour is in both. Lines also differ in
+dash, so that no reader depends on colours alone. Every axis says its unit.
+"""
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from headstack import drawing, outputs
+from headstack.errors import ConfigError
+
+#: Colours of systems, black last: the hues of Okabe and Ito (2008), which readers with any kind of
+#: colour vision can tell apart, darkened to a contrast of 3 to 1 on white (WCAG 2.2, 1.4.11).
+PALETTE = ("#0072B2", "#C27800", "#00875F", "#C8401E", "#A94F8C", "#3B93C4", "#1B1B1B")
+DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 4], [4, 4], [1, 3])
+
+#: Colours of what time and energy go into.
+PARTS = {
+    "queue": "#8C93A0",
+    "overhead": "#4A5261",
+    "seek": "#7A5FB0",
+    "rotation": "#AD8A2B",
+    "transfer": "#2F8F8B",
+    "bus": "#A0524F",
+    "idle": "#7C9A78",
+    "standby": "#8B8F45",
+}
+
+BACKGROUND, INK, FAINT_INK, GRID, AXIS = "#FFFFFF", "#222222", "#444444", "#E4E4E4", "#888888"
+#: What stands behind a system for comparison.
+CONTEXT = "#C9CDD3"
+
+#: The same colours on a dark page. Figures are drawn in the light ones; the page replaces them.
+DARK = {
+    "#0072B2": "#5AA9E6",
+    "#C27800": "#E6A532",
+    "#00875F": "#2FBF8F",
+    "#C8401E": "#F0764A",
+    "#A94F8C": "#DD8FBE",
+    "#3B93C4": "#A9D8F5",
+    "#1B1B1B": "#F0F0F0",
+    "#8C93A0": "#8D95A5",
+    "#4A5261": "#C3CAD6",
+    "#7A5FB0": "#A692DB",
+    "#AD8A2B": "#CDB060",
+    "#2F8F8B": "#63BDB8",
+    "#A0524F": "#CF8884",
+    "#7C9A78": "#84A57F",
+    "#8B8F45": "#B3B86A",
+    BACKGROUND: "#16181C",
+    INK: "#E6E7E9",
+    FAINT_INK: "#B9BDC4",
+    GRID: "#2C3036",
+    AXIS: "#7E848E",
+    CONTEXT: "#4A5059",
+}
+
+#: Points per figure: Altair refuses 5000, and a line of 400 looks the same.
+MOST_POINTS = 4000
+
+#: More lines than this are not told apart in one panel: each gets a panel of its own.
+MOST_LINES = len(PALETTE)
+
+WIDTH, HEIGHT = 640, 320
+#: Height of a line of a row's name, and of the row with it.
+ROW_HEIGHT = 44
+
+#: Layers of this name are for the pointer only and are left out of saved figures.
+POINTER = "pointer"
+
+
+def thin(count: int, most: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
+    """Return at most `most` of the indices below `count`, both ends included."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
+
+
+def need(rows: Sequence[Any], what: str) -> None:
+    """Refuse to draw nothing.
+
+    Raises:
+        ConfigError: there are no rows.
+
+    """
+    if not rows:
+        raise ConfigError(f"figure: got results without {what}, need at least one system with it")
+
+
+def colour(names: Sequence[str], title: str | None = "system", *, legend: bool = True) -> alt.Color:
+    """Return the encoding of the field ``system`` as the colours of `names`."""
+    scale = alt.Scale(
+        domain=list(names), range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]
+    )
+    encoding = alt.Color("system:N", title=title, scale=scale, sort=list(names))
+    return encoding if legend else encoding.legend(None)
+
+
+def dash(
+    names: Sequence[str], title: str | None = "system", *, legend: bool = True
+) -> alt.StrokeDash:
+    """Return the encoding of the field ``system`` as the dashes of `names`."""
+    # A dash changes where the palette has been used up too, so that no two lines look alike.
+    dashes = [DASHES[(i + i // len(PALETTE)) % len(DASHES)] for i in range(len(names))]
+    scale = alt.Scale(domain=list(names), range=dashes)
+    encoding = alt.StrokeDash("system:N", title=title, scale=scale, sort=list(names))
+    return encoding if legend else encoding.legend(None)
+
+
+def style(chart: Any) -> Any:
+    """Return any Altair chart in the one look of all figures."""
+    return (
+        chart.configure(font="system-ui, 'DejaVu Sans', sans-serif", background=BACKGROUND)
+        .configure_axis(
+            labelFontSize=12,
+            # A label stands below its tick, at the ends too.
+            labelFlush=False,
+            titleFontSize=13,
+            titleFontWeight="normal",
+            gridColor=GRID,
+            domainColor=AXIS,
+            tickColor=AXIS,
+            labelColor=INK,
+            titleColor=INK,
+        )
+        .configure_legend(
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelColor=INK,
+            titleColor=INK,
+            labelLimit=320,
+            symbolSize=160,
+            symbolStrokeWidth=2.5,
+        )
+        .configure_header(
+            labelFontSize=12,
+            labelColor=INK,
+            labelLimit=320,
+            titleFontSize=13,
+            titleFontWeight="normal",
+        )
+        .configure_title(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12)
+        .configure_view(strokeWidth=0)
+    )
+
+
+def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
+    """Return a layer that shows the values of the point of a line that is nearest the pointer.
+
+    Without it a line has one tooltip for its whole length.
+
+    Args:
+        base: the chart with the points of the lines.
+        tooltip: what is shown.
+        channels: where the points are, and their colour.
+
+    """
+    nearest = alt.selection_point(
+        name="nearest", nearest=True, on="pointerover", clear="pointerout", empty=False
+    )
+    return (
+        base.mark_point(size=70, filled=True, clip=True, tooltip=alt.expr(_told(tooltip)))
+        .encode(
+            **channels,
+            opacity=alt.when(nearest).then(alt.value(1)).otherwise(alt.value(0)),
+        )
+        .add_params(nearest)
+        .properties(name=POINTER)
+    )
+
+
+def _told(tooltip: Sequence[Any]) -> str:
+    """Return a tooltip as an expression.
+
+    For the point nearest the pointer Vega-Lite 6 finds numbers, but not text: what is under the
+    pointer is a cell around the point, which holds the point as its own datum.
+    """
+    told = []
+    for entry in (t.to_dict() for t in tooltip):
+        value = f"(datum.datum || datum)[{json.dumps(entry['field'])}]"
+        if "format" in entry:
+            value = f"format({value}, {json.dumps(entry['format'])})"
+        told.append(f"{json.dumps(entry['title'])}: {value}")
+    return "{" + ", ".join(told) + "}"
+
+
+def halo(base: Any, colour: Any, text: str = "text:N", **mark: Any) -> Any:
+    """Return text that stays readable over lines and bars: first its outline, then itself."""
+    outline = base.mark_text(stroke=BACKGROUND, strokeWidth=4, strokeJoin="round", **mark)
+    written = base.mark_text(**mark)
+    return outline.encode(text=text, color=alt.value(BACKGROUND)) + written.encode(
+        text=text, color=colour
+    )
+
+
+def still(spec: Any) -> Any:
+    """Return a chart's specification without what answers to a pointer."""
+    if isinstance(spec, Mapping):
+        return {
+            k: [still(v) for v in vs if not _for_pointer(v)]
+            if k == "layer"
+            else [v for v in vs if v.get("name") != "nearest"]
+            if k == "params"
+            else still(vs)
+            for k, vs in spec.items()
+        }
+    return spec
+
+
+def _for_pointer(layer: Any) -> bool:
+    return isinstance(layer, Mapping) and str(layer.get("name", "")).startswith(POINTER)
+
+
+def _title(spec: Mapping[str, Any]) -> str:
+    title = spec.get("title") or ""
+    return str(title.get("text", "") if isinstance(title, Mapping) else title)
+
+
+def save(chart: Any, stem: str | Path) -> list[Path]:
+    """Write a chart as ``stem.png`` (two pixels per point) and ``stem.svg``; return the two paths.
+
+    Raises:
+        OSError: they cannot be written.
+
+    """
+    stem = Path(stem)
+    files = []
+    for suffix, content in zip((".png", ".svg"), drawn(chart), strict=True):
+        file = stem.with_name(stem.name + suffix)
+        with outputs.whole_file(file) as part:
+            part.write_bytes(content)
+        files.append(file)
+    return files
+
+
+def drawn(chart: Any) -> tuple[bytes, bytes]:
+    """Return a chart as PNG (two pixels per point) and as SVG with title and description."""
+    import vl_convert
+
+    drawing.check_memory()
+    spec = still(chart.to_dict())
+    svg: str = vl_convert.vegalite_to_svg(spec)
+    png: bytes = vl_convert.svg_to_png(svg, scale=2)
+    title, description = (html.escape(t) for t in (_title(spec), spec.get("description", "")))
+    named = f'<svg role="img" aria-label="{title}"'
+    inside = f"<title>{title}</title><desc>{description}</desc>"
+    whole = re.sub(r"<svg([^>]*)>", lambda m: f"{named}{m[1]}>{inside}", svg, count=1)
+    return png, whole.encode()

@@ -1,0 +1,133 @@
+"""What systems do over time, one strip each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from headstack.plots import look, scale
+from headstack.plots.systems import labels
+
+STRIP_HEIGHT = 90
+
+
+def queue_depth(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
+    """Draw the requests in the system over time (s), one strip per system.
+
+    Args:
+        document: a result document with time series.
+        among: the labels that colours are given to, if there are more than the document's.
+
+    Raises:
+        ConfigError: no system has a time series.
+
+    """
+    return _strips(
+        document,
+        "queue_depth",
+        1.0,
+        "Queue depth over time",
+        "requests",
+        "Requests in each system over time, waiting or in service",
+        among,
+    )
+
+
+def _points(system: Mapping[str, Any], column: str, factor: float) -> Any:
+    series = system.get("series") or {}
+    times, values = series.get("t_s") or [], series.get(column) or []
+    if len(times) != len(values):
+        return np.empty((0, 2))
+    return np.column_stack([times, np.asarray(values, dtype=float) * factor])
+
+
+def _strips(
+    document: Mapping[str, Any],
+    column: str,
+    factor: float,
+    title: str,
+    axis: str,
+    description: str,
+    among: Sequence[str] | None,
+) -> Any:
+    """Draw a column of the time series, one strip per system on common axes.
+
+    A strip whose values are out of all proportion to the others' has an axis of its own.
+    """
+    systems = document["systems"]
+    named = zip(labels(systems), systems, strict=True)
+    found = {n: p for n, s in named if len(p := _points(s, column, factor))}
+    look.need(list(found), f"a time series of {column}")
+    most = max(2, look.MOST_POINTS // len(found))
+    tops = [float(p[:, 1].max()) for p in found.values()]
+    top = scale.cut(tops, [name in scale.overloaded(systems) for name in found])
+    names = list(among or found)
+    many = len(names) > look.MOST_LINES
+    strips, parts = [], []
+    for (name, points), value, beyond in zip(found.items(), tops, top.beyond, strict=True):
+        points = points[look.thin(len(points), most)]
+        high = value if beyond else top.end
+        # Values as shares of the strip's own height: one scale for all, one label for each.
+        heading = f"{name} (an axis of its own)" if beyond else name
+        strips.append({"system": name, "strip": heading, "high": high})
+        frame = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "system": name})
+        parts.append(frame.assign(strip=heading))
+    frame = pd.concat(parts, ignore_index=True)
+    own = any(top.beyond)
+    colour = alt.value(look.PALETTE[0]) if many else look.colour(names, legend=False)
+    x = alt.X(
+        "x:Q",
+        title="simulated time (s)",
+        axis=alt.Axis(format=",~f", tickCount=8),
+        scale=alt.Scale(nice=False),
+    )
+    y = alt.Y(
+        "y:Q",
+        title=axis,
+        axis=alt.Axis(format=",~f", tickCount=4),
+        scale=alt.Scale(zero=True) if own else alt.Scale(domain=[0, top.end or 1]),
+    )
+    tooltip = [
+        alt.Tooltip("system:N", title="system"),
+        alt.Tooltip("x:Q", format=",.4~g", title="s"),
+        alt.Tooltip("y:Q", format=",.4~g", title=axis),
+    ]
+    base = alt.Chart()
+    drawn = base.mark_line(strokeWidth=1.3, strokeJoin="round").encode(x=x, y=y, color=colour)
+    pointer = look.pointed(base, tooltip, x=x, y=y, color=colour)
+    layers = [drawn, pointer]
+    if own:
+        # An invisible point at the common height makes the axes of the other strips alike.
+        heights = [{"strip": s["strip"], "x": frame["x"].min(), "y": s["high"]} for s in strips]
+        frame = pd.concat([frame.assign(shown=True), pd.DataFrame(heights).assign(shown=False)])
+        drawn = drawn.transform_filter("datum.shown")
+        pointer = pointer.transform_filter("datum.shown")
+        floor = base.mark_point(opacity=0, size=1).encode(x=x, y=y)
+        layers = [floor, drawn, pointer]
+    chart = (
+        alt.layer(*layers, data=frame)
+        .properties(width=look.WIDTH, height=STRIP_HEIGHT)
+        .facet(
+            facet=alt.Facet(
+                "strip:N",
+                title=None,
+                sort=[str(s["strip"]) for s in strips],
+                header=alt.Header(labelAnchor="start", labelPadding=4),
+            ),
+            columns=1,
+            title=title,
+            spacing=12,
+        )
+    )
+    if own:
+        chart = chart.resolve_scale(y="independent")
+    most_held = "; ".join(f"{n}: at most {v:,.0f}" for n, v in zip(found, tops, strict=True))
+    return look.style(
+        chart.properties(
+            # A page that is wide enough has more than one column of many strips.
+            usermeta={"columns": 1 + (len(found) - 1) // 4, "panels": len(found)},
+            description=f"{description}. {most_held}",
+        )
+    )

@@ -1,0 +1,295 @@
+"""One HTML page per result that opens without a network, and its figures as PNG and SVG."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from headstack import drawing, outputs, plots
+from headstack.errors import ConfigError
+from headstack.report import about
+from headstack.resolved import experiment_toml
+from headstack.table import Column, columns, note, operations, rows, warnings
+
+_CAPTIONS = {
+    "response-time": "Share of requests answered within a time. Further left is faster; where two "
+    "lines cross, one system wins on the median and the other in the tail.",
+    "tail": "The slower half of the requests: 99 % is the time that one request in a hundred "
+    "exceeds, 99.9 % one in a thousand. A line ends at the longest time.",
+    "components": "Mean response time per request and where it was spent. The parts add up to the "
+    "mean; time that overlaps is charged to what was waited for. A bar that would be more than ten "
+    "times as long as the next is cut.",
+    "operations": "Circle: half of the requests take no longer. Dot, and the number: 99 % of them. "
+    "Stroke: 99.9 %.",
+    "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
+    "were doing. The parts add up to the mean power.",
+    "queue-depth": "Requests that a system holds, waiting or in service, over simulated time, on "
+    "the same axes for all unless a strip says otherwise. A line that keeps rising is a system "
+    "that cannot keep up.",
+}
+
+#: Figures whose systems have colours, which all workloads share.
+_COLOURED = ("response-time", "tail", "operations", "queue-depth")
+
+#: Figures that stand beside each other where there is room.
+_PAIRS = {("response-time", "tail"), ("components", "power")}
+
+#: The page that `headstack run` writes.
+DEFAULT_PAGE = "report.html"
+
+#: What the experiment is called when a reader saves it.
+EXPERIMENT_FILE = "experiment.toml"
+
+
+class Figure(NamedTuple):
+    """A chart of one workload: its file name, what it shows, and of which workload."""
+
+    id: str
+    kind: str
+    workload: Any
+    chart: Any
+
+
+def _figures(document: Mapping[str, Any]) -> list[Figure]:
+    several = plots.workloads(document)
+    among = list(
+        dict.fromkeys(
+            label
+            for w in several
+            for label in plots.labels(plots.of_workload(document, w)["systems"])
+        )
+    )
+    found = []
+    for number, workload in enumerate(several):
+        part = plots.of_workload(document, workload)
+        for kind, build in plots.RESULT_FIGURES.items():
+            draw: Callable[..., Any] = build
+            try:
+                chart = draw(part, among) if kind in _COLOURED else draw(part)
+            except ConfigError:
+                continue  # an older or partial result without these numbers
+            name = kind if len(several) == 1 else f"{kind}-{_plain(workload, number)}"
+            found.append(Figure(name, kind, workload, chart))
+    return found
+
+
+def _plain(workload: Any, number: int) -> str:
+    """Return a part of a file name for a workload; the number tells those apart that look alike."""
+    name = re.sub(r"[^a-z0-9]+", "-", str(workload).lower()).strip("-")[:40]
+    return f"{number + 1}-{name}".rstrip("-")
+
+
+def figures(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the charts that a result document has data for, by file name.
+
+    Where there are several workloads each has charts of its own, named by number and workload.
+    """
+    return {figure.id: figure.chart for figure in _figures(document)}
+
+
+def _code(text: str) -> str:
+    # These would end the element or change how it ends; they only occur in strings, where the
+    # escape means the same. A bare `</` may be a regular expression and must stay.
+    return re.sub(r"<(?=/?script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
+
+
+def _data(value: Any) -> str:
+    # U+2028 and the like are escaped by `json` itself.
+    return json.dumps(value).replace("<", "\\u003c")
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("headstack.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files("headstack.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _shown(figure: Figure) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return what the page says about a figure, and the chart, whose title the page says."""
+    spec = figure.chart.to_dict()
+    heading = spec.pop("title", None) or figure.kind
+    if isinstance(heading, Mapping):
+        heading = heading.get("text", figure.kind)
+    words = {
+        "id": figure.id,
+        "title": str(heading),
+        "caption": _CAPTIONS[figure.kind],
+        "description": str(spec.get("description", "")),
+    }
+    return words, spec
+
+
+def _groups(
+    document: Mapping[str, Any], said: Mapping[str, Mapping[str, str]], found: list[Figure]
+) -> list[dict[str, Any]]:
+    """Return each workload with rows of figures, those of a pair in one."""
+    groups = []
+    for workload in plots.workloads(document):
+        rows: list[list[Mapping[str, str]]] = []
+        few = len(plots.of_workload(document, workload)["systems"]) <= plots.MOST_LINES
+        before = ""
+        for figure in found:
+            if figure.workload != workload:
+                continue
+            if few and (before, figure.kind) in _PAIRS:
+                rows[-1].append(said[figure.id])
+            else:
+                rows.append([said[figure.id]])
+            before = figure.kind
+        if rows:
+            groups.append({"workload": str(workload), "rows": rows})
+    return groups
+
+
+def to_html(
+    document: Mapping[str, Any], title: str = "Headstack report", *, figures: str = "figures"
+) -> str:
+    """Return the whole page of a result document; scripts, data and styles are inside.
+
+    `figures` is the folder beside the page where the figures are as files.
+    """
+    found = _figures(document)
+    said, specs = {}, {}
+    for figure in found:
+        said[figure.id], specs[figure.id] = _shown(figure)
+    shown = columns(document)
+    kinds, apart = operations(document)
+    body = (
+        _templates()
+        .get_template("result.html")
+        .render(
+            title=title,
+            note=note(document),
+            run_id=document.get("run_id"),
+            partial=document.get("partial"),
+            warnings=list(dict.fromkeys(warnings(document))),
+            compared=_table(shown, rows(document, shown)),
+            groups=_groups(document, said, found),
+            operations=_table(kinds, apart),
+            systems=about.systems(document),
+            workloads=about.workloads(document),
+            run=about.run(document),
+            experiment=experiment_toml(document) if document.get("experiment") else None,
+            version=document.get("version") or "",
+            file=EXPERIMENT_FILE,
+        )
+    )
+    return page(title, body, specs, figures)
+
+
+def _table(shown: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return a table as the template takes it; columns of text come first."""
+    heads = [c.title for c in shown]
+    return {"heads": heads, "rows": rows, "texts": sum(c.text for c in shown)}
+
+
+def _dark() -> str:
+    """Return the rules that give figures their colours on a dark page.
+
+    Figures are drawn in the light colours, and stay so on paper.
+    """
+    rules = "".join(
+        f'.drawing [{what}="{light}"]{{{what}:{dark}}}'
+        for light, dark in plots.DARK.items()
+        for what in ("fill", "stroke")
+    )
+    return f"@media screen and (prefers-color-scheme: dark) {{{rules}}}"
+
+
+def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figures") -> str:
+    """Return a page that draws each chart of `specs` into the element of its name in `body`.
+
+    Args:
+        title: the page's title, as text.
+        body: HTML.
+        specs: Vega-Lite specifications, in the colours of `headstack.plots`.
+        figures: the folder where the figures are as files, for readers without scripts.
+
+    """
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            title=title,
+            body=Markup(body),
+            figures=figures,
+            css=Markup(_asset("page.css") + _dark()),
+            viewer=Markup(_code(_viewer())),
+            specs=Markup(_data(specs)),
+            script=Markup(_code(_asset("page.js"))),
+        )
+    )
+
+
+def _viewer() -> str:
+    drawing.check_memory()
+    # Typed as if the snippet were needed; without one the bundle is the plain viewer.
+    bundle: Any = vl_convert.javascript_bundle
+    return str(bundle())
+
+
+def figures_folder(page: str) -> str:
+    """Return the folder of a page's figures beside it: pages in one folder have one each.
+
+    Example:
+        >>> figures_folder("report.html"), figures_folder("two.html")
+        ('figures', 'two-figures')
+
+    """
+    if page == DEFAULT_PAGE:
+        return "figures"
+    name = Path(page)
+    return f"{name.stem}-figures" if name.suffix == ".html" else f"{page}.figures"
+
+
+def write(
+    document: Mapping[str, Any],
+    path: str | Path,
+    *,
+    title: str = "Headstack report",
+    with_figures: bool = True,
+) -> Path:
+    """Write the page to `path`, and its figures beside it; return `path`.
+
+    The figures of ``report.html`` are in ``figures/``, those of ``two.html`` in ``two-figures/``.
+
+    Args:
+        document: a result document, curves included (`Result.document`).
+        path: the page; its directory is made if absent.
+        title: the page's title and heading.
+        with_figures: whether to write the figures as PNG and SVG too.
+
+    Raises:
+        ConfigError: the folder holds results of another run, of which one of the files is part.
+        OSError: page or figures cannot be written.
+
+    """
+    path = Path(path)
+    folder = figures_folder(path.name)
+    whole = to_html(document, title, figures=folder)
+    if path.exists() and not path.is_file():  # a device or a pipe is written as it is
+        path.write_text(whole, encoding="utf-8")
+        return path
+    with outputs.adding(path.parent, document.get("run_id")) as written:
+        (written.path / path.name).write_text(whole, encoding="utf-8")
+        if with_figures:
+            for name, chart in figures(document).items():
+                plots.save(chart, written.path / folder / name)
+    return path
