@@ -379,11 +379,11 @@ def test_figures_show_the_classes_of_disksim_first(whole):
     figures = [Path(f).stem for f in claim_of(document, "IDP-3")["figures"]]
     assert figures[:2] == ["idp-3-websearch", "idp-3-websearch-fine"]
     assert len(figures) == 8
-    x = study.specs["idp-3-websearch"]["encoding"]["x"]
-    assert x["sort"] == [*map(str, RESPONSE_BINS_MS), "200+"]
+    classes = json.dumps([*map(str, RESPONSE_BINS_MS), "200+"])
+    assert json.dumps(classes)[1:-1] in json.dumps(study.specs["idp-3-websearch"])
     # The tail has a figure of its own: shares down to 0.01 %, on a logarithmic axis.
-    tails = study.specs["idp-6-websearch-rotation-tail"]["encoding"]["y"]["scale"]
-    assert (tails["type"], tails["domain"]) == ("log", [1e-4, 1])
+    tails = json.dumps(study.specs["idp-6-websearch-rotation-tail"], sort_keys=True)
+    assert '"domain": [0.0001, 1], "nice": false, "type": "log"' in tails
 
 
 def test_a_page_says_traces_rules_and_choices(whole, tmp_path):

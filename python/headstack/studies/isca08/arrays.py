@@ -284,14 +284,15 @@ def _p90_chart(found: Found, gap: int) -> Any:
     title = "p90 response time (ms, logarithmic)"
     y = alt.Y("p90:Q", title=title, scale=alt.Scale(type="log", nice=False), axis=_axis())
     colours = alt.Scale(domain=kinds, range=list(plots.PALETTE[: len(kinds)]))
-    dashes = alt.Scale(domain=kinds, range=list(plots.DASHES[: len(kinds)]))
     base = alt.Chart(frame)
-    colour = alt.Color("drive:N", sort=kinds, scale=colours, legend=charts.LINES)
+    # Markers would hide the dashes.
+    legend = alt.Legend(symbolType="stroke")
+    colour = alt.Color("drive:N", sort=kinds, scale=colours, legend=legend)
     line = base.mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=45)).encode(
         x=x,
         y=y,
         color=colour,
-        strokeDash=alt.StrokeDash("drive:N", sort=kinds, scale=dashes, legend=charts.LINES),
+        strokeDash=alt.StrokeDash("drive:N", sort=kinds, legend=legend),
         tooltip=["drive:N", "drives:Q", alt.Tooltip("p90:Q", format=".4~g", title="ms")],
     )
     bars = base.mark_errorbar(ticks=True).encode(

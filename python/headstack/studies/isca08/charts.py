@@ -1,6 +1,7 @@
 """Figures that several claims share: on the paper's axes and bins first, then on finer ones."""
 
 import bisect
+import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -33,9 +34,6 @@ RAREST = 1e-4
 #: States of the drives, in the order in which the paper stacks them, and its names of them.
 STATES = {"idle": "idle", "seek": "seek", "rotation": "rotational latency", "transfer": "transfer"}
 
-#: Legends of lines with markers show the line.
-LINES = alt.Legend(symbolType="stroke")
-
 #: Most names along an axis that are written level.
 LEVEL_LABELS = 4
 
@@ -55,18 +53,18 @@ def responses(
 
 def _classes(title: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
     """Draw the share of requests answered within the times of the paper's axis."""
-    last = RESPONSE_BINS_MS[-1]
-    classes = [*map(str, RESPONSE_BINS_MS), f"{last}+"]
-    rows = [
-        {"system": name, "class": c, "share": share}
+    classes = [*map(str, RESPONSE_BINS_MS), f"{RESPONSE_BINS_MS[-1]}+"]
+    shares = {
+        name: [*(within(r, ms / 1e3) for ms in RESPONSE_BINS_MS), 1.0]
         for name, r in results.items()
-        for c, share in zip(
-            classes, [*(within(r, ms / 1e3) for ms in RESPONSE_BINS_MS), 1.0], strict=True
-        )
-    ]
-    return _by_class(
-        rows, classes, title, "response time (ms, at most)", "requests answered", [0, 1]
+    }
+    y = alt.Y(
+        "y:Q",
+        title="requests answered",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format=".0%", tickCount=10),
     )
+    return _by_class(shares, classes, title, "response time (ms, at most)", y)
 
 
 def latencies(
@@ -86,16 +84,14 @@ def _latency_classes(title: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
     longest = max(float(r["max_s"]) * 1e3 for r in found.values())
     edges = edges[: bisect.bisect_left(edges, longest) + 1]
     classes = [f"{a} to {b}" for a, b in pairwise(edges)]
-    rows = []
+    shares = {}
     for name, r in found.items():
         counts = np.asarray(r["counts"], dtype=float)
         middles = (np.arange(len(counts)) + 0.5) * float(r["bin_s"]) * 1e3
         sums, _ = np.histogram(middles, bins=edges, weights=counts)
-        rows += [
-            {"system": name, "class": c, "share": float(n) / counts.sum()}
-            for c, n in zip(classes, sums, strict=True)
-        ]
-    return _by_class(rows, classes, title, "rotational latency (ms)", "requests", None)
+        shares[name] = [float(n) / counts.sum() for n in sums]
+    y = alt.Y("y:Q", title="requests", scale=alt.Scale(zero=True), axis=alt.Axis(format=".0%"))
+    return _by_class(shares, classes, title, "rotational latency (ms)", y)
 
 
 def _tails(title: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
@@ -121,34 +117,12 @@ def _tails(title: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
 
 
 def _by_class(
-    rows: Sequence[Mapping[str, Any]],
-    classes: Sequence[str],
-    title: str,
-    x: str,
-    y: str,
-    domain: Sequence[float] | None,
+    shares: Mapping[str, Sequence[float]], classes: Sequence[str], title: str, x: str, y: alt.Y
 ) -> Any:
     """Draw one line per system over classes that stand at equal distances, as the paper does."""
-    names = list(dict.fromkeys(str(r["system"]) for r in rows))
-    colours = [plots.PALETTE[i % len(plots.PALETTE)] for i in range(len(names))]
-    dashes = [plots.DASHES[i % len(plots.DASHES)] for i in range(len(names))]
-    scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=True)
-    chart = (
-        alt.Chart(pd.DataFrame(list(rows)), title=title, description=title)
-        .mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=45))
-        .encode(
-            x=alt.X("class:N", sort=list(classes), title=x, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("share:Q", title=y, scale=scale, axis=alt.Axis(format=".0%")),
-            color=alt.Color(
-                "system:N", sort=names, scale=alt.Scale(domain=names, range=colours), legend=LINES
-            ),
-            strokeDash=alt.StrokeDash(
-                "system:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=LINES
-            ),
-            tooltip=["system:N", "class:N", alt.Tooltip("share:Q", format=".2%")],
-        )
-    )
-    return plots.style(chart.properties(width=plots.WIDTH, height=plots.HEIGHT))
+    points = {name: list(enumerate(values)) for name, values in shares.items()}
+    names = alt.Axis(labelExpr=f"{json.dumps(list(classes))}[datum.value]", labelAngle=0)
+    return plots.lines(points, alt.X("x:O", title=x, axis=names), y, title, markers=True)
 
 
 def power(title: str, results: Mapping[str, Mapping[str, Any]], most: float | None = None) -> Any:
