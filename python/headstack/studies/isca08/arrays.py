@@ -292,7 +292,9 @@ def _p90_chart(found: Found, gap: int) -> Any:
         x=x,
         y=y,
         color=colour,
-        strokeDash=alt.StrokeDash("drive:N", sort=kinds, legend=legend),
+        strokeDash=alt.StrokeDash(
+            "drive:N", sort=kinds, scale=alt.Scale(domain=kinds), legend=legend
+        ),
         tooltip=["drive:N", "drives:Q", alt.Tooltip("p90:Q", format=".4~g", title="ms")],
     )
     bars = base.mark_errorbar(ticks=True).encode(
