@@ -153,7 +153,7 @@ def power(title: str, results: Mapping[str, Mapping[str, Any]], most: float | No
             color=alt.Color(
                 "mode:N",
                 sort=modes,
-                scale=alt.Scale(domain=modes, range=list(plots.PALETTE[: len(modes)])),
+                scale=alt.Scale(domain=modes, range=[plots.PARTS[m] for m in STATES]),
             ),
             order=alt.Order("order:Q"),
             tooltip=["system:N", "mode:N", alt.Tooltip("sum(watts):Q", format=".3~g")],
