@@ -5,12 +5,10 @@
 
 use crate::change::Change;
 use crate::document::{only_tables, read_text, toml_value};
-use crate::dotted::change_all;
 pub use crate::drive_file::{drive_names, load_drive};
 use crate::overrides::Overrides;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
-use headstack_drive::DriveSpec;
 use headstack_engine::describe::{from_value, missing};
 use headstack_engine::quantiles::EXACT_LIMIT;
 use headstack_engine::{did_you_mean, SpecError};
@@ -505,84 +503,6 @@ impl System {
             }
             other => Err(SpecError::new("organisation", other, "a name or a table")),
         }
-    }
-
-    /// The drive with everything that this system changes.
-    ///
-    /// `dirs` are searched for `NAME.toml`; `other` reads files that are not TOML.
-    ///
-    /// # Errors
-    /// An unknown drive, a file or value that does not fit.
-    pub fn drive_spec(
-        &self,
-        base: &Path,
-        dirs: &[PathBuf],
-        other: &dyn Fn(&str) -> Result<DriveSpec, String>,
-    ) -> Result<DriveSpec, SpecError> {
-        let spec = match &self.drive {
-            Value::String(name) => {
-                load_drive(name, base, dirs, other).map_err(|e| match e.key.as_str() {
-                    "drive" => e,
-                    _ => e.in_file("drive"),
-                })?
-            }
-            table @ Value::Object(_) => from_value(table.clone()).map_err(|e| e.within("drive"))?,
-            other => return Err(SpecError::new("drive", other, "a name, a path or a table")),
-        };
-        let changes = self.drive_changes();
-        if changes.is_empty() && self.set.is_empty() {
-            return Ok(spec);
-        }
-        let mut value = serde_json::to_value(&spec)
-            .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
-        self.change(&mut value)?;
-        from_value(value).map_err(|e| e.within("drive"))
-    }
-
-    /// Changes a drive's description as this system asks for.
-    ///
-    /// # Errors
-    /// A key of `set` that leads nowhere.
-    pub(crate) fn change(&self, drive: &mut Value) -> Result<(), SpecError> {
-        for (table, whole) in [(&self.drive_changes(), "drive"), (&self.set, "set")] {
-            change_all(drive, table).map_err(|mut e| {
-                e.key = format!("{whole}.{}", e.key);
-                e
-            })?;
-        }
-        Ok(())
-    }
-
-    /// What the keys of the system change in its drive.
-    fn drive_changes(&self) -> Params {
-        let mut changes = Params::new();
-        let mut set = |key: &str, value: Value| {
-            changes.insert(key.to_string(), value);
-        };
-        if let Some(scheduler) = &self.scheduler {
-            set("queue.scheduler", scheduler.clone().into());
-            // Parameters belong to the scheduler they were written for.
-            set("queue.scheduler_parameters", Value::Null);
-        }
-        if let Some(parameters) = &self.scheduler_parameters {
-            set(
-                "queue.scheduler_parameters",
-                Value::Object(parameters.clone()),
-            );
-        }
-        if let Some(depth) = self.queue_depth {
-            set("queue.depth", depth.into());
-        }
-        if let Some(cache) = &self.cache {
-            set("cache", Value::Object(cache.clone()));
-        }
-        if let Some(dash) = self.dash {
-            set("dash", dash.to_string().into());
-        }
-        if let Some(parallelism) = &self.parallelism {
-            set("parallelism", Value::Object(parallelism.clone()));
-        }
-        changes
     }
 }
 
