@@ -1,11 +1,12 @@
 //! Runs an experiment without Python: `run EXPERIMENT.toml` prints the document that `headstack run --out`
 //! writes to `result.json`.
 //!
-//! An experiment is a file of TOML, or a DiskSim parameter file (`.parv`). Drives are looked up as by the command line: in the folders of `$HEADSTACK_DRIVES`, then in those that
-//! come with the project; DiskSim parameter files are read too.
+//! An experiment is a file of TOML, or a DiskSim parameter file (`.parv`), whose own files lie in its folder. Drives
+//! are looked up as by the command line: in the folders of `$HEADSTACK_DRIVES`, then in those that come with
+//! the project; DiskSim parameter files are read too.
 
 use headstack_array::{run, Experiment, Inputs, Overrides, RunOptions};
-use headstack_disksim::{import_experiment, import_file};
+use headstack_disksim::{import_experiment, import_file, Sources};
 use std::path::{Path, PathBuf};
 
 fn main() {
@@ -20,7 +21,7 @@ fn open(file: &Path) -> Result<Experiment, String> {
     if file.extension() != Some("parv".as_ref()) {
         return Experiment::open(file, &overrides).map_err(|e| e.to_string());
     }
-    let import = import_experiment(file, None).map_err(|e| e.to_string())?;
+    let import = import_experiment(file, None, Sources::Inside).map_err(|e| e.to_string())?;
     import.warnings().iter().for_each(|w| eprintln!("{w}"));
     Experiment::of_document(import.document, file, &overrides).map_err(|e| e.to_string())
 }

@@ -1,4 +1,4 @@
-//! The drives of a system, bare or under layers.
+//! The drives of a system: their descriptions, and what takes its requests, bare or under layers.
 
 use crate::change::{self, Planned};
 use crate::dotted::change_all;

@@ -1,7 +1,7 @@
 //! Whole parameter files as experiments: what becomes of each part, and what the experiments do.
 
 use headstack_array::{run, Inputs, RunOptions, SystemResult};
-use headstack_disksim::{import_experiment, parse, MemoryLoader, SystemImport};
+use headstack_disksim::{import_experiment, parse, MemoryLoader, Sources, SystemImport};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -370,7 +370,8 @@ fn disksims_own_files_become_experiments() {
         if path.extension() != Some("parv".as_ref()) {
             continue;
         }
-        let import = import_experiment(&path, None).unwrap_or_else(|e| panic!("{e}"));
+        let import =
+            import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
         let gaps = import.warnings();
         let gaps = gaps.iter().filter(|w| w.contains("belong to no zone"));
         assert!(gaps.count() <= import.drives.len(), "{}", path.display());
