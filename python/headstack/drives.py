@@ -153,7 +153,9 @@ def overview() -> list[dict[str, Any]]:
                 "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
                 "power_is_default": not spec.get("power"),
                 "cost_usd": cost,
-                "cost_kind": PRICE_KINDS[spec["cost"]["model"]] if cost else None,
+                "cost_kind": PRICE_KINDS.get(spec["cost"]["model"], spec["cost"]["model"])
+                if cost
+                else None,
             }
         )
     return rows

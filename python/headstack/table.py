@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from headstack.drives import PRICE_KINDS
+
 
 class Column(NamedTuple):
     """One column: its heading with the unit, how to get the number, and how to write it."""
@@ -151,7 +153,7 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
 
 def _price_kind(system: Mapping[str, Any]) -> str | None:
     kind = (system.get("cost_usd") or {}).get("price_kind")
-    return None if kind is None else str(kind)
+    return None if kind is None else PRICE_KINDS.get(str(kind), str(kind))
 
 
 def _by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:

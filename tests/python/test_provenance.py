@@ -418,13 +418,13 @@ def test_prices_of_different_kinds_have_columns_of_their_own(tmp_path):
     columns = table.columns(document)
     titles = [c.title for c in columns]
     first, second = table.rows(document, columns)
-    parts, retail = titles.index("drives $ (components)"), titles.index("drives $ (price)")
+    parts, retail = titles.index("drives $ (material)"), titles.index("drives $ (retail)")
     assert "drives $" not in titles
     assert (first[retail], second[parts]) == ("–", "–")  # noqa: RUF001
     assert first[parts] != "–" != second[retail]  # noqa: RUF001
     alone = run(tmp_path, SMALL).document
     assert "drives $" in [c.title for c in table.columns(alone)]
-    assert "drives $: components" in table.note(alone)
+    assert "drives $: material" in table.note(alone)
 
 
 # --- what is no result ---
