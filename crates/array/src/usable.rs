@@ -1,5 +1,6 @@
 //! Runs whose numbers would say nothing: without requests, or with too many that failed.
 
+use crate::change::Change;
 use crate::experiment::{Experiment, System, Workload};
 use crate::outcome::Outcome;
 use crate::simulate::WarmUp;
@@ -12,8 +13,9 @@ pub(crate) fn injects_failures(system: &System, drive: &DriveSpec) -> bool {
         let members = layer.get("gone").and_then(serde_json::Value::as_array);
         members.is_some_and(|members| !members.is_empty())
     };
+    let fails = |change: &Change| change.fail.is_some() || change.member_gone.is_some();
     !drive.parallelism.faults.is_empty()
-        || system.change.iter().any(|change| change.fail.is_some())
+        || system.change.iter().any(fails)
         || system.layers.iter().any(gone)
 }
 

@@ -156,7 +156,10 @@ pub(crate) fn text<F: LineFormat + 'static>(
 ) -> Result<Source, TraceError> {
     options.none_left()?;
     // The first bytes are in the buffer: they were read to see whether the file is packed.
-    if (input.reader.fill_buf()).is_ok_and(|first| first.starts_with(BYTE_ORDER_MARK)) {
+    let first = input.reader.fill_buf();
+    // A packed file whose beginning is damaged says so once, and then that it is empty.
+    let first = first.map_err(|e| io_error(&input.path, e))?;
+    if first.starts_with(BYTE_ORDER_MARK) {
         input.reader.consume(BYTE_ORDER_MARK.len());
     }
     let lines = Lines::new(format, input.reader, &input.path);
