@@ -366,7 +366,7 @@ def test_frames_and_paths_are_workloads(tmp_path):
     [
         ({"workload": 3}, "workload: got a int, need a table, a path or a DataFrame"),
         ({"workload": [WORKLOAD, 3]}, "workload[1]: got a int, need a table"),
-        ({"workload": "absent.trace"}, "absent.trace: got no such file"),
+        ({"workload": "absent.trace"}, "workload[0].trace: absent.trace: got no such file"),
         ({"workload": None}, "workload: got nothing, need"),
         ({"workload": {**WORKLOAD, 3: 4}}, "workload: got key 3, need text"),
         ({"workload": {"synthetic": "x"}}, "workload.synthetic: got string"),
@@ -452,13 +452,16 @@ def test_open_files_are_experiments(tmp_path, experiment, monkeypatch):
     with written(tmp_path / "below" / "x.toml", traced).open() as file:
         assert ran(file)[0].n_requests == 1
     monkeypatch.setattr(sys, "stdin", io.StringIO(traced))
-    with pytest.raises(headstack.TraceError, match=r"^t\.csv: got no such file"):
+    with pytest.raises(
+        headstack.TraceError,
+        match=r"^standard input: workload\[0\]\.trace: t\.csv: got no such file",
+    ):
         ran(sys.stdin)
     monkeypatch.chdir(tmp_path / "below")
     monkeypatch.setattr(sys, "stdin", io.StringIO(traced))
     assert ran(sys.stdin)[0].n_requests == 1
     for wrong, message in [
-        (io.StringIO("[workload"), r"^experiment:1:\d+: got .*, need valid TOML"),
+        (io.StringIO("[workload"), r"^experiment:1:10: got unclosed table, need"),
         (io.BytesIO(b"a = '\xff'"), "^experiment: got bytes that are not UTF-8"),
     ]:
         with pytest.raises(headstack.ConfigError, match=message):
@@ -511,7 +514,7 @@ def test_repr_says_what_matters(document):
     document["partial"] = True
     head, _, last = repr(api.Result(document)).splitlines()
     assert head.endswith(", partial")
-    assert last == "  a\\x1b[2J\\nb  100.0 IOPS, 9.00 W, 1,200 errors"
+    assert last == "  a\\u{1b}[2J\\nb  100.0 IOPS, 9.00 W, 1,200 errors"
     document["systems"] *= 30
     assert len(repr(api.Result(document)).splitlines()) == 14
     document["systems"] = []

@@ -144,12 +144,12 @@ def test_an_interrupt_ends_what_reads_a_trace_without_requests(name, kind, tmp_p
     else:
         os.mkfifo(trace)
     given = [trace, *([target] if name == "convert" else [])]
-    option = "--format" if name == "trace-info" else "--from"
     # Open at both ends, it neither blocks the opening nor ends.
     held = os.open(trace, os.O_RDWR | os.O_NONBLOCK) if trace.is_fifo() else None
-    with reading(trace, name, *given, option, "csv") as process:
+    with reading(trace, name, *given, "--from", "csv") as process:
         written = 0
         while kind == "blank lines" and written < 1_000_000:
+            assert process.poll() is None, process.communicate()
             with suppress(BlockingIOError):
                 written += os.write(held, b"\n" * 4096)
         process.send_signal(signal.SIGINT)

@@ -64,11 +64,15 @@ def print_table(
         form: one of `FORMS`, as ``--format`` asks for.
 
     """
-    rows = [[printable(cell) for cell in row] for row in rows]
-    title = None if title is None else printable(title)
     if form == MARKDOWN:
         _print_markdown(headings, rows, title)
         return
+    # In a file or a pipe CSV is data; on a terminal nothing of a file may steer it.
+    if form == CSV and not sys.stdout.isatty():
+        _print_csv(headings, rows)
+        return
+    rows = [[printable(cell) for cell in row] for row in rows]
+    title = None if title is None else printable(title)
     if form == CSV:
         _print_csv(headings, rows)
         return
@@ -115,7 +119,7 @@ def _print_markdown(
     def cell(text: str) -> str:
         # An underline within a word is nothing to Markdown.
         marks = r"([\\`*|<>\[\]~]|(?<!\w)_|_(?!\w))"
-        return re.sub(marks, r"\\\1", " ".join(text.split()))
+        return re.sub(marks, r"\\\1", printable(" ".join(text.split())))
 
     if title is not None:
         print(f"**{cell(title)}**\n")
