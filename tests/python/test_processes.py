@@ -85,7 +85,9 @@ def files(experiment: Path, out: Path, threads: int, **env: str) -> dict[str, by
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = {p.name: p.read_bytes() for p in out.iterdir() if p.suffix in (".json", ".parquet")}
+    # The manifest has date and command.
+    tables = [*out.glob("*.parquet"), out / "result.json"]
+    found = {p.name: p.read_bytes() for p in tables}
     return found | {"standard output": done.stdout.encode()}
 
 
