@@ -538,7 +538,7 @@ fn one_wrong_line_does_not_hide_the_format() {
         }
         let lines = text.lines().next().unwrap();
         for wrong in 0..3 {
-            let mut all = vec![lines; 3];
+            let mut all = [lines; 3];
             all[wrong] = "wrong";
             let bytes = all.join("\n") + "\n";
             let found = detect(bytes.as_bytes(), "test", FORMATS).map(|f| f.name);
