@@ -1,0 +1,414 @@
+//! What stands between a meter and a controller: which readings count, when to act, when the meter is lost.
+//!
+//! # Which readings count
+//! A reading counts if its power is finite, above zero and at most [`GuardSettings::most_power`], and its time
+//! is later than that of the last reading that counted, not in the future, and not longer ago than
+//! [`GuardSettings::stale_after`]. All others count as none: missing, NaN, negative, absurd, old, repeated and
+//! out-of-order readings are one case. A cap that is not finite and positive counts as no word about the cap.
+//! No cap at all is another matter: it is an order not to control.
+//!
+//! # What happens without readings
+//! The last command holds. When no reading has counted for more than [`GuardSettings::lost_after`], or no cap
+//! has, the meter is *lost*, and the policy takes the safe side ([`OnLoss`]) until a reading and a cap count
+//! again. Control then goes on from there after one full period.
+//!
+//! # Limits
+//! A meter that keeps giving one value with new times cannot be told from constant power.
+//!
+//! # Time
+//! Timers add up the time that passes between steps. A clock that is set back stops them for one step; it
+//! neither undoes nor repeats anything.
+
+use crate::parameters::{ParameterError, Reader};
+use crate::{Input, Status};
+use headstack_units::{Span, Time, Watts};
+
+/// What a policy does when the meter is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLoss {
+    /// The setting with the lowest power: the cap is kept whatever happens, at the cost of speed.
+    Lowest,
+    /// The setting without power capping: work goes on at full speed, and others must keep the cap.
+    Open,
+}
+
+/// Times and bounds of a [`Guard`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GuardSettings {
+    /// Control period: readings are averaged over it.
+    pub period: Span,
+    /// Older readings do not count.
+    pub stale_after: Span,
+    /// The meter is lost when no reading has counted for longer.
+    pub lost_after: Span,
+    /// Larger readings do not count.
+    pub most_power: Watts,
+    /// The safe side.
+    pub on_loss: OnLoss,
+}
+
+/// The longest time that a parameter may be.
+const LONGEST: Span = Span(3_600_000_000_000);
+
+impl GuardSettings {
+    /// Reads the keys `period`, `stale_after`, `lost_after`, `most_power` and `on_loss`.
+    ///
+    /// # Errors
+    /// Values outside their bounds, and a `lost_after` shorter than the period.
+    pub(crate) fn read(
+        reader: &mut Reader,
+        period: Span,
+        drives: usize,
+    ) -> Result<GuardSettings, ParameterError> {
+        let period = reader.number("period", period, Span::from_ms(10.0)..=LONGEST)?;
+        let stale_after = reader.number("stale_after", period, Span::from_ms(10.0)..=LONGEST)?;
+        let usual = Span(period.0.saturating_mul(3).min(LONGEST.0));
+        let lost_after = reader.number("lost_after", usual, period..=LONGEST)?;
+        let usual = Watts(100.0 * drives as f64);
+        let most_power = reader.number("most_power", usual, Watts(0.1)..=Watts(1e6))?;
+        let words = [("lowest", OnLoss::Lowest), ("open", OnLoss::Open)];
+        let on_loss = reader.word("on_loss", OnLoss::Lowest, &words)?;
+        Ok(GuardSettings {
+            period,
+            stale_after,
+            lost_after,
+            most_power,
+            on_loss,
+        })
+    }
+}
+
+/// The readings of one period.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// Mean power, in watts.
+    pub power_w: f64,
+    /// Mean of the response times that came with the readings, in seconds.
+    pub response_time_s: Option<f64>,
+}
+
+/// What a step is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Turn {
+    /// There is no cap.
+    Uncapped,
+    /// Nothing to do: within a period, or no reading in it.
+    Keep,
+    /// A period is over.
+    Act(Reading),
+    /// The meter is lost: take the safe side.
+    Lost,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Mean {
+    sum: f64,
+    n: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.n = self.n.saturating_add(1);
+    }
+    fn get(&self) -> Option<f64> {
+        (self.n > 0).then(|| self.sum / f64::from(self.n))
+    }
+}
+
+/// The state; the rules are in this module's description.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    settings: GuardSettings,
+    /// The last step.
+    now: Option<Time>,
+    /// Time of the last reading that counted.
+    last: Option<Time>,
+    /// The last cap that counted.
+    cap: Option<f64>,
+    /// Without a reading, without a cap, since the last action, and until readings are averaged again.
+    silent_ns: u64,
+    blind_ns: u64,
+    elapsed_ns: u64,
+    settling_ns: u64,
+    power: Mean,
+    response_time: Mean,
+    uncapped_w: Option<f64>,
+}
+
+impl Guard {
+    /// A guard that has seen nothing yet.
+    pub fn new(settings: GuardSettings) -> Guard {
+        Guard {
+            settings,
+            now: None,
+            last: None,
+            cap: None,
+            silent_ns: 0,
+            blind_ns: 0,
+            elapsed_ns: 0,
+            settling_ns: 0,
+            power: Mean::default(),
+            response_time: Mean::default(),
+            uncapped_w: None,
+        }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &GuardSettings {
+        &self.settings
+    }
+
+    /// The last cap that counted, in watts.
+    pub fn cap_w(&self) -> Option<f64> {
+        self.cap
+    }
+
+    /// Takes in one step and tells what it is.
+    pub fn turn(&mut self, input: &Input) -> Turn {
+        self.pass(input.now);
+        self.read(input);
+        let capped = self.read_cap(input.cap);
+        let period_ends = self.elapsed_ns >= self.settings.period.non_negative();
+        if !capped {
+            if period_ends {
+                self.uncapped_w = self.mean().map(|reading| reading.power_w);
+                self.begin_period();
+            }
+            return Turn::Uncapped;
+        }
+        if self.is_lost() {
+            self.begin_period();
+            return Turn::Lost;
+        }
+        if !period_ends {
+            return Turn::Keep;
+        }
+        let reading = self.mean();
+        self.begin_period();
+        reading.map_or(Turn::Keep, Turn::Act)
+    }
+
+    /// A period begins now, after a command. Readings of its first `span` count as life signs only: they still
+    /// show what was before the command.
+    pub fn settle(&mut self, span: Span) {
+        self.begin_period();
+        self.settling_ns = span.non_negative();
+    }
+
+    /// Mean power of the last period without a cap, in watts.
+    pub fn uncapped_w(&self) -> Option<f64> {
+        self.uncapped_w
+    }
+
+    /// What `turn` means to the outside.
+    pub fn status(&self, turn: &Turn) -> Status {
+        match turn {
+            Turn::Uncapped => Status::Uncapped,
+            Turn::Lost => Status::Lost,
+            _ if self.silent_ns.max(self.blind_ns) >= self.settings.period.non_negative() => {
+                Status::Holding
+            }
+            _ => Status::Regulating,
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.silent_ns.max(self.blind_ns) > self.settings.lost_after.non_negative()
+    }
+
+    fn pass(&mut self, now: Time) {
+        let passed = now.since(self.now.unwrap_or(now)).non_negative();
+        self.now = Some(now);
+        // A clock that was set back: readings begin anew at its time.
+        self.last = self.last.map(|last| last.min(now));
+        for timer in [
+            &mut self.silent_ns,
+            &mut self.blind_ns,
+            &mut self.elapsed_ns,
+        ] {
+            *timer = timer.saturating_add(passed);
+        }
+        self.settling_ns = self.settling_ns.saturating_sub(passed);
+    }
+
+    fn read(&mut self, input: &Input) {
+        let sample = &input.sample;
+        let Some(Watts(power_w)) = sample.power else {
+            return;
+        };
+        // False for NaN.
+        let plausible = power_w > 0.0 && power_w <= self.settings.most_power.0;
+        let in_time = sample.time <= input.now
+            && input.now.since(sample.time) <= self.settings.stale_after
+            && self.last.is_none_or(|last| sample.time > last);
+        if !(plausible && in_time) {
+            return;
+        }
+        self.last = Some(sample.time);
+        self.silent_ns = 0;
+        if self.settling_ns > 0 {
+            return;
+        }
+        self.power.add(power_w);
+        if let Some(work) = sample.work {
+            self.response_time.add(work.response_time.non_negative() as f64 * 1e-9);
+        }
+    }
+
+    /// Whether there is a cap, known or not.
+    fn read_cap(&mut self, cap: Option<Watts>) -> bool {
+        match cap {
+            None => self.cap = None,
+            Some(Watts(cap_w)) if cap_w.is_finite() && cap_w > 0.0 => self.cap = Some(cap_w),
+            // The last cap holds, and the timer runs.
+            Some(_) => return true,
+        }
+        self.blind_ns = 0;
+        self.cap.is_some()
+    }
+
+    fn mean(&self) -> Option<Reading> {
+        self.power.get().map(|power_w| Reading {
+            power_w,
+            response_time_s: self.response_time.get(),
+        })
+    }
+
+    fn begin_period(&mut self) {
+        self.elapsed_ns = 0;
+        self.power = Mean::default();
+        self.response_time = Mean::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sample;
+
+    const SETTINGS: GuardSettings = GuardSettings {
+        period: Span(5_000_000_000),
+        stale_after: Span(3_000_000_000),
+        lost_after: Span(10_000_000_000),
+        most_power: Watts(100.0),
+        on_loss: OnLoss::Lowest,
+    };
+
+    fn at(s: f64) -> Time {
+        Time::from_secs_f64(s)
+    }
+
+    fn input(now: f64, sample: Sample) -> Input {
+        Input {
+            now: at(now),
+            cap: Some(Watts(9.0)),
+            sample,
+        }
+    }
+
+    /// A guard at 4 s that has read 8, 10, 12 and 14 W.
+    fn four() -> Guard {
+        let mut guard = Guard::new(SETTINGS);
+        guard.turn(&input(0.0, Sample::missing(at(0.0))));
+        for (s, w) in [(1.0, 8.0), (2.0, 10.0), (3.0, 12.0), (4.0, 14.0)] {
+            assert_eq!(guard.turn(&input(s, Sample::new(at(s), Watts(w)))), Turn::Keep);
+        }
+        guard
+    }
+
+    fn mean(turn: Turn) -> Option<f64> {
+        match turn {
+            Turn::Act(reading) => Some(reading.power_w),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_period_gives_the_mean_of_its_readings() {
+        let mut guard = four();
+        let turn = guard.turn(&input(5.0, Sample::new(at(5.0), Watts(16.0))));
+        assert_eq!(mean(turn), Some(12.0));
+    }
+
+    /// Each wrong fifth reading leaves the mean of the other four.
+    #[test]
+    fn wrong_readings_do_not_count() {
+        let wrong = [
+            Sample::missing(at(5.0)),
+            Sample::new(at(5.0), Watts(f64::NAN)),
+            Sample::new(at(5.0), Watts(f64::INFINITY)),
+            Sample::new(at(5.0), Watts(-3.0)),
+            Sample::new(at(5.0), Watts(0.0)),
+            Sample::new(at(5.0), Watts(100.1)),
+            Sample::new(at(4.0), Watts(50.0)),
+            Sample::new(at(3.5), Watts(50.0)),
+            Sample::new(at(1.9), Watts(50.0)),
+            Sample::new(at(5.1), Watts(50.0)),
+            Sample::new(Time::NEVER, Watts(50.0)),
+        ];
+        for sample in wrong {
+            let turn = four().turn(&input(5.0, sample));
+            assert_eq!(mean(turn), Some(11.0), "{sample:?}");
+        }
+        // One that is late but newer than the last, and not stale, counts.
+        let late = Sample::new(at(4.5), Watts(16.0));
+        assert_eq!(mean(four().turn(&input(5.0, late))), Some(12.0));
+        let mut guard = Guard::new(SETTINGS);
+        guard.turn(&input(0.0, Sample::missing(at(0.0))));
+        let stale = Sample::new(at(1.9), Watts(50.0));
+        assert_eq!(guard.turn(&input(5.0, stale)), Turn::Keep);
+    }
+
+    #[test]
+    fn holds_then_is_lost_then_recovers_within_a_period() {
+        let mut guard = four();
+        for s in 5..=14 {
+            let turn = guard.turn(&input(f64::from(s), Sample::missing(at(0.0))));
+            assert_ne!(turn, Turn::Lost, "{s} s: the last reading was at 4 s");
+        }
+        assert_eq!(guard.turn(&input(14.1, Sample::missing(at(0.0)))), Turn::Lost);
+        assert_eq!(guard.turn(&input(40.0, Sample::missing(at(0.0)))), Turn::Lost);
+        let turn = guard.turn(&input(41.0, Sample::new(at(41.0), Watts(9.5))));
+        assert_eq!(turn, Turn::Keep);
+        let turn = guard.turn(&input(45.0, Sample::new(at(45.0), Watts(9.5))));
+        assert_eq!(mean(turn), Some(9.5));
+    }
+
+    #[test]
+    fn an_unreadable_cap_holds_the_last_one_and_then_counts_as_lost() {
+        let mut guard = four();
+        for (s, cap) in [(5.0, f64::NAN), (9.0, -1.0), (14.0, f64::INFINITY)] {
+            let mut step = input(s, Sample::new(at(s), Watts(9.0)));
+            step.cap = Some(Watts(cap));
+            assert!(!matches!(guard.turn(&step), Turn::Lost | Turn::Uncapped), "{s}");
+            assert_eq!(guard.cap_w(), Some(9.0));
+        }
+        let mut step = input(14.5, Sample::new(at(14.5), Watts(9.0)));
+        step.cap = Some(Watts(f64::NAN));
+        assert_eq!(guard.turn(&step), Turn::Lost);
+        assert_ne!(guard.turn(&input(15.0, Sample::new(at(15.0), Watts(9.0)))), Turn::Lost);
+        step = input(16.0, Sample::new(at(16.0), Watts(9.0)));
+        step.cap = None;
+        assert_eq!(guard.turn(&step), Turn::Uncapped);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_does_not_stop_control_for_ever() {
+        let mut guard = four();
+        let absurd = Sample::new(Time::NEVER, Watts(50.0));
+        let step = Input {
+            now: Time::NEVER,
+            ..input(0.0, absurd)
+        };
+        guard.turn(&step);
+        let mut acted = false;
+        for s in 5..=12 {
+            let now = f64::from(s);
+            let turn = guard.turn(&input(now, Sample::new(at(now), Watts(9.0))));
+            assert_ne!(turn, Turn::Lost);
+            acted |= matches!(turn, Turn::Act(_));
+        }
+        assert!(acted, "need an action within one period and a step");
+    }
+}

@@ -1,0 +1,41 @@
+//! Power capping of disk drives: policies that turn readings of a meter into sizes of queues.
+//!
+//! A [`Policy`] is a function of what it is given: the time, the cap, one [`Sample`]. It reads no clock and
+//! no file, draws no random numbers, allocates nothing and waits for nothing. So a simulator and a daemon on
+//! a live system run the same code: each supplies a [`Sensor`] and an [`Actuator`], and a [`Controller`]
+//! carries readings and commands between them.
+//!
+//! ```
+//! use headstack_control::{policy, Command, Device, Input, Parameters, Sample};
+//! use headstack_units::{Time, Watts};
+//!
+//! let plugin = policy::find("pcap-agile")?;
+//! let mut policy = (plugin.build)(&Parameters::new(), &[Device::default()])?;
+//! let mut commands = [Command::default()];
+//! for second in 1..=10 {
+//!     let now = Time::from_secs_f64(f64::from(second));
+//!     let sample = Sample::new(now, Watts(10.6));
+//!     policy.step(&Input { now, cap: Some(Watts(9.0)), sample }, &mut commands);
+//! }
+//! // Two periods of 5 s, each 1.6 W too high: int(1.6 / 2 * 2 * 8) = 12 places more each time.
+//! assert_eq!((commands[0].nr_requests, commands[0].queue_depth), (28, 1));
+//! # Ok::<(), headstack_control::ParameterError>(())
+//! ```
+
+mod command;
+mod controller;
+mod guard;
+mod map;
+mod parameters;
+mod pcap;
+pub mod policy;
+mod sample;
+mod single;
+
+pub use command::{Actuator, Command, Device, RateLimit, Refused, LEAST_NR_REQUESTS};
+pub use controller::Controller;
+pub use guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
+pub use parameters::{ParameterError, Parameters};
+pub use pcap::{Gains, Mode, Pcap, Queues, Rounding};
+pub use policy::{Input, Policy, Status};
+pub use sample::{Sample, Sensor, Work};

@@ -1,0 +1,179 @@
+//! Power maps: what a drive draws and delivers under each setting, for the policy `feed-forward`.
+
+use crate::parameters::ParameterError;
+use crate::{Command, Device};
+use headstack_units::Watts;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One setting and what the drive does under it while more requests wait than the host's queue holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) nr_requests: u32,
+    pub(crate) queue_depth: u32,
+    pub(crate) arms: u32,
+    pub(crate) power_w: f64,
+    pub(crate) iops: f64,
+}
+
+impl Point {
+    pub(crate) fn command(&self, open: &Command) -> Command {
+        Command {
+            nr_requests: self.nr_requests,
+            queue_depth: self.queue_depth,
+            arms: self.arms,
+            ..*open
+        }
+    }
+
+    /// Mean response time from the moment when a request has its place, in seconds: Little's law with all
+    /// places taken.
+    pub(crate) fn response_time_s(&self) -> f64 {
+        f64::from(self.nr_requests) / self.iops
+    }
+}
+
+/// A point as parameters have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    nr_requests: u32,
+    queue_depth: u32,
+    #[serde(default = "one")]
+    arms: u32,
+    power: Watts,
+    iops: f64,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The most points of a map.
+const MOST: usize = 4096;
+
+/// The points of the parameter `map`, or the built-in ones that all devices accept.
+///
+/// # Errors
+/// Wrong entries, points that a device does not accept, no points at all; a drive with several arms needs a map.
+pub(crate) fn read(
+    value: Option<&Value>,
+    devices: &[Device],
+) -> Result<Vec<Point>, ParameterError> {
+    let Some(value) = value else {
+        return built_in(devices);
+    };
+    let need = format!("a list of 1 to {MOST} tables with nr_requests, queue_depth, power and iops");
+    let entries = match value {
+        Value::Array(entries) if (1..=MOST).contains(&entries.len()) => entries,
+        Value::Array(entries) => {
+            let got = format!("{} points", entries.len());
+            return Err(ParameterError::new("map", got, need));
+        }
+        other => return Err(ParameterError::new("map", other, need)),
+    };
+    let mut points: Vec<Point> = Vec::with_capacity(entries.len());
+    for (i, entry) in entries.iter().enumerate() {
+        let place = format!("map[{i}]");
+        let point = point(entry, devices).map_err(|e| match e.key.as_str() {
+            "" => ParameterError { key: place.clone(), ..e },
+            _ => e.within(&place),
+        })?;
+        if points.iter().any(|p| setting(p) == setting(&point)) {
+            return Err(ParameterError::new(place, entry, "a setting that no other point has"));
+        }
+        points.push(point);
+    }
+    Ok(points)
+}
+
+fn setting(point: &Point) -> (u32, u32, u32) {
+    (point.nr_requests, point.queue_depth, point.arms)
+}
+
+fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
+    let read: Entry = serde_json::from_value(entry.clone()).map_err(|e| {
+        let need = format!("nr_requests, queue_depth, power with its unit, iops and at most arms ({e})");
+        ParameterError::new("", entry, need)
+    })?;
+    if !(read.power.0 > 0.0 && read.power.0 <= 1000.0) {
+        return Err(ParameterError::new("power", read.power, "more than 0 W, at most 1000 W"));
+    }
+    if !(read.iops > 0.0 && read.iops <= 1e6) {
+        return Err(ParameterError::new("iops", read.iops, "more than 0, at most 1000000"));
+    }
+    let point = Point {
+        nr_requests: read.nr_requests,
+        queue_depth: read.queue_depth,
+        arms: read.arms,
+        power_w: read.power.0,
+        iops: read.iops,
+    };
+    for device in devices {
+        if !device.accepts(&point.command(&device.clamp(device.open))) {
+            let got = format!("({}, {}, {})", point.nr_requests, point.queue_depth, point.arms);
+            let nearest = device.clamp(point.command(&device.open));
+            let need = format!(
+                "(nr_requests, queue_depth, arms) that the drive accepts, nearest ({}, {}, {})",
+                nearest.nr_requests, nearest.queue_depth, nearest.arms
+            );
+            return Err(ParameterError::new("", got, need));
+        }
+    }
+    Ok(point)
+}
+
+fn built_in(devices: &[Device]) -> Result<Vec<Point>, ParameterError> {
+    if let Some(device) = devices.iter().find(|d| d.arms > 1) {
+        let need = format!("points for a drive with {} arms", device.arms);
+        return Err(ParameterError::new("map", "nothing", need));
+    }
+    let mut points = Vec::with_capacity(36);
+    for (row, nr_requests) in NR_REQUESTS.into_iter().enumerate() {
+        for (column, queue_depth) in QUEUE_DEPTH.into_iter().enumerate() {
+            let point = Point {
+                nr_requests,
+                queue_depth,
+                arms: 1,
+                power_w: POWER_W[row][column],
+                iops: IOPS[row][column],
+            };
+            let accepted = |d: &Device| d.accepts(&point.command(&d.clamp(d.open)));
+            if devices.iter().all(accepted) {
+                points.push(point);
+            }
+        }
+    }
+    if points.is_empty() {
+        let need = "points that all drives accept: the built-in map has none";
+        return Err(ParameterError::new("map", "nothing", need));
+    }
+    Ok(points)
+}
+
+const NR_REQUESTS: [u32; 6] = [4, 8, 16, 32, 64, 128];
+const QUEUE_DEPTH: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+/// Rows by `NR_REQUESTS`, columns by `QUEUE_DEPTH`. Computed with a model of an Ultrastar 7K4000 under random 4
+/// KiB reads of 128 threads, whose constants were fitted to the values in the text of FAST 2016, section 5.2.
+/// Not measured.
+#[rustfmt::skip]
+const POWER_W: [[f64; 6]; 6] = [
+    [10.58, 10.52, 10.40, 10.40, 10.40, 10.40],
+    [9.53, 10.13, 10.28, 10.10, 10.10, 10.10],
+    [8.65, 9.26, 9.81, 10.00, 9.81, 9.81],
+    [8.30, 8.71, 9.18, 9.56, 9.71, 9.53],
+    [8.15, 8.56, 8.95, 9.23, 9.37, 9.45],
+    [7.94, 8.27, 8.64, 8.92, 9.08, 9.15],
+];
+
+/// As [`POWER_W`].
+#[rustfmt::skip]
+const IOPS: [[f64; 6]; 6] = [
+    [83.0, 95.0, 105.0, 105.0, 105.0, 105.0],
+    [103.0, 105.0, 113.0, 127.0, 127.0, 127.0],
+    [122.0, 127.0, 129.0, 133.0, 150.0, 150.0],
+    [133.0, 145.0, 152.0, 154.0, 156.0, 174.0],
+    [139.0, 153.0, 163.0, 170.0, 174.0, 179.0],
+    [147.0, 166.0, 178.0, 187.0, 192.0, 198.0],
+];

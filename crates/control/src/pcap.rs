@@ -1,0 +1,330 @@
+//! The queue controller of PCAP, which the policies `pcap-base`, `pcap-agile` and `pcap-s` share.
+//!
+//! # Model
+//! Power is too high by `e = P_c - P_t` watts, the mean of a period against the cap. Nothing changes while
+//! `|e| <= tolerance`. Otherwise the steps of the two queues are (equations 1 and 2)
+//!
+//!     dI = int(|e| / host_queue_power  · 2 · a)     host queue (IOQ)
+//!     dN = int(|e| / drive_queue_power · a)         drive queue (NCQ)
+//!
+//! with `a = lower_factor` if power is too high and `raise_factor` if it is too low. `int` cuts off the
+//! fraction ([`Rounding`]), so small errors change nothing: with the values of Table 1, `I` does not change
+//! for a power too low by less than 0.5 W, nor `N` by less than 1 W.
+//!
+//! Power falls as the host queue grows and as the drive queue shrinks. With bounds `[IL, IU]` and `[NL, NU]`,
+//! one queue changes at a time:
+//!
+//! | mode | power too high | power too low |
+//! |---|---|---|
+//! | tail-latency | `N` down to `NL`, then `I` up to `IU` | `I` down to `IL`, then `N` up to `NU` |
+//! | throughput | `I` up; at `IU` it becomes `IP`. Then `N`: from above `NU` to `NU`, then down to `NL` | `I` and `N` up; at `IU` and `NU` they become `IP` and `NP` |
+//!
+//! # Source
+//! M. G. Khatib and Z. Bandic, "PCAP: Performance-aware Power Capping for the Disk Drive in the Cloud", FAST
+//! 2016, section 6 and Table 1. The paper gives the two equations and says in words how the queues move; the
+//! order in which they do is a reading of these words. "Increase both queues" cannot reach low power, because
+//! power *rises* with the drive queue where the host queue is long (its Figure 3b).
+//!
+//! # Validity
+//! Random requests, more of them outstanding than the host queue is long. Fewer than four leave nothing to
+//! reorder, and no setting caps power.
+
+use crate::parameters::{ParameterError, Reader};
+use crate::{Command, Device, LEAST_NR_REQUESTS};
+use headstack_units::Watts;
+
+/// Sizes of the two queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Queues {
+    /// Places of the host's queue (IOQ).
+    pub host: u32,
+    /// Depth of the drive's queue (NCQ).
+    pub drive: u32,
+}
+
+impl Queues {
+    /// The command that sets them, all else as in `open`.
+    pub(crate) fn command(self, open: &Command) -> Command {
+        Command {
+            nr_requests: self.host,
+            queue_depth: self.drive,
+            ..*open
+        }
+    }
+}
+
+/// How the queues are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Short queues.
+    TailLatency,
+    /// Long queues.
+    Throughput,
+}
+
+/// What becomes of the fraction of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounding {
+    /// It is cut off, as Python's `int` does.
+    Down,
+    /// Halves and more count as one.
+    Nearest,
+    /// It counts as one: no error is too small for a step.
+    Up,
+}
+
+impl Rounding {
+    /// `x` as a step, from 0 to a million.
+    fn apply(self, x: f64) -> u32 {
+        let whole = match self {
+            Rounding::Down => x.floor(),
+            Rounding::Nearest => x.round(),
+            Rounding::Up => x.ceil(),
+        };
+        // NaN becomes 0.
+        whole.clamp(0.0, 1e6) as u32
+    }
+}
+
+/// How far one period moves the queues.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gains {
+    /// `alpha_up`: factor when power may rise.
+    pub raise: f64,
+    /// `alpha_dn`: factor when power must fall.
+    pub lower: f64,
+    /// The most by which the host's queue changes power, in watts.
+    pub host_queue_w: f64,
+    /// The most by which the drive's queue changes power, in watts.
+    pub drive_queue_w: f64,
+    /// What becomes of fractions.
+    pub rounding: Rounding,
+}
+
+impl Gains {
+    /// Steps of the host's and of the drive's queue for an error in watts (equations 1 and 2).
+    fn steps(&self, error_w: f64) -> Queues {
+        let factor = if error_w > 0.0 { self.lower } else { self.raise };
+        let size = error_w.abs();
+        Queues {
+            host: self.rounding.apply(size / self.host_queue_w * 2.0 * factor),
+            drive: self.rounding.apply(size / self.drive_queue_w * factor),
+        }
+    }
+}
+
+/// The controller of one drive: its queues, and how they move.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pcap {
+    /// The present sizes.
+    pub queues: Queues,
+    /// The sizes without a cap.
+    pub start: Queues,
+    /// Lower bounds.
+    pub least: Queues,
+    /// Upper bounds; in throughput mode where the queues jump to `most`.
+    pub agile: Queues,
+    /// The sizes with the highest throughput; used in throughput mode.
+    pub most: Queues,
+    /// How the queues are used.
+    pub mode: Mode,
+    /// How far a period moves them.
+    pub gains: Gains,
+}
+
+/// The largest factor and the most watts that parameters may have.
+const MOST: f64 = 1000.0;
+
+impl Pcap {
+    /// Reads the keys of Table 1. `agile` are the upper bounds unless the table gives others; `bounded` says
+    /// whether it may.
+    ///
+    /// # Errors
+    /// Values outside the bounds of `device` and of each other.
+    pub(crate) fn read(
+        reader: &mut Reader,
+        device: &Device,
+        mode: Mode,
+        agile: Option<Queues>,
+    ) -> Result<Pcap, ParameterError> {
+        let host_most = device.most_nr_requests.max(LEAST_NR_REQUESTS);
+        let host = LEAST_NR_REQUESTS..=host_most;
+        let drive_least = device.least_queue_depth.max(1);
+        let drive = drive_least..=device.most_queue_depth.max(drive_least);
+        let top = Queues {
+            host: *host.end(),
+            drive: *drive.end(),
+        };
+        let bottom = Queues {
+            host: *host.start(),
+            drive: *drive.start(),
+        };
+        let (least, agile) = match agile {
+            None => (bottom, top),
+            Some(usual) => {
+                let usual_host = (bottom.host, usual.host.min(top.host));
+                let usual_drive = (bottom.drive, usual.drive.clamp(bottom.drive, top.drive));
+                let (host_low, host_high) = reader.range("nr_requests", usual_host, host.clone())?;
+                let (drive_low, drive_high) =
+                    reader.range("queue_depth", usual_drive, drive.clone())?;
+                (
+                    Queues {
+                        host: host_low,
+                        drive: drive_low,
+                    },
+                    Queues {
+                        host: host_high,
+                        drive: drive_high,
+                    },
+                )
+            }
+        };
+        let most = Pcap::read_most(reader, mode, agile, top)?;
+        let usual = match mode {
+            Mode::TailLatency => least,
+            Mode::Throughput => most,
+        };
+        let start = Queues {
+            host: reader.number("start_nr_requests", usual.host, least.host..=most.host)?,
+            drive: reader.number("start_queue_depth", usual.drive, least.drive..=most.drive)?,
+        };
+        let gains = Gains::read(reader)?;
+        Ok(Pcap {
+            queues: start,
+            start,
+            least,
+            agile,
+            most,
+            mode,
+            gains,
+        })
+    }
+
+    /// The sizes for the highest throughput: keys of their own in throughput mode, else the upper bounds.
+    fn read_most(
+        reader: &mut Reader,
+        mode: Mode,
+        agile: Queues,
+        top: Queues,
+    ) -> Result<Queues, ParameterError> {
+        if mode == Mode::TailLatency {
+            return Ok(agile);
+        }
+        let host = 128.clamp(agile.host, top.host);
+        let drive = 32.clamp(agile.drive, top.drive);
+        Ok(Queues {
+            host: reader.number("throughput_nr_requests", host, agile.host..=top.host)?,
+            drive: reader.number("throughput_queue_depth", drive, agile.drive..=top.drive)?,
+        })
+    }
+
+    /// The queues after one step of the controller, with power too high by `error_w` watts.
+    pub fn after(&self, error_w: f64) -> Queues {
+        let step = self.gains.steps(error_w);
+        match (self.mode, error_w > 0.0) {
+            (Mode::TailLatency, true) => self.lower_short(step),
+            (Mode::TailLatency, false) => self.raise_short(step),
+            (Mode::Throughput, true) => self.lower_long(step),
+            (Mode::Throughput, false) => self.raise_long(step),
+        }
+    }
+
+    /// Whether no setting draws less.
+    pub fn is_lowest(&self) -> bool {
+        self.queues == self.lowest()
+    }
+
+    /// Whether no setting draws more, in tail-latency mode.
+    pub fn is_highest(&self) -> bool {
+        self.queues.host == self.least.host && self.queues.drive == self.agile.drive
+    }
+
+    /// The sizes with the lowest power: a long host queue and a short drive queue.
+    pub fn lowest(&self) -> Queues {
+        Queues {
+            host: self.most.host,
+            drive: self.least.drive,
+        }
+    }
+
+    fn lower_short(&self, step: Queues) -> Queues {
+        let Queues { host, drive } = self.queues;
+        if drive > self.least.drive {
+            let drive = drive.saturating_sub(step.drive).max(self.least.drive);
+            Queues { host, drive }
+        } else {
+            let host = host.saturating_add(step.host).min(self.agile.host.max(host));
+            Queues { host, drive }
+        }
+    }
+
+    fn raise_short(&self, step: Queues) -> Queues {
+        let Queues { host, drive } = self.queues;
+        if host > self.least.host {
+            let host = host.saturating_sub(step.host).max(self.least.host);
+            Queues { host, drive }
+        } else {
+            let drive = drive.saturating_add(step.drive).min(self.agile.drive.max(drive));
+            Queues { host, drive }
+        }
+    }
+
+    fn lower_long(&self, step: Queues) -> Queues {
+        let Queues { host, drive } = self.queues;
+        if host < self.agile.host {
+            let host = self.grown_host(step);
+            Queues { host, drive }
+        } else {
+            let drive = match drive {
+                drive if drive > self.agile.drive => self.agile.drive,
+                drive => drive.saturating_sub(step.drive).max(self.least.drive),
+            };
+            let host = self.most.host;
+            Queues { host, drive }
+        }
+    }
+
+    fn raise_long(&self, step: Queues) -> Queues {
+        let drive = match self.queues.drive {
+            drive if drive >= self.agile.drive => self.most.drive,
+            drive => match drive.saturating_add(step.drive) {
+                drive if drive >= self.agile.drive => self.most.drive,
+                drive => drive,
+            },
+        };
+        let host = self.grown_host(step);
+        Queues { host, drive }
+    }
+
+    /// The host's queue one step longer; at the agile bound it jumps to the top.
+    fn grown_host(&self, step: Queues) -> u32 {
+        match self.queues.host.saturating_add(step.host) {
+            host if host >= self.agile.host => self.most.host,
+            host => host,
+        }
+    }
+}
+
+impl Gains {
+    /// Reads `raise_factor`, `lower_factor`, `host_queue_power`, `drive_queue_power` and `rounding`.
+    fn read(reader: &mut Reader) -> Result<Gains, ParameterError> {
+        let (watt, most) = (Watts(0.01), Watts(MOST));
+        let words = [
+            ("down", Rounding::Down),
+            ("nearest", Rounding::Nearest),
+            ("up", Rounding::Up),
+        ];
+        Ok(Gains {
+            raise: reader.number("raise_factor", 2.0, 0.01..=MOST)?,
+            lower: reader.number("lower_factor", 8.0, 0.01..=MOST)?,
+            host_queue_w: reader.number("host_queue_power", Watts(2.0), watt..=most)?.0,
+            drive_queue_w: reader.number("drive_queue_power", Watts(2.0), watt..=most)?.0,
+            rounding: reader.word("rounding", Rounding::Down, &words)?,
+        })
+    }
+}
+
+/// Reads `tolerance`.
+pub(crate) fn tolerance(reader: &mut Reader, usual: Watts) -> Result<f64, ParameterError> {
+    Ok(reader.number("tolerance", usual, Watts(0.0)..=Watts(MOST))?.0)
+}

@@ -1,0 +1,361 @@
+//! Feed-forward: chooses the setting from a map of power and throughput, and corrects the map by what it measures.
+//!
+//! # Model
+//! A map gives for each setting `c` (places of the host's queue, depth of the drive's, arms that may move) the
+//! power `p(c)` and the throughput `x(c)` of one drive that has more requests waiting than places. `f(c)` is the
+//! corrected power, at first `p(c)`. With `m` the meter's mean over a period at setting `a`, the power at another
+//! setting is predicted from the *difference* alone:
+//!
+//!     m(c) = m + n · (f(c) - f(a)) / efficiency        n drives
+//!
+//! so that an offset of the whole map (another drive, another load) does not matter. The response time from
+//! admission is predicted by Little's law, `t(c) = k · places(c) / x(c)`; `k` follows the response times that
+//! come with samples and is 1 without them.
+//!
+//! | mean of the period | what happens |
+//! |---|---|
+//! | within `tolerance` of the cap | nothing |
+//! | too high | the best setting with `m(c) <= cap - margin` of those with `p(c) < p(a)`; if there is none, the one with the lowest `p` |
+//! | too low | the best setting with `m(c) <= cap - margin`, if it is better than `a` by 2 % |
+//! | the cap falls below `m` | as "too high", at once, with the last period's mean |
+//!
+//! The *best* setting has the highest `x(c)` among those with `t(c) <= latency_target`; if none meets the target,
+//! the shortest `t(c)`. (The present setting meets it up to 1.1 times the target.) Because each correction
+//! downwards leads to a lower `p`, the lowest setting is reached in at most as many periods as the map has
+//! points, whatever the meter shows.
+//!
+//! After a change from `a` to `b` the map learns: with `e` the measured minus the predicted change, for one
+//! drive and within ±2 W, `f(b)` grows by `e` (by `e / 2` if `e < 0`), but never leaves `p(b) ± 3 W`. Corrections
+//! decay with the time constant `forget_after`. Readings of the first `settle` after a change do not count.
+//!
+//! With several drives, each tier has one setting. Tiers choose in order, best first; each leaves to those
+//! behind it what they draw at least.
+//!
+//! The keys `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
+//! `pcap-base`, and:
+//!
+//! | key | default | bounds |
+//! |---|---|---|
+//! | `tolerance` | 0.2 W; 1 W for several drives | 0 to 1000 W |
+//! | `margin` | half of `tolerance` | 0 W to `tolerance` |
+//! | `latency_target` | none | 1 ms to 1 h |
+//! | `settle` | 2 s, less than the period | 0 to `period` |
+//! | `learn` | `on` | `on`, `off` |
+//! | `forget_after` | 30 min | `period` to 1000 h |
+//! | `tiers` | one tier | numbers of drives, best tier first; they add up |
+//! | `efficiency` | 1; 0.83 for several drives | 0.1 to 1; of the power supply |
+//! | `map` | of an Ultrastar 7K4000 | 1 to 4096 tables `{ nr_requests, queue_depth, arms, power, iops }` |
+//!
+//! # Source
+//! Our own. The relations that the built-in map follows are those of Khatib and Bandic, FAST 2016, section 5.2;
+//! its numbers come from a model that was fitted to that paper's text.
+//! # Validity
+//! The built-in map: random 4 KiB reads on a 7200 rpm drive with one arm. A drive with several arms needs a map
+//! of its own. All drives of a shelf share one map. Throughput is not learned: where the map orders the settings
+//! wrongly, a slower one is chosen, but the cap is kept. A load that changes during the period after a change is
+//! mistaken for an error of the map, within the bounds above.
+
+use super::{read_tiers, several, Drives, Input, Plugin, Policy, Status};
+use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
+use crate::map::{self, Point};
+use crate::parameters::Reader;
+use crate::pcap::tolerance;
+use crate::{Command, Device, ParameterError, Parameters};
+use headstack_units::{Span, Watts};
+
+/// Registration.
+pub const PLUGIN: Plugin = Plugin {
+    name: "feed-forward",
+    summary: "best setting by a map of power and throughput that is corrected while it runs",
+    example: "latency_target = \"250 ms\"",
+    drives: Drives::Several,
+    build: |table, devices| Ok(Box::new(FeedForward::new(table, devices)?)),
+};
+
+/// The most by which one change corrects a point, and by which a point is ever corrected, in watts.
+const STEP_W: f64 = 2.0;
+const REACH_W: f64 = 3.0;
+/// How much better another setting must be, and how much longer the present one's response time may be.
+const BETTER: f64 = 1.02;
+const SLACK: f64 = 1.1;
+/// Bounds of `k`.
+const LEAST_RATIO: f64 = 0.1;
+const MOST_RATIO: f64 = 10.0;
+
+/// Drives with one setting.
+struct Tier {
+    drives: usize,
+    /// Index of the present setting, and of the one before the last change.
+    at: usize,
+    before: usize,
+    /// Corrected power by point.
+    power_w: Vec<f64>,
+}
+
+struct FeedForward {
+    guard: Guard,
+    points: Vec<Point>,
+    /// Index of the point with the lowest power.
+    lowest: usize,
+    tiers: Vec<Tier>,
+    open: Vec<Command>,
+    tolerance_w: f64,
+    margin_w: f64,
+    efficiency: f64,
+    latency_target_s: f64,
+    settle: Span,
+    learn: bool,
+    /// Part of a correction that one period forgets.
+    forget: f64,
+    /// Measured over predicted response time.
+    ratio: f64,
+    /// The mean of the last period, and that before the last change until it has been learned from.
+    mean_w: Option<f64>,
+    mean_before_w: Option<f64>,
+}
+
+impl FeedForward {
+    fn new(table: &Parameters, devices: &[Device]) -> Result<FeedForward, ParameterError> {
+        several(devices)?;
+        let n = devices.len();
+        let mut reader = Reader::new(table);
+        let settings = GuardSettings::read(&mut reader, Span(5_000_000_000), n)?;
+        let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
+        let tolerance_w = tolerance(&mut reader, usual)?;
+        let margin = Watts(0.0)..=Watts(tolerance_w);
+        let margin_w = reader.number("margin", Watts(tolerance_w / 2.0), margin)?.0;
+        let hour = Span(3_600_000_000_000);
+        let target = reader.optional("latency_target", Span::from_ms(1.0)..=hour)?;
+        let usual = Span(2_000_000_000.min(settings.period.0 / 2));
+        let settle = reader.number("settle", usual, Span::ZERO..=settings.period)?;
+        let learn = reader.word("learn", true, &[("on", true), ("off", false)])?;
+        let longest = Span(1000 * hour.0);
+        let forget_after = reader.number(
+            "forget_after",
+            Span(hour.0 / 2).max(settings.period),
+            settings.period..=longest,
+        )?;
+        let usual = if n == 1 { 1.0 } else { 0.83 };
+        let efficiency = reader.number("efficiency", usual, 0.1..=1.0)?;
+        let counts = read_tiers(&mut reader, n)?;
+        let points = map::read(reader.raw("map"), devices)?;
+        reader.finish()?;
+        let mut policy = FeedForward {
+            guard: Guard::new(settings),
+            lowest: lowest(&points),
+            tiers: Vec::with_capacity(counts.len()),
+            open: devices.iter().map(|d| d.clamp(d.open)).collect(),
+            tolerance_w,
+            margin_w,
+            efficiency,
+            latency_target_s: target.map_or(f64::INFINITY, Span::as_secs_f64),
+            settle,
+            learn,
+            forget: settings.period.as_secs_f64() / forget_after.as_secs_f64(),
+            ratio: 1.0,
+            mean_w: None,
+            mean_before_w: None,
+            points,
+        };
+        for drives in counts {
+            policy.tiers.push(Tier {
+                drives,
+                at: 0,
+                before: 0,
+                power_w: policy.points.iter().map(|p| p.power_w).collect(),
+            });
+        }
+        policy.set_all(policy.best());
+        Ok(policy)
+    }
+
+    /// All tiers to one point, without learning from the change.
+    fn set_all(&mut self, point: usize) {
+        for tier in &mut self.tiers {
+            tier.at = point;
+        }
+        self.mean_before_w = None;
+    }
+
+    /// The best point if power did not matter.
+    fn best(&self) -> usize {
+        (0..self.points.len()).fold(0, |best, c| match self.beats(c, best) {
+            true => c,
+            false => best,
+        })
+    }
+
+    /// Whether point `a` is better than `b`; of equally good ones the one with less power.
+    fn beats(&self, a: usize, b: usize) -> bool {
+        self.gain(a, b, 1.0) > 1.0
+            || (self.gain(b, a, 1.0) <= 1.0 && self.points[a].power_w < self.points[b].power_w)
+    }
+
+    /// How many times better point `a` is than `b`, whose target is `slack` times as long.
+    fn gain(&self, a: usize, b: usize, slack: f64) -> f64 {
+        let (a, b) = (&self.points[a], &self.points[b]);
+        let (time_a, time_b) = (a.response_time_s(), b.response_time_s());
+        let meets = |time: f64, slack: f64| self.ratio * time <= slack * self.latency_target_s;
+        match (meets(time_a, 1.0), meets(time_b, slack)) {
+            (true, true) => a.iops / b.iops,
+            (true, false) => f64::INFINITY,
+            (false, true) => 0.0,
+            (false, false) => time_b / time_a,
+        }
+    }
+
+    fn act(&mut self, reading: Reading) {
+        let cap_w = self.guard.cap_w().unwrap_or(f64::INFINITY);
+        self.follow_response_time(reading.response_time_s);
+        self.forget();
+        self.learn_from(reading.power_w);
+        self.mean_w = Some(reading.power_w);
+        let error_w = reading.power_w - cap_w;
+        if error_w.abs() > self.tolerance_w {
+            self.plan(reading.power_w, cap_w);
+        }
+    }
+
+    /// Chooses the setting of every tier, with the meter at `mean_w` under the present ones.
+    fn plan(&mut self, mean_w: f64, cap_w: f64) {
+        let lower = mean_w > cap_w;
+        // What all drives together may draw more than now; negative if they must draw less.
+        let mut budget_w = (cap_w - self.margin_w - mean_w) * self.efficiency;
+        let mut behind_w: f64 = self.tiers.iter().map(|t| self.least_change(t, lower)).sum();
+        let mut has_changed = false;
+        for i in 0..self.tiers.len() {
+            let tier = &self.tiers[i];
+            behind_w -= self.least_change(tier, lower);
+            let point = self.choose(tier, lower, budget_w - behind_w);
+            budget_w -= change(tier, point);
+            let tier = &mut self.tiers[i];
+            tier.before = tier.at;
+            has_changed |= tier.at != point;
+            tier.at = point;
+        }
+        if has_changed {
+            self.mean_before_w = Some(mean_w);
+            self.guard.settle(self.settle);
+        }
+    }
+
+    /// The best point of a tier whose power may change by `budget_w`.
+    fn choose(&self, tier: &Tier, lower: bool, budget_w: f64) -> usize {
+        let mut best = None;
+        for c in 0..self.points.len() {
+            if !self.is_candidate(tier, c, lower) || change(tier, c) > budget_w {
+                continue;
+            }
+            if best.is_none_or(|b| self.beats(c, b)) {
+                best = Some(c);
+            }
+        }
+        let stays = change(tier, tier.at) <= budget_w;
+        match best {
+            Some(best) if !stays || self.gain(best, tier.at, SLACK) > BETTER => best,
+            Some(_) => tier.at,
+            None if lower => self.lowest,
+            None => tier.at,
+        }
+    }
+
+    /// Whether a tier may go to point `c`: where power must fall, only downwards in the map as it was given.
+    fn is_candidate(&self, tier: &Tier, c: usize, lower: bool) -> bool {
+        !lower || c == tier.at || self.points[c].power_w < self.points[tier.at].power_w
+    }
+
+    /// The most by which a tier can lower its power, as a negative number of watts.
+    fn least_change(&self, tier: &Tier, lower: bool) -> f64 {
+        (0..self.points.len())
+            .filter(|c| self.is_candidate(tier, *c, lower))
+            .map(|c| change(tier, c))
+            .fold(0.0, f64::min)
+    }
+
+    /// Corrects the points to which the last change led.
+    fn learn_from(&mut self, mean_w: f64) {
+        let Some(before_w) = self.mean_before_w.take() else {
+            return;
+        };
+        if !self.learn {
+            return;
+        }
+        let moved = |t: &&Tier| t.at != t.before;
+        let drives: usize = self.tiers.iter().filter(moved).map(|t| t.drives).sum();
+        let predicted_w: f64 = self.tiers.iter().map(|t| -change(t, t.before)).sum();
+        let error_w = (mean_w - before_w) * self.efficiency - predicted_w;
+        let error_w = (error_w / drives.max(1) as f64).clamp(-STEP_W, STEP_W);
+        let correction = if error_w > 0.0 { error_w } else { error_w / 2.0 };
+        for tier in self.tiers.iter_mut().filter(|t| t.at != t.before) {
+            let given = self.points[tier.at].power_w;
+            let power = &mut tier.power_w[tier.at];
+            *power = (*power + correction).clamp(given - REACH_W, given + REACH_W);
+        }
+    }
+
+    fn forget(&mut self) {
+        for tier in &mut self.tiers {
+            for (power, point) in tier.power_w.iter_mut().zip(&self.points) {
+                *power += (point.power_w - *power) * self.forget;
+            }
+        }
+    }
+
+    /// `k` rises halfway to a longer measured time and falls by a fifth to a shorter one.
+    fn follow_response_time(&mut self, measured_s: Option<f64>) {
+        let Some(measured_s) = measured_s.filter(|s| *s > 0.0) else {
+            return;
+        };
+        let of = |t: &Tier| t.drives as f64 * self.points[t.at].response_time_s();
+        let predicted_s = self.tiers.iter().map(of).sum::<f64>() / self.open.len() as f64;
+        let ratio = (measured_s / predicted_s).clamp(LEAST_RATIO, MOST_RATIO);
+        let weight = if ratio > self.ratio { 0.5 } else { 0.2 };
+        self.ratio += weight * (ratio - self.ratio);
+    }
+
+    /// The cap may have fallen below what the drives draw: that does not wait for the end of the period.
+    fn follow_cap(&mut self) {
+        if let (Some(mean_w), Some(cap_w)) = (self.mean_w, self.guard.cap_w()) {
+            if self.mean_before_w.is_none() && mean_w > cap_w + self.tolerance_w {
+                self.plan(mean_w, cap_w);
+            }
+        }
+    }
+}
+
+/// By how much a tier's power changes if it goes to point `c`, in watts.
+fn change(tier: &Tier, c: usize) -> f64 {
+    tier.drives as f64 * (tier.power_w[c] - tier.power_w[tier.at])
+}
+
+fn lowest(points: &[Point]) -> usize {
+    let less = |a: usize, b: usize| points[b].power_w < points[a].power_w;
+    (0..points.len()).fold(0, |a, b| if less(a, b) { b } else { a })
+}
+
+impl Policy for FeedForward {
+    fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status {
+        let turn = self.guard.turn(input);
+        match turn {
+            Turn::Uncapped => {
+                self.set_all(self.best());
+                self.mean_w = self.guard.uncapped_w();
+            }
+            Turn::Lost => {
+                self.set_all(self.lowest);
+                self.mean_w = None;
+            }
+            Turn::Keep => self.follow_cap(),
+            Turn::Act(reading) => self.act(reading),
+        }
+        let is_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;
+        let settings = self.tiers.iter().flat_map(|t| std::iter::repeat_n(t.at, t.drives));
+        for ((command, open), point) in commands.iter_mut().zip(&self.open).zip(settings) {
+            *command = match is_open {
+                true => *open,
+                false => self.points[point].command(open),
+            };
+        }
+        self.guard.status(&turn)
+    }
+}

@@ -1,0 +1,145 @@
+//! Power-capping policies: each turns the readings of one meter into settings of the drives behind it.
+//!
+//! # Contract
+//! - A step depends on the policy's state and its input alone: no clock, no file, no random numbers. It
+//!   allocates nothing and does not block.
+//! - Every step gives each drive a complete setting, one that its [`Device`] accepts.
+//! - Readings and caps may be missing, NaN, negative, huge, repeated or out of order at any time. What counts
+//!   and what happens then is the same for all policies that use readings: see [`Guard`](crate::Guard).
+//! - While the mean of each period is within the policy's tolerance of the cap, the settings do not change.
+//! - After a fault of the meter or the cap, the number of periods until the policy has reached its final
+//!   setting for constant power does not depend on how long the fault was.
+//!
+//! To add one: write `crates/control/src/policy/NAME.rs` with a `PLUGIN`, add `NAME` to the list. The contract
+//! tests (`crates/control/tests/contract.rs`) run on every entry.
+
+use crate::parameters::did_you_mean;
+use crate::{Command, Device, ParameterError, Parameters, Sample};
+use headstack_units::{Time, Watts};
+
+/// What a policy is told in one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Input {
+    /// The present time.
+    pub now: Time,
+    /// The most power that the meter should show; `None` if there is no cap.
+    pub cap: Option<Watts>,
+    /// The meter's latest reading.
+    pub sample: Sample,
+}
+
+/// What a policy is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// There is no cap.
+    Uncapped,
+    /// It follows its readings.
+    Regulating,
+    /// No reading or cap has counted for a period or longer; the last setting holds.
+    Holding,
+    /// The meter is lost; the drives have the setting of the safe side.
+    Lost,
+}
+
+/// A power-capping policy; the contract is in this module's description.
+pub trait Policy: Send {
+    /// One step. `commands` has one entry per drive, in the order in which the policy was built; each is
+    /// written, none is read.
+    fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status;
+}
+
+/// One entry of the list of policies.
+pub struct Plugin {
+    /// The name in configurations and on the command line.
+    pub name: &'static str,
+    /// One line for help texts.
+    pub summary: &'static str,
+    /// Parameters that work, as TOML, for documentation and contract tests.
+    pub example: &'static str,
+    /// How many drives it caps.
+    pub drives: Drives,
+    /// Builds the policy for its drives.
+    ///
+    /// # Errors
+    /// Unknown keys, values out of bounds, a wrong number of drives.
+    pub build: fn(&Parameters, &[Device]) -> Result<Box<dyn Policy>, ParameterError>,
+}
+
+/// How many drives a policy caps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drives {
+    /// One, with a meter of its own.
+    One,
+    /// One or more behind one meter.
+    Several,
+}
+
+/// Declares the modules and the list `PLUGINS` from one list of file names.
+macro_rules! plugins {
+    (dyn $trait:ident: $($file:ident),+ $(,)?) => {
+        $(pub mod $file;)+
+        /// Every policy.
+        pub const PLUGINS: &[Plugin] = &[$($file::PLUGIN),+];
+    };
+}
+
+plugins! { dyn Policy: feed_forward, none, pcap_agile, pcap_base, pcap_s, throttle }
+
+/// Finds the policy called `name`.
+///
+/// # Errors
+/// What was got, the known names and the nearest one.
+pub fn find(name: &str) -> Result<&'static Plugin, ParameterError> {
+    PLUGINS.iter().find(|p| p.name == name).ok_or_else(|| {
+        let names: Vec<&str> = PLUGINS.iter().map(|p| p.name).collect();
+        let hint = did_you_mean(name, names.iter().copied());
+        let need = format!("one of {}{hint}", names.join(", "));
+        ParameterError::new("policy", format!("{name:?}"), need)
+    })
+}
+
+/// The only drive of a policy that caps one.
+///
+/// # Errors
+/// No drive, or several.
+fn only<'a>(devices: &'a [Device], name: &str) -> Result<&'a Device, ParameterError> {
+    match devices {
+        [device] => Ok(device),
+        _ => {
+            let need = format!("1 for {name}; pcap-s and feed-forward cap several behind one meter");
+            Err(ParameterError::new("drives", devices.len(), need))
+        }
+    }
+}
+
+/// At least one drive.
+///
+/// # Errors
+/// None, or more than the 10,000 that a policy may have.
+fn several(devices: &[Device]) -> Result<(), ParameterError> {
+    match devices.len() {
+        1..=10_000 => Ok(()),
+        n => Err(ParameterError::new("drives", n, "1 to 10000")),
+    }
+}
+
+/// The numbers of drives in tiers, best tier first; one tier unless the table has `tiers`.
+///
+/// # Errors
+/// Numbers that do not add up to the number of drives.
+fn read_tiers(
+    reader: &mut crate::parameters::Reader,
+    drives: usize,
+) -> Result<Vec<usize>, ParameterError> {
+    let Some(tiers) = reader.list("tiers", 1u32..=10_000)? else {
+        return Ok(vec![drives]);
+    };
+    let tiers: Vec<usize> = tiers.into_iter().map(|n| n as usize).collect();
+    match tiers.iter().sum::<usize>() {
+        sum if sum == drives => Ok(tiers),
+        sum => {
+            let need = format!("numbers of drives that add up to {drives}");
+            Err(ParameterError::new("tiers", format!("a sum of {sum}"), need))
+        }
+    }
+}

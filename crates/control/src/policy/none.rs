@@ -1,0 +1,43 @@
+//! No power capping: every drive keeps the setting that it had.
+//!
+//! # Model
+//! The command is [`Device::open`], whatever the meter shows. It has no parameters.
+//! # Source
+//! The baseline that every policy is compared with.
+//! # Validity
+//! Any drives. A cap is kept only by chance.
+
+use super::{several, Drives, Input, Plugin, Policy, Status};
+use crate::parameters::Reader;
+use crate::{Command, Device, ParameterError, Parameters};
+
+/// Registration.
+pub const PLUGIN: Plugin = Plugin {
+    name: "none",
+    summary: "no power capping",
+    example: "",
+    drives: Drives::Several,
+    build: |table, devices| Ok(Box::new(Open::new(table, devices)?)),
+};
+
+struct Open {
+    commands: Vec<Command>,
+}
+
+impl Open {
+    fn new(table: &Parameters, devices: &[Device]) -> Result<Open, ParameterError> {
+        several(devices)?;
+        Reader::new(table).finish()?;
+        let commands = devices.iter().map(|d| d.clamp(d.open)).collect();
+        Ok(Open { commands })
+    }
+}
+
+impl Policy for Open {
+    fn step(&mut self, _: &Input, commands: &mut [Command]) -> Status {
+        for (command, open) in commands.iter_mut().zip(&self.commands) {
+            *command = *open;
+        }
+        Status::Uncapped
+    }
+}

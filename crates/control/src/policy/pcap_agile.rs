@@ -1,0 +1,62 @@
+//! PCAP with bounded queues, in its tail-latency mode or its throughput mode.
+//!
+//! # Model
+//! The controller of [`Pcap`](crate::Pcap) with bounds on both queues, so that they are never far from where
+//! they will be needed next. In throughput mode the queues jump from the upper bounds to
+//! `throughput_nr_requests` and `throughput_queue_depth`, and back in the downtrend.
+//!
+//! The keys of `pcap-base`, and:
+//!
+//! | key | default | bounds | Table 1 |
+//! |---|---|---|---|
+//! | `mode` | `tail-latency` | `tail-latency`, `throughput` | |
+//! | `nr_requests` | [4, 32] | 4 to the device's | [Q_IOQ^L, Q_IOQ^U] |
+//! | `queue_depth` | [1, 8] | the device's | [Q_NCQ^L, Q_NCQ^U] |
+//! | `throughput_nr_requests` | 128 | the upper bound to the device's | Q_IOQ^P |
+//! | `throughput_queue_depth` | 32 | the upper bound to the device's | Q_NCQ^P |
+//! | `start_nr_requests`, `start_queue_depth` | the lower bounds; in throughput mode 128 and 32 | the bounds | |
+//!
+//! # Source
+//! Khatib and Bandic, FAST 2016, sections 6.2, 6.3 and Table 1.
+//! # Validity
+//! As the controller's. The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are
+//! not kept.
+
+use super::{only, Drives, Plugin};
+use crate::guard::{Guard, GuardSettings};
+use crate::parameters::Reader;
+use crate::pcap::{tolerance, Mode, Pcap, Queues};
+use crate::single::Single;
+use crate::{Device, ParameterError, Parameters};
+use headstack_units::{Span, Watts};
+
+/// Registration.
+pub const PLUGIN: Plugin = Plugin {
+    name: "pcap-agile",
+    summary: "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)",
+    example: "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]",
+    drives: Drives::One,
+    build: |table, devices| Ok(Box::new(build(table, only(devices, "pcap-agile")?)?)),
+};
+
+/// The upper bounds of Table 1.
+pub(super) const BOUNDS: Queues = Queues { host: 32, drive: 8 };
+
+fn build(table: &Parameters, device: &Device) -> Result<Single, ParameterError> {
+    let mut reader = Reader::new(table);
+    let settings = GuardSettings::read(&mut reader, Span(5_000_000_000), 1)?;
+    let tolerance_w = tolerance(&mut reader, Watts(0.2))?;
+    let words = [
+        ("tail-latency", Mode::TailLatency),
+        ("throughput", Mode::Throughput),
+    ];
+    let mode = reader.word("mode", Mode::TailLatency, &words)?;
+    let pcap = Pcap::read(&mut reader, device, mode, Some(BOUNDS))?;
+    reader.finish()?;
+    Ok(Single {
+        guard: Guard::new(settings),
+        pcap,
+        tolerance_w,
+        open: device.clamp(device.open),
+    })
+}

@@ -1,0 +1,55 @@
+//! PCAP's base design: a proportional controller of the two queues, without upper bounds.
+//!
+//! # Model
+//! The controller of [`Pcap`](crate::Pcap) in tail-latency mode, with the bounds that the device has. So the
+//! host's queue goes on growing while the cap is out of reach, and takes as long to come back. Without a cap the
+//! queues are `start`; on the safe side the host's queue has 128 places and the drive's is at its shortest.
+//!
+//! | key | default | bounds | Table 1 |
+//! |---|---|---|---|
+//! | `period` | 5 s | 10 ms to 1 h | T |
+//! | `raise_factor`, `lower_factor` | 2, 8 | 0.01 to 1000 | alpha_up, alpha_dn |
+//! | `tolerance` | 0.2 W | 0 to 1000 W | epsilon |
+//! | `host_queue_power`, `drive_queue_power` | 2 W, 2 W | 0.01 to 1000 W | Delta P_IOQ, Delta P_NCQ |
+//! | `rounding` | `down` | `down`, `nearest`, `up` | |
+//! | `start_nr_requests`, `start_queue_depth` | 4, 1 | 4 to 128, 1 to 32 | |
+//! | `stale_after`, `lost_after` | one period, three | 10 ms, one period, to 1 h | |
+//! | `most_power` | 100 W | 0.1 to 1e6 W | |
+//! | `on_loss` | `lowest` | `lowest`, `open` | |
+//!
+//! # Source
+//! Khatib and Bandic, FAST 2016, section 6.1 and Table 1.
+//! # Validity
+//! As the controller's. The paper replaces this design by `pcap-agile` because it is slow when a cap is raised;
+//! it is here for that comparison.
+
+use super::{only, Drives, Plugin};
+use crate::guard::{Guard, GuardSettings};
+use crate::parameters::Reader;
+use crate::pcap::{tolerance, Mode, Pcap};
+use crate::single::Single;
+use crate::{Device, ParameterError, Parameters};
+use headstack_units::{Span, Watts};
+
+/// Registration.
+pub const PLUGIN: Plugin = Plugin {
+    name: "pcap-base",
+    summary: "PCAP without bounds on the queues (FAST 2016, section 6.1)",
+    example: "period = \"5 s\"\nraise_factor = 2\nlower_factor = 8\ntolerance = \"0.2 W\"",
+    drives: Drives::One,
+    build: |table, devices| Ok(Box::new(build(table, only(devices, "pcap-base")?)?)),
+};
+
+fn build(table: &Parameters, device: &Device) -> Result<Single, ParameterError> {
+    let mut reader = Reader::new(table);
+    let settings = GuardSettings::read(&mut reader, Span(5_000_000_000), 1)?;
+    let tolerance_w = tolerance(&mut reader, Watts(0.2))?;
+    let pcap = Pcap::read(&mut reader, device, Mode::TailLatency, None)?;
+    reader.finish()?;
+    Ok(Single {
+        guard: Guard::new(settings),
+        pcap,
+        tolerance_w,
+        open: device.clamp(device.open),
+    })
+}

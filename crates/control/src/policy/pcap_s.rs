@@ -1,0 +1,200 @@
+//! PCAP/S: many drives behind one meter, in tiers.
+//!
+//! # Model
+//! Each drive has a controller as in `pcap-agile`, in tail-latency mode. When the meter's mean differs from the
+//! cap by `e` watts with `|e| > tolerance`, drives are elected and share `e · efficiency`, what the drives
+//! draw of it behind the power supply:
+//!
+//! | `share` | elected | part of one drive |
+//! |---|---|---|
+//! | `strict` | one tier: to lower power the last tier, to raise it the first, that has a drive not yet at its limit | equal |
+//! | `weight` | all drives not yet at their limit | proportional to `1 / weight` to lower power, to `weight` to raise it |
+//!
+//! The limit is (32, 1) for lowering and (4, 8) for raising. Each elected drive makes one step for its part. The
+//! parts of `weight` add up to the same total as those of `strict`. Its limit for weights that differ
+//! extremely is `strict`.
+//!
+//! The keys of `pcap-agile` but `mode` and those of the throughput mode, with a period of 10 s, a tolerance of
+//! 1 W and `most_power` 100 W per drive, and:
+//!
+//! | key | default | bounds |
+//! |---|---|---|
+//! | `tiers` | one tier | numbers of drives, best tier first; they add up |
+//! | `share` | `strict` | `strict`, `weight` |
+//! | `weights` | – | one per tier, 1e-9 to 1e9; needed with `weight` |
+//! | `efficiency` | 0.83 | 0.1 to 1; of the power supply |
+//!
+//! # Source
+//! Khatib and Bandic, FAST 2016, section 8.3 (strict priority, T = 10 s, epsilon = 1 W). The efficiency makes
+//! 16 drives draw the 205 W of its Figure 10 without a cap. How the error is divided inside a tier ("treated
+//! equally") is a reading; shares by weight are not in the paper.
+//! # Validity
+//! Drives of a shelf with one meter. With many drives per tier a small error gives each less than a step
+//! (`rounding`): with `down`, a tier of six whose drive queues are not yet at 1 needs an error of 1.8 W before
+//! anything moves down.
+
+use super::{pcap_agile, read_tiers, several, Drives, Input, Plugin, Policy, Status};
+use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
+use crate::parameters::Reader;
+use crate::pcap::{tolerance, Mode, Pcap};
+use crate::{Command, Device, ParameterError, Parameters};
+use headstack_units::{Span, Watts};
+
+/// Registration.
+pub const PLUGIN: Plugin = Plugin {
+    name: "pcap-s",
+    summary: "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
+    example: "share = \"strict\"\nefficiency = 0.83",
+    drives: Drives::Several,
+    build: |table, devices| Ok(Box::new(Shelf::new(table, devices)?)),
+};
+
+struct Member {
+    pcap: Pcap,
+    open: Command,
+    tier: usize,
+    weight: f64,
+}
+
+impl Member {
+    /// Whether a step in this direction can change anything.
+    fn has_room(&self, lower: bool) -> bool {
+        match lower {
+            true => !self.pcap.is_lowest(),
+            false => !self.pcap.is_highest(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Share {
+    Strict,
+    Weight,
+}
+
+struct Shelf {
+    guard: Guard,
+    tolerance_w: f64,
+    efficiency: f64,
+    share: Share,
+    members: Vec<Member>,
+}
+
+impl Shelf {
+    fn new(table: &Parameters, devices: &[Device]) -> Result<Shelf, ParameterError> {
+        several(devices)?;
+        let mut reader = Reader::new(table);
+        let settings = GuardSettings::read(&mut reader, Span(10_000_000_000), devices.len())?;
+        let tolerance_w = tolerance(&mut reader, Watts(1.0))?;
+        let efficiency = reader.number("efficiency", 0.83, 0.1..=1.0)?;
+        let tiers = read_tiers(&mut reader, devices.len())?;
+        let words = [("strict", Share::Strict), ("weight", Share::Weight)];
+        let share = reader.word("share", Share::Strict, &words)?;
+        let weights = read_weights(&mut reader, share, tiers.len())?;
+        let mut members = Vec::with_capacity(devices.len());
+        let tier_of = tiers.iter().enumerate().flat_map(|(tier, n)| std::iter::repeat_n(tier, *n));
+        for (tier, device) in tier_of.zip(devices) {
+            members.push(Member {
+                pcap: Pcap::read(
+                    &mut reader,
+                    device,
+                    Mode::TailLatency,
+                    Some(pcap_agile::BOUNDS),
+                )?,
+                open: device.clamp(device.open),
+                tier,
+                weight: weights[tier],
+            });
+        }
+        reader.finish()?;
+        Ok(Shelf {
+            guard: Guard::new(settings),
+            tolerance_w,
+            efficiency,
+            share,
+            members,
+        })
+    }
+
+    fn act(&mut self, error_w: f64) {
+        let lower = error_w > 0.0;
+        let elected = self.elect(lower);
+        let share = self.share;
+        let part = |member: &Member| match (share, lower) {
+            (Share::Strict, _) => 1.0,
+            (Share::Weight, true) => 1.0 / member.weight,
+            (Share::Weight, false) => member.weight,
+        };
+        let takes_part = |m: &Member| m.has_room(lower) && elected.is_none_or(|tier| m.tier == tier);
+        let total: f64 = self.members.iter().filter(|m| takes_part(m)).map(part).sum();
+        for member in &mut self.members {
+            if takes_part(member) {
+                let error_w = error_w * self.efficiency * part(member) / total;
+                member.pcap.queues = member.pcap.after(error_w);
+            }
+        }
+    }
+
+    /// The tier that takes the whole change; `None` if all tiers do, or none can.
+    fn elect(&self, lower: bool) -> Option<usize> {
+        if self.share == Share::Weight {
+            return None;
+        }
+        let tiers = self.members.iter().filter(|m| m.has_room(lower)).map(|m| m.tier);
+        match lower {
+            true => tiers.max(),
+            false => tiers.min(),
+        }
+    }
+
+    fn set_all(&mut self, queues: impl Fn(&Pcap) -> crate::Queues) {
+        for member in &mut self.members {
+            member.pcap.queues = queues(&member.pcap);
+        }
+    }
+}
+
+fn read_weights(
+    reader: &mut Reader,
+    share: Share,
+    tiers: usize,
+) -> Result<Vec<f64>, ParameterError> {
+    let weights = reader.list("weights", 1e-9..=1e9)?;
+    match (share, weights) {
+        (Share::Strict, None) => Ok(vec![1.0; tiers]),
+        (Share::Strict, Some(w)) => {
+            let got = format!("{} weights", w.len());
+            Err(ParameterError::new("weights", got, "none with share = \"strict\""))
+        }
+        (Share::Weight, Some(w)) if w.len() == tiers => Ok(w),
+        (Share::Weight, w) => {
+            let got = format!("{} weights", w.map_or(0, |w| w.len()));
+            Err(ParameterError::new("weights", got, format!("one for each of {tiers} tiers")))
+        }
+    }
+}
+
+impl Policy for Shelf {
+    fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status {
+        let turn = self.guard.turn(input);
+        match turn {
+            Turn::Uncapped => self.set_all(|pcap| pcap.start),
+            Turn::Lost => self.set_all(Pcap::lowest),
+            Turn::Keep => {}
+            Turn::Act(reading) => {
+                let error_w = reading.power_w - self.guard.cap_w().unwrap_or(f64::INFINITY);
+                if error_w.abs() > self.tolerance_w {
+                    self.act(error_w);
+                }
+            }
+        }
+        let is_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;
+        for (command, member) in commands.iter_mut().zip(&self.members) {
+            *command = match is_open {
+                true => member.open,
+                false => member.pcap.queues.command(&member.open),
+            };
+        }
+        self.guard.status(&turn)
+    }
+}

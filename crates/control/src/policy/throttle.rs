@@ -1,0 +1,173 @@
+//! Throttling: a limit on the work that reaches the drive, computed from the cap.
+//!
+//! # Model
+//! Power is taken as a straight line of the rate, `P = base + slope · rate`. So the limit for a cap is
+//!
+//!     rate = floor((cap - base) / slope)      if cap < unlimited_from, at least `least`
+//!     no limit                                otherwise
+//!
+//! with the slope `watts_per_iops` in requests per second (`limit = "iops"`), or
+//! `watts_per_megabyte_per_s` in 10^6 B/s (`limit = "bandwidth"`). The meter is not used, so it cannot be lost.
+//! A cap that cannot be read leaves the last one in force; before the first one there is the lowest limit.
+//!
+//! | key | default | bounds |
+//! |---|---|---|
+//! | `limit` | `iops` | `iops`, `bandwidth` |
+//! | `base` | 7.1 W | 0 to 1000 W |
+//! | `watts_per_iops`, `watts_per_megabyte_per_s` | 0.045, 0.00526 | 1e-6 to 1000 |
+//! | `unlimited_from` | 9.5 W; 8 W for `bandwidth` | 0 to 1000 W |
+//! | `least_iops`, `least_megabytes_per_s` | 1 | 0.001 to 1e6 |
+//!
+//! # Source
+//! Khatib and Bandic, FAST 2016, sections 4 and 7.1: `dm-throttle`, limits for random work in requests and for
+//! sequential work in bytes, none from 9.5 W, which the drive draws at its highest throughput. The lines: 7.1 W
+//! base (5.5 W turning, 1 W heads loaded, 0.6 W channel) and 0.9 W more at 171 MB/s (Figure 2a); for random
+//! work 0.045 W per request per second, the rise of Figure 2b from 10 to 70 requests per second.
+//! # Validity
+//! Below the peak of the power of random work (90 requests per second on the paper's drive), and for work of the
+//! kind that the line was measured with. Other drives and mixtures need other values.
+
+use super::{only, Drives, Input, Plugin, Policy, Status};
+use crate::parameters::Reader;
+use crate::{Command, Device, ParameterError, Parameters, RateLimit};
+use headstack_units::{Bandwidth, Frequency, Watts};
+
+/// Registration.
+pub const PLUGIN: Plugin = Plugin {
+    name: "throttle",
+    summary: "limit on requests or bytes per second, from the cap alone (dm-throttle, FAST 2016)",
+    example: "limit = \"iops\"\nbase = \"7.1 W\"",
+    drives: Drives::One,
+    build: |table, devices| Ok(Box::new(Throttle::new(table, only(devices, "throttle")?)?)),
+};
+
+#[derive(Clone, Copy)]
+enum Limit {
+    Iops,
+    Bandwidth,
+}
+
+struct Throttle {
+    limit: Limit,
+    base_w: f64,
+    /// Watts per request per second, or per 10^6 bytes per second.
+    slope: f64,
+    unlimited_from_w: f64,
+    least: f64,
+    open: Command,
+    /// The last cap that could be read; `None` for no cap.
+    cap_w: Option<f64>,
+}
+
+impl Throttle {
+    fn new(table: &Parameters, device: &Device) -> Result<Throttle, ParameterError> {
+        let mut reader = Reader::new(table);
+        let words = [("iops", Limit::Iops), ("bandwidth", Limit::Bandwidth)];
+        let limit = reader.word("limit", Limit::Iops, &words)?;
+        let watts = Watts(0.0)..=Watts(1000.0);
+        let base_w = reader.number("base", Watts(7.1), watts.clone())?.0;
+        let (slope, usual, least) = match limit {
+            Limit::Iops => (("watts_per_iops", 0.045), Watts(9.5), "least_iops"),
+            Limit::Bandwidth => (
+                ("watts_per_megabyte_per_s", 0.9 / 171.0),
+                Watts(8.0),
+                "least_megabytes_per_s",
+            ),
+        };
+        let throttle = Throttle {
+            limit,
+            base_w,
+            slope: reader.number(slope.0, slope.1, 1e-6..=1000.0)?,
+            unlimited_from_w: reader.number("unlimited_from", usual, watts)?.0,
+            least: reader.number(least, 1.0, 0.001..=1e6)?,
+            open: device.clamp(device.open),
+            cap_w: Some(0.0),
+        };
+        reader.finish()?;
+        Ok(throttle)
+    }
+
+    fn rate_limit(&self) -> RateLimit {
+        let Some(cap_w) = self.cap_w.filter(|cap_w| *cap_w < self.unlimited_from_w) else {
+            return RateLimit::Unlimited;
+        };
+        let rate = ((cap_w - self.base_w) / self.slope).floor().max(self.least);
+        match self.limit {
+            Limit::Iops => RateLimit::Requests(Frequency(rate)),
+            Limit::Bandwidth => RateLimit::Bytes(Bandwidth(rate * 1e6)),
+        }
+    }
+}
+
+impl Policy for Throttle {
+    fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status {
+        let status = match input.cap {
+            None => {
+                self.cap_w = None;
+                Status::Uncapped
+            }
+            Some(Watts(cap_w)) if cap_w.is_finite() && cap_w > 0.0 => {
+                self.cap_w = Some(cap_w);
+                Status::Regulating
+            }
+            Some(_) => Status::Holding,
+        };
+        if let Some(command) = commands.first_mut() {
+            *command = Command {
+                rate_limit: self.rate_limit(),
+                ..self.open
+            };
+        }
+        status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sample;
+
+    fn limit_at(toml: &str, caps: &[Option<f64>]) -> RateLimit {
+        let table = toml::from_str(toml).expect("TOML");
+        let mut policy = (PLUGIN.build)(&table, &[Device::default()]).expect("it builds");
+        let mut commands = [Command::default()];
+        for cap in caps {
+            let input = Input {
+                now: headstack_units::Time::ZERO,
+                cap: cap.map(Watts),
+                sample: Sample::default(),
+            };
+            policy.step(&input, &mut commands);
+        }
+        commands[0].rate_limit
+    }
+
+    /// By hand: (9 - 7.1) / 0.045 = 42.2, (8.5 - 7.1) / 0.045 = 31.1, (7.5 - 7.1) / 0.045 = 8.9.
+    #[test]
+    fn requests_per_second_for_the_caps_of_figure_6() {
+        for (cap, iops) in [(9.0, 42.0), (8.5, 31.0), (7.5, 8.0), (6.0, 1.0)] {
+            let wanted = RateLimit::Requests(Frequency(iops));
+            assert_eq!(limit_at("", &[Some(cap)]), wanted, "{cap} W");
+        }
+        for cap in [Some(9.5), Some(10.5), None] {
+            assert_eq!(limit_at("", &[cap]), RateLimit::Unlimited);
+        }
+    }
+
+    /// Half of the 0.9 W between 7.1 W and 8 W is half of 171 MB/s, 85.5.
+    #[test]
+    fn bytes_per_second() {
+        let wanted = RateLimit::Bytes(Bandwidth(85e6));
+        assert_eq!(limit_at("limit = \"bandwidth\"", &[Some(7.55)]), wanted);
+    }
+
+    #[test]
+    fn an_unreadable_cap_leaves_the_last_one_and_at_first_the_lowest_limit() {
+        let wanted = RateLimit::Requests(Frequency(42.0));
+        assert_eq!(limit_at("", &[Some(9.0), Some(f64::NAN), Some(-1.0)]), wanted);
+        let lowest = RateLimit::Requests(Frequency(1.0));
+        assert_eq!(limit_at("", &[Some(f64::NAN)]), lowest);
+        let wanted = RateLimit::Unlimited;
+        assert_eq!(limit_at("", &[None, Some(f64::NAN)]), wanted);
+    }
+}

@@ -1,0 +1,38 @@
+//! The control loop of one drive, for `pcap-base` and `pcap-agile`.
+
+use crate::guard::{Guard, OnLoss, Turn};
+use crate::pcap::Pcap;
+use crate::{Command, Input, Policy, Status};
+
+/// A [`Pcap`] behind a [`Guard`].
+pub(crate) struct Single {
+    pub(crate) guard: Guard,
+    pub(crate) pcap: Pcap,
+    pub(crate) tolerance_w: f64,
+    pub(crate) open: Command,
+}
+
+impl Policy for Single {
+    fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status {
+        let turn = self.guard.turn(input);
+        match turn {
+            Turn::Uncapped => self.pcap.queues = self.pcap.start,
+            Turn::Lost => self.pcap.queues = self.pcap.lowest(),
+            Turn::Keep => {}
+            Turn::Act(reading) => {
+                let error_w = reading.power_w - self.guard.cap_w().unwrap_or(f64::INFINITY);
+                if error_w.abs() > self.tolerance_w {
+                    self.pcap.queues = self.pcap.after(error_w);
+                }
+            }
+        }
+        let is_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;
+        if let Some(command) = commands.first_mut() {
+            *command = match is_open {
+                true => self.open,
+                false => self.pcap.queues.command(&self.open),
+            };
+        }
+        self.guard.status(&turn)
+    }
+}
