@@ -12,12 +12,12 @@
 //! let plugin = policy::find("pcap-agile")?;
 //! let mut policy = (plugin.build)(&Parameters::new(), &[Device::default()])?;
 //! let mut commands = [Command::default()];
-//! for second in 1..=10 {
+//! for second in 0..=10 {
 //!     let now = Time::from_secs_f64(f64::from(second));
 //!     let sample = Sample::new(now, Watts(10.6));
 //!     policy.step(&Input { now, cap: Some(Watts(9.0)), sample }, &mut commands);
 //! }
-//! // Two periods of 5 s, each 1.6 W too high: int(1.6 / 2 * 2 * 8) = 12 places more each time.
+//! // Two periods of 5 s, each 1.6 W too high: int(1.6 / 2 * 2 * 8) = 12 places more each time, from 4.
 //! assert_eq!((commands[0].nr_requests, commands[0].queue_depth), (28, 1));
 //! # Ok::<(), headstack_control::ParameterError>(())
 //! ```

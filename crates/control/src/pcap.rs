@@ -4,8 +4,10 @@
 //! Power is too high by `e = P_c - P_t` watts, the mean of a period against the cap. Nothing changes while
 //! `|e| <= tolerance`. Otherwise the steps of the two queues are (equations 1 and 2)
 //!
-//!     dI = int(|e| / host_queue_power  · 2 · a)     host queue (IOQ)
-//!     dN = int(|e| / drive_queue_power · a)         drive queue (NCQ)
+//! ```text
+//! dI = int(|e| / host_queue_power  · 2 · a)     host queue (IOQ)
+//! dN = int(|e| / drive_queue_power · a)         drive queue (NCQ)
+//! ```
 //!
 //! with `a = lower_factor` if power is too high and `raise_factor` if it is too low. `int` cuts off the
 //! fraction ([`Rounding`]), so small errors change nothing: with the values of Table 1, `I` does not change

@@ -6,7 +6,9 @@
 //! corrected power, at first `p(c)`. With `m` the meter's mean over a period at setting `a`, the power at another
 //! setting is predicted from the *difference* alone:
 //!
-//!     m(c) = m + n · (f(c) - f(a)) / efficiency        n drives
+//! ```text
+//! m(c) = m + n · (f(c) - f(a)) / efficiency        n drives
+//! ```
 //!
 //! so that an offset of the whole map (another drive, another load) does not matter. The response time from
 //! admission is predicted by Little's law, `t(c) = k · places(c) / x(c)`; `k` follows the response times that

@@ -3,8 +3,10 @@
 //! # Model
 //! Power is taken as a straight line of the rate, `P = base + slope · rate`. So the limit for a cap is
 //!
-//!     rate = floor((cap - base) / slope)      if cap < unlimited_from, at least `least`
-//!     no limit                                otherwise
+//! ```text
+//! rate = floor((cap - base) / slope)      if cap < unlimited_from, at least `least`
+//! no limit                                otherwise
+//! ```
 //!
 //! with the slope `watts_per_iops` in requests per second (`limit = "iops"`), or
 //! `watts_per_megabyte_per_s` in 10^6 B/s (`limit = "bandwidth"`). The meter is not used, so it cannot be lost.

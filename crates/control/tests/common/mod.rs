@@ -1,0 +1,61 @@
+//! What the tests of this crate share.
+#![allow(dead_code)]
+
+use headstack_control::policy::{find, Drives, Plugin};
+use headstack_control::{Device, Parameters, Policy};
+use headstack_units::{Time, Watts};
+
+/// The longest control period of an example, in seconds, and the most periods of which any policy needs to
+/// reach its last setting: the 36 points of the built-in map, twice for two directions.
+pub const PERIOD_S: usize = 10;
+pub const PERIODS: usize = 36;
+
+/// The example of a policy.
+pub fn example(plugin: &Plugin) -> Parameters {
+    toml::from_str(plugin.example).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name))
+}
+
+/// One drive, or six for policies of several.
+pub fn drives_of(plugin: &Plugin) -> usize {
+    match plugin.drives {
+        Drives::One => 1,
+        Drives::Several => 6,
+    }
+}
+
+/// A policy from its name and parameters in TOML.
+pub fn build(name: &str, toml: &str, drives: usize) -> Box<dyn Policy> {
+    let table = toml::from_str(toml).expect("TOML");
+    let plugin = find(name).expect("a policy");
+    (plugin.build)(&table, &vec![Device::default(); drives]).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Steps of one second through phases of `(seconds, cap in watts)`.
+pub struct Steps {
+    phases: Vec<(f64, Option<f64>)>,
+    second: u64,
+}
+
+impl Steps {
+    pub fn of(phases: &[(f64, Option<f64>)]) -> Steps {
+        Steps {
+            phases: phases.to_vec(),
+            second: 0,
+        }
+    }
+}
+
+impl Iterator for Steps {
+    type Item = (Time, Option<Watts>);
+    fn next(&mut self) -> Option<Self::Item> {
+        self.second += 1;
+        let mut end = 0.0;
+        for (length, cap) in &self.phases {
+            end += length;
+            if self.second as f64 <= end {
+                return Some((Time(self.second * 1_000_000_000), cap.map(Watts)));
+            }
+        }
+        None
+    }
+}
