@@ -1,6 +1,8 @@
 //! What the tests of this crate share.
 #![allow(dead_code)]
 
+pub mod plant;
+
 use headstack_control::policy::{find, Drives, Plugin};
 use headstack_control::{Device, Parameters, Policy};
 use headstack_units::{Time, Watts};

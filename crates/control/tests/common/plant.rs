@@ -1,0 +1,273 @@
+//! A drive under random reads, as small as it can be: power and throughput are looked up for the queues in
+//! force; a command takes a second to work; the meter averages over a second, is noisy and rounds.
+//!
+//! The tables are those of a model of the paper's drive that was fitted to the text of FAST 2016 (section 5.2, 4 and
+//! 7.2): power and throughput by both queues with 128 threads, by the rate of a throttle, and by few threads.
+
+use headstack_control::{Actuator, Command, Policy, RateLimit, Refused, Sample, Sensor, Work};
+use headstack_control::{Controller, Device, Status};
+use headstack_units::{Frequency, Span, Time, Watts};
+
+const SIZES: [f64; 6] = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+const DEPTHS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+/// Rows by places of the host's queue, columns by depth of the drive's.
+#[rustfmt::skip]
+const POWER_W: [[f64; 6]; 6] = [
+    [10.58, 10.52, 10.40, 10.40, 10.40, 10.40],
+    [9.53, 10.13, 10.28, 10.10, 10.10, 10.10],
+    [8.65, 9.26, 9.81, 10.00, 9.81, 9.81],
+    [8.30, 8.71, 9.18, 9.56, 9.71, 9.53],
+    [8.15, 8.56, 8.95, 9.23, 9.37, 9.45],
+    [7.94, 8.27, 8.64, 8.92, 9.08, 9.15],
+];
+#[rustfmt::skip]
+const IOPS: [[f64; 6]; 6] = [
+    [83.0, 95.0, 105.0, 105.0, 105.0, 105.0],
+    [103.0, 105.0, 113.0, 127.0, 127.0, 127.0],
+    [122.0, 127.0, 129.0, 133.0, 150.0, 150.0],
+    [133.0, 145.0, 152.0, 154.0, 156.0, 174.0],
+    [139.0, 153.0, 163.0, 170.0, 174.0, 179.0],
+    [147.0, 166.0, 178.0, 187.0, 192.0, 198.0],
+];
+/// Requests per second of a paced throttle at (128, 32) against power.
+const THROTTLED: [(f64, f64); 14] = [
+    (0.0, 7.1),
+    (10.0, 7.55),
+    (20.0, 8.0),
+    (30.0, 8.44),
+    (40.0, 8.9),
+    (50.0, 9.35),
+    (60.0, 9.79),
+    (70.0, 10.25),
+    (80.0, 10.55),
+    (90.0, 10.58),
+    (120.0, 10.21),
+    (150.0, 9.8),
+    (180.0, 9.44),
+    (198.0, 9.15),
+];
+/// With one and two threads nothing can be reordered.
+const FEW_THREADS_W: f64 = 10.7;
+
+/// What distinguishes one drive and load from another.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// Requests outstanding.
+    pub threads: u32,
+    /// Watts added to every setting.
+    pub offset_w: f64,
+    /// Factor on what exceeds 7.1 W.
+    pub scale: f64,
+    /// Standard deviation of the meter.
+    pub noise_w: f64,
+}
+
+impl Default for Kind {
+    fn default() -> Kind {
+        Kind {
+            threads: 128,
+            offset_w: 0.0,
+            scale: 1.0,
+            noise_w: 0.05,
+        }
+    }
+}
+
+/// Position of `x` on a logarithmic axis: the row before it and the share of the next one.
+fn place(axis: &[f64], x: f64) -> (usize, f64) {
+    let x = x.clamp(axis[0], axis[axis.len() - 1]);
+    let row = axis.iter().rposition(|a| *a <= x).expect("inside").min(axis.len() - 2);
+    (row, (x / axis[row]).ln() / (axis[row + 1] / axis[row]).ln())
+}
+
+fn look_up(table: &[[f64; 6]; 6], host: f64, drive: f64) -> f64 {
+    let ((i, u), (j, v)) = (place(&SIZES, host), place(&DEPTHS, drive));
+    let row = |i: usize| table[i][j] * (1.0 - v) + table[i][j + 1] * v;
+    row(i) * (1.0 - u) + row(i + 1) * u
+}
+
+impl Kind {
+    /// Queues as far as threads fill them.
+    fn filled(&self, command: &Command) -> (f64, f64) {
+        let threads = f64::from(self.threads);
+        let host = f64::from(command.nr_requests).min(threads);
+        (host, f64::from(command.queue_depth).min(host))
+    }
+
+    pub fn iops(&self, command: &Command) -> f64 {
+        let (host, drive) = self.filled(command);
+        let free = look_up(&IOPS, host, drive);
+        match command.rate_limit {
+            RateLimit::Requests(Frequency(rate)) => free.min(rate),
+            _ => free,
+        }
+    }
+
+    pub fn watts(&self, command: &Command) -> f64 {
+        let (host, drive) = self.filled(command);
+        let watts = match command.rate_limit {
+            RateLimit::Requests(Frequency(rate)) => throttled(rate),
+            _ if self.threads < 4 => FEW_THREADS_W,
+            _ => look_up(&POWER_W, host, drive),
+        };
+        7.1 + (watts - 7.1) * self.scale + self.offset_w
+    }
+
+    /// Little's law: what is admitted over what is completed.
+    pub fn response_time_s(&self, command: &Command) -> f64 {
+        self.filled(command).0 / self.iops(command)
+    }
+}
+
+fn throttled(rate: f64) -> f64 {
+    let rate = rate.min(198.0);
+    let row = THROTTLED.iter().rposition(|(r, _)| *r <= rate).expect("from zero");
+    let (r, w) = THROTTLED[row.min(THROTTLED.len() - 2)];
+    let (r1, w1) = THROTTLED[row.min(THROTTLED.len() - 2) + 1];
+    w + (w1 - w) * (rate - r) / (r1 - r)
+}
+
+/// Splitmix64, and about normal numbers from it.
+pub struct Noise(pub u64);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as f64 / u64::MAX as f64
+    }
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}
+
+/// The meter that the next step will read.
+struct Meter(Sample);
+
+impl Sensor for Meter {
+    fn read(&mut self, _: Time) -> Sample {
+        self.0
+    }
+}
+
+/// Commands on their way: they work from the next second on.
+struct Knobs {
+    next: Vec<Command>,
+    changes: usize,
+}
+
+impl Actuator for Knobs {
+    fn apply(&mut self, drive: usize, command: &Command) -> Result<(), Refused> {
+        self.next[drive] = *command;
+        self.changes += 1;
+        Ok(())
+    }
+}
+
+/// One second of a run.
+#[derive(Clone)]
+pub struct Second {
+    pub cap: Option<f64>,
+    /// True power at the meter, without noise.
+    pub watts: f64,
+    pub iops: f64,
+    /// Mean response time from admission, in seconds.
+    pub response_time_s: f64,
+    pub commands: Vec<Command>,
+    pub drive_watts: Vec<f64>,
+    /// Commands applied in this second.
+    pub changes: usize,
+    pub status: Status,
+}
+
+/// A run: drives, schedule, and what may happen to readings on their way.
+pub struct Run {
+    pub kinds: Vec<Kind>,
+    pub efficiency: f64,
+    pub seed: u64,
+    /// `(seconds, cap)`, one after another.
+    pub phases: Vec<(u32, Option<f64>)>,
+    /// Whether samples tell response times.
+    pub tells_response_times: bool,
+}
+
+impl Run {
+    pub fn one(kind: Kind, seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
+        Run {
+            kinds: vec![kind],
+            efficiency: 1.0,
+            seed,
+            phases: phases.to_vec(),
+            tells_response_times: false,
+        }
+    }
+
+    pub fn with(&self, policy: Box<dyn Policy>) -> Vec<Second> {
+        self.damaged(policy, |_, sample| sample)
+    }
+
+    /// As [`Run::with`]; `damage` changes samples by second.
+    pub fn damaged(
+        &self,
+        policy: Box<dyn Policy>,
+        damage: impl Fn(usize, Sample) -> Sample,
+    ) -> Vec<Second> {
+        let n = self.kinds.len();
+        let mut controller = Controller::new(policy, &vec![Device::default(); n]);
+        let mut noise = Noise(self.seed);
+        let mut knobs = Knobs {
+            next: vec![Command::default(); n],
+            changes: 0,
+        };
+        let mut seconds: Vec<Second> = Vec::new();
+        let caps = self.phases.iter().flat_map(|(s, cap)| std::iter::repeat_n(*cap, *s as usize));
+        for (i, cap) in caps.enumerate() {
+            let now = Time(1_000_000_000 * (i as u64 + 1));
+            let commands = knobs.next.clone();
+            let pairs = || self.kinds.iter().zip(&commands);
+            let drive_watts: Vec<f64> = pairs().map(|(k, c)| k.watts(c)).collect();
+            let watts = drive_watts.iter().sum::<f64>() / self.efficiency;
+            let response_time_s =
+                pairs().map(|(k, c)| k.response_time_s(c)).sum::<f64>() / n as f64;
+            let shown = watts + self.kinds[0].noise_w * (n as f64).sqrt() * noise.normal();
+            let mut sample = Sample::new(now, Watts((shown * 10.0).round() / 10.0));
+            if self.tells_response_times {
+                sample.work = Some(Work {
+                    response_time: Span::from_secs_f64(response_time_s),
+                });
+            }
+            knobs.changes = 0;
+            let mut meter = Meter(damage(i, sample));
+            let status = controller.step(now, cap.map(Watts), &mut meter, &mut knobs);
+            seconds.push(Second {
+                cap,
+                watts,
+                iops: pairs().map(|(k, c)| k.iops(c)).sum(),
+                response_time_s,
+                commands: commands.clone(),
+                drive_watts,
+                changes: knobs.changes,
+                status,
+            });
+        }
+        seconds
+    }
+}
+
+/// Mean of `what` over seconds.
+pub fn mean(seconds: &[Second], what: impl Fn(&Second) -> f64) -> f64 {
+    seconds.iter().map(what).sum::<f64>() / seconds.len() as f64
+}
+
+/// Energy above the cap and its tolerance, in joules.
+pub fn over_cap_j(seconds: &[Second], tolerance_w: f64) -> f64 {
+    let over = |s: &Second| s.cap.map_or(0.0, |cap| (s.watts - cap - tolerance_w).max(0.0));
+    seconds.iter().map(over).sum()
+}
+
+/// Changes of settings.
+pub fn changes(seconds: &[Second]) -> usize {
+    seconds.iter().map(|s| s.changes).sum()
+}

@@ -1,0 +1,141 @@
+//! PCAP/S on sixteen table drives behind one meter: Figure 10 of the paper.
+
+mod common;
+
+use common::build;
+use common::plant::{mean, Kind, Run, Second};
+
+const TIERS: [usize; 3] = [5, 5, 6];
+const STRICT: &str = "tiers = [5, 5, 6]";
+
+fn shelf(seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
+    Run {
+        kinds: vec![Kind::default(); 16],
+        efficiency: 0.83,
+        seed,
+        phases: phases.to_vec(),
+        tells_response_times: false,
+    }
+}
+
+/// Minutes 5 to 55.
+const FIGURE_10: [(u32, Option<f64>); 10] = [
+    (300, None),
+    (300, Some(200.0)),
+    (300, Some(190.0)),
+    (300, Some(185.0)),
+    (300, Some(170.0)),
+    (300, Some(195.0)),
+    (300, Some(150.0)),
+    (300, Some(150.0)),
+    (300, Some(180.0)),
+    (300, Some(205.0)),
+];
+
+/// The last two minutes of phase `i`.
+fn settled(seconds: &[Second], i: usize) -> &[Second] {
+    &seconds[i * 300 + 180..(i + 1) * 300]
+}
+
+/// Mean power of one drive of tier `tier`, counted from 0.
+fn tier_w(seconds: &[Second], tier: usize) -> f64 {
+    let first: usize = TIERS[..tier].iter().sum();
+    let drives = first..first + TIERS[tier];
+    mean(seconds, |s| s.drive_watts[drives.clone()].iter().sum::<f64>()) / TIERS[tier] as f64
+}
+
+fn total_w(seconds: &[Second]) -> f64 {
+    mean(seconds, |s| s.watts)
+}
+
+#[test]
+fn tiers_are_cut_from_the_last_and_released_from_the_first() {
+    for seed in 0..10 {
+        let run = shelf(seed, &FIGURE_10).with(build("pcap-s", STRICT, 16));
+        let free = total_w(settled(&run, 0));
+        assert!((free - 204.0).abs() <= 4.0, "seed {seed}: {free}");
+        let at_190 = settled(&run, 2);
+        for tier in [0, 1] {
+            let cut = free * 0.83 / 16.0 - tier_w(at_190, tier);
+            assert!(cut.abs() <= 0.3, "seed {seed}: tier {tier} loses {cut} W at 190 W");
+        }
+        assert!(tier_w(at_190, 2) < 9.2, "seed {seed}");
+        let at_170 = settled(&run, 4);
+        let first = tier_w(at_170, 0);
+        assert!(first > 9.0 && first < 10.3, "seed {seed}: {first} W at 170 W");
+        let at_195 = settled(&run, 5);
+        assert!(tier_w(at_195, 0) > tier_w(at_195, 2) + 1.0, "seed {seed}");
+        // 150 W is out of reach: 16 drives at (32, 1), 8.30 W each, behind the power supply.
+        let floor = total_w(settled(&run, 7));
+        assert!((floor - 160.0).abs() <= 2.0, "seed {seed}: {floor}");
+        let reduced = 1.0 - floor / free;
+        assert!((reduced - 0.215).abs() <= 0.015, "seed {seed}: {reduced}");
+    }
+}
+
+#[test]
+fn caps_in_reach_are_kept() {
+    for seed in 0..10 {
+        let run = shelf(seed, &FIGURE_10).with(build("pcap-s", STRICT, 16));
+        // What less than a step of each drive leaves: 1.8 W with six drives whose queues are not yet at 1.
+        for i in [1, 2, 3, 4, 5, 8] {
+            let seconds = settled(&run, i);
+            let cap = seconds[0].cap.expect("a cap");
+            assert!(total_w(seconds) <= cap + 2.0, "seed {seed}: {} W", total_w(seconds));
+        }
+    }
+}
+
+/// Ablations: with one tier, and with equal weights, the first tier is cut as much as the last.
+#[test]
+fn without_priorities_the_first_tier_is_cut_like_the_last() {
+    for toml in [
+        "",
+        "tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [1.0, 1.0, 1.0]",
+    ] {
+        let run = shelf(1, &FIGURE_10).with(build("pcap-s", toml, 16));
+        let at_190 = settled(&run, 2);
+        let (first, last) = (tier_w(at_190, 0), tier_w(at_190, 2));
+        assert!((first - last).abs() < 1e-9, "{toml}: {first} W, {last} W");
+        assert!(first < 10.2, "{toml}: {first} W");
+    }
+}
+
+/// Weights that differ extremely are strict priorities; unequal ones lie between.
+#[test]
+fn weights_lie_between_equal_and_strict() {
+    let with = |toml: &str| shelf(2, &FIGURE_10).with(build("pcap-s", toml, 16));
+    let strict = with(STRICT);
+    let weights =
+        |w: &str| format!("tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [{w}]");
+    let extreme = with(&weights("1e9, 1.0, 1e-9"));
+    for (i, (a, b)) in strict.iter().zip(&extreme).enumerate() {
+        assert_eq!(a.commands, b.commands, "second {i}");
+    }
+    let between = with(&weights("4.0, 2.0, 1.0"));
+    let seconds = settled(&between, 3);
+    let (first, second, last) = (tier_w(seconds, 0), tier_w(seconds, 1), tier_w(seconds, 2));
+    assert!(first > second && second > last, "{first} W, {second} W, {last} W");
+    assert!(first < tier_w(settled(&strict, 3), 0));
+}
+
+/// The feed-forward policy cuts in the same order, and keeps the caps closer.
+#[test]
+fn feed_forward_over_tiers() {
+    for seed in 0..10 {
+        let run = shelf(seed, &FIGURE_10).with(build("feed-forward", STRICT, 16));
+        for i in 1..10 {
+            let seconds = settled(&run, i);
+            let cap = seconds[0].cap.expect("a cap");
+            // The lowest setting of its map: 16 drives at 7.94 W, 153.1 W.
+            let reach = cap.max(153.1);
+            assert!(total_w(seconds) <= reach + 1.0, "seed {seed}: {} W", total_w(seconds));
+            let iops = |tier: usize| {
+                let first: usize = TIERS[..tier].iter().sum();
+                let command = seconds[60].commands[first];
+                Kind::default().iops(&command)
+            };
+            assert!(iops(0) >= iops(1) && iops(1) >= iops(2), "seed {seed}, phase {i}");
+        }
+    }
+}
