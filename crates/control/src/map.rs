@@ -128,15 +128,15 @@ fn built_in(devices: &[Device]) -> Result<Vec<Point>, ParameterError> {
         let need = format!("points for a drive with {} arms", device.arms);
         return Err(ParameterError::new("map", "nothing", need));
     }
-    let mut points = Vec::with_capacity(36);
-    for (row, nr_requests) in NR_REQUESTS.into_iter().enumerate() {
-        for (column, queue_depth) in QUEUE_DEPTH.into_iter().enumerate() {
+    let mut points = Vec::new();
+    for nr_requests in between(&NR_REQUESTS) {
+        for queue_depth in between(&QUEUE_DEPTH) {
             let point = Point {
                 nr_requests,
                 queue_depth,
                 arms: 1,
-                power_w: POWER_W[row][column],
-                iops: IOPS[row][column],
+                power_w: look_up(&POWER_W, nr_requests, queue_depth),
+                iops: look_up(&IOPS, nr_requests, queue_depth),
             };
             let accepted = |d: &Device| d.accepts(&point.command(&d.clamp(d.open)));
             if devices.iter().all(accepted) {
@@ -149,6 +149,29 @@ fn built_in(devices: &[Device]) -> Result<Vec<Point>, ParameterError> {
         return Err(ParameterError::new("map", "nothing", need));
     }
     Ok(points)
+}
+
+/// The sizes of an axis and, between each two that are not neighbours, the middle one.
+fn between(axis: &[u32; 6]) -> Vec<u32> {
+    let mut sizes: Vec<u32> = axis.windows(2).map(|w| (w[0] + w[1]) / 2).collect();
+    sizes.extend(axis);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// Row before `size` on an axis, and the share of the next one on a logarithmic scale.
+fn place(axis: &[u32; 6], size: u32) -> (usize, f64) {
+    let row = axis.iter().rposition(|a| *a <= size).unwrap_or(0).min(axis.len() - 2);
+    let log = |ratio: u32, to: u32| (f64::from(ratio) / f64::from(to)).ln();
+    (row, log(size, axis[row]) / log(axis[row + 1], axis[row]))
+}
+
+/// A table between its points.
+fn look_up(table: &[[f64; 6]; 6], nr_requests: u32, queue_depth: u32) -> f64 {
+    let ((i, u), (j, v)) = (place(&NR_REQUESTS, nr_requests), place(&QUEUE_DEPTH, queue_depth));
+    let row = |i: usize| table[i][j] * (1.0 - v) + table[i][j + 1] * v;
+    row(i) * (1.0 - u) + row(i + 1) * u
 }
 
 const NR_REQUESTS: [u32; 6] = [4, 8, 16, 32, 64, 128];

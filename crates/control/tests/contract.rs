@@ -118,7 +118,7 @@ fn any_input() -> impl Strategy<Value = (u64, Option<f64>, Option<f64>, i64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(common::random(96))]
 
     /// Whatever comes, each drive gets a setting that it accepts; the same input gives the same output; and
     /// within 30 periods of a sound meter afterwards the policy has settled, wherever the fault left it.

@@ -39,7 +39,7 @@
 //! | key | default | bounds |
 //! |---|---|---|
 //! | `tolerance` | 0.2 W; 1 W for several drives | 0 to 1000 W |
-//! | `margin` | half of `tolerance` | 0 W to `tolerance` |
+//! | `margin_ratio` | 0.25 | -1 to 1; `margin` is this part of `tolerance`. Below zero the policy aims above the cap, but within the tolerance |
 //! | `latency_target` | none | 1 ms to 1 h |
 //! | `settle` | 2 s, less than the period | 0 to `period` |
 //! | `learn` | `on` | `on`, `off` |
@@ -124,8 +124,7 @@ impl FeedForward {
         let settings = GuardSettings::read(&mut reader, Span(5_000_000_000), n)?;
         let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
         let tolerance_w = tolerance(&mut reader, usual)?;
-        let margin = Watts(0.0)..=Watts(tolerance_w);
-        let margin_w = reader.number("margin", Watts(tolerance_w / 2.0), margin)?.0;
+        let margin_w = tolerance_w * reader.number("margin_ratio", 0.25, -1.0..=1.0)?;
         let hour = Span(3_600_000_000_000);
         let target = reader.optional("latency_target", Span::from_ms(1.0)..=hour)?;
         let usual = Span(2_000_000_000.min(settings.period.0 / 2));

@@ -6,11 +6,26 @@ pub mod plant;
 use headstack_control::policy::{find, Drives, Plugin};
 use headstack_control::{Device, Parameters, Policy};
 use headstack_units::{Time, Watts};
+use proptest::test_runner::{Config, RngSeed};
+use std::hash::{BuildHasher, RandomState};
 
 /// The longest control period of an example, in seconds, and the most periods of which any policy needs to
 /// reach its last setting: the 36 points of the built-in map, twice for two directions.
 pub const PERIOD_S: usize = 10;
 pub const PERIODS: usize = 36;
+
+/// `cases` random cases. A test that fails prints its seed; `PROPTEST_RNG_SEED=SEED` repeats it.
+pub fn random(cases: u32) -> Config {
+    let given = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0u8));
+    println!("PROPTEST_RNG_SEED={seed}");
+    Config {
+        cases,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..Config::default()
+    }
+}
 
 /// The example of a policy.
 pub fn example(plugin: &Plugin) -> Parameters {

@@ -1,0 +1,244 @@
+//! The feed-forward policy against PCAP, on the table drive, and what each of its parts is for.
+
+mod common;
+
+use common::build;
+use common::plant::{changes, mean, over_cap_j, Kind, Run, Second};
+
+/// Minutes 5 to 45 of Figure 5.
+const FIGURE_5: [(u32, Option<f64>); 8] = [
+    (300, None),
+    (300, Some(9.0)),
+    (300, Some(8.5)),
+    (300, Some(7.5)),
+    (300, Some(10.5)),
+    (300, Some(9.5)),
+    (300, Some(9.0)),
+    (300, Some(10.0)),
+];
+
+/// The same without the cap that no setting reaches.
+const IN_REACH: [(u32, Option<f64>); 6] = [
+    (300, Some(9.0)),
+    (300, Some(8.5)),
+    (300, Some(10.5)),
+    (300, Some(9.5)),
+    (300, Some(9.0)),
+    (300, Some(10.0)),
+];
+
+/// Another drive than that of the map: it draws more, and its power varies more.
+const OTHER: Kind = Kind {
+    threads: 128,
+    offset_w: 0.6,
+    scale: 1.15,
+    noise_w: 0.05,
+};
+
+fn run(kind: Kind, seed: u64, phases: &[(u32, Option<f64>)], name: &str, toml: &str) -> Vec<Second> {
+    Run {
+        tells_response_times: true,
+        ..Run::one(kind, seed, phases)
+    }
+    .with(build(name, toml, 1))
+}
+
+const SEEDS: std::ops::Range<u64> = 0..10;
+
+fn iops(seconds: &[Second]) -> f64 {
+    mean(seconds, |s| s.iops)
+}
+
+/// Figure 5's schedule against PCAP's throughput mode. Settled under one cap both are on the same line, 128
+/// places and a drive queue that the cap allows, and PCAP stops anywhere within the tolerance. Aiming there too,
+/// we have the same throughput within 0.2 %, more where PCAP starts with short queues as in the paper, and less
+/// energy over the caps, because a change needs one period.
+#[test]
+fn equals_the_throughput_mode_with_less_energy_over_the_caps() {
+    for (start, least) in [("", 0.998), ("start_nr_requests = 4\nstart_queue_depth = 1", 1.1)] {
+        let pcap = format!("mode = \"throughput\"\n{start}");
+        for seed in SEEDS {
+            let aim = "margin_ratio = -0.75";
+            let ours = run(Kind::default(), seed, &FIGURE_5, "feed-forward", aim);
+            let theirs = run(Kind::default(), seed, &FIGURE_5, "pcap-agile", &pcap);
+            let (a, b) = (iops(&ours), iops(&theirs));
+            assert!(a >= least * b, "seed {seed}: {a} requests/s, PCAP {b}");
+            let (a, b) = (over_cap_j(&ours, 0.2), over_cap_j(&theirs, 0.2));
+            assert!(a <= b, "seed {seed}: {a} J over the cap, PCAP {b} J");
+        }
+    }
+}
+
+/// As it is without parameters, it aims below the cap: at most 1 % less throughput than PCAP at the same start, and
+/// less energy over the caps themselves.
+#[test]
+fn keeps_the_caps_more_strictly_than_the_throughput_mode() {
+    for seed in SEEDS {
+        let ours = run(Kind::default(), seed, &FIGURE_5, "feed-forward", "");
+        let theirs = run(Kind::default(), seed, &FIGURE_5, "pcap-agile", "mode = \"throughput\"");
+        let (a, b) = (iops(&ours), iops(&theirs));
+        assert!(a >= 0.99 * b, "seed {seed}: {a} requests/s, PCAP {b}");
+        let (a, b) = (over_cap_j(&ours, 0.0), over_cap_j(&theirs, 0.0));
+        assert!(a < 0.95 * b, "seed {seed}: {a} J over the cap, PCAP {b} J");
+    }
+}
+
+/// With a target of what PCAP's tail-latency mode needs at its lowest power (32 places, 241 ms): never longer,
+/// and more throughput.
+#[test]
+fn beats_the_tail_latency_mode_at_equal_response_times() {
+    let target = "latency_target = \"250 ms\"";
+    for seed in SEEDS {
+        let ours = run(Kind::default(), seed, &IN_REACH, "feed-forward", target);
+        let theirs = run(Kind::default(), seed, &IN_REACH, "pcap-agile", "");
+        let (a, b) = (iops(&ours), iops(&theirs));
+        assert!(a > 1.1 * b, "seed {seed}: {a} requests/s, PCAP {b}");
+        for second in &ours[5..] {
+            assert!(second.response_time_s <= 0.250, "seed {seed}: {}", second.response_time_s);
+        }
+        let (a, b) = (over_cap_j(&ours, 0.2), over_cap_j(&theirs, 0.2));
+        assert!(a <= b, "seed {seed}: {a} J over the cap, PCAP {b} J");
+    }
+}
+
+/// Ablation: without the target response times are three times as long.
+#[test]
+fn the_latency_target_is_what_keeps_response_times_short() {
+    let longest = |toml: &str| {
+        let seconds = run(Kind::default(), 1, &IN_REACH, "feed-forward", toml);
+        seconds[5..].iter().map(|s| s.response_time_s).fold(0.0, f64::max)
+    };
+    assert!(longest("latency_target = \"250 ms\"") <= 0.250);
+    assert!(longest("") > 0.6);
+}
+
+/// A measured response time that is longer than the map's shortens the queue; without measurements the target
+/// is missed. The target is the mean plus half, as a percentile would be.
+#[test]
+fn measured_response_times_correct_the_map() {
+    let places = |tells: bool| {
+        let phases = [(900, Some(10.5))];
+        let run = Run {
+            tells_response_times: tells,
+            ..Run::one(Kind::default(), 1, &phases)
+        };
+        let policy = build("feed-forward", "latency_target = \"250 ms\"", 1);
+        let seconds = run.damaged(policy, |_, mut sample| {
+            if let Some(work) = &mut sample.work {
+                work.response_time.0 = work.response_time.0 * 5 / 2;
+            }
+            sample
+        });
+        seconds.last().expect("seconds").commands[0].nr_requests
+    };
+    assert_eq!(places(false), 32, "184 ms on average at 32 places");
+    assert!(places(true) < 32);
+}
+
+/// On a drive that differs from the map the caps are kept all the same, because differences are predicted from
+/// the measured power.
+#[test]
+fn keeps_the_caps_of_a_drive_that_the_map_does_not_describe() {
+    for seed in SEEDS {
+        let phases: Vec<_> = IN_REACH.iter().map(|(s, cap)| (*s, cap.map(|c| c + 0.7))).collect();
+        let seconds = run(OTHER, seed, &phases, "feed-forward", "");
+        for phase in 0..phases.len() {
+            let settled = &seconds[phase * 300 + 120..(phase + 1) * 300];
+            let cap = settled[0].cap.expect("a cap");
+            let watts = mean(settled, |s| s.watts);
+            assert!(watts <= cap + 0.3, "seed {seed}, {cap} W: {watts} W");
+        }
+    }
+}
+
+/// A map that promises too little power for the best setting: learning tries it once, without learning it is
+/// chosen again and again.
+#[test]
+fn learning_does_not_try_a_wrong_point_twice() {
+    let map = "map = [\
+        { nr_requests = 128, queue_depth = 1, power = \"7.94 W\", iops = 147 },\
+        { nr_requests = 64, queue_depth = 8, power = \"8.2 W\", iops = 170 },\
+        { nr_requests = 128, queue_depth = 32, power = \"9.15 W\", iops = 198 }]";
+    let late = |learn: &str| {
+        let toml = format!("learn = \"{learn}\"\n{map}");
+        let seconds = run(Kind::default(), 1, &[(1200, Some(8.5))], "feed-forward", &toml);
+        (changes(&seconds[300..]), over_cap_j(&seconds[300..], 0.2))
+    };
+    let (learnt, over) = late("on");
+    assert!(learnt <= 2 && over <= 10.0, "{learnt} changes, {over} J");
+    let (naive, over) = late("off");
+    assert!(naive > 20 && over > 100.0, "{naive} changes, {over} J");
+}
+
+/// A cap that falls is followed at once, not at the end of a period.
+#[test]
+fn a_falling_cap_is_followed_within_three_seconds() {
+    for seed in SEEDS {
+        let phases = [(301, Some(9.5)), (60, Some(8.3))];
+        let seconds = run(Kind::default(), seed, &phases, "feed-forward", "");
+        for second in &seconds[304..] {
+            assert!(second.watts <= 8.3 + 0.2, "seed {seed}: {} W", second.watts);
+        }
+        let theirs = run(Kind::default(), seed, &phases, "pcap-agile", "mode = \"throughput\"");
+        assert!(theirs[304].watts > 8.3 + 0.2, "PCAP waits for its period");
+    }
+}
+
+/// A cap that changes every few seconds, as a share of a rack's budget does: no more changes than periods and
+/// falls of the cap.
+#[test]
+fn a_restless_cap_changes_settings_once_per_period_at_most() {
+    let phases: Vec<_> = (0..200).map(|i| (3, Some(8.0 + f64::from(i * 7 % 11) * 0.2))).collect();
+    let seconds = run(Kind::default(), 1, &phases, "feed-forward", "");
+    let falls = phases.windows(2).filter(|w| w[1].1 < w[0].1).count();
+    assert!(changes(&seconds) <= seconds.len() / 5 + falls + 1, "{}", changes(&seconds));
+    for phase in seconds.chunks(3) {
+        let cap = phase[0].cap.expect("a cap");
+        assert!(phase[2].watts <= cap + 1.5, "{} W for {cap} W", phase[2].watts);
+    }
+}
+
+/// A spike of the meter costs one period or two, not more.
+#[test]
+fn a_spike_is_forgotten() {
+    let kind = Kind::default();
+    let policy = build("feed-forward", "", 1);
+    let seconds = Run::one(kind, 1, &[(600, Some(9.5))]).damaged(policy, |i, mut sample| {
+        if (300..305).contains(&i) {
+            sample.power = Some(headstack_units::Watts(25.0));
+        }
+        sample
+    });
+    assert_eq!(seconds[299].commands, seconds[330].commands);
+    assert_ne!(seconds[299].commands, seconds[306].commands);
+}
+
+/// Arms that may move are part of the setting: under a low cap the second one rests.
+#[test]
+fn a_cap_also_chooses_how_many_arms_may_move() {
+    use headstack_control::{policy, Command, Device, Input, Sample};
+    use headstack_units::{Time, Watts};
+    let point = |n: u32, arms: u32, power: f64, iops: f64| {
+        format!("{{ nr_requests = {n}, queue_depth = 32, arms = {arms}, power = \"{power} W\", iops = {iops} }}")
+    };
+    let points = [point(64, 1, 8.5, 170.0), point(64, 2, 11.5, 304.0), point(128, 2, 11.0, 320.0)];
+    let table = toml::from_str(&format!("map = [{}]", points.join(", "))).expect("TOML");
+    let device = Device {
+        arms: 2,
+        ..Device::default()
+    };
+    let mut policy = (policy::find("feed-forward").expect("it").build)(&table, &[device]).expect("it builds");
+    let mut commands = [Command::default()];
+    let mut arms = |from: u64, cap: f64, watts: &dyn Fn(u32) -> f64| {
+        for s in from..from + 30 {
+            let now = Time(s * 1_000_000_000);
+            let sample = Sample::new(now, Watts(watts(commands[0].arms)));
+            policy.step(&Input { now, cap: Some(Watts(cap)), sample }, &mut commands);
+        }
+        commands[0].arms
+    };
+    let watts = |arms: u32| if arms == 2 { 11.0 } else { 8.5 };
+    assert_eq!(arms(0, 12.0, &watts), 2);
+    assert_eq!(arms(30, 9.0, &watts), 1);
+    assert_eq!(arms(60, 12.0, &watts), 2);
+}
