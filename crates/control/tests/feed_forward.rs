@@ -51,11 +51,11 @@ fn iops(seconds: &[Second]) -> f64 {
 
 /// Figure 5's schedule against PCAP's throughput mode. Settled under one cap both are on the same line, 128
 /// places and a drive queue that the cap allows, and PCAP stops anywhere within the tolerance. Aiming there too,
-/// we have the same throughput within 0.2 %, more where PCAP starts with short queues as in the paper, and less
+/// we have the same throughput within 0.5 %, more where PCAP starts with short queues as in the paper, and less
 /// energy over the caps, because a change needs one period.
 #[test]
 fn equals_the_throughput_mode_with_less_energy_over_the_caps() {
-    for (start, least) in [("", 0.998), ("start_nr_requests = 4\nstart_queue_depth = 1", 1.1)] {
+    for (start, least) in [("", 0.995), ("start_nr_requests = 4\nstart_queue_depth = 1", 1.1)] {
         let pcap = format!("mode = \"throughput\"\n{start}");
         for seed in SEEDS {
             let aim = "margin_ratio = -0.75";
