@@ -375,6 +375,18 @@ mod tests {
         assert_eq!(mean(turn), Some(9.5));
     }
 
+    /// Settling from 4 s to 6 s: the reading of 5 s shows only that the meter lives.
+    #[test]
+    fn readings_while_a_command_settles_do_not_count() {
+        let mut guard = four();
+        guard.settle(Span(2_000_000_000));
+        for (s, w) in [(5.0, 50.0), (6.0, 8.0), (7.0, 9.0), (8.0, 10.0)] {
+            assert_eq!(guard.turn(&input(s, Sample::new(at(s), Watts(w)))), Turn::Keep);
+        }
+        let turn = guard.turn(&input(9.0, Sample::new(at(9.0), Watts(13.0))));
+        assert_eq!(mean(turn), Some(10.0));
+    }
+
     #[test]
     fn an_unreadable_cap_holds_the_last_one_and_then_counts_as_lost() {
         let mut guard = four();

@@ -197,7 +197,12 @@ proptest! {
             // 0.2 W for one drive; 1 W at the meter of several.
             let tolerance = if n == 1 { 0.2 } else { 1.0 };
             let cap = cap * n as f64;
-            let mut policy = build(plugin.name, plugin.example, n);
+            // Rounding up, so that no step is too small to be seen.
+            let toml = match plugin.name.starts_with("pcap") {
+                true => format!("{}\nrounding = \"up\"", plugin.example),
+                false => plugin.example.to_string(),
+            };
+            let mut policy = build(plugin.name, &toml, n);
             let mut commands = vec![Command::default(); n];
             let mut before = commands.clone();
             for (i, noise) in noise.iter().enumerate() {

@@ -242,3 +242,37 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
     assert_eq!(arms(30, 9.0, &watts), 1);
     assert_eq!(arms(60, 12.0, &watts), 2);
 }
+
+/// A setting that is 1 % better is not worth a change, one that is 5 % better is.
+#[test]
+fn small_gains_are_not_worth_a_change() {
+    let changed = |iops: u32| {
+        let map = format!(
+            "map = [{{ nr_requests = 64, queue_depth = 8, power = \"9.23 W\", iops = 200 }},\
+             {{ nr_requests = 128, queue_depth = 32, power = \"9.24 W\", iops = {iops} }},\
+             {{ nr_requests = 128, queue_depth = 1, power = \"7.94 W\", iops = 100 }}]"
+        );
+        // The low cap leads to the lowest point; at 9.15 W there is room for the first point and not the
+        // second, at 10 W for both.
+        let phases = [(100, Some(7.9)), (100, Some(9.285)), (200, Some(12.0))];
+        let seconds = run(Kind { noise_w: 0.0, ..Kind::default() }, 1, &phases, "feed-forward", &map);
+        (seconds[199].commands[0].nr_requests, seconds[399].commands[0].nr_requests)
+    };
+    assert_eq!(changed(202).1, changed(202).0);
+    assert_eq!(changed(210).1, 128);
+}
+
+/// A correction decays: after `forget_after` the point is tried again.
+#[test]
+fn corrections_are_forgotten() {
+    let map = "map = [\
+        { nr_requests = 128, queue_depth = 1, power = \"7.94 W\", iops = 147 },\
+        { nr_requests = 128, queue_depth = 32, power = \"8.4 W\", iops = 198 }]";
+    let tries = |forget_after: &str| {
+        let toml = format!("forget_after = \"{forget_after}\"\n{map}");
+        let seconds = run(Kind::default(), 1, &[(1200, Some(8.5))], "feed-forward", &toml);
+        changes(&seconds[60..])
+    };
+    assert!(tries("1000 h") <= 2, "{}", tries("1000 h"));
+    assert!(tries("1 min") >= 6, "{}", tries("1 min"));
+}

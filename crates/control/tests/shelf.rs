@@ -130,6 +130,10 @@ fn feed_forward_over_tiers() {
             // The lowest setting of its map: 16 drives at 7.94 W, 153.1 W.
             let reach = cap.max(153.1);
             assert!(total_w(seconds) <= reach + 1.0, "seed {seed}: {} W", total_w(seconds));
+            // The first change of each phase already keeps the cap, for all tiers together.
+            let from = i * 300 + 12;
+            let most = run[from..from + 8].iter().map(|s| s.watts).fold(0.0, f64::max);
+            assert!(most <= reach + 2.0, "seed {seed}, phase {i}: {most} W for {cap} W");
             let iops = |tier: usize| {
                 let first: usize = TIERS[..tier].iter().sum();
                 let command = seconds[60].commands[first];
