@@ -35,7 +35,9 @@ impl Controller {
         actuator: &mut dyn Actuator,
     ) -> Status {
         let sample = sensor.read(now);
-        let status = self.policy.step(&Input { now, cap, sample }, &mut self.commands);
+        let status = self
+            .policy
+            .step(&Input { now, cap, sample }, &mut self.commands);
         for (i, device) in self.devices.iter().enumerate() {
             let wanted = device.clamp(self.commands[i]);
             if self.in_force[i] != Some(wanted) {

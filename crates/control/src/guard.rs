@@ -252,7 +252,8 @@ impl Guard {
         }
         self.power.add(power_w);
         if let Some(work) = sample.work {
-            self.response_time.add(work.response_time.non_negative() as f64 * 1e-9);
+            self.response_time
+                .add(work.response_time.non_negative() as f64 * 1e-9);
         }
     }
 
@@ -312,7 +313,10 @@ mod tests {
         let mut guard = Guard::new(SETTINGS);
         guard.turn(&input(0.0, Sample::missing(at(0.0))));
         for (s, w) in [(1.0, 8.0), (2.0, 10.0), (3.0, 12.0), (4.0, 14.0)] {
-            assert_eq!(guard.turn(&input(s, Sample::new(at(s), Watts(w)))), Turn::Keep);
+            assert_eq!(
+                guard.turn(&input(s, Sample::new(at(s), Watts(w)))),
+                Turn::Keep
+            );
         }
         guard
     }
@@ -367,8 +371,14 @@ mod tests {
             let turn = guard.turn(&input(f64::from(s), Sample::missing(at(0.0))));
             assert_ne!(turn, Turn::Lost, "{s} s: the last reading was at 4 s");
         }
-        assert_eq!(guard.turn(&input(14.1, Sample::missing(at(0.0)))), Turn::Lost);
-        assert_eq!(guard.turn(&input(40.0, Sample::missing(at(0.0)))), Turn::Lost);
+        assert_eq!(
+            guard.turn(&input(14.1, Sample::missing(at(0.0)))),
+            Turn::Lost
+        );
+        assert_eq!(
+            guard.turn(&input(40.0, Sample::missing(at(0.0)))),
+            Turn::Lost
+        );
         let turn = guard.turn(&input(41.0, Sample::new(at(41.0), Watts(9.5))));
         assert_eq!(turn, Turn::Keep);
         let turn = guard.turn(&input(45.0, Sample::new(at(45.0), Watts(9.5))));
@@ -381,7 +391,10 @@ mod tests {
         let mut guard = four();
         guard.settle(Span(2_000_000_000));
         for (s, w) in [(5.0, 50.0), (6.0, 8.0), (7.0, 9.0), (8.0, 10.0)] {
-            assert_eq!(guard.turn(&input(s, Sample::new(at(s), Watts(w)))), Turn::Keep);
+            assert_eq!(
+                guard.turn(&input(s, Sample::new(at(s), Watts(w)))),
+                Turn::Keep
+            );
         }
         let turn = guard.turn(&input(9.0, Sample::new(at(9.0), Watts(13.0))));
         assert_eq!(mean(turn), Some(10.0));
@@ -393,13 +406,19 @@ mod tests {
         for (s, cap) in [(5.0, f64::NAN), (9.0, -1.0), (14.0, f64::INFINITY)] {
             let mut step = input(s, Sample::new(at(s), Watts(9.0)));
             step.cap = Some(Watts(cap));
-            assert!(!matches!(guard.turn(&step), Turn::Lost | Turn::Uncapped), "{s}");
+            assert!(
+                !matches!(guard.turn(&step), Turn::Lost | Turn::Uncapped),
+                "{s}"
+            );
             assert_eq!(guard.cap_w(), Some(9.0));
         }
         let mut step = input(14.5, Sample::new(at(14.5), Watts(9.0)));
         step.cap = Some(Watts(f64::NAN));
         assert_eq!(guard.turn(&step), Turn::Lost);
-        assert_ne!(guard.turn(&input(15.0, Sample::new(at(15.0), Watts(9.0)))), Turn::Lost);
+        assert_ne!(
+            guard.turn(&input(15.0, Sample::new(at(15.0), Watts(9.0)))),
+            Turn::Lost
+        );
         step = input(16.0, Sample::new(at(16.0), Watts(9.0)));
         step.cap = None;
         assert_eq!(guard.turn(&step), Turn::Uncapped);

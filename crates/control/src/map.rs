@@ -63,7 +63,8 @@ pub(crate) fn read(
     let Some(value) = value else {
         return built_in(devices);
     };
-    let need = format!("a list of 1 to {MOST} tables with nr_requests, queue_depth, power and iops");
+    let need =
+        format!("a list of 1 to {MOST} tables with nr_requests, queue_depth, power and iops");
     let entries = match value {
         Value::Array(entries) if (1..=MOST).contains(&entries.len()) => entries,
         Value::Array(entries) => {
@@ -76,11 +77,18 @@ pub(crate) fn read(
     for (i, entry) in entries.iter().enumerate() {
         let place = format!("map[{i}]");
         let point = point(entry, devices).map_err(|e| match e.key.as_str() {
-            "" => ParameterError { key: place.clone(), ..e },
+            "" => ParameterError {
+                key: place.clone(),
+                ..e
+            },
             _ => e.within(&place),
         })?;
         if points.iter().any(|p| setting(p) == setting(&point)) {
-            return Err(ParameterError::new(place, entry, "a setting that no other point has"));
+            return Err(ParameterError::new(
+                place,
+                entry,
+                "a setting that no other point has",
+            ));
         }
         points.push(point);
     }
@@ -93,14 +101,23 @@ fn setting(point: &Point) -> (u32, u32, u32) {
 
 fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
     let read: Entry = serde_json::from_value(entry.clone()).map_err(|e| {
-        let need = format!("nr_requests, queue_depth, power with its unit, iops and at most arms ({e})");
+        let need =
+            format!("nr_requests, queue_depth, power with its unit, iops and at most arms ({e})");
         ParameterError::new("", entry, need)
     })?;
     if !(read.power.0 > 0.0 && read.power.0 <= 1000.0) {
-        return Err(ParameterError::new("power", read.power, "more than 0 W, at most 1000 W"));
+        return Err(ParameterError::new(
+            "power",
+            read.power,
+            "more than 0 W, at most 1000 W",
+        ));
     }
     if !(read.iops > 0.0 && read.iops <= 1e6) {
-        return Err(ParameterError::new("iops", read.iops, "more than 0, at most 1000000"));
+        return Err(ParameterError::new(
+            "iops",
+            read.iops,
+            "more than 0, at most 1000000",
+        ));
     }
     let point = Point {
         nr_requests: read.nr_requests,
@@ -111,7 +128,10 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
     };
     for device in devices {
         if !device.accepts(&point.command(&device.clamp(device.open))) {
-            let got = format!("({}, {}, {})", point.nr_requests, point.queue_depth, point.arms);
+            let got = format!(
+                "({}, {}, {})",
+                point.nr_requests, point.queue_depth, point.arms
+            );
             let nearest = device.clamp(point.command(&device.open));
             let need = format!(
                 "(nr_requests, queue_depth, arms) that the drive accepts, nearest ({}, {}, {})",
@@ -162,14 +182,21 @@ fn between(axis: &[u32; 6]) -> Vec<u32> {
 
 /// Row before `size` on an axis, and the share of the next one on a logarithmic scale.
 fn place(axis: &[u32; 6], size: u32) -> (usize, f64) {
-    let row = axis.iter().rposition(|a| *a <= size).unwrap_or(0).min(axis.len() - 2);
+    let row = axis
+        .iter()
+        .rposition(|a| *a <= size)
+        .unwrap_or(0)
+        .min(axis.len() - 2);
     let log = |ratio: u32, to: u32| (f64::from(ratio) / f64::from(to)).ln();
     (row, log(size, axis[row]) / log(axis[row + 1], axis[row]))
 }
 
 /// A table between its points.
 fn look_up(table: &[[f64; 6]; 6], nr_requests: u32, queue_depth: u32) -> f64 {
-    let ((i, u), (j, v)) = (place(&NR_REQUESTS, nr_requests), place(&QUEUE_DEPTH, queue_depth));
+    let ((i, u), (j, v)) = (
+        place(&NR_REQUESTS, nr_requests),
+        place(&QUEUE_DEPTH, queue_depth),
+    );
     let row = |i: usize| table[i][j] * (1.0 - v) + table[i][j + 1] * v;
     row(i) * (1.0 - u) + row(i + 1) * u
 }

@@ -149,7 +149,12 @@ impl<'a> Reader<'a> {
             None => Ok(None),
             Some(Value::Array(values)) if !values.is_empty() => {
                 let item = |(i, value)| one(&format!("{key}[{i}]"), value, &bounds);
-                values.iter().enumerate().map(item).collect::<Result<_, _>>().map(Some)
+                values
+                    .iter()
+                    .enumerate()
+                    .map(item)
+                    .collect::<Result<_, _>>()
+                    .map(Some)
             }
             Some(other) => Err(ParameterError::new(key, other, "a list of numbers")),
         }
@@ -169,11 +174,15 @@ impl<'a> Reader<'a> {
             return Ok(default);
         };
         let text = value.as_str().unwrap_or_default();
-        words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
-            let names: Vec<&str> = words.iter().map(|w| w.0).collect();
-            let hint = did_you_mean(text, names.iter().copied());
-            ParameterError::new(key, value, format!("one of {}{hint}", names.join(", ")))
-        })
+        words
+            .iter()
+            .find(|(word, _)| *word == text)
+            .map(|(_, meaning)| *meaning)
+            .ok_or_else(|| {
+                let names: Vec<&str> = words.iter().map(|w| w.0).collect();
+                let hint = did_you_mean(text, names.iter().copied());
+                ParameterError::new(key, value, format!("one of {}{hint}", names.join(", ")))
+            })
     }
 
     /// Refuses keys that nobody asked for.
@@ -181,7 +190,11 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The first unknown key, with the known ones.
     pub(crate) fn finish(self) -> Result<(), ParameterError> {
-        match self.table.iter().find(|(key, _)| !self.known.contains(&key.as_str())) {
+        match self
+            .table
+            .iter()
+            .find(|(key, _)| !self.known.contains(&key.as_str()))
+        {
             None => Ok(()),
             Some((key, value)) => {
                 let hint = did_you_mean(key, self.known.iter().copied());

@@ -106,7 +106,11 @@ pub struct Gains {
 impl Gains {
     /// Steps of the host's and of the drive's queue for an error in watts (equations 1 and 2).
     fn steps(&self, error_w: f64) -> Queues {
-        let factor = if error_w > 0.0 { self.lower } else { self.raise };
+        let factor = if error_w > 0.0 {
+            self.lower
+        } else {
+            self.raise
+        };
         let size = error_w.abs();
         Queues {
             host: self.rounding.apply(size / self.host_queue_w * 2.0 * factor),
@@ -166,7 +170,8 @@ impl Pcap {
             Some(usual) => {
                 let usual_host = (bottom.host, usual.host.min(top.host));
                 let usual_drive = (bottom.drive, usual.drive.clamp(bottom.drive, top.drive));
-                let (host_low, host_high) = reader.range("nr_requests", usual_host, host.clone())?;
+                let (host_low, host_high) =
+                    reader.range("nr_requests", usual_host, host.clone())?;
                 let (drive_low, drive_high) =
                     reader.range("queue_depth", usual_drive, drive.clone())?;
                 (
@@ -255,7 +260,9 @@ impl Pcap {
             let drive = drive.saturating_sub(step.drive).max(self.least.drive);
             Queues { host, drive }
         } else {
-            let host = host.saturating_add(step.host).min(self.agile.host.max(host));
+            let host = host
+                .saturating_add(step.host)
+                .min(self.agile.host.max(host));
             Queues { host, drive }
         }
     }
@@ -266,7 +273,9 @@ impl Pcap {
             let host = host.saturating_sub(step.host).max(self.least.host);
             Queues { host, drive }
         } else {
-            let drive = drive.saturating_add(step.drive).min(self.agile.drive.max(drive));
+            let drive = drive
+                .saturating_add(step.drive)
+                .min(self.agile.drive.max(drive));
             Queues { host, drive }
         }
     }
@@ -319,8 +328,12 @@ impl Gains {
         Ok(Gains {
             raise: reader.number("raise_factor", 2.0, 0.01..=MOST)?,
             lower: reader.number("lower_factor", 8.0, 0.01..=MOST)?,
-            host_queue_w: reader.number("host_queue_power", Watts(2.0), watt..=most)?.0,
-            drive_queue_w: reader.number("drive_queue_power", Watts(2.0), watt..=most)?.0,
+            host_queue_w: reader
+                .number("host_queue_power", Watts(2.0), watt..=most)?
+                .0,
+            drive_queue_w: reader
+                .number("drive_queue_power", Watts(2.0), watt..=most)?
+                .0,
             rounding: reader.word("rounding", Rounding::Down, &words)?,
         })
     }
@@ -328,5 +341,7 @@ impl Gains {
 
 /// Reads `tolerance`.
 pub(crate) fn tolerance(reader: &mut Reader, usual: Watts) -> Result<f64, ParameterError> {
-    Ok(reader.number("tolerance", usual, Watts(0.0)..=Watts(MOST))?.0)
+    Ok(reader
+        .number("tolerance", usual, Watts(0.0)..=Watts(MOST))?
+        .0)
 }

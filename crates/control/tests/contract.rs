@@ -15,7 +15,11 @@ fn files_and_list_agree_and_say_where_they_come_from() {
     let mut found = 0;
     for entry in std::fs::read_dir(&folder).expect("the folder exists") {
         let file = entry.expect("a readable folder").path();
-        let stem = file.file_stem().expect("a name").to_string_lossy().to_string();
+        let stem = file
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .to_string();
         if stem == "mod" {
             continue;
         }
@@ -27,7 +31,10 @@ fn files_and_list_agree_and_say_where_they_come_from() {
         let text = std::fs::read_to_string(&file).expect("a readable file");
         for section in ["# Model", "# Source", "# Validity"] {
             let has = text.lines().any(|l| l == format!("//! {section}"));
-            assert!(has, "src/policy/{stem}.rs: got module docs without {section:?}");
+            assert!(
+                has,
+                "src/policy/{stem}.rs: got module docs without {section:?}"
+            );
         }
         found += 1;
     }
@@ -58,7 +65,9 @@ fn a_wrong_number_of_drives_is_an_error() {
         };
         for n in wrong {
             let devices = vec![Device::default(); *n];
-            let error = (plugin.build)(&example(plugin), &devices).err().expect("an error");
+            let error = (plugin.build)(&example(plugin), &devices)
+                .err()
+                .expect("an error");
             assert_eq!((error.key.as_str(), error.got), ("drives", n.to_string()));
         }
     }
@@ -113,7 +122,8 @@ fn any_input() -> impl Strategy<Value = (u64, Option<f64>, Option<f64>, i64)> {
             ].prop_map(Some),
         ]
     };
-    let late = prop_oneof![6 => Just(0i64), 2 => -30_000_000_000..30_000_000_000i64, 1 => Just(i64::MAX)];
+    let late =
+        prop_oneof![6 => Just(0i64), 2 => -30_000_000_000..30_000_000_000i64, 1 => Just(i64::MAX)];
     (passed, watts(), watts(), late)
 }
 

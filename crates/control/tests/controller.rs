@@ -112,8 +112,16 @@ fn no_cap_releases_the_drive() {
         for s in [0, 5, 10, 15, 20, 25] {
             after(policy.as_mut(), s, Some(8.0), 10.6);
         }
-        assert_ne!(after(policy.as_mut(), 30, Some(8.0), 10.6), open, "{name} {toml}");
-        assert_eq!(after(policy.as_mut(), 31, None, 10.6), open, "{name} {toml}");
+        assert_ne!(
+            after(policy.as_mut(), 30, Some(8.0), 10.6),
+            open,
+            "{name} {toml}"
+        );
+        assert_eq!(
+            after(policy.as_mut(), 31, None, 10.6),
+            open,
+            "{name} {toml}"
+        );
     }
 }
 

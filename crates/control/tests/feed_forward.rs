@@ -35,7 +35,13 @@ const OTHER: Kind = Kind {
     noise_w: 0.05,
 };
 
-fn run(kind: Kind, seed: u64, phases: &[(u32, Option<f64>)], name: &str, toml: &str) -> Vec<Second> {
+fn run(
+    kind: Kind,
+    seed: u64,
+    phases: &[(u32, Option<f64>)],
+    name: &str,
+    toml: &str,
+) -> Vec<Second> {
     Run {
         tells_response_times: true,
         ..Run::one(kind, seed, phases)
@@ -55,7 +61,10 @@ fn iops(seconds: &[Second]) -> f64 {
 /// energy over the caps, because a change needs one period.
 #[test]
 fn equals_the_throughput_mode_with_less_energy_over_the_caps() {
-    for (start, least) in [("", 0.995), ("start_nr_requests = 4\nstart_queue_depth = 1", 1.1)] {
+    for (start, least) in [
+        ("", 0.995),
+        ("start_nr_requests = 4\nstart_queue_depth = 1", 1.1),
+    ] {
         let pcap = format!("mode = \"throughput\"\n{start}");
         for seed in SEEDS {
             let aim = "margin_ratio = -0.75";
@@ -75,7 +84,13 @@ fn equals_the_throughput_mode_with_less_energy_over_the_caps() {
 fn keeps_the_caps_more_strictly_than_the_throughput_mode() {
     for seed in SEEDS {
         let ours = run(Kind::default(), seed, &FIGURE_5, "feed-forward", "");
-        let theirs = run(Kind::default(), seed, &FIGURE_5, "pcap-agile", "mode = \"throughput\"");
+        let theirs = run(
+            Kind::default(),
+            seed,
+            &FIGURE_5,
+            "pcap-agile",
+            "mode = \"throughput\"",
+        );
         let (a, b) = (iops(&ours), iops(&theirs));
         assert!(a >= 0.99 * b, "seed {seed}: {a} requests/s, PCAP {b}");
         let (a, b) = (over_cap_j(&ours, 0.0), over_cap_j(&theirs, 0.0));
@@ -94,7 +109,11 @@ fn beats_the_tail_latency_mode_at_equal_response_times() {
         let (a, b) = (iops(&ours), iops(&theirs));
         assert!(a > 1.1 * b, "seed {seed}: {a} requests/s, PCAP {b}");
         for second in &ours[5..] {
-            assert!(second.response_time_s <= 0.250, "seed {seed}: {}", second.response_time_s);
+            assert!(
+                second.response_time_s <= 0.250,
+                "seed {seed}: {}",
+                second.response_time_s
+            );
         }
         let (a, b) = (over_cap_j(&ours, 0.2), over_cap_j(&theirs, 0.2));
         assert!(a <= b, "seed {seed}: {a} J over the cap, PCAP {b} J");
@@ -106,7 +125,10 @@ fn beats_the_tail_latency_mode_at_equal_response_times() {
 fn the_latency_target_is_what_keeps_response_times_short() {
     let longest = |toml: &str| {
         let seconds = run(Kind::default(), 1, &IN_REACH, "feed-forward", toml);
-        seconds[5..].iter().map(|s| s.response_time_s).fold(0.0, f64::max)
+        seconds[5..]
+            .iter()
+            .map(|s| s.response_time_s)
+            .fold(0.0, f64::max)
     };
     assert!(longest("latency_target = \"250 ms\"") <= 0.250);
     assert!(longest("") > 0.6);
@@ -140,7 +162,10 @@ fn measured_response_times_correct_the_map() {
 #[test]
 fn keeps_the_caps_of_a_drive_that_the_map_does_not_describe() {
     for seed in SEEDS {
-        let phases: Vec<_> = IN_REACH.iter().map(|(s, cap)| (*s, cap.map(|c| c + 0.7))).collect();
+        let phases: Vec<_> = IN_REACH
+            .iter()
+            .map(|(s, cap)| (*s, cap.map(|c| c + 0.7)))
+            .collect();
         let seconds = run(OTHER, seed, &phases, "feed-forward", "");
         for phase in 0..phases.len() {
             let settled = &seconds[phase * 300 + 120..(phase + 1) * 300];
@@ -161,7 +186,13 @@ fn learning_does_not_try_a_wrong_point_twice() {
         { nr_requests = 128, queue_depth = 32, power = \"9.15 W\", iops = 198 }]";
     let late = |learn: &str| {
         let toml = format!("learn = \"{learn}\"\n{map}");
-        let seconds = run(Kind::default(), 1, &[(1200, Some(8.5))], "feed-forward", &toml);
+        let seconds = run(
+            Kind::default(),
+            1,
+            &[(1200, Some(8.5))],
+            "feed-forward",
+            &toml,
+        );
         (changes(&seconds[300..]), over_cap_j(&seconds[300..], 0.2))
     };
     let (learnt, over) = late("on");
@@ -179,7 +210,13 @@ fn a_falling_cap_is_followed_within_three_seconds() {
         for second in &seconds[304..] {
             assert!(second.watts <= 8.3 + 0.2, "seed {seed}: {} W", second.watts);
         }
-        let theirs = run(Kind::default(), seed, &phases, "pcap-agile", "mode = \"throughput\"");
+        let theirs = run(
+            Kind::default(),
+            seed,
+            &phases,
+            "pcap-agile",
+            "mode = \"throughput\"",
+        );
         assert!(theirs[304].watts > 8.3 + 0.2, "PCAP waits for its period");
     }
 }
@@ -188,13 +225,23 @@ fn a_falling_cap_is_followed_within_three_seconds() {
 /// falls of the cap.
 #[test]
 fn a_restless_cap_changes_settings_once_per_period_at_most() {
-    let phases: Vec<_> = (0..200).map(|i| (3, Some(8.0 + f64::from(i * 7 % 11) * 0.2))).collect();
+    let phases: Vec<_> = (0..200)
+        .map(|i| (3, Some(8.0 + f64::from(i * 7 % 11) * 0.2)))
+        .collect();
     let seconds = run(Kind::default(), 1, &phases, "feed-forward", "");
     let falls = phases.windows(2).filter(|w| w[1].1 < w[0].1).count();
-    assert!(changes(&seconds) <= seconds.len() / 5 + falls + 1, "{}", changes(&seconds));
+    assert!(
+        changes(&seconds) <= seconds.len() / 5 + falls + 1,
+        "{}",
+        changes(&seconds)
+    );
     for phase in seconds.chunks(3) {
         let cap = phase[0].cap.expect("a cap");
-        assert!(phase[2].watts <= cap + 1.5, "{} W for {cap} W", phase[2].watts);
+        assert!(
+            phase[2].watts <= cap + 1.5,
+            "{} W for {cap} W",
+            phase[2].watts
+        );
     }
 }
 
@@ -221,19 +268,31 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
     let point = |n: u32, arms: u32, power: f64, iops: f64| {
         format!("{{ nr_requests = {n}, queue_depth = 32, arms = {arms}, power = \"{power} W\", iops = {iops} }}")
     };
-    let points = [point(64, 1, 8.5, 170.0), point(64, 2, 11.5, 304.0), point(128, 2, 11.0, 320.0)];
+    let points = [
+        point(64, 1, 8.5, 170.0),
+        point(64, 2, 11.5, 304.0),
+        point(128, 2, 11.0, 320.0),
+    ];
     let table = toml::from_str(&format!("map = [{}]", points.join(", "))).expect("TOML");
     let device = Device {
         arms: 2,
         ..Device::default()
     };
-    let mut policy = (policy::find("feed-forward").expect("it").build)(&table, &[device]).expect("it builds");
+    let mut policy =
+        (policy::find("feed-forward").expect("it").build)(&table, &[device]).expect("it builds");
     let mut commands = [Command::default()];
     let mut arms = |from: u64, cap: f64, watts: &dyn Fn(u32) -> f64| {
         for s in from..from + 30 {
             let now = Time(s * 1_000_000_000);
             let sample = Sample::new(now, Watts(watts(commands[0].arms)));
-            policy.step(&Input { now, cap: Some(Watts(cap)), sample }, &mut commands);
+            policy.step(
+                &Input {
+                    now,
+                    cap: Some(Watts(cap)),
+                    sample,
+                },
+                &mut commands,
+            );
         }
         commands[0].arms
     };
@@ -255,11 +314,23 @@ fn small_gains_are_not_worth_a_change() {
         // The low cap leads to the lowest point; at 9.15 W there is room for the first point and not the
         // second, at 10 W for both.
         let phases = [(100, Some(7.9)), (100, Some(9.285)), (200, Some(12.0))];
-        let seconds = run(Kind { noise_w: 0.0, ..Kind::default() }, 1, &phases, "feed-forward", &map);
-        (seconds[199].commands[0].nr_requests, seconds[399].commands[0].nr_requests)
+        let seconds = run(
+            Kind {
+                noise_w: 0.0,
+                ..Kind::default()
+            },
+            1,
+            &phases,
+            "feed-forward",
+            &map,
+        );
+        (
+            seconds[199].commands[0].nr_requests,
+            seconds[399].commands[0].nr_requests,
+        )
     };
-    assert_eq!(changed(202).1, changed(202).0);
-    assert_eq!(changed(210).1, 128);
+    assert_eq!(changed(202), (64, 64));
+    assert_eq!(changed(210), (64, 128));
 }
 
 /// A correction decays: after `forget_after` the point is tried again.
@@ -270,7 +341,13 @@ fn corrections_are_forgotten() {
         { nr_requests = 128, queue_depth = 32, power = \"8.4 W\", iops = 198 }]";
     let tries = |forget_after: &str| {
         let toml = format!("forget_after = \"{forget_after}\"\n{map}");
-        let seconds = run(Kind::default(), 1, &[(1200, Some(8.5))], "feed-forward", &toml);
+        let seconds = run(
+            Kind::default(),
+            1,
+            &[(1200, Some(8.5))],
+            "feed-forward",
+            &toml,
+        );
         changes(&seconds[60..])
     };
     assert!(tries("1000 h") <= 2, "{}", tries("1000 h"));

@@ -17,25 +17,133 @@ fn error_of(name: &str, toml: &str, drives: usize) -> ParameterError {
 #[test]
 fn values_out_of_bounds_are_errors_with_key_got_and_need() {
     for (name, toml, key, got, need) in [
-        ("pcap-base", "period = \"0 s\"", "period", "\"0 s\"", "10 ms to 3600 s"),
+        (
+            "pcap-base",
+            "period = \"0 s\"",
+            "period",
+            "\"0 s\"",
+            "10 ms to 3600 s",
+        ),
         ("pcap-base", "period = 5", "period", "5", "10 ms to 3600 s"),
-        ("pcap-base", "period = \"2 h\"", "period", "\"2 h\"", "10 ms to 3600 s"),
-        ("pcap-base", "raise_factor = 0", "raise_factor", "0", "0.01 to 1000"),
-        ("pcap-base", "lower_factor = -8", "lower_factor", "-8", "0.01 to 1000"),
-        ("pcap-base", "lower_factor = \"8\"", "lower_factor", "\"8\"", "0.01 to 1000"),
-        ("pcap-base", "tolerance = \"-1 W\"", "tolerance", "\"-1 W\"", "0 W to 1000 W"),
-        ("pcap-base", "host_queue_power = \"0 W\"", "host_queue_power", "\"0 W\"", "0.01 W to 1000 W"),
-        ("pcap-base", "drive_queue_power = \"2 V\"", "drive_queue_power", "\"2 V\"", "0.01 W to 1000 W"),
-        ("pcap-base", "lost_after = \"4 s\"", "lost_after", "\"4 s\"", "5 s to 3600 s"),
-        ("pcap-base", "most_power = \"0 W\"", "most_power", "\"0 W\"", "0.1 W to 1000000 W"),
-        ("pcap-agile", "nr_requests = [3, 32]", "nr_requests", "[3,32]", "from 4 to 2048"),
-        ("pcap-agile", "nr_requests = [4, 2049]", "nr_requests", "[4,2049]", "from 4 to 2048"),
-        ("pcap-agile", "nr_requests = [32, 4]", "nr_requests", "[32,4]", "ascending order"),
-        ("pcap-agile", "nr_requests = 32", "nr_requests", "32", "two numbers"),
-        ("pcap-agile", "queue_depth = [0, 8]", "queue_depth", "[0,8]", "from 1 to 32"),
-        ("pcap-agile", "queue_depth = [1, 33]", "queue_depth", "[1,33]", "from 1 to 32"),
-        ("pcap-agile", "mode = \"tail\"", "mode", "\"tail\"", "one of tail-latency, throughput"),
-        ("pcap-agile", "start_nr_requests = 64", "start_nr_requests", "64", "4 to 32"),
+        (
+            "pcap-base",
+            "period = \"2 h\"",
+            "period",
+            "\"2 h\"",
+            "10 ms to 3600 s",
+        ),
+        (
+            "pcap-base",
+            "raise_factor = 0",
+            "raise_factor",
+            "0",
+            "0.01 to 1000",
+        ),
+        (
+            "pcap-base",
+            "lower_factor = -8",
+            "lower_factor",
+            "-8",
+            "0.01 to 1000",
+        ),
+        (
+            "pcap-base",
+            "lower_factor = \"8\"",
+            "lower_factor",
+            "\"8\"",
+            "0.01 to 1000",
+        ),
+        (
+            "pcap-base",
+            "tolerance = \"-1 W\"",
+            "tolerance",
+            "\"-1 W\"",
+            "0 W to 1000 W",
+        ),
+        (
+            "pcap-base",
+            "host_queue_power = \"0 W\"",
+            "host_queue_power",
+            "\"0 W\"",
+            "0.01 W to 1000 W",
+        ),
+        (
+            "pcap-base",
+            "drive_queue_power = \"2 V\"",
+            "drive_queue_power",
+            "\"2 V\"",
+            "0.01 W to 1000 W",
+        ),
+        (
+            "pcap-base",
+            "lost_after = \"4 s\"",
+            "lost_after",
+            "\"4 s\"",
+            "5 s to 3600 s",
+        ),
+        (
+            "pcap-base",
+            "most_power = \"0 W\"",
+            "most_power",
+            "\"0 W\"",
+            "0.1 W to 1000000 W",
+        ),
+        (
+            "pcap-agile",
+            "nr_requests = [3, 32]",
+            "nr_requests",
+            "[3,32]",
+            "from 4 to 2048",
+        ),
+        (
+            "pcap-agile",
+            "nr_requests = [4, 2049]",
+            "nr_requests",
+            "[4,2049]",
+            "from 4 to 2048",
+        ),
+        (
+            "pcap-agile",
+            "nr_requests = [32, 4]",
+            "nr_requests",
+            "[32,4]",
+            "ascending order",
+        ),
+        (
+            "pcap-agile",
+            "nr_requests = 32",
+            "nr_requests",
+            "32",
+            "two numbers",
+        ),
+        (
+            "pcap-agile",
+            "queue_depth = [0, 8]",
+            "queue_depth",
+            "[0,8]",
+            "from 1 to 32",
+        ),
+        (
+            "pcap-agile",
+            "queue_depth = [1, 33]",
+            "queue_depth",
+            "[1,33]",
+            "from 1 to 32",
+        ),
+        (
+            "pcap-agile",
+            "mode = \"tail\"",
+            "mode",
+            "\"tail\"",
+            "one of tail-latency, throughput",
+        ),
+        (
+            "pcap-agile",
+            "start_nr_requests = 64",
+            "start_nr_requests",
+            "64",
+            "4 to 32",
+        ),
         (
             "pcap-agile",
             "mode = \"throughput\"\nthroughput_queue_depth = 4",
@@ -43,20 +151,65 @@ fn values_out_of_bounds_are_errors_with_key_got_and_need() {
             "4",
             "8 to 32",
         ),
-        ("throttle", "limit = \"mb\"", "limit", "\"mb\"", "one of iops, bandwidth"),
-        ("throttle", "watts_per_iops = 0", "watts_per_iops", "0", "0.000001 to 1000"),
-        ("feed-forward", "latency_target = \"0 ms\"", "latency_target", "\"0 ms\"", "1 ms to 3600 s"),
-        ("feed-forward", "margin_ratio = 1.5", "margin_ratio", "1.5", "-1 to 1"),
-        ("feed-forward", "learn = true", "learn", "true", "one of on, off"),
-        ("feed-forward", "map = []", "map", "0 points", "a list of 1 to 4096 tables"),
-        ("feed-forward", "map = 3", "map", "3", "a list of 1 to 4096 tables"),
+        (
+            "throttle",
+            "limit = \"mb\"",
+            "limit",
+            "\"mb\"",
+            "one of iops, bandwidth",
+        ),
+        (
+            "throttle",
+            "watts_per_iops = 0",
+            "watts_per_iops",
+            "0",
+            "0.000001 to 1000",
+        ),
+        (
+            "feed-forward",
+            "latency_target = \"0 ms\"",
+            "latency_target",
+            "\"0 ms\"",
+            "1 ms to 3600 s",
+        ),
+        (
+            "feed-forward",
+            "margin_ratio = 1.5",
+            "margin_ratio",
+            "1.5",
+            "-1 to 1",
+        ),
+        (
+            "feed-forward",
+            "learn = true",
+            "learn",
+            "true",
+            "one of on, off",
+        ),
+        (
+            "feed-forward",
+            "map = []",
+            "map",
+            "0 points",
+            "a list of 1 to 4096 tables",
+        ),
+        (
+            "feed-forward",
+            "map = 3",
+            "map",
+            "3",
+            "a list of 1 to 4096 tables",
+        ),
     ] {
         let error = error_of(name, toml, 1);
         assert_eq!(error.key, key, "{name} {toml}");
         assert_eq!(error.got, got, "{name} {toml}");
         assert!(error.need.contains(need), "{name} {toml}: {error}");
         let text = error.to_string();
-        assert!(text.starts_with(&format!("{key}: got {got}, need ")), "{text}");
+        assert!(
+            text.starts_with(&format!("{key}: got {got}, need ")),
+            "{text}"
+        );
     }
 }
 
@@ -89,8 +242,13 @@ fn several_arms_need_a_map_of_their_own() {
         ..Device::default()
     };
     let plugin = policy::find("feed-forward").expect("a policy");
-    let error = (plugin.build)(&Parameters::new(), &[device]).err().expect("an error");
-    assert_eq!(error.to_string(), "map: got nothing, need points for a drive with 2 arms");
+    let error = (plugin.build)(&Parameters::new(), &[device])
+        .err()
+        .expect("an error");
+    assert_eq!(
+        error.to_string(),
+        "map: got nothing, need points for a drive with 2 arms"
+    );
 }
 
 #[test]
@@ -101,8 +259,16 @@ fn tiers_and_weights_must_fit() {
         ("pcap-s", "tiers = [0, 16]", "tiers[0]"),
         ("pcap-s", "tiers = \"5, 5, 6\"", "tiers"),
         ("pcap-s", "share = \"weight\"", "weights"),
-        ("pcap-s", "share = \"weight\"\ntiers = [8, 8]\nweights = [1.0]", "weights"),
-        ("pcap-s", "share = \"weight\"\nweights = [0.0]", "weights[0]"),
+        (
+            "pcap-s",
+            "share = \"weight\"\ntiers = [8, 8]\nweights = [1.0]",
+            "weights",
+        ),
+        (
+            "pcap-s",
+            "share = \"weight\"\nweights = [0.0]",
+            "weights[0]",
+        ),
         ("pcap-s", "weights = [1.0]", "weights"),
         ("pcap-s", "efficiency = 1.01", "efficiency"),
         ("feed-forward", "tiers = [17]", "tiers"),
@@ -124,14 +290,27 @@ fn defaults_are_those_of_table_1() {
         host_queue_power = \"2 W\"\ndrive_queue_power = \"2 W\"\n\
         nr_requests = [4, 32]\nqueue_depth = [1, 8]\nmode = \"throughput\"\n\
         throughput_nr_requests = 128\nthroughput_queue_depth = 32";
-    let phases = [(300, None), (300, Some(8.5)), (300, Some(10.0)), (300, Some(8.0))];
+    let phases = [
+        (300, None),
+        (300, Some(8.5)),
+        (300, Some(10.0)),
+        (300, Some(8.0)),
+    ];
     let run = Run::one(Kind::default(), 1, &phases);
     let commands = |toml: &str| -> Vec<_> {
         let seconds = run.with(common::build("pcap-agile", toml, 1));
         seconds.into_iter().map(|s| s.commands).collect()
     };
     assert_eq!(commands(table_1), commands("mode = \"throughput\""));
-    for other in ["raise_factor = 3", "lower_factor = 4", "period = \"6 s\"", "tolerance = \"0.3 W\""] {
-        assert_ne!(commands("mode = \"throughput\""), commands(&format!("mode = \"throughput\"\n{other}")));
+    for other in [
+        "raise_factor = 3",
+        "lower_factor = 4",
+        "period = \"6 s\"",
+        "tolerance = \"0.3 W\"",
+    ] {
+        assert_ne!(
+            commands("mode = \"throughput\""),
+            commands(&format!("mode = \"throughput\"\n{other}"))
+        );
     }
 }

@@ -41,7 +41,9 @@ fn settled(seconds: &[Second], i: usize) -> &[Second] {
 fn tier_w(seconds: &[Second], tier: usize) -> f64 {
     let first: usize = TIERS[..tier].iter().sum();
     let drives = first..first + TIERS[tier];
-    mean(seconds, |s| s.drive_watts[drives.clone()].iter().sum::<f64>()) / TIERS[tier] as f64
+    mean(seconds, |s| {
+        s.drive_watts[drives.clone()].iter().sum::<f64>()
+    }) / TIERS[tier] as f64
 }
 
 fn total_w(seconds: &[Second]) -> f64 {
@@ -57,12 +59,18 @@ fn tiers_are_cut_from_the_last_and_released_from_the_first() {
         let at_190 = settled(&run, 2);
         for tier in [0, 1] {
             let cut = free * 0.83 / 16.0 - tier_w(at_190, tier);
-            assert!(cut.abs() <= 0.3, "seed {seed}: tier {tier} loses {cut} W at 190 W");
+            assert!(
+                cut.abs() <= 0.3,
+                "seed {seed}: tier {tier} loses {cut} W at 190 W"
+            );
         }
         assert!(tier_w(at_190, 2) < 9.2, "seed {seed}");
         let at_170 = settled(&run, 4);
         let first = tier_w(at_170, 0);
-        assert!(first > 9.0 && first < 10.3, "seed {seed}: {first} W at 170 W");
+        assert!(
+            first > 9.0 && first < 10.3,
+            "seed {seed}: {first} W at 170 W"
+        );
         let at_195 = settled(&run, 5);
         assert!(tier_w(at_195, 0) > tier_w(at_195, 2) + 1.0, "seed {seed}");
         // 150 W is out of reach: 16 drives at (32, 1), 8.30 W each, behind the power supply.
@@ -81,7 +89,11 @@ fn caps_in_reach_are_kept() {
         for i in [1, 2, 3, 4, 5, 8] {
             let seconds = settled(&run, i);
             let cap = seconds[0].cap.expect("a cap");
-            assert!(total_w(seconds) <= cap + 2.0, "seed {seed}: {} W", total_w(seconds));
+            assert!(
+                total_w(seconds) <= cap + 2.0,
+                "seed {seed}: {} W",
+                total_w(seconds)
+            );
         }
     }
 }
@@ -106,8 +118,7 @@ fn without_priorities_the_first_tier_is_cut_like_the_last() {
 fn weights_lie_between_equal_and_strict() {
     let with = |toml: &str| shelf(2, &FIGURE_10).with(build("pcap-s", toml, 16));
     let strict = with(STRICT);
-    let weights =
-        |w: &str| format!("tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [{w}]");
+    let weights = |w: &str| format!("tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [{w}]");
     let extreme = with(&weights("1e9, 1.0, 1e-9"));
     for (i, (a, b)) in strict.iter().zip(&extreme).enumerate() {
         assert_eq!(a.commands, b.commands, "second {i}");
@@ -115,7 +126,10 @@ fn weights_lie_between_equal_and_strict() {
     let between = with(&weights("4.0, 2.0, 1.0"));
     let seconds = settled(&between, 3);
     let (first, second, last) = (tier_w(seconds, 0), tier_w(seconds, 1), tier_w(seconds, 2));
-    assert!(first > second && second > last, "{first} W, {second} W, {last} W");
+    assert!(
+        first > second && second > last,
+        "{first} W, {second} W, {last} W"
+    );
     assert!(first < tier_w(settled(&strict, 3), 0));
 }
 
@@ -129,17 +143,30 @@ fn feed_forward_over_tiers() {
             let cap = seconds[0].cap.expect("a cap");
             // The lowest setting of its map: 16 drives at 7.94 W, 153.1 W.
             let reach = cap.max(153.1);
-            assert!(total_w(seconds) <= reach + 1.0, "seed {seed}: {} W", total_w(seconds));
+            assert!(
+                total_w(seconds) <= reach + 1.0,
+                "seed {seed}: {} W",
+                total_w(seconds)
+            );
             // The first change of each phase already keeps the cap, for all tiers together.
             let from = i * 300 + 12;
-            let most = run[from..from + 8].iter().map(|s| s.watts).fold(0.0, f64::max);
-            assert!(most <= reach + 2.0, "seed {seed}, phase {i}: {most} W for {cap} W");
+            let most = run[from..from + 8]
+                .iter()
+                .map(|s| s.watts)
+                .fold(0.0, f64::max);
+            assert!(
+                most <= reach + 2.0,
+                "seed {seed}, phase {i}: {most} W for {cap} W"
+            );
             let iops = |tier: usize| {
                 let first: usize = TIERS[..tier].iter().sum();
                 let command = seconds[60].commands[first];
                 Kind::default().iops(&command)
             };
-            assert!(iops(0) >= iops(1) && iops(1) >= iops(2), "seed {seed}, phase {i}");
+            assert!(
+                iops(0) >= iops(1) && iops(1) >= iops(2),
+                "seed {seed}, phase {i}"
+            );
         }
     }
 }

@@ -286,7 +286,11 @@ impl FeedForward {
         let predicted_w: f64 = self.tiers.iter().map(|t| -change(t, t.before)).sum();
         let error_w = (mean_w - before_w) * self.efficiency - predicted_w;
         let error_w = (error_w / drives.max(1) as f64).clamp(-STEP_W, STEP_W);
-        let correction = if error_w > 0.0 { error_w } else { error_w / 2.0 };
+        let correction = if error_w > 0.0 {
+            error_w
+        } else {
+            error_w / 2.0
+        };
         for tier in self.tiers.iter_mut().filter(|t| t.at != t.before) {
             let given = self.points[tier.at].power_w;
             let power = &mut tier.power_w[tier.at];
@@ -350,7 +354,10 @@ impl Policy for FeedForward {
             Turn::Act(reading) => self.act(reading),
         }
         let is_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;
-        let settings = self.tiers.iter().flat_map(|t| std::iter::repeat_n(t.at, t.drives));
+        let settings = self
+            .tiers
+            .iter()
+            .flat_map(|t| std::iter::repeat_n(t.at, t.drives));
         for ((command, open), point) in commands.iter_mut().zip(&self.open).zip(settings) {
             *command = match is_open {
                 true => *open,

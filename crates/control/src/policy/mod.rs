@@ -62,8 +62,11 @@ pub struct Plugin {
     ///
     /// # Errors
     /// Unknown keys, values out of bounds, a wrong number of drives.
-    pub build: fn(&Parameters, &[Device]) -> Result<Box<dyn Policy>, ParameterError>,
+    pub build: Build,
 }
+
+/// Builds a policy from its parameters for its drives.
+pub type Build = fn(&Parameters, &[Device]) -> Result<Box<dyn Policy>, ParameterError>;
 
 /// How many drives a policy caps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +109,8 @@ fn only<'a>(devices: &'a [Device], name: &str) -> Result<&'a Device, ParameterEr
     match devices {
         [device] => Ok(device),
         _ => {
-            let need = format!("1 for {name}; pcap-s and feed-forward cap several behind one meter");
+            let need =
+                format!("1 for {name}; pcap-s and feed-forward cap several behind one meter");
             Err(ParameterError::new("drives", devices.len(), need))
         }
     }
@@ -139,7 +143,11 @@ fn read_tiers(
         sum if sum == drives => Ok(tiers),
         sum => {
             let need = format!("numbers of drives that add up to {drives}");
-            Err(ParameterError::new("tiers", format!("a sum of {sum}"), need))
+            Err(ParameterError::new(
+                "tiers",
+                format!("a sum of {sum}"),
+                need,
+            ))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! PCAP with bounded queues, in its tail-latency mode or its throughput mode.
 //!
 //! # Model
-//! The controller of [`Pcap`](crate::Pcap) with bounds on both queues, so that they are never far from where
+//! The controller of [`Pcap`] with bounds on both queues, so that they are never far from where
 //! they will be needed next. In throughput mode the queues jump from the upper bounds to
 //! `throughput_nr_requests` and `throughput_queue_depth`, and back in the downtrend.
 //!
@@ -33,7 +33,8 @@ use headstack_units::{Span, Watts};
 /// Registration.
 pub const PLUGIN: Plugin = Plugin {
     name: "pcap-agile",
-    summary: "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)",
+    summary:
+        "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)",
     example: "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]",
     drives: Drives::One,
     build: |table, devices| Ok(Box::new(build(table, only(devices, "pcap-agile")?)?)),

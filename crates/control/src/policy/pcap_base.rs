@@ -1,7 +1,7 @@
 //! PCAP's base design: a proportional controller of the two queues, without upper bounds.
 //!
 //! # Model
-//! The controller of [`Pcap`](crate::Pcap) in tail-latency mode, with the bounds that the device has. So the
+//! The controller of [`Pcap`] in tail-latency mode, with the bounds that the device has. So the
 //! host's queue goes on growing while the cap is out of reach, and takes as long to come back. Without a cap the
 //! queues are `start`; on the safe side the host's queue has 128 places and the drive's is at its shortest.
 //!

@@ -43,7 +43,8 @@ use headstack_units::{Span, Watts};
 /// Registration.
 pub const PLUGIN: Plugin = Plugin {
     name: "pcap-s",
-    summary: "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
+    summary:
+        "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
     example: "share = \"strict\"\nefficiency = 0.83",
     drives: Drives::Several,
     build: |table, devices| Ok(Box::new(Shelf::new(table, devices)?)),
@@ -92,7 +93,10 @@ impl Shelf {
         let share = reader.word("share", Share::Strict, &words)?;
         let weights = read_weights(&mut reader, share, tiers.len())?;
         let mut members = Vec::with_capacity(devices.len());
-        let tier_of = tiers.iter().enumerate().flat_map(|(tier, n)| std::iter::repeat_n(tier, *n));
+        let tier_of = tiers
+            .iter()
+            .enumerate()
+            .flat_map(|(tier, n)| std::iter::repeat_n(tier, *n));
         for (tier, device) in tier_of.zip(devices) {
             members.push(Member {
                 pcap: Pcap::read(
@@ -125,8 +129,14 @@ impl Shelf {
             (Share::Weight, true) => 1.0 / member.weight,
             (Share::Weight, false) => member.weight,
         };
-        let takes_part = |m: &Member| m.has_room(lower) && elected.is_none_or(|tier| m.tier == tier);
-        let total: f64 = self.members.iter().filter(|m| takes_part(m)).map(part).sum();
+        let takes_part =
+            |m: &Member| m.has_room(lower) && elected.is_none_or(|tier| m.tier == tier);
+        let total: f64 = self
+            .members
+            .iter()
+            .filter(|m| takes_part(m))
+            .map(part)
+            .sum();
         for member in &mut self.members {
             if takes_part(member) {
                 let error_w = error_w * self.efficiency * part(member) / total;
@@ -140,7 +150,11 @@ impl Shelf {
         if self.share == Share::Weight {
             return None;
         }
-        let tiers = self.members.iter().filter(|m| m.has_room(lower)).map(|m| m.tier);
+        let tiers = self
+            .members
+            .iter()
+            .filter(|m| m.has_room(lower))
+            .map(|m| m.tier);
         match lower {
             true => tiers.max(),
             false => tiers.min(),
@@ -164,12 +178,20 @@ fn read_weights(
         (Share::Strict, None) => Ok(vec![1.0; tiers]),
         (Share::Strict, Some(w)) => {
             let got = format!("{} weights", w.len());
-            Err(ParameterError::new("weights", got, "none with share = \"strict\""))
+            Err(ParameterError::new(
+                "weights",
+                got,
+                "none with share = \"strict\"",
+            ))
         }
         (Share::Weight, Some(w)) if w.len() == tiers => Ok(w),
         (Share::Weight, w) => {
             let got = format!("{} weights", w.map_or(0, |w| w.len()));
-            Err(ParameterError::new("weights", got, format!("one for each of {tiers} tiers")))
+            Err(ParameterError::new(
+                "weights",
+                got,
+                format!("one for each of {tiers} tiers"),
+            ))
         }
     }
 }

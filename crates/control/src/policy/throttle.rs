@@ -166,7 +166,10 @@ mod tests {
     #[test]
     fn an_unreadable_cap_leaves_the_last_one_and_at_first_the_lowest_limit() {
         let wanted = RateLimit::Requests(Frequency(42.0));
-        assert_eq!(limit_at("", &[Some(9.0), Some(f64::NAN), Some(-1.0)]), wanted);
+        assert_eq!(
+            limit_at("", &[Some(9.0), Some(f64::NAN), Some(-1.0)]),
+            wanted
+        );
         let lowest = RateLimit::Requests(Frequency(1.0));
         assert_eq!(limit_at("", &[Some(f64::NAN)]), lowest);
         let wanted = RateLimit::Unlimited;

@@ -16,7 +16,9 @@ pub const PERIODS: usize = 36;
 
 /// `cases` random cases. A test that fails prints its seed; `PROPTEST_RNG_SEED=SEED` repeats it.
 pub fn random(cases: u32) -> Config {
-    let given = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
+    let given = std::env::var("PROPTEST_RNG_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0u8));
     println!("PROPTEST_RNG_SEED={seed}");
     Config {
@@ -44,7 +46,8 @@ pub fn drives_of(plugin: &Plugin) -> usize {
 pub fn build(name: &str, toml: &str, drives: usize) -> Box<dyn Policy> {
     let table = toml::from_str(toml).expect("TOML");
     let plugin = find(name).expect("a policy");
-    (plugin.build)(&table, &vec![Device::default(); drives]).unwrap_or_else(|e| panic!("{name}: {e}"))
+    (plugin.build)(&table, &vec![Device::default(); drives])
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 /// Steps of one second through phases of `(seconds, cap in watts)`.

@@ -76,7 +76,11 @@ impl Default for Kind {
 /// Position of `x` on a logarithmic axis: the row before it and the share of the next one.
 fn place(axis: &[f64], x: f64) -> (usize, f64) {
     let x = x.clamp(axis[0], axis[axis.len() - 1]);
-    let row = axis.iter().rposition(|a| *a <= x).expect("inside").min(axis.len() - 2);
+    let row = axis
+        .iter()
+        .rposition(|a| *a <= x)
+        .expect("inside")
+        .min(axis.len() - 2);
     (row, (x / axis[row]).ln() / (axis[row + 1] / axis[row]).ln())
 }
 
@@ -121,7 +125,10 @@ impl Kind {
 
 fn throttled(rate: f64) -> f64 {
     let rate = rate.min(198.0);
-    let row = THROTTLED.iter().rposition(|(r, _)| *r <= rate).expect("from zero");
+    let row = THROTTLED
+        .iter()
+        .rposition(|(r, _)| *r <= rate)
+        .expect("from zero");
     let (r, w) = THROTTLED[row.min(THROTTLED.len() - 2)];
     let (r1, w1) = THROTTLED[row.min(THROTTLED.len() - 2) + 1];
     w + (w1 - w) * (rate - r) / (r1 - r)
@@ -222,7 +229,10 @@ impl Run {
             changes: 0,
         };
         let mut seconds: Vec<Second> = Vec::new();
-        let caps = self.phases.iter().flat_map(|(s, cap)| std::iter::repeat_n(*cap, *s as usize));
+        let caps = self
+            .phases
+            .iter()
+            .flat_map(|(s, cap)| std::iter::repeat_n(*cap, *s as usize));
         for (i, cap) in caps.enumerate() {
             let now = Time(1_000_000_000 * (i as u64 + 1));
             let commands = knobs.next.clone();
@@ -263,7 +273,10 @@ pub fn mean(seconds: &[Second], what: impl Fn(&Second) -> f64) -> f64 {
 
 /// Energy above the cap and its tolerance, in joules.
 pub fn over_cap_j(seconds: &[Second], tolerance_w: f64) -> f64 {
-    let over = |s: &Second| s.cap.map_or(0.0, |cap| (s.watts - cap - tolerance_w).max(0.0));
+    let over = |s: &Second| {
+        s.cap
+            .map_or(0.0, |cap| (s.watts - cap - tolerance_w).max(0.0))
+    };
     seconds.iter().map(over).sum()
 }
 
