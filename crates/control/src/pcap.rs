@@ -44,7 +44,20 @@ pub struct Queues {
     pub drive: u32,
 }
 
+/// The sizes of Table 1 for the highest throughput.
+const LONG: Queues = Queues {
+    host: 128,
+    drive: 32,
+};
+
 impl Queues {
+    fn within(self, low: Queues, high: Queues) -> Queues {
+        Queues {
+            host: self.host.clamp(low.host, high.host),
+            drive: self.drive.clamp(low.drive, high.drive),
+        }
+    }
+
     /// The command that sets them, all else as in `open`.
     pub(crate) fn command(self, open: &Command) -> Command {
         Command {
@@ -130,7 +143,7 @@ pub struct Pcap {
     pub least: Queues,
     /// Upper bounds; in throughput mode where the queues jump to `most`.
     pub agile: Queues,
-    /// The sizes with the highest throughput; used in throughput mode.
+    /// The longest queues that are of use: beyond them power hardly falls. In throughput mode the queues jump here.
     pub most: Queues,
     /// How the queues are used.
     pub mode: Mode,
@@ -142,8 +155,8 @@ pub struct Pcap {
 const MOST: f64 = 1000.0;
 
 impl Pcap {
-    /// Reads the keys of Table 1. `agile` are the upper bounds unless the table gives others; `bounded` says
-    /// whether it may.
+    /// Reads the keys of Table 1. `agile` are the usual upper bounds, which the table may change; without them
+    /// the bounds are those of the device, and the table may not change them.
     ///
     /// # Errors
     /// Values outside the bounds of `device` and of each other.
@@ -153,40 +166,19 @@ impl Pcap {
         mode: Mode,
         agile: Option<Queues>,
     ) -> Result<Pcap, ParameterError> {
-        let host_most = device.most_nr_requests.max(LEAST_NR_REQUESTS);
-        let host = LEAST_NR_REQUESTS..=host_most;
-        let drive_least = device.least_queue_depth.max(1);
-        let drive = drive_least..=device.most_queue_depth.max(drive_least);
-        let top = Queues {
-            host: *host.end(),
-            drive: *drive.end(),
-        };
-        let bottom = Queues {
-            host: *host.start(),
-            drive: *drive.start(),
-        };
-        let (least, agile) = match agile {
-            None => (bottom, top),
+        let (bottom, top) = bounds(device);
+        let (least, agile, most) = match agile {
+            None => (bottom, top, LONG.within(bottom, top)),
             Some(usual) => {
-                let usual_host = (bottom.host, usual.host.min(top.host));
-                let usual_drive = (bottom.drive, usual.drive.clamp(bottom.drive, top.drive));
-                let (host_low, host_high) =
-                    reader.range("nr_requests", usual_host, host.clone())?;
-                let (drive_low, drive_high) =
-                    reader.range("queue_depth", usual_drive, drive.clone())?;
-                (
-                    Queues {
-                        host: host_low,
-                        drive: drive_low,
-                    },
-                    Queues {
-                        host: host_high,
-                        drive: drive_high,
-                    },
-                )
+                let usual = usual.within(bottom, top);
+                let (least, agile) = read_bounds(reader, bottom, usual, top)?;
+                let most = match mode {
+                    Mode::TailLatency => agile,
+                    Mode::Throughput => read_most(reader, agile, top)?,
+                };
+                (least, agile, most)
             }
         };
-        let most = Pcap::read_most(reader, mode, agile, top)?;
         let usual = match mode {
             Mode::TailLatency => least,
             Mode::Throughput => most,
@@ -195,7 +187,6 @@ impl Pcap {
             host: reader.number("start_nr_requests", usual.host, least.host..=most.host)?,
             drive: reader.number("start_queue_depth", usual.drive, least.drive..=most.drive)?,
         };
-        let gains = Gains::read(reader)?;
         Ok(Pcap {
             queues: start,
             start,
@@ -203,25 +194,7 @@ impl Pcap {
             agile,
             most,
             mode,
-            gains,
-        })
-    }
-
-    /// The sizes for the highest throughput: keys of their own in throughput mode, else the upper bounds.
-    fn read_most(
-        reader: &mut Reader,
-        mode: Mode,
-        agile: Queues,
-        top: Queues,
-    ) -> Result<Queues, ParameterError> {
-        if mode == Mode::TailLatency {
-            return Ok(agile);
-        }
-        let host = 128.clamp(agile.host, top.host);
-        let drive = 32.clamp(agile.drive, top.drive);
-        Ok(Queues {
-            host: reader.number("throughput_nr_requests", host, agile.host..=top.host)?,
-            drive: reader.number("throughput_queue_depth", drive, agile.drive..=top.drive)?,
+            gains: Gains::read(reader)?,
         })
     }
 
@@ -314,6 +287,60 @@ impl Pcap {
             host => host,
         }
     }
+}
+
+/// The shortest and the longest queues of a device.
+fn bounds(device: &Device) -> (Queues, Queues) {
+    let bottom = Queues {
+        host: LEAST_NR_REQUESTS,
+        drive: device.least_queue_depth.max(1),
+    };
+    let top = Queues {
+        host: device.most_nr_requests.max(bottom.host),
+        drive: device.most_queue_depth.max(bottom.drive),
+    };
+    (bottom, top)
+}
+
+/// Reads `nr_requests` and `queue_depth`, each a lower and an upper bound.
+fn read_bounds(
+    reader: &mut Reader,
+    bottom: Queues,
+    usual: Queues,
+    top: Queues,
+) -> Result<(Queues, Queues), ParameterError> {
+    let (host_low, host_high) = reader.range(
+        "nr_requests",
+        (bottom.host, usual.host),
+        bottom.host..=top.host,
+    )?;
+    let (drive_low, drive_high) = reader.range(
+        "queue_depth",
+        (bottom.drive, usual.drive),
+        bottom.drive..=top.drive,
+    )?;
+    let least = Queues {
+        host: host_low,
+        drive: drive_low,
+    };
+    let agile = Queues {
+        host: host_high,
+        drive: drive_high,
+    };
+    Ok((least, agile))
+}
+
+/// Reads the sizes for the highest throughput.
+fn read_most(reader: &mut Reader, agile: Queues, top: Queues) -> Result<Queues, ParameterError> {
+    let usual = LONG.within(agile, top);
+    Ok(Queues {
+        host: reader.number("throughput_nr_requests", usual.host, agile.host..=top.host)?,
+        drive: reader.number(
+            "throughput_queue_depth",
+            usual.drive,
+            agile.drive..=top.drive,
+        )?,
+    })
 }
 
 impl Gains {

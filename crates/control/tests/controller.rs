@@ -125,6 +125,29 @@ fn no_cap_releases_the_drive() {
     }
 }
 
+/// What the safe side is, for each policy that has one.
+#[test]
+fn the_safe_side_is_the_setting_with_the_lowest_power() {
+    for (name, toml, safe) in [
+        ("pcap-base", "", (128, 1)),
+        ("pcap-agile", "", (32, 1)),
+        ("pcap-agile", "mode = \"throughput\"", (128, 1)),
+        ("pcap-s", "", (32, 1)),
+        ("feed-forward", "", (128, 1)),
+        ("pcap-base", "on_loss = \"open\"", (128, 32)),
+        ("pcap-s", "on_loss = \"open\"", (128, 32)),
+        ("feed-forward", "on_loss = \"open\"", (128, 32)),
+    ] {
+        let mut policy = build(name, toml, 1);
+        after(policy.as_mut(), 0, Some(9.0), 9.0);
+        assert_eq!(
+            after(policy.as_mut(), 100, Some(9.0), f64::NAN),
+            safe,
+            "{name} {toml}"
+        );
+    }
+}
+
 /// By hand: 2 W too high at the wall with half of it lost are 1 W at the drive; 1 / 2 * 16 = 8 places.
 #[test]
 fn a_shelf_counts_what_its_power_supply_loses() {

@@ -9,8 +9,8 @@ use headstack_units::{Time, Watts};
 use proptest::test_runner::{Config, RngSeed};
 use std::hash::{BuildHasher, RandomState};
 
-/// The longest control period of an example, in seconds, and the most periods of which any policy needs to
-/// reach its last setting: the 36 points of the built-in map, twice for two directions.
+/// The longest control period of an example, in seconds, and how many periods every policy but `pcap-base` has
+/// to reach its last setting under a constant error.
 pub const PERIOD_S: usize = 10;
 pub const PERIODS: usize = 36;
 
