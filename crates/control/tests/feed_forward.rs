@@ -307,12 +307,12 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
 fn small_gains_are_not_worth_a_change() {
     let changed = |iops: u32| {
         let map = format!(
-            "map = [{{ nr_requests = 64, queue_depth = 8, power = \"9.23 W\", iops = 200 }},\
+            "learn = \"off\"\nmap = [{{ nr_requests = 64, queue_depth = 8, power = \"9.23 W\", iops = 200 }},\
              {{ nr_requests = 128, queue_depth = 32, power = \"9.4 W\", iops = {iops} }},\
              {{ nr_requests = 128, queue_depth = 1, power = \"7.94 W\", iops = 100 }}]"
         );
-        // The low cap leads to the lowest point; at 9.285 W there is room for the first point and not the
-        // second, at 10 W for both.
+        // The first cap leads to the lowest point; the second has room for the first point only, the third for
+        // all.
         let phases = [(100, Some(7.9)), (100, Some(9.285)), (200, Some(12.0))];
         let seconds = run(
             Kind {
