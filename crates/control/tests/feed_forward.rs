@@ -221,6 +221,17 @@ fn a_falling_cap_is_followed_within_three_seconds() {
     }
 }
 
+/// So is a cap that is set where there was none.
+#[test]
+fn a_new_cap_is_followed_within_three_seconds() {
+    let phases = [(62, None), (20, Some(8.3))];
+    let seconds = run(Kind::default(), 1, &phases, "feed-forward", "");
+    assert!(seconds[61].watts > 9.0);
+    for second in &seconds[64..] {
+        assert!(second.watts <= 8.3 + 0.2, "{} W", second.watts);
+    }
+}
+
 /// A cap that changes every few seconds, as a share of a rack's budget does: no more changes than periods and
 /// falls of the cap.
 #[test]

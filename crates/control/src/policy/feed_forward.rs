@@ -27,7 +27,7 @@
 //! points, whatever the meter shows.
 //!
 //! After a change from `a` to `b` the map learns: with `e` the measured minus the predicted change, for one
-//! drive and within ±2 W, `f(b)` grows by `e` (by `e / 2` if `e < 0`), but never leaves `p(b) ± 3 W`. Corrections
+//! drive and within ±2 W, `f(b)` grows by `e`, but never leaves `p(b) ± 3 W`. Corrections
 //! decay with the time constant `forget_after`. Readings of the first `settle` after a change do not count.
 //!
 //! With several drives, each tier has one setting. Tiers choose in order, best first; each leaves to those
@@ -286,15 +286,10 @@ impl FeedForward {
         let predicted_w: f64 = self.tiers.iter().map(|t| -change(t, t.before)).sum();
         let error_w = (mean_w - before_w) * self.efficiency - predicted_w;
         let error_w = (error_w / drives.max(1) as f64).clamp(-STEP_W, STEP_W);
-        let correction = if error_w > 0.0 {
-            error_w
-        } else {
-            error_w / 2.0
-        };
         for tier in self.tiers.iter_mut().filter(|t| t.at != t.before) {
             let given = self.points[tier.at].power_w;
             let power = &mut tier.power_w[tier.at];
-            *power = (*power + correction).clamp(given - REACH_W, given + REACH_W);
+            *power = (*power + error_w).clamp(given - REACH_W, given + REACH_W);
         }
     }
 
@@ -365,5 +360,46 @@ impl Policy for FeedForward {
             };
         }
         self.guard.status(&turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sample;
+    use headstack_units::Time;
+
+    fn step(policy: &mut FeedForward, s: u64, cap: Option<f64>, watts: f64) {
+        let now = Time(s * 1_000_000_000);
+        let input = Input {
+            now,
+            cap: cap.map(Watts),
+            sample: Sample::new(now, Watts(watts)),
+        };
+        policy.step(&input, &mut [Command::default()]);
+    }
+
+    /// The largest correction after a change at 5 s that was measured at 11 s; `interruption` is the cap at 6 s.
+    fn corrected(interruption: Option<f64>) -> f64 {
+        let device = Device::default();
+        let mut policy = FeedForward::new(&Parameters::new(), &[device]).expect("it builds");
+        step(&mut policy, 0, Some(8.5), 9.15);
+        step(&mut policy, 5, Some(8.5), 9.15);
+        step(&mut policy, 6, interruption, 9.15);
+        step(&mut policy, 11, Some(8.5), 11.0);
+        let tier = &policy.tiers[0];
+        let off = |(power, point): (&f64, &Point)| (power - point.power_w).abs();
+        tier.power_w
+            .iter()
+            .zip(&policy.points)
+            .map(off)
+            .fold(0.0, f64::max)
+    }
+
+    /// What came between a change and its measurement is not the map's error.
+    #[test]
+    fn learns_from_changes_that_nothing_interrupted() {
+        assert!(corrected(Some(8.5)) > 1.0, "11 W instead of 8.5 W");
+        assert_eq!(corrected(None), 0.0);
     }
 }
