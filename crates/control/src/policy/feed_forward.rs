@@ -401,7 +401,10 @@ mod tests {
     /// What came between a change and its measurement is not the map's error.
     #[test]
     fn learns_from_changes_that_nothing_interrupted() {
-        assert!(corrected(Some(8.5)) > 0.9, "11 W instead of 8.5 W: half of 2 W");
+        assert!(
+            corrected(Some(8.5)) > 0.9,
+            "11 W instead of 8.5 W: half of 2 W"
+        );
         assert_eq!(corrected(None), 0.0);
     }
 }
