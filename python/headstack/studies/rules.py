@@ -11,10 +11,14 @@ of whose parts counts is `not-run`, whatever its other parts gave.
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 #: Numbers of a paper are met within this share of the paper's value.
 TOLERANCE = 0.10
+
+#: Shares and changes in per cent that a simulation gives are met within so many percentage points.
+POINTS = 2.0
 
 #: Up to this factor a difference is little; above it, it is significant.
 LITTLE = 1.25
@@ -60,6 +64,8 @@ class Rule(enum.StrEnum):
     """How two numbers must relate. The comment of each is in `RULES`."""
 
     NUMBER = "number"
+    PRINTED = "as printed"
+    POINTS = "in percentage points"
     IDENTICAL = "identical"
     SAME = "the same"
     HIGHER = "higher"
@@ -74,8 +80,17 @@ class Rule(enum.StrEnum):
     MAGNITUDE_LOWER = "an order of magnitude lower"
 
 
+
+def _decimals(printed: float) -> int:
+    """Return the digits behind the point of a number of a paper."""
+    exponent = Decimal(repr(printed)).normalize().as_tuple().exponent
+    return max(0, -int(exponent))
+
+
 _HOLDS: dict[Rule, Callable[[float, float], bool]] = {
     Rule.NUMBER: lambda a, b: abs(a - b) <= TOLERANCE * abs(b),
+    Rule.PRINTED: lambda a, b: round(a, _decimals(b)) == b,
+    Rule.POINTS: lambda a, b: abs(a - b) <= POINTS,
     Rule.IDENTICAL: lambda a, b: a == b,
     Rule.SAME: lambda a, b: max(a, b) <= (1 + TOLERANCE) * min(a, b),
     Rule.HIGHER: lambda a, b: a > b,
@@ -93,6 +108,10 @@ _HOLDS: dict[Rule, Callable[[float, float], bool]] = {
 #: The rules in words, by what papers say.
 RULES: dict[Rule, str] = {
     Rule.NUMBER: f'a number, also with "about": within {TOLERANCE:.0%} of the paper\'s',
+    Rule.PRINTED: "a number that a formula gives: equal when rounded to the digits that the paper "
+    "prints",
+    Rule.POINTS: "a share or a change in per cent that a simulation gives: within "
+    f"{POINTS:g} percentage points of the paper's",
     Rule.IDENTICAL: "identical, is: equal to the last digit",
     Rule.SAME: f"the same, negligible: at most {TOLERANCE:.0%} apart",
     Rule.HIGHER: "higher, more: by any amount",
@@ -185,18 +204,22 @@ def number(
     ours: float,
     form: str = "{:.3g}",
     *,
+    rule: Rule = Rule.NUMBER,
     kind: Kind = Kind.RESULT,
     note: str = "",
     workload: str = "",
 ) -> Part:
-    """Return a part that is a number of the paper; `form` writes it with its unit."""
+    """Return a part that is a number of the paper; `form` writes it with its unit.
+
+    `rule` is one of those for numbers: `NUMBER`, `PRINTED`, or `POINTS` for values in per cent.
+    """
     part = Part(
         what,
         form.format(paper),
         form.format(ours),
         Verdict.NOT_RUN,
         kind,
-        Rule.NUMBER,
+        rule,
         {"ours": ours, "paper": paper},
         form.format(ours),
         (ours - paper) / paper,

@@ -98,6 +98,15 @@ class Disk:
         """Bytes per second below a head."""
         return float(formulas.media_rate_bytes_per_s(self.track_sectors, self.rpm))
 
+    @property
+    def switch_s(self) -> float:
+        """Mean time of a head switch, as the sectors are skewed by it."""
+        turn = float(formulas.rotation_time_s(self.rpm))
+        track, cylinder = (
+            self.skew(t) / self.track_sectors * turn for t in (TRACK_SWITCH_S, CYLINDER_SWITCH_S)
+        )
+        return float(formulas.mean_switch_s(self.heads, track, cylinder))
+
     def seek_s(self, cylinders: Array) -> Array:
         """Return the seek time over numbers of this drive's cylinders."""
         way = np.asarray(cylinders, dtype=float) / self.tpi_factor

@@ -253,15 +253,16 @@ def large_files(
         file = File(cluster, size_kb * KB // SECTOR_BYTES)
         cluster += machine.layout.clusters(file.sectors)
         rates += [
-            _stream(machine, file, write=True),
-            _stream(machine, file, write=False),
+            stream(machine, file, write=True),
+            stream(machine, file, write=False),
             _random(machine, file, random, write=False, walk=walk),
             _random(machine, file, random, write=True, walk=walk),
         ]
     return len(rates) / sum(1 / r for r in rates)
 
 
-def _stream(machine: Machine, file: File, *, write: bool) -> float:
+def stream(machine: Machine, file: File, *, write: bool) -> float:
+    """Write (and allocate) or read a file in order; return the rate in KB/s."""
     begin = machine.drive.time_s
     for offset in range(0, file.sectors, LARGE_CALL):
         machine.call()
