@@ -478,9 +478,7 @@ def allocated_sectors(file_sectors: Numbers, cluster: Numbers) -> Array:
 # What the article does not ask.
 
 
-def access_density_per_s_per_tb(
-    capacity: Numbers, seek_s: Numbers, rotation_rpm: Numbers
-) -> Array:
+def access_density_per_s_per_tb(capacity: Numbers, seek_s: Numbers, rotation_rpm: Numbers) -> Array:
     """Return random accesses per second and 10^12 bytes: one at a time, without transfer.
 
     Args:

@@ -80,7 +80,6 @@ class Rule(enum.StrEnum):
     MAGNITUDE_LOWER = "an order of magnitude lower"
 
 
-
 def _decimals(printed: float) -> int:
     """Return the digits behind the point of a number of a paper."""
     exponent = Decimal(repr(printed)).normalize().as_tuple().exponent

@@ -80,7 +80,7 @@ def shares(parts: Mapping[str, Mapping[str, float]], title: str) -> Any:
 def points(
     lines: Mapping[str, Sequence[tuple[float, float]]],
     marks: Mapping[str, Sequence[tuple[float, float]]],
-    title: str,
+    title: str | list[str],
     x: alt.X,
     y: alt.Y,
     series: str = "",
@@ -135,9 +135,9 @@ def files_on_disk(clusters: Sequence[int], files: int, sectors: int) -> Any:
         .encode(
             x=alt.X("sector:Q", title="sector", scale=alt.Scale(nice=False)),
             x2="end:Q",
-            y=alt.Y(
-                "cluster:N", title=None, sort=[f"{c}-sector clusters" for c in clusters]
-            ).axis(labelLimit=160),
+            y=alt.Y("cluster:N", title=None, sort=[f"{c}-sector clusters" for c in clusters]).axis(
+                labelLimit=160
+            ),
             color=alt.Color(
                 "holds:N",
                 title=None,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -31,9 +32,7 @@ SCALE_FREE, APPLICATIONS = "scale-free stand-in", "application stand-in"
 def hypothetical(study: Study) -> Disk:
     """Return the drive of the simulation as it is chosen."""
     choices = study.choices
-    return replace(
-        HYPOTHETICAL, track_sectors=choices.track_sectors, curve=curve(choices.single_s)
-    )
+    return replace(HYPOTHETICAL, track_sectors=choices.track_sectors, curve=curve(choices.single_s))
 
 
 def _traces(study: Study) -> dict[str, Places]:
@@ -116,7 +115,7 @@ def _pc_parts(name: str, ours: Mapping[str, tuple[float, float]]) -> list[Part]:
         )
     ]  # fmt: skip
     for i, what in enumerate(("number of seeks", "time of seeks")):
-        for low, high in zip(FACTORS, FACTORS[1:], strict=False):
+        for low, high in pairwise(FACTORS):
             a, b = ours[f"x{high}"][i], ours[f"x{low}"][i]
             parts.append(
                 relation(
@@ -155,9 +154,7 @@ def _simulated_table(found: Mapping[str, Mapping[str, tuple[float, float]]]) -> 
     return Table(title, ["workload", "sectors on a track", "seeks", "time of seeks"], rows)
 
 
-def _figures_3_4(
-    study: Study, found: Mapping[str, Mapping[str, tuple[float, float]]]
-) -> list[str]:
+def _figures_3_4(study: Study, found: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[str]:
     n = count(study)
     drawn = (
         ("ng-4-seeks", "Figure 3: total number of seeks", "seeks (thousands)", 0, n / 1e3, ".1f"),
@@ -227,7 +224,9 @@ def density(study: Study) -> Outcome:
     for name, places in (("16-Mbyte stand-in", near), (SCALE_FREE, _traces(study)[SCALE_FREE])):
         what = f"local access, tpi x {YEAR}, {name}"
         both = times(places, settle, YEAR)
-        outcome.parts.append(part(what, "increased tpi bad for performance", both, Rule.HIGHER, **of))
+        outcome.parts.append(
+            part(what, "increased tpi bad for performance", both, Rule.HIGHER, **of)
+        )
     outcome.tables = [_density_table(narrow_ms, wide_ms, even, settle)]
     outcome.figures = [study.figure("ng-5-tpi", lambda: _density_figure(settle))]
     return outcome
@@ -381,4 +380,3 @@ def _heads_figure(found: Mapping[str, tuple[float, float]]) -> Any:
     }
     title = "Heads: seeks against those of ten heads"
     return charts.columns(values, title, "", "change (%)", "+.1f", "drive")
-

@@ -40,6 +40,10 @@ SETTLE_S = 0.2e-3 / float(np.log(2))
 TRACK_SWITCH_S, CYLINDER_SWITCH_S = 2e-3, 4e-3
 
 
+#: Chosen: what the drive reads ahead, in sectors.
+LOOK_AHEAD = 192
+
+
 @dataclass(frozen=True)
 class Curve:
     """A seek curve A + B sqrt(cylinders), in seconds."""
@@ -161,6 +165,29 @@ class Disk:
             "c": _ms(self.settle_s),
             "tracks_per_inch": float(self.tpi_factor),
         }
+
+
+def buffered(look_ahead: int = LOOK_AHEAD) -> dict[str, Any]:
+    """Return the tables of a drive with a buffer of one segment, to put in place of those of `Disk.system`.
+
+    Reads are answered over the interface; writes go to the medium.
+    """
+    miss, hit = (
+        {k: _ms(t) for k in ("after_read", "after_write")} for t in (OVERHEAD_S, HIT_OVERHEAD_S)
+    )
+    return {
+        "cache": {
+            "enabled": True,
+            "segments": 1,
+            "segment_sectors": 2 * look_ahead,
+            "hit_check": "arrival",
+            "read_ahead": "limit",
+            "read_ahead_sectors": look_ahead,
+            "almost_hits": True,
+        },
+        "overhead": {"read_miss": miss, "read_hit": hit, "write_miss": miss, "write_hit": miss},
+        "link": {"rate": f"{INTERFACE_BYTES_PER_S} B/s"},
+    }
 
 
 def _ms(seconds: float) -> str:

@@ -31,6 +31,7 @@ from .drive import (
     AVERAGE,
     HIT_OVERHEAD_S,
     INTERFACE_BYTES_PER_S,
+    LOOK_AHEAD,
     OVERHEAD_S,
     TRACK_SECTORS,
     Disk,
@@ -39,8 +40,8 @@ from .drive import (
 #: Where the partition begins, sectors of the root directory, copies of the table.
 FIRST_SECTOR, ROOT_SECTORS, COPIES = 64, 32, 2
 
-#: Chosen: the host's table sectors, its time for a call, and the drive's look-ahead in sectors.
-BUFFERS, CALL_S, LOOK_AHEAD = 20, 1e-3, 192
+#: Chosen: the host's table sectors, and its time for a call.
+BUFFERS, CALL_S = 20, 1e-3
 
 #: A disk of 1,080 Mbytes.
 DISK = Disk(track_sectors=TRACK_SECTORS, cylinders=3167)
@@ -164,6 +165,22 @@ class Drive:
         self._start = max(self._start, int(self._filled) - 2 * self.look_ahead)
 
 
+@dataclass(frozen=True)
+class Phase:
+    """A measurement: data in KB, time in s, calls of the host, and the accesses from `first` to `end`."""
+
+    size_kb: float
+    time_s: float
+    calls: int
+    first: int
+    end: int
+
+    @property
+    def rate(self) -> float:
+        """KB/s."""
+        return self.size_kb / self.time_s
+
+
 @dataclass
 class Machine:
     """A host with a partition on a drive.
@@ -174,6 +191,8 @@ class Machine:
         buffers: sectors of the table that the host keeps.
         table_reads: table sectors that were read from the drive.
         accesses: requests to the drive as (sector, sectors, write), in order.
+        calls: of the host.
+        phases: what each measurement of a benchmark took.
 
     """
 
@@ -182,6 +201,8 @@ class Machine:
     buffers: int = BUFFERS
     table_reads: int = 0
     accesses: list[tuple[int, int, bool]] = field(default_factory=list)
+    calls: int = 0
+    phases: list["Phase"] = field(default_factory=list)
     _kept: "OrderedDict[int, bool]" = field(default_factory=OrderedDict)
 
     def request(self, sector: int, sectors: int, write: bool = False) -> None:
@@ -191,7 +212,16 @@ class Machine:
 
     def call(self) -> None:
         """Spend the host's time for one call."""
+        self.calls += 1
         self.drive.time_s += CALL_S
+
+    def measured(self, size_kb: float, begin_s: float) -> float:
+        """Note a measurement that began at a time; return its rate in KB/s."""
+        first = self.phases[-1].end if self.phases else 0
+        calls = self.calls - sum(p.calls for p in self.phases)
+        time = self.drive.time_s - begin_s
+        self.phases.append(Phase(size_kb, time, calls, first, len(self.accesses)))
+        return self.phases[-1].rate
 
     def look_up(self, first: int, last: int, change: bool = False) -> None:
         """Follow, or with `change` make, the chain from one cluster to another."""
@@ -268,7 +298,7 @@ def stream(machine: Machine, file: File, *, write: bool) -> float:
         machine.call()
         _transfer(machine, file, offset, LARGE_CALL, write, allocate=write)
     machine.close()
-    return file.sectors * SECTOR_BYTES / KB / (machine.drive.time_s - begin)
+    return machine.measured(file.sectors * SECTOR_BYTES / KB, begin)
 
 
 def _random(
@@ -285,7 +315,7 @@ def _random(
             machine.look_up(file.first + origin // unit, file.first + offset // unit)
         _transfer(machine, file, offset, LARGE_CALL, write)
         current = offset
-    return RANDOM_ACCESSES * LARGE_CALL * SECTOR_BYTES / KB / (machine.drive.time_s - begin)
+    return machine.measured(RANDOM_ACCESSES * LARGE_CALL * SECTOR_BYTES / KB, begin)
 
 
 def _transfer(

@@ -1,7 +1,7 @@
 """Simulator runs of the article's drives: reads of given places, one after another."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,31 @@ def reads(
     load = {"name": "reads", "trace": str(path.resolve()), "arrivals": ONE}
     systems = [d.system(name, switches=switches, **changes) for name, d in disks.items()]
     return study.run(Run(load, system) for system in systems)
+
+
+def played(
+    study: Study,
+    accesses: Sequence[tuple[int, int, bool]],
+    system: Mapping[str, Any],
+    think_s: float,
+) -> float:
+    """Play accesses (sector, sectors, write) one after another; return their mean time in s.
+
+    Args:
+        study: runs it.
+        accesses: in order.
+        system: what they are played on.
+        think_s: pause after each.
+
+    """
+    table = np.asarray(accesses, dtype=np.int64)
+    digest = hashlib.sha256(table.tobytes()).hexdigest()[:16]
+    path = study.store.directory.parent / "traces" / f"ng98-{digest}.parquet"
+    places, sizes, writes = table.T
+    write(places, path, sizes, [bool(w) for w in writes])
+    closed = {"outstanding": 1, "think_time": f"{1e6 * think_s:.0f} us"}
+    load = {"name": "played", "trace": str(path.resolve()), "arrivals": {"closed": closed}}
+    return mean_s(study.run([Run(load, system)])[system["name"]])
 
 
 def seek_s(result: Mapping[str, Any]) -> float:

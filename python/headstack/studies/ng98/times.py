@@ -25,6 +25,7 @@ from .drive import (
     TRACK_SECTORS,
     Disk,
     access_s,
+    buffered,
 )
 
 MS = "{:.4g} ms"
@@ -123,14 +124,6 @@ def _simulated(study: Study) -> dict[str, float]:
 
 def _hits(study: Study) -> float:
     """Return the time of reads that follow one another so slowly that the buffer has them."""
-    changes: dict[str, Any] = {
-        "cache": {"enabled": True, "segments": 1, "segment_sectors": 192, "read_ahead": True},
-        "overhead": {
-            "read_miss": _both(OVERHEAD_S),
-            "read_hit": _both(HIT_OVERHEAD_S),
-        },
-        "link": {"rate": f"{INTERFACE_BYTES_PER_S} B/s"},
-    }
     load = {
         "name": "sequential",
         "synthetic": {
@@ -144,14 +137,9 @@ def _hits(study: Study) -> float:
         },
         "warm_up": 10,
     }
-    system = AVERAGE.system("hit", **changes)
+    system = AVERAGE.system("hit", **buffered())
     result = study.run([Run(load, system, seed=study.choices.seed)])["hit"]
     return float(result["response_time_s"]["p50"])
-
-
-def _both(seconds: float) -> dict[str, str]:
-    time = f"{1e3 * seconds:g} ms"
-    return {"after_read": time, "after_write": time}
 
 
 def _simulated_parts(simulated: dict[str, float]) -> list[Part]:
@@ -187,9 +175,7 @@ FASTER_TRACK = round(FASTER * TRACK_SECTORS)
 def gain(seek_s: float, size_bytes: float, factor: float = FASTER) -> float:
     """Return the share of a request's time that a higher data rate saves."""
     media = AVERAGE.media_rate
-    return float(
-        formulas.rate_gain_ratio(OVERHEAD_S, seek_s, RPM, size_bytes, media, factor)
-    )
+    return float(formulas.rate_gain_ratio(OVERHEAD_S, seek_s, RPM, size_bytes, media, factor))
 
 
 def data_rate(study: Study) -> Outcome:
@@ -275,9 +261,7 @@ def _simulated_gain(study: Study, size_kb: int) -> float:
     both = {"slow": AVERAGE, "fast": _denser()}
     # The same share of the stroke on either drive, so that only the rate differs.
     slow, fast = (
-        runs.mean_s(
-            runs.reads(study, _scaled(places, d), {name: d}, sectors, switches=True)[name]
-        )
+        runs.mean_s(runs.reads(study, _scaled(places, d), {name: d}, sectors, switches=True)[name])
         for name, d in both.items()
     )
     return 1 - fast / slow
@@ -306,10 +290,8 @@ def _figure_2(simulated: dict[int, float]) -> Any:
         for name, seek in (("random access", SEEK_S), ("local access", SEEK_S * LOCAL))
     }
     marks = {"random access with head switches, simulator": list(simulated.items())}
-    x = alt.X(
-        "x:Q", title="block size (Kbytes)", scale=alt.Scale(type="log", base=2)
-    ).axis(values=list(SIZES_KB))
-    y = alt.Y("y:Q", title="I/O time saved", axis=alt.Axis(format=".0%"))
-    return charts.points(
-        lines, marks, "Figure 2: effect of a 30 percent higher data rate", x, y
+    x = alt.X("x:Q", title="block size (Kbytes)", scale=alt.Scale(type="log", base=2)).axis(
+        values=list(SIZES_KB)
     )
+    y = alt.Y("y:Q", title="I/O time saved", axis=alt.Axis(format=".0%"))
+    return charts.points(lines, marks, "Figure 2: effect of a 30 percent higher data rate", x, y)

@@ -21,7 +21,6 @@ from .drive import AVERAGE, RPM, SEEK_S
 
 #: Drives in the order of their years; the dual-actuator ones show what a second arm gives back.
 DRIVES = (
-    "cheetah-9lp",
     "barracuda-es-750",
     "ultrastar-7k4000",
     "constellation-es3-4tb",
@@ -163,7 +162,7 @@ def tables(study: Study) -> list[Table]:
     both = {name: (by_formula[name].accesses, v) for name, v in simulated(study).items()}
     title = "Accesses per second and TB: the simulator adds overheads, transfer and switches"
     return [
-        Table("Twenty-five years of density, drives of one kind of year each", [*headings, *more], rows),
+        Table("Twenty-five years of density", [*headings, *more], rows),
         runs.beside(title, both),
     ]
 
@@ -196,9 +195,9 @@ def _figure(field: str, y_title: str, words: str) -> Any:
     x = x.axis(format="d", tickMinStep=1)
     y = alt.Y("y:Q", title=f"{y_title} (logarithmic)", scale=alt.Scale(type="log"))
     domain = list(kinds.values())
-    colour = alt.Color(
-        "kind:N", title=None, sort=domain, legend=alt.Legend(orient="bottom")
-    ).scale(domain=domain, range=list(plots.PALETTE[:2]))
+    colour = alt.Color("kind:N", title=None, sort=domain, legend=alt.Legend(orient="bottom")).scale(
+        domain=domain, range=list(plots.PALETTE[:2])
+    )
     base = alt.Chart(frame)
     marks = base.mark_point(size=80, filled=True).encode(x=x, y=y, color=colour)
     # Names of neighbours would lie on each other: every other one stands below its mark.

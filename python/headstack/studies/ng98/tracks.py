@@ -299,4 +299,3 @@ def _no_id_figure(rows: Sequence[Sequence[str]]) -> Any:
     return charts.columns(
         values, "No-ID format: what it changes", "", "change (%)", "+.1f", "chosen"
     )
-

@@ -4,6 +4,7 @@ Both are sequences of 4-Kbyte requests with locality and with a long tail of dis
 and what other choices give, is in ``docs/guide/papers.md``. Places are sectors.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -110,15 +111,24 @@ def seeks(places: Places, disk: Disk) -> tuple[float, float]:
     return float(np.mean(crossed > 0)), float(np.mean(disk.seek_s(crossed)))
 
 
-def write(places: Places, path: Path, sectors: int = REQUEST_SECTORS) -> Path:
-    """Write reads of these places as a trace, if it is not there yet; return its path."""
+def write(
+    places: Places,
+    path: Path,
+    sectors: int | Places = REQUEST_SECTORS,
+    writes: Sequence[bool] | None = None,
+) -> Path:
+    """Write requests to these places as a trace, if it is not there yet; return its path.
+
+    All are reads without `writes`, which says it of each.
+    """
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
+        n = len(places)
         table = {
-            "time_ns": np.zeros(len(places), dtype=np.int64),
+            "time_ns": np.zeros(n, dtype=np.int64),
             "lba": places,
-            "blocks": np.full(len(places), sectors, dtype=np.int64),
-            "op": ["R"] * len(places),
+            "blocks": np.broadcast_to(np.asarray(sectors, dtype=np.int64), n),
+            "op": ["R"] * n if writes is None else ["W" if w else "R" for w in writes],
         }
         part = path.with_suffix(".part")
         pq.write_table(pa.table(table), part)
