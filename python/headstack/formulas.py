@@ -1,12 +1,13 @@
 """Closed forms of disk performance: times, rates, switches, cylinders, allocation.
 
-Most are those of S. W. Ng, "Advances in Disk Technology: Performance Issues", IEEE Computer 31(5), 1998;
-each function names the article's section, or says that the form is derived here. All take numbers or
-arrays, which are broadcast, and return arrays of floats (of no dimension for numbers alone). Units are the last
-word of a name: ``_s`` seconds, ``_bytes``, ``_sectors``, ``_rpm``; a ``_ratio`` or ``_factor`` has none.
+Most are those of S. W. Ng, "Advances in Disk Technology: Performance Issues", IEEE Computer 31(5),
+1998; each function names the article's section, or says that the form is derived here. All take
+numbers or arrays, which are broadcast, and return arrays of floats (of no dimension for numbers
+alone). Units are the last word of a name: ``_s`` seconds, ``_bytes``, ``_sectors``, ``_rpm``; a
+``_ratio`` or ``_factor`` has none.
 
-The article counts in KB = 1024 bytes, MB = 1000 KB and GB = 1000 MB (`KB`, `MB`, `GB`): its sums come out in no
-other way. Sectors have 512 bytes.
+The article counts in KB = 1024 bytes, MB = 1000 KB and GB = 1000 MB (`KB`, `MB`, `GB`): its sums
+come out in no other way. Sectors have 512 bytes.
 
 What the forms leave out, and how they compare with the simulator: ``docs/models/formulas.md``.
 """
@@ -44,11 +45,11 @@ Array = npt.NDArray[np.float64]
 def _number(
     name: str, value: Numbers, low: float = 0.0, *, above: bool = False, below: float = np.inf
 ) -> Array:
-    """Return a value as an array; `above` leaves out the bound `low` itself, `below` always does."""
+    """Return a value as an array; `above` leaves out `low` itself, `below` is always left out."""
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ConfigError(f'{name}: got "{value}", need numbers') from None
+        raise ConfigError(f"{name}: got {value!r}, need numbers") from None
     fits = (found > low if above else found >= low) & (found < below)
     if not np.all(fits):
         wrong = float(np.ravel(found)[np.flatnonzero(~np.ravel(fits))[0]])
@@ -103,8 +104,8 @@ def access_time_s(
 ) -> Array:
     """Return the mean time of a request that the medium serves (article: "How it adds up").
 
-    Overhead + seek + half a turn + transfer. The transfer over the interface runs beside that from the medium
-    and is not added. Switches are left out: add `switch_time_s`.
+    Overhead + seek + half a turn + transfer. The transfer over the interface runs beside that from
+    the medium and is not added. Switches are left out: add `switch_time_s`.
 
     Example:
         The article's random 4-Kbyte request, 16.9 ms:
@@ -183,11 +184,13 @@ def switches_per_request(
 ) -> Array:
     """Return the mean number of track boundaries in a request.
 
-    Starts are uniform over the multiples of `alignment_sectors`. With every sector as likely it is (n - 1)/S, exact
-    for any n and S: each of the n - 1 pairs of neighbours is split with probability 1/S. With g the greatest
-    common divisor of alignment and track it is floor((n - 1)/g) g/S.
+    Starts are uniform over the multiples of `alignment_sectors`. With every sector as likely it is
+    (n - 1)/S, exact for any n and S: each of the n - 1 pairs of neighbours is split with
+    probability 1/S. With g the greatest common divisor of alignment and track it is floor((n -
+    1)/g) g/S.
 
-    The article prints "(request size - 1/track size) x head switch time": the parenthesis is misplaced.
+    The article prints "(request size - 1/track size) x head switch time": the parenthesis is
+    misplaced.
 
     Example:
         >>> float(switches_per_request(8, 160)), float(switches_per_request(8, 160, 8))
@@ -216,8 +219,8 @@ def switch_time_s(
 ) -> Array:
     """Return the mean time that a request spends in switches (article: "Fewer head switches").
 
-    For `switch_s` take `mean_switch_s` where cylinder switches differ. Holds where sectors are skewed by the
-    switch; without skew each switch costs a turn.
+    For `switch_s` take `mean_switch_s` where cylinder switches differ. Holds where sectors are
+    skewed by the switch; without skew each switch costs a turn.
     """
     switches = switches_per_request(request_sectors, track_sectors, alignment_sectors)
     return switches * _number("switch_s", switch_s)
@@ -249,12 +252,12 @@ def seek_time_s(
     travel_s: float,
     settle_s: float,
 ) -> Array:
-    """Return A + B sqrt(distance) + C log(tpi), and zero at zero (article: "Higher tracks per inch").
+    """Return A + B sqrt(distance) + C log(tpi), and zero at zero.
 
-    The logarithm is natural; another base rescales `settle_s`. The same as the seek model ``ng``.
+    Article: "Higher tracks per inch". The logarithm is natural; another base rescales `settle_s`. The same as the seek model ``ng``.
 
     Args:
-        distance_in: the way in inches; it is physical, so the same blocks are nearer on denser tracks.
+        distance_in: the way in inches; the same blocks are nearer on denser tracks.
         tracks_per_inch: track density.
         base_s: A; may be negative, because the settling is added to it.
         travel_s: B, over one inch.
@@ -270,8 +273,8 @@ def seek_time_s(
 def mean_seek_time_s(displacement_cylinders: Numbers, table_s: Numbers) -> Array:
     """Return the mean seek time over displacements that start anywhere in a cylinder. Derived here.
 
-    A displacement of x cylinders crosses floor(x) or floor(x) + 1 of them, x on average, so the mean is the table
-    of seek times interpolated at x: exact.
+    A displacement of x cylinders crosses floor(x) or floor(x) + 1 of them, x on average, so the
+    mean is the table of seek times interpolated at x: exact.
 
     Args:
         displacement_cylinders: real numbers.
@@ -288,8 +291,8 @@ def mean_seek_time_s(displacement_cylinders: Numbers, table_s: Numbers) -> Array
 def no_seek_probability(window_cylinders: Numbers, *, aligned: bool = True) -> Array:
     """Return the chance that the next of uniform accesses lies in the current cylinder.
 
-    Article: "Bigger cylinder", 1/N for data that fill N cylinders. If the data start anywhere in a cylinder it is
-    1/N - 1/(3 N^2), derived here.
+    Article: "Bigger cylinder", 1/N for data that fill N cylinders. If the data start anywhere in a
+    cylinder it is 1/N - 1/(3 N^2), derived here.
 
     Example:
         16 Mbytes in cylinders of 480 Kbytes, 3 %:
@@ -307,11 +310,11 @@ def log_uniform_seek_probability(
 ) -> Array:
     """Return the chance of a seek where the logarithm of the displacement is uniform. Derived here.
 
-    With a, b the displacements and c the cylinder, a <= c <= b: (ln(b/c) + 1 - a/c)/ln(b/a). Making the cylinder k
-    times larger saves ln(k)/(ln(b/c) + 1) of the seeks (for a far below c).
+    With a, b the displacements and c the cylinder, a <= c <= b: (ln(b/c) + 1 - a/c)/ln(b/a). Making
+    the cylinder k times larger saves ln(k)/(ln(b/c) + 1) of the seeks (for a far below c).
     """
     a, b, c = _log_uniform(shortest_bytes, longest_bytes, cylinder_bytes)
-    return (np.log(b / c) + 1 - a / c) / np.log(b / a)
+    return np.asarray((np.log(b / c) + 1 - a / c) / np.log(b / a))
 
 
 def log_uniform_seek_time_s(
@@ -328,7 +331,7 @@ def log_uniform_seek_time_s(
     a, b, c = _log_uniform(shortest_bytes, longest_bytes, cylinder_bytes)
     moves = base_s * (np.log(b / c) + 1 - a / c)
     travel = travel_s * (1 - a / c + 2 * (np.sqrt(b / c) - 1))
-    return (moves + travel) / np.log(b / a)
+    return np.asarray((moves + travel) / np.log(b / a))
 
 
 def _log_uniform(a: Numbers, b: Numbers, c: Numbers) -> tuple[Array, Array, Array]:
@@ -370,8 +373,8 @@ def travel_share(
 def break_even_cylinders(tpi_factor: Numbers, travel_s: Numbers, settle_s: Numbers) -> Array:
     """Return from which distance on denser tracks make a seek shorter. Derived here.
 
-    (C ln y/(B (1 - 1/sqrt y)))^2, in cylinders before the change; (2 C/B)^2 for small steps (article: "Higher tracks
-    per inch": two opposing effects).
+    (C ln y/(B (1 - 1/sqrt y)))^2, in cylinders before the change; (2 C/B)^2 for small steps
+    (article: "Higher tracks per inch": two opposing effects).
 
     Args:
         tpi_factor: y, above 1.
@@ -387,7 +390,8 @@ def break_even_cylinders(tpi_factor: Numbers, travel_s: Numbers, settle_s: Numbe
 def break_even_window_cylinders(tpi_factor: Numbers, travel_s: Numbers, settle_s: Numbers) -> Array:
     """Return the same for uniform accesses: the window in which denser tracks change nothing.
 
-    (15/8)^2 times the distance, since the mean square root of a distance in N cylinders is 8/15 sqrt(N).
+    (15/8)^2 times the distance, since the mean square root of a distance in N cylinders is 8/15
+    sqrt(N).
     """
     return break_even_cylinders(tpi_factor, travel_s, settle_s) / MEAN_SQRT_DISTANCE**2
 
@@ -396,7 +400,7 @@ def break_even_window_cylinders(tpi_factor: Numbers, travel_s: Numbers, settle_s
 
 
 def capacity_bytes(heads: Numbers, cylinders: Numbers, track_sectors: Numbers) -> Array:
-    """Return tracks per cylinder x cylinders x sectors per track, in bytes (article: "Smaller cylinder")."""
+    """Return heads x cylinders x sectors of a track, in bytes (article: "Smaller cylinder")."""
     tracks = _number("heads", heads) * _number("cylinders", cylinders)
     return tracks * _number("track_sectors", track_sectors) * SECTOR_BYTES
 
@@ -415,11 +419,13 @@ def platters(capacity: Numbers, platter_capacity: Numbers, density_factor: Numbe
     one = _positive("platter_capacity", platter_capacity)
     exact = _number("capacity", capacity) / (one * _positive("density_factor", density_factor))
     # A whole number that rounding lifted by a hair needs no further platter.
-    return np.ceil(exact * (1 - 1e-12))
+    return np.asarray(np.ceil(exact * (1 - 1e-12)))
 
 
 def no_id_sectors(track_sectors: Numbers, id_share_ratio: Numbers) -> Array:
-    """Return the sectors of a track without ID fields, a fraction (article: "No-ID recording format").
+    """Return the sectors of a track without ID fields (article: "No-ID recording format").
+
+    In general no whole number.
 
     Args:
         track_sectors: sectors with ID fields.
@@ -434,7 +440,9 @@ def no_id_sectors(track_sectors: Numbers, id_share_ratio: Numbers) -> Array:
 
 
 def cluster_sectors(capacity_mib: Numbers) -> Array:
-    """Return the cluster of a FAT partition: the least power of two with fewer than 65,536 clusters.
+    """Return the cluster of a FAT partition (article: "Larger drive capacity").
+
+    The least power of two with fewer than 65,536 clusters.
 
     At least 4 sectors; 8 in FAT12, below 16 MiB.
 
@@ -455,9 +463,10 @@ def cluster_sectors(capacity_mib: Numbers) -> Array:
 
 
 def fat_sectors(file_sectors: Numbers, cluster: Numbers, *, aligned: bool = True) -> Array:
-    """Return the FAT sectors that hold a file's chain (article: "Large files": 256 entries in each).
+    """Return the FAT sectors that hold a file's chain (article: "Large files").
 
-    With k clusters ceil(k/256), or 1 + (k - 1)/256 on average if the chain starts anywhere in a FAT sector.
+    With k clusters ceil(k/256), or 1 + (k - 1)/256 on average if the chain starts anywhere in a FAT
+    sector.
 
     Args:
         file_sectors: the file, at least one sector.

@@ -14,7 +14,7 @@ from headstack.studies.rules import Kind, Part, Rule, number, relation
 from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, runs, workloads
-from .drive import CYLINDERS, HEADS, HYPOTHETICAL, REQUEST_BYTES, Disk, curve
+from .drive import CYLINDERS, HYPOTHETICAL, REQUEST_BYTES, Disk, curve
 from .times import LOCALITY, count
 from .workloads import EXAMPLE_BYTES, Places
 
@@ -82,7 +82,7 @@ def _example(study: Study) -> list[Part]:
     here = 100 * (1 - float(results["x1"]["nonzero_seek_ratio"]))
     denser = replace(HYPOTHETICAL, track_sectors=round(1.3 * HYPOTHETICAL.track_sectors))
     way = [float(np.mean(workloads.moves(places, d))) for d in (HYPOTHETICAL, denser)]
-    on = {"workload": "uniform requests in 16 Mbytes"}
+    on: dict[str, Any] = {"workload": "uniform requests in 16 Mbytes"}
     return [
         number("cylinders of the same data, +30 % sectors, formula", 77.0, kept, PERCENT,
                rule=Rule.PRINTED),
@@ -160,18 +160,29 @@ def _figures_3_4(study: Study, found: Mapping[str, Mapping[str, tuple[float, flo
         ("ng-4-seeks", "Figure 3: total number of seeks", "seeks (thousands)", 0, n / 1e3, ".1f"),
         ("ng-4-seek-time", "Figure 4: total seek time", "time in seeks (s)", 1, n, ".0f"),
     )
-    names = []
-    for name, title, y, i, factor, form in drawn:
-        values = {w: {k: v[i] * factor for k, v in ours.items()} for w, ours in found.items()}
-        title = f"{title}, {n:,} requests"
-        x = "sectors on a track"
-        names.append(
-            study.figure(
-                name,
-                lambda v=values, t=title, y=y, f=form: charts.columns(v, t, x, y, f),  # type: ignore[misc]
-            )
+    return [
+        _columns(
+            study,
+            name,
+            f"{title}, {n:,} requests",
+            y,
+            {w: {k: v[i] * factor for k, v in ours.items()} for w, ours in found.items()},
+            form,
         )
-    return names
+        for name, title, y, i, factor, form in drawn
+    ]
+
+
+def _columns(
+    study: Study,
+    name: str,
+    title: str,
+    y: str,
+    values: Mapping[str, Mapping[str, float]],
+    form: str,
+) -> str:
+    x = "sectors on a track"
+    return study.figure(name, lambda: charts.columns(values, title, x, y, form))
 
 
 # NG-5.
@@ -199,7 +210,7 @@ def density(study: Study) -> Outcome:
     settle = study.choices.settle_s
     travel = HYPOTHETICAL.curve.travel_s
     even = float(formulas.break_even_window_cylinders(DOUBLE, travel, settle))
-    on = {"workload": "uniform requests in a window"}
+    on: dict[str, Any] = {"workload": "uniform requests in a window"}
     narrow, wide = window(study, even / 2), window(study, 2 * even)
 
     def times(places: Places, settle_s: float, factor: float = DOUBLE) -> tuple[float, float]:
@@ -287,7 +298,7 @@ def fewer_heads(study: Study) -> Outcome:
     ratios = dict(zip(disks, runs.sustained_ratio(study, disks), strict=True))
     exact = {k: _sustained(d) for k, d in disks.items()}
     net = [ratios[k] * disks[k].media_rate for k in ("6 heads", "10 heads")]
-    rate = {"workload": "whole cylinders in order"}
+    rate: dict[str, Any] = {"workload": "whole cylinders in order"}
     outcome.parts += [
         relation("sustained over media rate, simulator", "lowered", ("6 heads", ratios["6 heads"]),
                  Rule.LOWER, ("10 heads", ratios["10 heads"]), "{:.4f}", **rate),

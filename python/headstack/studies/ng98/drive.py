@@ -1,19 +1,21 @@
 """The article's drives: its constants, and the same drives as the simulator takes them.
 
-The article gives an average drive (times and rates) and a hypothetical one (tracks of a cylinder), and no seek
-curve and no number of cylinders. These are chosen here: `CYLINDERS`, `SINGLE_S`, and A + B sqrt(d) with the mean of the
-average drive.
+The article gives an average drive (times and rates) and a hypothetical one (tracks of a cylinder),
+and no seek curve and no number of cylinders. These are chosen here: `CYLINDERS`, `SINGLE_S`, and
+A + B sqrt(d) with the mean of the average drive.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from headstack import formulas
 from headstack.formulas import KB, MB, Array
 
-#: The average drive ("Performance factors"): overhead of a miss and a hit, seek, speed, track, interface.
+#: The average drive ("Performance factors"): overhead of a miss and a hit, seek, speed, track,
+#: interface.
 OVERHEAD_S, HIT_OVERHEAD_S, SEEK_S = 0.5e-3, 0.1e-3, 10e-3
 RPM, TRACK_SECTORS, INTERFACE_BYTES_PER_S = 5400, 111, 10 * MB
 
@@ -64,6 +66,10 @@ def curve(single_s: float = SINGLE_S, cylinders: int = CYLINDERS) -> Curve:
     return Curve(float(single_s - travel), float(travel))
 
 
+#: The curve of all drives here, unless another one is asked for.
+CURVE = curve()
+
+
 @dataclass(frozen=True)
 class Disk:
     """A drive of one zone.
@@ -85,7 +91,7 @@ class Disk:
     rpm: int = RPM
     tpi_factor: float = 1.0
     settle_s: float = 0.0
-    curve: Curve = curve()
+    curve: Curve = CURVE
 
     @property
     def cylinder_sectors(self) -> int:
@@ -111,7 +117,7 @@ class Disk:
         )
         return float(formulas.mean_switch_s(self.heads, track, cylinder))
 
-    def seek_s(self, cylinders: Array) -> Array:
+    def seek_s(self, cylinders: npt.ArrayLike) -> Array:
         """Return the seek time over numbers of this drive's cylinders."""
         way = np.asarray(cylinders, dtype=float) / self.tpi_factor
         c = self.curve
@@ -168,7 +174,7 @@ class Disk:
 
 
 def buffered(look_ahead: int = LOOK_AHEAD) -> dict[str, Any]:
-    """Return the tables of a drive with a buffer of one segment, to put in place of those of `Disk.system`.
+    """Return the tables of a drive with a buffer of one segment, for `Disk.system`.
 
     Reads are answered over the interface; writes go to the medium.
     """

@@ -1,20 +1,22 @@
-"""A file allocation table, the host above it and a drive below it, for figures 7 to 9 of the article.
+"""A file allocation table, the host above it and a drive below it: figures 7 to 9 of the article.
 
 # Model
-A blank disk: boot sector, two copies of the table, the root directory, then files one behind the other, each at the
-next free cluster. The host keeps `BUFFERS` sectors of the table, least recently used ones go first; a changed one
-is written to both copies when it goes or the file is closed. Each call takes `CALL_S` of the host.
+A blank disk: boot sector, two copies of the table, the root directory, then files one behind the
+other, each at the next free cluster. The host keeps `BUFFERS` sectors of the table, least recently
+used ones go first; a changed one is written to both copies when it goes or the file is closed. Each
+call takes `CALL_S` of the host.
 
-The drive is the average one: every access to the medium pays overhead, seek, half a turn and transfer. After
-a read it fills its buffer with up to `LOOK_AHEAD` further sectors, at the media rate, until it has to go to the medium
-again. A read of what is in there, or comes within a turn, pays the overhead of a hit, the wait and the
-interface. Writes go to the medium.
+The drive is the average one: every access to the medium pays overhead, seek, half a turn and
+transfer. After a read it fills its buffer with up to `LOOK_AHEAD` further sectors, at the media
+rate, until it has to go to the medium again. A read of what is in there, or comes within a turn,
+pays the overhead of a hit, the wait and the interface. Writes go to the medium.
 
 The benchmarks are stand-ins: what Ziff-Davis's PC Bench 7.01 and 9.0 do in detail is not published.
 
 # Limits
-Latency is its mean; a buffer of one segment; no fragmentation; directories are never read. The order of accesses
-does not depend on time, so the same ones can be played on the simulator (`Machine.accesses`).
+Latency is its mean; a buffer of one segment; no fragmentation; directories are never read. The
+order of accesses does not depend on time, so the same ones can be played on the simulator
+(`Machine.accesses`).
 """
 
 from collections import OrderedDict
@@ -167,7 +169,7 @@ class Drive:
 
 @dataclass(frozen=True)
 class Phase:
-    """A measurement: data in KB, time in s, calls of the host, and the accesses from `first` to `end`."""
+    """A measurement: data, time, calls of the host, and the accesses from `first` to `end`."""
 
     size_kb: float
     time_s: float
@@ -327,11 +329,22 @@ def _transfer(
     machine.request(machine.layout.sector(file.first) + offset, sectors, write)
 
 
-def figure_7(capacity_mib: int, starts: int = 8, **options: bool) -> float:
+def figure_7(
+    capacity_mib: int,
+    starts: int = 8,
+    sizes_kb: Sequence[int] = LARGE_FILES_KB,
+    *,
+    walk: bool = True,
+    buffers: int = BUFFERS,
+    first_seed: int = 1,
+) -> float:
     """Return the score of the large-file test on a partition, the mean over partition starts."""
+    machines = [
+        Machine(Layout(capacity_mib, FIRST_SECTOR + 83 * i), buffers=buffers) for i in range(starts)
+    ]
     scores = [
-        large_files(Machine(Layout(capacity_mib, FIRST_SECTOR + 83 * i)), seed=1 + i, **options)
-        for i in range(starts)
+        large_files(machine, sizes_kb, first_seed + i, walk=walk)
+        for i, machine in enumerate(machines)
     ]
     return float(np.mean(scores))
 

@@ -8,7 +8,6 @@ from typing import Any
 import altair as alt
 
 from headstack import formulas
-from headstack.formulas import KB
 from headstack.studies.rules import Kind, Part, Rule, number, relation
 from headstack.studies.study import Outcome, Study, Table
 
@@ -54,7 +53,7 @@ def figure_9(study: Study) -> dict[int, dict[int, float]]:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores in KB/s by partition: of the model alone, and of the simulator below the model's host."""
+    """Scores in KB/s by partition: of the model, and of the simulator below the model's host."""
 
     model: Mapping[int, float]
     simulator: Mapping[int, float]
@@ -82,9 +81,10 @@ def capacity(study: Study) -> Outcome:
 
 
 def played_large(study: Study) -> dict[int, float]:
-    """Return the large-file scores of the simulator, on the accesses that the model of the host makes.
+    """Return the large-file scores of the simulator, on the accesses of the model's host.
 
-    Each of the sixteen measurements is played for itself. The host's time lies between accesses, evenly.
+    Each of the sixteen measurements is played for itself; the host's time lies evenly between
+    accesses.
     """
     found = {}
     for mib in fat.PARTITIONS_MIB:

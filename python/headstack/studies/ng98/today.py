@@ -1,8 +1,9 @@
-"""The article's question asked of today's drives: what density did to access density and rebuild times.
+"""The article's question asked of today's drives: what density did to accesses and rebuild times.
 
-All values are those of the drive files, whose sources stand in the table; the first drive is the article's own.
-By formula: one random access at a time takes a seek and half a turn, and reading a whole drive takes its capacity over
-the mean of its outermost and innermost rates. The simulator reads the same drives at random places.
+All values are those of the drive files, whose sources stand in the table; the first drive is the
+article's own. By formula: one random access at a time takes a seek and half a turn, and reading a
+whole drive takes its capacity over the mean of its outermost and innermost rates. The simulator
+reads the same drives at random places.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Stand-ins for the article's trace of "several popular PC applications", which is not published.
 
-Both are sequences of 4-Kbyte requests with locality and with a long tail of distances; what was chosen in them,
-and what other choices give, is in ``docs/guide/papers.md``. Places are sectors.
+Both are sequences of 4-Kbyte requests with locality and with a long tail of distances; what was
+chosen in them, and what other choices give, is in ``docs/guide/papers.md``. Places are sectors.
 """
 
 from collections.abc import Sequence
@@ -43,8 +43,8 @@ def scale_free(count: int, seed: int, used_bytes: int = SCALE_FREE_BYTES) -> Pla
     Distances are from one request to the whole space; the ends of the space reflect.
     """
     random = np.random.default_rng([98, 4, seed])
-    ends = np.log([REQUEST_BYTES, used_bytes])
-    steps = np.exp(random.uniform(*ends, count - 1)) * random.choice([-1.0, 1.0], count - 1)
+    low, high = float(np.log(REQUEST_BYTES)), float(np.log(used_bytes))
+    steps = np.exp(random.uniform(low, high, count - 1)) * random.choice([-1.0, 1.0], count - 1)
     start = random.uniform(0, used_bytes)
     walk = start + np.concatenate([[0.0], np.cumsum(steps)])
     # Folded at both ends. The steps are as likely to either side, so it is the reflected walk.
@@ -98,7 +98,7 @@ def _sectors(places_bytes: npt.NDArray[np.float64], used_bytes: int) -> Places:
 
 
 def moves(places: Places, disk: Disk) -> npt.NDArray[np.int64]:
-    """Return the cylinders that the arm crosses from each request to the next, in order of the trace."""
+    """Return the cylinders that the arm crosses from each request to the next."""
     return np.abs(np.diff(places // disk.cylinder_sectors))
 
 
