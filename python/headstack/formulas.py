@@ -254,7 +254,8 @@ def seek_time_s(
 ) -> Array:
     """Return A + B sqrt(distance) + C log(tpi), and zero at zero.
 
-    Article: "Higher tracks per inch". The logarithm is natural; another base rescales `settle_s`. The same as the seek model ``ng``.
+    Article: "Higher tracks per inch". The logarithm is natural; another base rescales `settle_s`.
+    The same as the seek model ``ng``.
 
     Args:
         distance_in: the way in inches; the same blocks are nearer on denser tracks.

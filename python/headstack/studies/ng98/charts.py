@@ -30,7 +30,7 @@ def columns(
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("group:N", sort=groups, title=x, axis=alt.Axis(labelAngle=0)),
         xOffset=alt.XOffset("system:N", sort=list(values)),
-        y=alt.Y("value:Q", title=y, scale=alt.Scale(zero=True)),
+        y=alt.Y("value:Q", title=y, scale=alt.Scale(zero=True, padding=18)),
     )
     names = list(values)
     colours = alt.Scale(domain=names, range=list(plots.PALETTE[: len(names)]))
@@ -38,10 +38,14 @@ def columns(
     bars = base.mark_bar().encode(
         color=alt.Color("system:N", title=series, scale=colours, sort=names, legend=legend)
     )
-    text = base.mark_text(dy=-7, fontSize=11, color="#222222").encode(
-        text=alt.Text("value:Q", format=form)
-    )
-    return plots.style((bars + text).properties(title=title, width=WIDTH, height=HEIGHT))
+    texts = [
+        base.transform_filter(f"datum.value {sign} 0")
+        .mark_text(dy=dy, fontSize=11, color="#222222")
+        .encode(text=alt.Text("value:Q", format=form))
+        for sign, dy in ((">=", -7), ("<", 9))
+    ]
+    chart = alt.layer(bars, *texts)
+    return plots.style(chart.properties(title=title, width=WIDTH, height=HEIGHT))
 
 
 def shares(parts: Mapping[str, Mapping[str, float]], title: str) -> Any:

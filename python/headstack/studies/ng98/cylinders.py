@@ -274,7 +274,7 @@ def _density_figure(settle_s: float) -> Any:
         lines,
         {},
         "Denser tracks: seek time of uniform requests, formula",
-        alt.X("x:Q", title="window (Mbytes)", scale=alt.Scale(type="log")),
+        alt.X("x:Q", title="window (Mbytes)", scale=alt.Scale(type="log", nice=False)),
         alt.Y("y:Q", title="change of the seek time (%)"),
     )
 

@@ -24,12 +24,13 @@ from .drive import AVERAGE, RPM, SEEK_S
 DRIVES = (
     "barracuda-es-750",
     "ultrastar-7k4000",
-    "constellation-es3-4tb",
     "exos-x18",
-    "exos-2x14",
     "exos-2x18-sas",
     "ultrastar-hs760",
 )
+
+#: On which side of its mark a drive's name stands, where it is not on the right.
+SIDES = dict.fromkeys(("exos-x18", "ultrastar-7k4000", "exos-2x18-sas"), "right")
 
 #: The article's year, and the drive of its section "Fewer heads".
 ARTICLE_YEAR, ARTICLE_BYTES = 1998, 4 * GB
@@ -192,23 +193,21 @@ def _figure(field: str, y_title: str, words: str) -> Any:
         for p in points()
     ]
     frame = pd.DataFrame(rows)
-    x = alt.X("year:Q", title="year", scale=alt.Scale(domain=[1996, 2026]))
+    x = alt.X("year:Q", title="year", scale=alt.Scale(domain=[1996, 2030]))
     x = x.axis(format="d", tickMinStep=1)
-    y = alt.Y("y:Q", title=f"{y_title} (logarithmic)", scale=alt.Scale(type="log"))
+    y = alt.Y("y:Q", title=f"{y_title} (logarithmic)", scale=alt.Scale(type="log", padding=24))
     domain = list(kinds.values())
     colour = alt.Color("kind:N", title=None, sort=domain, legend=alt.Legend(orient="bottom")).scale(
         domain=domain, range=list(plots.PALETTE[:2])
     )
-    base = alt.Chart(frame)
-    marks = base.mark_point(size=80, filled=True).encode(x=x, y=y, color=colour)
-    # Names of neighbours would lie on each other: every other one stands below its mark.
-    text = alt.layer(
-        *(
-            alt.Chart(frame.iloc[i::2])
-            .mark_text(dy=dy, fontSize=10, color="#444444")
-            .encode(x=x, y=y, text="name:N")
-            for i, dy in ((0, -11), (1, 13))
-        )
-    )
+    marks = alt.Chart(frame).mark_point(size=80, filled=True).encode(x=x, y=y, color=colour)
+    texts = [
+        alt.Chart(group)
+        .mark_text(align=side, dx=9 if side == "left" else -9, fontSize=11, color="#444444")
+        .encode(x=x, y=y, text="name:N")
+        for side, group in frame.groupby(frame["name"].map(lambda n: SIDES.get(n, "left")))
+    ]
     title = f"Density, {ARTICLE_YEAR} to 2023: {y_title} {words}"
-    return plots.style((marks + text).properties(title=title, width=plots.WIDTH, height=340))
+    return plots.style(
+        alt.layer(marks, *texts).properties(title=title, width=plots.WIDTH, height=340)
+    )
