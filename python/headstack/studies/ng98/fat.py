@@ -338,9 +338,10 @@ def figure_7(
     buffers: int = BUFFERS,
     first_seed: int = 1,
 ) -> float:
-    """Return the score of the large-file test on a partition, the mean over partition starts."""
+    """Return the score of the large-file test, the mean over partition starts across a cylinder."""
     machines = [
-        Machine(Layout(capacity_mib, FIRST_SECTOR + 83 * i), buffers=buffers) for i in range(starts)
+        Machine(Layout(capacity_mib, FIRST_SECTOR + _CYLINDER * i // starts), buffers=buffers)
+        for i in range(starts)
     ]
     scores = [
         large_files(machine, sizes_kb, first_seed + i, walk=walk)
