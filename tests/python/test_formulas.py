@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 
 from headstack import formulas as f
 from headstack.errors import ConfigError
@@ -156,12 +157,12 @@ def test_log_uniform_seeks_are_the_integral_over_displacements(c, k, base, trave
     a, b = c / k, c * k
     log = np.linspace(math.log(a), math.log(b), 20_001)
     x = np.exp(log) / c
-    chance = np.trapezoid(np.minimum(x, 1), log) / (log[-1] - log[0])
+    chance = trapezoid(np.minimum(x, 1), log) / (log[-1] - log[0])
     found = f.log_uniform_seek_probability(a, b, c)
     assert float(found) == pytest.approx(float(chance), rel=1e-5)
     # With the square root of the way where there is more than a cylinder of it.
     ways = np.where(x > 1, np.sqrt(np.maximum(x, 1)), x)
-    mean = np.trapezoid(base * np.minimum(x, 1) + travel * ways, log) / (log[-1] - log[0])
+    mean = trapezoid(base * np.minimum(x, 1) + travel * ways, log) / (log[-1] - log[0])
     time = f.log_uniform_seek_time_s(a, b, c, base, travel)
     assert float(time) == pytest.approx(float(mean), rel=1e-4)
 

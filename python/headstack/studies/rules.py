@@ -4,7 +4,8 @@ A claim is compared in parts. A part is one number or one relation of the paper'
 part is decided by a `Rule` that looks at two numbers: ours and the paper's, or two of ours. The
 words of the papers ("nearly", "significantly", "an order of magnitude") have one meaning each.
 
-Only parts that came out of a run on the paper's own workload decide (`Kind.RESULT`). A claim none
+Only parts that came out of a run on the paper's own workload, or of a formula that it prints,
+decide (`Kind.RESULT`). A claim none
 of whose parts counts is `not-run`, whatever its other parts gave.
 """
 
@@ -53,7 +54,8 @@ class Kind(enum.StrEnum):
 
 #: What is said of each kind that does not count.
 KINDS = {
-    Kind.RESULT: "came out of a run on what the paper used: decides the verdict",
+    Kind.RESULT: "came out of a run on what the paper used, or of a formula of the paper: decides the "
+    "verdict",
     Kind.INPUT: "was put in (drive files, definitions), so nothing is reproduced: never counts",
     Kind.STAND_IN: "came out on a synthetic workload that only resembles the paper's: never counts",
     Kind.CONTROL: "no statement of the paper, shown for comparison: never counts",

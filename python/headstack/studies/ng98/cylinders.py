@@ -90,7 +90,7 @@ def _example(study: Study) -> list[Part]:
         number("seek distance saved, counted", 23.0, 100 * (1 - way[1] / way[0]), PERCENT,
                rule=Rule.POINTS, **on),
         number("no seek in 16 Mbytes, formula", 3.0, chance[0], PERCENT, rule=Rule.PRINTED),
-        number("no seek in 16 Mbytes, simulator", 3.0, here, PERCENT, rule=Rule.PRINTED, **on),
+        number("no seek in 16 Mbytes, simulator", 3.0, here, PERCENT, **on),
         number(
             "no seek, cylinder twice as large, simulator against the formula's proportion",
             2 * chance[0],
