@@ -54,8 +54,8 @@ class Kind(enum.StrEnum):
 
 #: What is said of each kind that does not count.
 KINDS = {
-    Kind.RESULT: "came out of a run on what the paper used, or of a formula of the paper: decides the "
-    "verdict",
+    Kind.RESULT: "came out of a run on what the paper used, or of a formula of the paper: decides "
+    "the verdict",
     Kind.INPUT: "was put in (drive files, definitions), so nothing is reproduced: never counts",
     Kind.STAND_IN: "came out on a synthetic workload that only resembles the paper's: never counts",
     Kind.CONTROL: "no statement of the paper, shown for comparison: never counts",

@@ -210,7 +210,10 @@ def density(study: Study) -> Outcome:
     settle = study.choices.settle_s
     travel = HYPOTHETICAL.curve.travel_s
     even = float(formulas.break_even_window_cylinders(DOUBLE, travel, settle))
-    on: dict[str, Any] = {"workload": "uniform requests in a window"}
+    on: dict[str, Any] = {
+        "workload": "uniform requests in a window",
+        "note": f"settling is chosen; by formula the effects cancel in {even:.0f} cylinders",
+    }
     narrow, wide = window(study, even / 2), window(study, 2 * even)
 
     def times(places: Places, settle_s: float, factor: float = DOUBLE) -> tuple[float, float]:
