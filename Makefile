@@ -7,7 +7,7 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 # pip runs the build backend without isolation, and the backend calls `maturin` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # The Python modules that the reference describes; docs/index.html links to them.
-API := headstack $(addprefix headstack.,api calibration comparison drives errors frames plots report table validation)
+API := headstack $(addprefix headstack.,api calibration comparison drives errors formulas frames plots report table validation)
 STAMP := $(VENV)/.ready
 
 .PHONY: demo test bench lint format docs mutants install clean

@@ -124,7 +124,7 @@ def test_all_claims_are_in_the_document(tmp_path):
 @pytest.mark.parametrize(
     ("args", "need"),
     [
-        (["isca80"], 'paper: got "isca80", need one of isca08; did you mean "isca08"?'),
+        (["isca80"], 'paper: got "isca80", need one of isca08, ng98; did you mean "isca08"?'),
         (["isca08", "IDP-14"], 'claim: got "IDP-14", need one of IDP-1'),
         (["isca08", "--trace", "tpch=x"], 'did you mean "tpc-h"?'),
         (["isca08", "--trace", "financial"], "need NAME=PATH"),

@@ -23,6 +23,10 @@ def part(verdict, kind=Kind.RESULT, what="a"):
     ("rule", "reference", "met", "missed"),
     [
         (Rule.NUMBER, 100, [90, 100, 110], [89.9, 110.1]),
+        (Rule.PRINTED, 16.9, [16.85001, 16.9, 16.949], [16.84, 16.951]),
+        (Rule.PRINTED, 77.0, [76.51, 77.49], [76.49, 77.51]),
+        (Rule.PRINTED, 60.0, [59.51, 60.49], [59.49, 60.51]),
+        (Rule.POINTS, 7, [5, 7, 9], [4.99, 9.01]),
         (Rule.IDENTICAL, 100, [100], [100.0001, 99.9999]),
         (Rule.SAME, 100, [91, 100, 110], [90, 110.1]),
         (Rule.HIGHER, 100, [100.1], [100, 99]),

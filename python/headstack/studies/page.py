@@ -165,7 +165,8 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
     kind = "a quick run with fewer requests" if document["quick"] else "the whole run"
     body.append(f'<p class="note">Headstack {html.escape(document["version"])}, {kind}.</p>')
     body += [f"<p>{html.escape(text)}</p>" for text in paper.about]
-    body.append(_list("Traces", trace_lines(document)))
+    if document["traces"]:
+        body.append(_list("Traces", trace_lines(document)))
     body.append(_list("What the words mean, for every part", _rule_lines(document)))
     body.append('<div class="scroll"><table><tbody>')
     for claim in document["claims"]:
@@ -216,7 +217,8 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
         ("Traces", trace_lines(document)),
         ("What the words mean, for every part", _rule_lines(document)),
     ):
-        lines += [f"{heading}:", "", *(f"- {line}" for line in listed), ""]
+        if listed:
+            lines += [f"{heading}:", "", *(f"- {line}" for line in listed), ""]
     lines += ["| claim | verdict | what |", "|---|---|---|"]
     lines += [f"| {c['id']} | {c['verdict']} | {_line(c['what'])} |" for c in document["claims"]]
     for claim in document["claims"]:

@@ -4,17 +4,22 @@ A claim is compared in parts. A part is one number or one relation of the paper'
 part is decided by a `Rule` that looks at two numbers: ours and the paper's, or two of ours. The
 words of the papers ("nearly", "significantly", "an order of magnitude") have one meaning each.
 
-Only parts that came out of a run on the paper's own workload decide (`Kind.RESULT`). A claim none
+Only parts that came out of a run on the paper's own workload, or of a formula that it prints,
+decide (`Kind.RESULT`). A claim none
 of whose parts counts is `not-run`, whatever its other parts gave.
 """
 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 #: Numbers of a paper are met within this share of the paper's value.
 TOLERANCE = 0.10
+
+#: Shares and changes in per cent that a simulation gives are met within so many percentage points.
+POINTS = 2.0
 
 #: Up to this factor a difference is little; above it, it is significant.
 LITTLE = 1.25
@@ -49,7 +54,8 @@ class Kind(enum.StrEnum):
 
 #: What is said of each kind that does not count.
 KINDS = {
-    Kind.RESULT: "came out of a run on what the paper used: decides the verdict",
+    Kind.RESULT: "came out of a run on what the paper used, or of a formula of the paper: decides "
+    "the verdict",
     Kind.INPUT: "was put in (drive files, definitions), so nothing is reproduced: never counts",
     Kind.STAND_IN: "came out on a synthetic workload that only resembles the paper's: never counts",
     Kind.CONTROL: "no statement of the paper, shown for comparison: never counts",
@@ -60,6 +66,8 @@ class Rule(enum.StrEnum):
     """How two numbers must relate. The comment of each is in `RULES`."""
 
     NUMBER = "number"
+    PRINTED = "as printed"
+    POINTS = "in percentage points"
     IDENTICAL = "identical"
     SAME = "the same"
     HIGHER = "higher"
@@ -74,8 +82,16 @@ class Rule(enum.StrEnum):
     MAGNITUDE_LOWER = "an order of magnitude lower"
 
 
+def _decimals(printed: float) -> int:
+    """Return the digits behind the point of a number of a paper."""
+    exponent = Decimal(repr(printed)).normalize().as_tuple().exponent
+    return max(0, -int(exponent))
+
+
 _HOLDS: dict[Rule, Callable[[float, float], bool]] = {
     Rule.NUMBER: lambda a, b: abs(a - b) <= TOLERANCE * abs(b),
+    Rule.PRINTED: lambda a, b: round(a, _decimals(b)) == b,
+    Rule.POINTS: lambda a, b: abs(a - b) <= POINTS,
     Rule.IDENTICAL: lambda a, b: a == b,
     Rule.SAME: lambda a, b: max(a, b) <= (1 + TOLERANCE) * min(a, b),
     Rule.HIGHER: lambda a, b: a > b,
@@ -93,6 +109,10 @@ _HOLDS: dict[Rule, Callable[[float, float], bool]] = {
 #: The rules in words, by what papers say.
 RULES: dict[Rule, str] = {
     Rule.NUMBER: f'a number, also with "about": within {TOLERANCE:.0%} of the paper\'s',
+    Rule.PRINTED: "a number that a formula gives: equal when rounded to the digits that the paper "
+    "prints",
+    Rule.POINTS: "a share or a change in per cent that a simulation gives: within "
+    f"{POINTS:g} percentage points of the paper's",
     Rule.IDENTICAL: "identical, is: equal to the last digit",
     Rule.SAME: f"the same, negligible: at most {TOLERANCE:.0%} apart",
     Rule.HIGHER: "higher, more: by any amount",
@@ -185,18 +205,22 @@ def number(
     ours: float,
     form: str = "{:.3g}",
     *,
+    rule: Rule = Rule.NUMBER,
     kind: Kind = Kind.RESULT,
     note: str = "",
     workload: str = "",
 ) -> Part:
-    """Return a part that is a number of the paper; `form` writes it with its unit."""
+    """Return a part that is a number of the paper; `form` writes it with its unit.
+
+    `rule` is one of those for numbers: `NUMBER`, `PRINTED`, or `POINTS` for values in per cent.
+    """
     part = Part(
         what,
         form.format(paper),
         form.format(ours),
         Verdict.NOT_RUN,
         kind,
-        Rule.NUMBER,
+        rule,
         {"ours": ours, "paper": paper},
         form.format(ours),
         (ours - paper) / paper,

@@ -220,7 +220,7 @@ def _p90_part(
 def _power_parts(study: Study, found: Found) -> list[Part]:
     """Compare the arrays that the paper calls break-even: their watts, and what they save."""
     fitted = study.choices.profile == FITTED_PROFILE
-    of = {"kind": Kind.INPUT if fitted else Kind.RESULT}
+    of: dict[str, Any] = {"kind": Kind.INPUT if fitted else Kind.RESULT}
     parts = []
     for gap, n in LOADS.items():
         cells = {kind: Cell(kind, n // arms, gap) for kind, arms in KINDS.items()}

@@ -1,0 +1,107 @@
+"""Simulator runs of the article's drives: reads of given places, one after another."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from headstack import formulas
+from headstack.studies.runs import Run
+from headstack.studies.study import Study, Table
+
+from .drive import REQUEST_SECTORS, Disk
+from .workloads import Places, write
+
+#: One request at a time; the next one comes when the last is done.
+ONE = {"closed": {"outstanding": 1}}
+
+
+def reads(
+    study: Study,
+    places: Places,
+    disks: Mapping[str, Disk],
+    sectors: int = REQUEST_SECTORS,
+    *,
+    switches: bool = False,
+    **changes: Any,
+) -> dict[str, dict[str, Any]]:
+    """Read these places on each drive; return the results by the drives' names.
+
+    Args:
+        study: runs it.
+        places: first sectors.
+        disks: by name.
+        sectors: of each read.
+        switches: whether head switches take time.
+        changes: tables of the drives that replace theirs.
+
+    """
+    digest = hashlib.sha256(places.tobytes()).hexdigest()[:16]
+    folder = study.store.directory.parent / "traces"
+    path = write(places, folder / f"ng98-{digest}-{sectors}.parquet", sectors)
+    load = {"name": "reads", "trace": str(path.resolve()), "arrivals": ONE}
+    systems = [d.system(name, switches=switches, **changes) for name, d in disks.items()]
+    return study.run(Run(load, system) for system in systems)
+
+
+def played(
+    study: Study,
+    accesses: Sequence[tuple[int, int, bool]],
+    system: Mapping[str, Any],
+    think_s: float,
+) -> float:
+    """Play accesses (sector, sectors, write) one after another; return their mean time in s.
+
+    Args:
+        study: runs it.
+        accesses: in order.
+        system: what they are played on.
+        think_s: pause after each.
+
+    """
+    table = np.asarray(accesses, dtype=np.int64)
+    digest = hashlib.sha256(table.tobytes()).hexdigest()[:16]
+    path = study.store.directory.parent / "traces" / f"ng98-{digest}.parquet"
+    places, sizes, writes = table.T
+    write(places, path, sizes, [bool(w) for w in writes])
+    closed = {"outstanding": 1, "think_time": f"{1e6 * think_s:.0f} us"}
+    load = {"name": "played", "trace": str(path.resolve()), "arrivals": {"closed": closed}}
+    return mean_s(study.run([Run(load, system)])[system["name"]])
+
+
+def seek_s(result: Mapping[str, Any]) -> float:
+    """Mean time per request in seeks, and in switches within a request."""
+    return float(result["components_s"]["seek"])
+
+
+def mean_s(result: Mapping[str, Any]) -> float:
+    """Mean time of a request."""
+    return float(result["response_time_s"]["mean"])
+
+
+def sustained_ratio(study: Study, disks: Mapping[str, Disk], cylinders: int = 50) -> list[float]:
+    """Return sustained over media rate of each drive, from reads of whole cylinders.
+
+    The way to the first sector cancels: it is in a short and a long read alike.
+    """
+    ratios = []
+    for name, disk in disks.items():
+        first = np.zeros(1, dtype=np.int64)
+        short, long = (
+            reads(study, first, {name: disk}, n * disk.cylinder_sectors, switches=True)[name]
+            for n in (1, 1 + cylinders)
+        )
+        time = float(long["duration_s"]) - float(short["duration_s"])
+        turns = cylinders * disk.heads * float(formulas.rotation_time_s(disk.rpm))
+        ratios.append(turns / time)
+    return ratios
+
+
+def beside(title: str, rows: Mapping[str, tuple[float, float]], form: str = "{:.4g}") -> Table:
+    """Return a table of values by formula and by the simulator, and how far they are apart."""
+    cells = [
+        [name, form.format(a), form.format(b), f"{b / a - 1:+.2%}" if a else ""]
+        for name, (a, b) in rows.items()
+    ]
+    return Table(title, ["", "formula", "simulator", "simulator against formula"], cells)

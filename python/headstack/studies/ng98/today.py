@@ -1,0 +1,213 @@
+"""The article's question asked of today's drives: what density did to accesses and rebuild times.
+
+All values are those of the drive files, whose sources stand in the table; the first drive is the
+article's own. By formula: one random access at a time takes a seek and half a turn, and reading a
+whole drive takes its capacity over the mean of its outermost and innermost rates. The simulator
+reads the same drives at random places.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from headstack import drives, formulas, plots
+from headstack.formulas import GB
+from headstack.studies.runs import Run
+from headstack.studies.study import Study, Table
+
+from . import runs
+from .drive import AVERAGE, RPM, SEEK_S
+
+#: Drives in the order of their years; the dual-actuator ones show what a second arm gives back.
+DRIVES = (
+    "barracuda-es-750",
+    "ultrastar-7k4000",
+    "exos-x18",
+    "exos-2x18-sas",
+    "ultrastar-hs760",
+)
+
+#: On which side of its mark a drive's name stands, where it is not on the right.
+SIDES = dict.fromkeys(("exos-x18", "ultrastar-7k4000", "exos-2x18-sas"), "right")
+
+#: The article's year, and the drive of its section "Fewer heads".
+ARTICLE_YEAR, ARTICLE_BYTES = 1998, 4 * GB
+
+#: Random reads that the simulator takes of each drive.
+READS = 2000
+
+
+@dataclass(frozen=True)
+class Point:
+    """A drive in a year.
+
+    Attributes:
+        name: of its file.
+        title: as makers call it.
+        year: of its introduction.
+        capacity_bytes: of the drive.
+        seek_s: mean.
+        rpm: speed.
+        rate: mean rate of long reads, all actuators together, bytes/s.
+        actuators: independent ones.
+        source: where capacity, seek and rate come from.
+
+    """
+
+    name: str
+    title: str
+    year: int
+    capacity_bytes: float
+    seek_s: float
+    rpm: float
+    rate: float
+    actuators: int
+    source: str
+
+    @property
+    def accesses(self) -> float:
+        """Random accesses per second and 10^12 bytes, each arm one at a time."""
+        found = formulas.access_density_per_s_per_tb(self.capacity_bytes, self.seek_s, self.rpm)
+        return self.actuators * float(found)
+
+    @property
+    def rebuild_h(self) -> float:
+        """Least time to read the drive, in hours."""
+        return float(formulas.rebuild_time_s(self.capacity_bytes, self.rate)) / 3600
+
+
+def article() -> Point:
+    """Return the article's average drive, at the capacity of its example."""
+    source = 'Ng, IEEE Computer 31(5), 1998: "Performance factors"; capacity: "Fewer heads"'
+    title = "the article's average drive"
+    rate = AVERAGE.media_rate
+    return Point("article", title, ARTICLE_YEAR, ARTICLE_BYTES, SEEK_S, RPM, rate, 1, source)
+
+
+def points() -> list[Point]:
+    """Return the drives, oldest first."""
+    rows = {d["name"]: d for d in drives.overview() if d["name"] in DRIVES}
+    found = [_point(rows[name]) for name in DRIVES]
+    return sorted([article(), *found], key=lambda p: (p.year, p.capacity_bytes))
+
+
+def _point(row: dict[str, Any]) -> Point:
+    ends = row["sustained_bytes_per_s"]
+    sources = drives.load(row["name"])["sources"]
+    said = [
+        f"{what}: {drives.source_of(sources, key)}"
+        for what, key in (
+            ("capacity", "geometry.capacity_blocks"),
+            ("seek", "seek.average"),
+            ("rate", "geometry.zones"),
+        )
+    ]
+    return Point(
+        row["name"],
+        row["title"],
+        row["year"],
+        row["capacity_bytes"],
+        row["average_seek_s"],
+        row["rotation_speed_rpm"],
+        (ends["outer"] + ends["inner"]) / 2,
+        row["n_actuators"],
+        "; ".join(said),
+    )
+
+
+def simulated(study: Study) -> dict[str, float]:
+    """Return random 4-KiB reads per second and 10^12 bytes of drives of one actuator, simulated."""
+    single = [p for p in points() if p.actuators == 1 and p.name != "article"]
+    found = {}
+    for point in single:
+        # The whole drive but the last of it, so that every read fits.
+        load = {
+            "name": "random",
+            "synthetic": {
+                "n_requests": READS,
+                "reads": 1.0,
+                "size": "4 KiB",
+                "arrivals": "closed",
+                "footprint": f"{int(point.capacity_bytes) // 4096 * 4096} B",
+            },
+        }
+        system = {"name": point.name, "drive": point.name, "queue_depth": 1}
+        result = study.run([Run(load, system, seed=study.choices.seed)])[point.name]
+        found[point.name] = 1 / runs.mean_s(result) / (point.capacity_bytes / 1e12)
+    return found
+
+
+def tables(study: Study) -> list[Table]:
+    """Return the drives with their sources, and formula beside simulator."""
+    first = article()
+    rows = [
+        [
+            f"{p.year}",
+            p.title,
+            f"{p.capacity_bytes / 1e9:,.0f}",
+            f"{1e3 * p.seek_s:.1f}",
+            f"{p.rpm:,.0f}",
+            f"{p.rate / 1e6:,.0f}",
+            f"{p.actuators}",
+            f"{p.accesses:,.1f}",
+            f"{p.accesses / first.accesses:.2g}",
+            f"{p.rebuild_h:.2g}",
+            p.source,
+        ]
+        for p in points()
+    ]
+    headings = ["year", "drive", "GB", "seek, ms", "rpm", "MB/s", "actuators", "accesses/s/TB"]
+    more = ["of the article's", "hours to read it all", "sources of the values"]
+    by_formula = {p.name: p for p in points()}
+    both = {name: (by_formula[name].accesses, v) for name, v in simulated(study).items()}
+    title = "Accesses per second and TB: the simulator adds overheads, transfer and switches"
+    return [
+        Table("Twenty-five years of density", [*headings, *more], rows),
+        runs.beside(title, both),
+    ]
+
+
+def figures(study: Study) -> list[str]:
+    """Draw access density and the time to read a whole drive, against the year."""
+    drawn = {
+        "ng-today-access": ("accesses", "random accesses per second and TB", "fall with density"),
+        "ng-today-rebuild": ("rebuild_h", "hours to read the whole drive", "rise with density"),
+    }
+    return [
+        study.figure(name, lambda f=field, y=y, w=words: _figure(f, y, w))  # type: ignore[misc]
+        for name, (field, y, words) in drawn.items()
+    ]
+
+
+def _figure(field: str, y_title: str, words: str) -> Any:
+    kinds = {1: "one actuator", 2: "two actuators, both at work"}
+    rows = [
+        {
+            "year": p.year,
+            "y": getattr(p, field),
+            "kind": kinds[p.actuators],
+            "name": p.name.replace("article", "the article's drive"),
+        }
+        for p in points()
+    ]
+    frame = pd.DataFrame(rows)
+    x = alt.X("year:Q", title="year", scale=alt.Scale(domain=[1996, 2030]))
+    x = x.axis(format="d", tickMinStep=1)
+    y = alt.Y("y:Q", title=f"{y_title} (logarithmic)", scale=alt.Scale(type="log", padding=24))
+    domain = list(kinds.values())
+    colour = alt.Color("kind:N", title=None, sort=domain, legend=alt.Legend(orient="bottom")).scale(
+        domain=domain, range=list(plots.PALETTE[:2])
+    )
+    marks = alt.Chart(frame).mark_point(size=80, filled=True).encode(x=x, y=y, color=colour)
+    texts = [
+        alt.Chart(group)
+        .mark_text(align=side, dx=9 if side == "left" else -9, fontSize=11, color="#444444")
+        .encode(x=x, y=y, text="name:N")
+        for side, group in frame.groupby(frame["name"].map(lambda n: SIDES.get(n, "left")))
+    ]
+    title = f"Density, {ARTICLE_YEAR} to 2023: {y_title} {words}"
+    return plots.style(
+        alt.layer(marks, *texts).properties(title=title, width=plots.WIDTH, height=340)
+    )
