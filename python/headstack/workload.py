@@ -92,7 +92,8 @@ def as_spec(value: object, where: str = "workload") -> Iterator[dict[str, Any]]:
 
 def _without_file(message: str, file: Path, where: str) -> str:
     """Name rows of a DataFrame, from 0, where a message names records of its file, from 1."""
-    pattern = re.escape(str(file)) + r"(?::(\d+))?"
+    key = re.escape(f"{where}.trace: ")
+    pattern = f"(?:{key})?" + re.escape(str(file)) + r"(?::(\d+))?"
     return re.sub(pattern, lambda m: f"{where}: row {int(m[1]) - 1}" if m[1] else where, message)
 
 
