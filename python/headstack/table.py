@@ -152,7 +152,7 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
     systems = document["systems"]
     found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
     found = [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
-    return [part for c in found for part in (_by_kind(c, systems) if c.value is _price else [c])]
+    return [part for c in found for part in (by_kind(c, systems))]
 
 
 def _price_kind(system: Mapping[str, Any]) -> str | None:
@@ -160,8 +160,13 @@ def _price_kind(system: Mapping[str, Any]) -> str | None:
     return None if kind is None else PRICE_KINDS.get(str(kind), str(kind))
 
 
-def _by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:
-    """Return one column for each kind of price: prices of different kinds do not compare."""
+def by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:
+    """Return one column for each kind of price: prices of different kinds do not compare.
+
+    A column of anything else stays as it is.
+    """
+    if column.value is not _price:
+        return [column]
     kinds = sorted({kind for s in systems if (kind := _price_kind(s)) is not None})
     if len(kinds) < 2:
         return [column]
