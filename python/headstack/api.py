@@ -413,7 +413,9 @@ def _tables(
 
     places: dict[str, Path] = {}
     listed = [w for key in ("workload", "workloads") for w in _several(experiment.get(key))]
-    given = [w.get("trace") if isinstance(w, Mapping) else w for w in [*listed, *_several(workload)]]
+    given = [
+        w.get("trace") if isinstance(w, Mapping) else w for w in [*listed, *_several(workload)]
+    ]
     taken = {os.fspath(trace) for trace in given if isinstance(trace, str | os.PathLike)}
 
     def spec(value: Any, key: str) -> Any:

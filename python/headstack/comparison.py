@@ -191,13 +191,9 @@ def cells(comparison: Comparison, *, marks: bool = True) -> list[list[str]]:
 _NONE = "–"  # noqa: RUF001
 
 
-def _compared(
-    values: Sequence[Any], marks: Sequence[str], form: Callable[[Any], str]
-) -> list[str]:
+def _compared(values: Sequence[Any], marks: Sequence[str], form: Callable[[Any], str]) -> list[str]:
     """Return the first value, then each other with its difference and ratio."""
-    shown = [
-        _NONE if v is None else form(v) + mark for v, mark in zip(values, marks, strict=True)
-    ]
+    shown = [_NONE if v is None else form(v) + mark for v, mark in zip(values, marks, strict=True)]
     base, *others = values
     line = shown[:1]
     for text, other in zip(shown[1:], others, strict=True):

@@ -287,8 +287,8 @@ def _partial_sectors(document: Mapping[str, Any]) -> list[str]:
         requests = sum(d.get("n_requests", 0) for d in drives)
         if sectors > PARTIAL_SECTORS_RATIO * requests:
             lines.append(
-                f"{_run(s, several)}: {sectors:,} sectors of 4 KiB were written in part and cost a turn "
-                "each: the writes are not aligned to them, see docs/guide/drives.md"
+                f"{_run(s, several)}: {sectors:,} sectors of 4 KiB were written in part and cost "
+                "a turn each: the writes are not aligned to them, see docs/guide/drives.md"
             )
     return lines
 
