@@ -1,6 +1,7 @@
 """Types of the Rust core. JSON goes in and out as text; errors are those of `headstack.errors`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from os import PathLike
 
 def version() -> str:
     """Version of the core, equal to the package's."""
@@ -37,12 +38,14 @@ def run(
     log_requests: bool,
     progress: Callable[[int, int | None], None] | None,
     sources_anywhere: bool = False,
+    places: Mapping[str, PathLike[str]] = ...,
 ) -> str:
     """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true.
 
     With `file` it is that TOML file, or `text` if it was read already; else `text` is the
     experiment as JSON, its paths seen from the current directory. `overrides_json` holds what
-    replaces parts of it: {"run", "cost", "set", "seed"}.
+    replaces parts of it: {"run", "cost", "set", "seed"}. `places` has the files of traces that
+    lie elsewhere than their names in the experiment say.
 
     `progress` is given the requests done and how many there will be over all systems and
     workloads: exact for synthetic workloads, estimated while a trace is read, None before that.

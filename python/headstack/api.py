@@ -2,12 +2,13 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from headstack import _bridge, drives
 from headstack.errors import ConfigError, printable, told
@@ -324,15 +325,24 @@ class Result:
 
         return resolved.experiment_toml(self.document)
 
+    def _own_traces(self) -> Iterator[Path]:
+        """Give the traces beside the results, which stand for DataFrames."""
+        for given in self.document.get("inputs") or ():
+            name = str(given.get("path") or "")
+            if given.get("kind") != "trace" or self.out is None or Path(name).name != name:
+                continue
+            if (self.out / name).is_file():
+                yield self.out / name
+
     def save(self, out: str | Path) -> Path:
         """Write the results file and copy the tables into the directory `out`; return `out`.
+
+        The traces that stand for DataFrames are copied too.
 
         Raises:
             OSError: the directory cannot be written to.
 
         """
-        import shutil
-
         from headstack import outputs
 
         out = Path(out)
@@ -343,6 +353,8 @@ class Result:
                     table = self.out / system[key] if self.out and system.get(key) else None
                     if table and table.is_file():
                         shutil.copy2(table, written.path / table.name)
+            for trace in self._own_traces():
+                shutil.copy2(trace, written.path / trace.name)
             text = self.to_json(curves=True) + "\n"
             (written.path / outputs.RESULTS_FILE).write_text(text, encoding="utf-8")
         return out
@@ -372,7 +384,10 @@ def _gist(system: Mapping[str, Any]) -> str:
         ((system.get("power_w") or {}).get("mean"), "{:,.2f} W", 1),
         (system.get("n_errors") or None, "{:,} errors", 1),
     )
-    return ", ".join(text.format(n * scale) for n, text, scale in numbers if n is not None)
+    said = [text.format(n * scale) for n, text, scale in numbers if n is not None]
+    if system.get("overloaded"):
+        said.append("cannot keep up")
+    return ", ".join(said)
 
 
 def _listed(given: Any) -> Any:
@@ -382,14 +397,36 @@ def _listed(given: Any) -> Any:
     return given
 
 
-def _document(
+class _Source(NamedTuple):
+    """An experiment as the core takes it: its file and text, and where traces lie that it names."""
+
+    file: str | None
+    text: str | None
+    places: Mapping[str, Path]
+
+
+def _tables(
     workload: Any, systems: Any, experiment: Mapping[str, Any], stack: ExitStack
-) -> dict[str, Any]:
-    """Return the document of an experiment from Python; files that it needs live in `stack`."""
+) -> _Source:
+    """Return an experiment from Python; files that stand for its DataFrames live in `stack`."""
     from headstack import workload as workloads
 
+    places: dict[str, Path] = {}
+    listed = [w for key in ("workload", "workloads") for w in _several(experiment.get(key))]
+    given = [
+        w.get("trace") if isinstance(w, Mapping) else w for w in [*listed, *_several(workload)]
+    ]
+    taken = {os.fspath(trace) for trace in given if isinstance(trace, str | os.PathLike)}
+
     def spec(value: Any, key: str) -> Any:
-        return plain(stack.enter_context(workloads.as_spec(value, key)), key)
+        table = stack.enter_context(workloads.as_spec(value, key))
+        trace = table.get("trace")
+        if trace is not None and trace not in taken:
+            # The file is gone after the run: results must not say where it was.
+            name = workloads.trace_name(key, taken)
+            places[name] = Path(trace)
+            table = {**table, "trace": name}
+        return plain(table, key)
 
     document = dict(experiment)
     if workload is not None:
@@ -402,8 +439,12 @@ def _document(
             document[key] = [spec(one, f"{key}[{i}]") for i, one in enumerate(given)]
         elif given is not None:
             document[key] = spec(given, key)
-    whole: dict[str, Any] = plain(document)
-    return whole
+    return _Source(None, json.dumps(plain(document)), places)
+
+
+def _several(given: Any) -> list[Any]:
+    """Return one or several workloads as a list."""
+    return list(given) if isinstance(given, list | tuple) else [given]
 
 
 def _text(file: IO[Any]) -> tuple[str, str]:
@@ -421,20 +462,17 @@ def _text(file: IO[Any]) -> tuple[str, str]:
         raise ConfigError(f"{name}: got bytes that are not UTF-8, need a file of TOML") from None
 
 
-def _source(
-    experiment: Any, workload: Any, systems: Any, stack: ExitStack
-) -> tuple[str | None, str | None]:
-    """Return the experiment's file and text, as the core takes them."""
+def _source(experiment: Any, workload: Any, systems: Any, stack: ExitStack) -> _Source:
+    """Return the experiment as the core takes it."""
     if isinstance(experiment, Mapping) or experiment is None:
-        document = _document(workload, systems, experiment or {}, stack)
-        return None, json.dumps(document)
+        return _tables(workload, systems, experiment or {}, stack)
     if hasattr(experiment, "read"):
-        return _text(experiment)
+        return _Source(*_text(experiment), {})
     if not isinstance(experiment, str | bytes | os.PathLike):
         kind = type(experiment).__name__
         raise ConfigError(f"run: got a {kind}, need a path, a table or an open file")
     path: str = plain(os.fsdecode(experiment), "run")
-    return path, None
+    return _Source(path, None, {})
 
 
 def _settings(given: Any) -> dict[str, Any]:
@@ -534,7 +572,8 @@ def run(
         def simulate(place: Path | None) -> dict[str, Any]:
             answer: dict[str, Any] = _bridge.call(
                 "run",
-                *source,
+                source.file,
+                source.text,
                 json.dumps(overrides),
                 [str(d) for d in drives.drive_dirs()],
                 threads,
@@ -542,7 +581,12 @@ def run(
                 log_requests,
                 progress,
                 sources_anywhere,
+                source.places,
             )
+            if place is not None:
+                # Beside the results, so that their experiment can be run again.
+                for name, trace in source.places.items():
+                    shutil.copyfile(trace, place / name)
             return answer
 
         if directory is None or keep is not None:

@@ -96,8 +96,8 @@ def _row(systems: list[System | None]) -> Row:
 def to_document(comparison: Comparison) -> dict[str, Any]:
     """Return every number of the systems compared, with differences and ratios to the first result.
 
-    Keys are the columns of `Result.summary`. A number that a result does not have, and a ratio to
-    zero, is None.
+    Keys are the columns of `Result.summary`. A number that a result does not have, a ratio to
+    zero, and a difference between prices of different kinds is None.
     """
     labels = comparison.labels
     return {
@@ -118,15 +118,18 @@ def to_document(comparison: Comparison) -> dict[str, Any]:
 
 def _numbers(row: Row) -> dict[str, Any]:
     columns = [{} if s is None else flat(s) for s in row.systems]
+    price_kinds = {column["price_kind"] for column in columns if column.get("price_kind")}
     keys = dict.fromkeys(key for column in columns for key in column)
     numbers = {}
     for key in keys:
         values = [_number(column.get(key)) for column in columns]
         if any(v is not None for v in values):
+            alike = len(price_kinds) < 2 or not key.startswith("cost_")
+            base = values[0] if alike else None
             numbers[key] = {
                 "values": values,
-                "differences": [difference(values[0], v) for v in values],
-                "ratios": [ratio(values[0], v) for v in values],
+                "differences": [difference(base, v) for v in values],
+                "ratios": [ratio(base, v) for v in values],
             }
     return numbers
 
@@ -165,20 +168,22 @@ def _several(comparison: Comparison) -> bool:
     return len({row.workload for row in comparison.rows}) > 1
 
 
-def cells(comparison: Comparison) -> list[list[str]]:
+def cells(comparison: Comparison, *, marks: bool = True) -> list[list[str]]:
     """Return a line of texts for each system and column of numbers of the comparison table.
 
-    Prices that are spans are compared by their middles.
+    Prices that are spans are compared by their middles, prices of different kinds not at all.
+    With `marks` numbers bear those of the table.
     """
     lines = []
     for row in comparison.rows:
         there = [s for s in row.systems if s is not None]
         names = [row.name, *[row.workload] * _several(comparison)]
-        for column in table.COLUMNS:
+        for column in (part for c in table.COLUMNS for part in table.by_kind(c, there)):
             if column.text or all(column.value(s) is None for s in there):
                 continue
             values = [None if s is None else column.value(s) for s in row.systems]
-            lines.append([*names, column.title, *_compared(values, column.form)])
+            behind = [column.mark(s) if marks and s is not None else "" for s in row.systems]
+            lines.append([*names, column.title, *_compared(values, behind, column.form)])
     return lines
 
 
@@ -186,9 +191,9 @@ def cells(comparison: Comparison) -> list[list[str]]:
 _NONE = "–"  # noqa: RUF001
 
 
-def _compared(values: Sequence[Any], form: Callable[[Any], str]) -> list[str]:
+def _compared(values: Sequence[Any], marks: Sequence[str], form: Callable[[Any], str]) -> list[str]:
     """Return the first value, then each other with its difference and ratio."""
-    shown = [_NONE if v is None else form(v) for v in values]
+    shown = [_NONE if v is None else form(v) + mark for v, mark in zip(values, marks, strict=True)]
     base, *others = values
     line = shown[:1]
     for text, other in zip(shown[1:], others, strict=True):

@@ -328,6 +328,50 @@ def _check_foreign(
         )
 
 
+#: What each figure of a folder was drawn of, where it is not a run's.
+_SOURCES = ".headstack-figures.json"
+
+
+@contextlib.contextmanager
+def figures_of(source: Path, folder: Path) -> Iterator[Written]:
+    """Write figures of a file beside those of others; those of the same file are replaced.
+
+    Raises:
+        ConfigError: one of the names is a figure of another file, or of a run.
+        OSError: a file cannot be written; it is named by its place in `folder`.
+
+    """
+    whole = str(source.absolute())
+    with _aside(folder) as part:
+        yield Written(part, folder, None)
+        names = _files(part)
+        with _locked(folder):
+            _check_foreign(folder, read_manifest(folder), [{"file": n} for n in names])
+            sources = _sources(folder)
+            for name in names:
+                other = sources.get(name, whole)
+                if other != whole and (folder / name).exists():
+                    raise ConfigError(
+                        f"{folder / name}: got a figure of {other}, need another folder for those "
+                        f"of {whole}"
+                    )
+            sources |= dict.fromkeys(names, whole)
+            text = json.dumps(sources, indent=2, sort_keys=True) + "\n"
+            (part / _SOURCES).write_text(text, encoding="utf-8")
+            _publish(part, folder)
+
+
+def _sources(folder: Path) -> dict[str, str]:
+    """Return what is known of a folder's figures: nothing where the list cannot be read."""
+    try:
+        found = json.loads((folder / _SOURCES).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: source for name, source in found.items() if isinstance(source, str)}
+
+
 @contextlib.contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
     """Give a path to write to; the file appears at `target` when it is whole.

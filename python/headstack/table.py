@@ -97,15 +97,17 @@ COLUMNS = (
 #: Of one operation of a system; the columns before them are system and operation.
 OPERATION_COLUMNS = (
     Column("requests", lambda o: o.get("n_requests"), _count),
-    Column("errors", lambda o: o.get("n_errors"), _count),
+    Column("errors", lambda o: o.get("n_errors") or None, _count, optional=True),
     Column("IOPS", lambda o: o.get("throughput_iops"), lambda v: f"{v:,.1f}"),
     Column("MB/s", lambda o: o.get("throughput_bytes_per_s"), lambda v: f"{v / 1e6:,.2f}"),
-    Column("mean ms", _part("response_time_s", "mean"), _ms),
+    Column("mean ms", _part("response_time_s", "mean"), _ms, mark=_growing),
     Column("± ms", lambda o: _half_width(o), _ms, optional=True),
-    Column("p50 ms", _part("response_time_s", "p50"), _ms),
-    Column("p90 ms", _part("response_time_s", "p90"), _ms),
-    Column("p99 ms", _part("response_time_s", "p99"), _ms),
-    Column("p99.99 ms", _part("response_time_s", "p9999"), _ms),
+    Column("p50 ms", _part("response_time_s", "p50"), _ms, mark=_growing),
+    Column("p90 ms", _part("response_time_s", "p90"), _ms, mark=_growing),
+    Column("p99 ms", _part("response_time_s", "p99"), _ms, mark=_growing),
+    Column("p99.9 ms", _part("response_time_s", "p999"), _ms, mark=_growing),
+    Column("p99.99 ms", _part("response_time_s", "p9999"), _ms, mark=_growing),
+    Column("max ms", _part("response_time_s", "max"), _ms, mark=_growing),
 )
 
 
@@ -127,7 +129,9 @@ def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str
     found: list[tuple[list[str], Mapping[str, Any]]] = []
     for name, system in zip(names(systems), systems, strict=True):
         own = system.get("operations") or {}
-        parts = [(kind, own[kind]) for kind in ("read", "write", "flush") if kind in own]
+        marked = {"overloaded": system.get("overloaded")}
+        kinds = [kind for kind in ("read", "write", "flush") if kind in own]
+        parts: list[tuple[str, Mapping[str, Any]]] = [(k, {**own[k], **marked}) for k in kinds]
         if len(parts) > 1:
             parts.append(("all", system))
         workload = [str(system.get("workload"))] if len(texts) > 2 else []
@@ -148,7 +152,7 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
     systems = document["systems"]
     found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
     found = [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
-    return [part for c in found for part in (_by_kind(c, systems) if c.value is _price else [c])]
+    return [part for c in found for part in (by_kind(c, systems))]
 
 
 def _price_kind(system: Mapping[str, Any]) -> str | None:
@@ -156,8 +160,13 @@ def _price_kind(system: Mapping[str, Any]) -> str | None:
     return None if kind is None else PRICE_KINDS.get(str(kind), str(kind))
 
 
-def _by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:
-    """Return one column for each kind of price: prices of different kinds do not compare."""
+def by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:
+    """Return one column for each kind of price: prices of different kinds do not compare.
+
+    A column of anything else stays as it is.
+    """
+    if column.value is not _price:
+        return [column]
     kinds = sorted({kind for s in systems if (kind := _price_kind(s)) is not None})
     if len(kinds) < 2:
         return [column]
@@ -166,6 +175,18 @@ def _by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Colum
         return lambda system: _price(system) if _price_kind(system) == kind else None
 
     return [column._replace(title=f"{column.title} ({k})", value=of_kind(k)) for k in kinds]
+
+
+def _remarks(system: Mapping[str, Any]) -> str:
+    said = {"cannot keep up": _growing(system), "power by default": _default_power(system)}
+    return ", ".join(words for words, mark in said.items() if mark)
+
+
+def data_columns(document: Mapping[str, Any]) -> list[Column]:
+    """Return the columns of a document for programs: numbers bear no marks, a column has them."""
+    found = [c._replace(mark=lambda system: "") for c in columns(document)]
+    remarks = Column("remarks", _remarks, text=True)
+    return [*found, *([remarks] if any(map(_remarks, document["systems"])) else [])]
 
 
 def _workloads(systems: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -207,14 +228,15 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
     traces with records left out or moved; parts of drives that were taken out of use; writes that
     cost a turn because they do not cover whole sectors; keys that were not used.
     """
+    several = len(_workloads(document["systems"])) > 1
     failed = [
-        f"{s['name']}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
+        f"{_run(s, several)}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
         "its times and rate cannot be compared"
         for s in document["systems"]
         if s.get("n_errors")
     ]
     faults = [
-        f"{s['name']}: {drive['name']}: {_part_of_drive(fault)} out of use from "
+        f"{_run(s, several)}: {drive['name']}: {_part_of_drive(fault)} out of use from "
         f"{fault['deconfigured_s']:,.3f} s"
         for s in document["systems"]
         for drive in s.get("drives") or ()
@@ -224,6 +246,11 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
     return (
         said + _partial_sectors(document) + [str(line) for line in document.get("warnings") or ()]
     )
+
+
+def _run(system: Mapping[str, Any], several: bool) -> str:
+    """Return what a line begins with: the system, of `several` workloads with its own."""
+    return f"{system['name']} on {system.get('workload')}" if several else str(system["name"])
 
 
 def _overloaded(document: Mapping[str, Any]) -> list[str]:
@@ -253,14 +280,15 @@ PARTIAL_SECTORS_RATIO = 0.03
 
 def _partial_sectors(document: Mapping[str, Any]) -> list[str]:
     lines = []
+    several = len(_workloads(document["systems"])) > 1
     for s in document["systems"]:
         drives = s.get("drives") or ()
         sectors = sum(d.get("n_read_modify_writes", 0) for d in drives)
         requests = sum(d.get("n_requests", 0) for d in drives)
         if sectors > PARTIAL_SECTORS_RATIO * requests:
             lines.append(
-                f"{s['name']}: {sectors:,} sectors of 4 KiB were written in part and cost a turn "
-                "each: the writes are not aligned to them, see docs/guide/drives.md"
+                f"{_run(s, several)}: {sectors:,} sectors of 4 KiB were written in part and cost "
+                "a turn each: the writes are not aligned to them, see docs/guide/drives.md"
             )
     return lines
 

@@ -7,7 +7,7 @@ or ``time`` of a type that carries its unit; ``lba`` (512-byte blocks) or ``offs
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,23 @@ _COLUMNS = (*_TIMES, "device", "lba", "offset_bytes", "blocks", "size_bytes", "o
 
 #: The trace that stands for a DataFrame; its stem is the workload's name in results.
 _FILE = "requests.parquet"
+
+
+def trace_name(where: str, taken: Collection[str]) -> str:
+    """Return what results call the trace of a DataFrame that was given as the argument `where`.
+
+    Example:
+        >>> trace_name("workload", []), trace_name("workload[2]", [])
+        ('requests.parquet', 'requests-2.parquet')
+
+    """
+    stem, _, suffix = _FILE.partition(".")
+    number = re.sub(r"\D+", "", where)
+    name = f"{stem}-{number}.{suffix}" if number else _FILE
+    # A file of the user may be called so.
+    while name in taken:
+        name = f"{name.removesuffix(f'.{suffix}')}-frame.{suffix}"
+    return name
 
 
 @contextmanager
@@ -75,7 +92,7 @@ def as_spec(value: object, where: str = "workload") -> Iterator[dict[str, Any]]:
 
 def _without_file(message: str, file: Path, where: str) -> str:
     """Name rows of a DataFrame, from 0, where a message names records of its file, from 1."""
-    pattern = r"(?:workload\[\d+\]\.trace: )?" + re.escape(str(file)) + r"(?::(\d+))?"
+    pattern = r"(?:workload(?:\[\d+\])?\.trace: )?" + re.escape(str(file)) + r"(?::(\d+))?"
     return re.sub(pattern, lambda m: f"{where}: row {int(m[1]) - 1}" if m[1] else where, message)
 
 

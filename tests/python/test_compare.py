@@ -166,3 +166,20 @@ def test_comparing_changes_nothing():
     kept = copy.deepcopy((first, second))
     comparison.to_document(comparison.compare([first, second], ["x", "y"]))
     assert (first, second) == kept
+
+
+def test_prices_of_different_kinds_are_not_compared():
+    from headstack import comparison
+
+    def document(kind, low):
+        cost = {"low": low, "high": low, "price_kind": kind}
+        return {"systems": [{"name": "one", "workload": "w", "cost_usd": cost}]}
+
+    found = comparison.compare(
+        [document("components", 60.0), document("retail", 600.0)], ["a", "b"]
+    )
+    prices = [line for line in comparison.cells(found) if line[1].startswith("drives $")]
+    assert len(prices) == 2
+    assert all(line[-2:] == ["\N{EN DASH}", "\N{EN DASH}"] for line in prices)
+    numbers = comparison.to_document(found)["systems"][0]["numbers"]["cost_low_usd"]
+    assert numbers["differences"][1] is None

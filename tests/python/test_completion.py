@@ -19,6 +19,8 @@ OFFERS = [
     ("headstack run examples/dem", {"examples/demo.toml"}),
     ("headstack drives barr", {"barracuda-es-750"}),
     ("headstack drives ", {*drives.names(), "new"}),
+    ("headstack drives barracuda-es-750 --pl", {"--plot"}),
+    ("headstack drives new mine --ca", {"--capacity", "--cache"}),
     ("headstack models sched", {"scheduler"}),
     ("headstack trace-info --from ms", {"msr"}),
     ("headstack convert --on-error ", {"fail", "skip"}),

@@ -97,10 +97,10 @@ def test_power_that_no_file_gives_is_marked(invoke, tmp_path, monkeypatch, capsy
 def test_figures_of_two_drives_share_a_folder(invoke, tmp_path):
     written = []
     for name in ("cheetah-9lp", "ibm-18es"):
-        before = {f: f.read_bytes() for f in tmp_path.iterdir()}
+        before = {f: f.read_bytes() for f in tmp_path.glob("[!.]*")}
         invoke("drives", name, "--plot", tmp_path)
         assert all(f.read_bytes() == held for f, held in before.items())
-        written.append(len(list(tmp_path.iterdir())))
+        written.append(len(list(tmp_path.glob("[!.]*"))))
     assert written == [4, 8]
 
 
@@ -167,3 +167,23 @@ def test_costs_are_columns_only_where_there_are_some(document):
     assert rows["two"][at] == "135 to 162"
     assert not any(c.isdigit() for c in rows["unknown"][at])
     assert "1 years at 0.2 $/kWh, PUE 1.25" in table.note(result.document)
+
+
+def test_figures_of_two_files_of_one_name_are_kept_apart(tmp_path):
+    from headstack import plots
+    from headstack.errors import ConfigError
+
+    text = drives.find("exos-x18").read_text()
+    files = [tmp_path / folder / "mine.toml" for folder in ("a", "b")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(text)
+    info = drives.described(drives.load(str(files[0])), files[0])
+    charts = {"mine-zones": plots.zones(info)}
+    out = tmp_path / "out"
+    written = plots.save_of(files[0], out, charts)
+    before = [f.read_bytes() for f in written]
+    with pytest.raises(ConfigError, match=r"got a figure of .*a/mine.toml, need another folder"):
+        plots.save_of(files[1], out, charts)
+    assert [f.read_bytes() for f in written] == before
+    assert plots.save_of(files[0], out, charts) == written

@@ -602,3 +602,31 @@ def test_the_summary_has_a_column_for_each_number(tmp_path):
         assert column in summary.columns
     assert not [c for c in summary.columns if isinstance(summary[c].iloc[0], dict | list)]
     json.dumps(summary.to_dict())
+
+
+def test_marks_of_overload_stand_at_each_operation_and_beside_numbers_for_programs():
+    times = dict.fromkeys(("mean", "p50", "p90", "p99", "p999", "p9999", "max"), 2.0)
+    part = {"n_requests": 2, "response_time_s": times}
+    system = {
+        "name": "slow",
+        "workload": "w",
+        **part,
+        "operations": {"read": part, "write": part},
+        "overloaded": {"why": "the queue grew"},
+    }
+    columns, rows = table.operations({"systems": [system]})
+    titles = [c.title for c in columns]
+    for title in ("p99 ms", "p99.9 ms", "p99.99 ms", "max ms"):
+        assert {row[titles.index(title)] for row in rows} == {"2,000.00!"}
+    data = table.data_columns({"systems": [system]})
+    row = table.cells(system, data)
+    assert not any("!" in cell for cell in row)
+    assert row[-1] == "cannot keep up"
+
+
+def test_lines_on_failed_requests_name_the_workload_of_several():
+    systems = [{"name": "a", "workload": w, "n_requests": 4, "n_errors": 1} for w in ("v", "w")]
+    assert [line.partition(":")[0] for line in table.warnings({"systems": systems})] == [
+        "a on v",
+        "a on w",
+    ]

@@ -149,3 +149,20 @@ def test_missing_columns_are_told_without_a_temporary_file():
     with pytest.raises((TraceError, ConfigError)) as e, workload.as_spec(frame, "w[1]") as table:
         info(table)
     assert str(e.value) == "w[1]: got columns time_s, op, need a column lba or offset_bytes"
+
+
+def test_results_do_not_say_where_the_file_of_a_frame_was(tmp_path):
+    frames = [pd.DataFrame(ROWS), {"trace": pd.DataFrame(ROWS), "time_scale": 2}]
+    first, second = (api.run(workload=frames, systems=DRIVE, out=tmp_path / n) for n in "ab")
+    assert first.to_json(curves=True) == second.to_json(curves=True)
+    traces = [w["trace"] for w in first.document["experiment"]["workload"]]
+    assert traces == ["requests-0.parquet", "requests-1.parquet"]
+    assert [i["path"] for i in first.document["inputs"] if i["kind"] == "trace"] == traces
+
+
+def test_the_experiment_of_a_frame_runs_again_from_its_results(tmp_path):
+    result = api.run(workload=pd.DataFrame(ROWS), systems=DRIVE)
+    folder = result.save(tmp_path / "kept")
+    (folder / "again.toml").write_text(result.experiment_toml())
+    again = api.run(folder / "again.toml")
+    assert again.to_json(curves=True) == result.to_json(curves=True)

@@ -16,6 +16,7 @@ use headstack_trace::{Arrivals, OnError, Order};
 use headstack_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Systems to be run on workloads.
@@ -43,6 +44,9 @@ pub struct Experiment {
     /// Folder that relative paths start from.
     #[serde(skip)]
     pub base: PathBuf,
+    /// Traces that lie elsewhere than their name says; results show the name.
+    #[serde(skip)]
+    pub places: BTreeMap<String, PathBuf>,
     /// The file that it was opened from, if any; errors of its run begin with it.
     #[serde(skip)]
     pub file: Option<PathBuf>,
@@ -445,6 +449,7 @@ impl Experiment {
                     need,
                 ));
             }
+            check_sizes(&key, w.device_blocks.as_deref())?;
             if let Some(WarmUp::Time(span)) = w.warm_up {
                 check_length(&format!("{key}.warm_up"), span)?;
             }
@@ -476,9 +481,24 @@ impl Experiment {
         Ok(())
     }
 
-    /// A path of the experiment, from the folder of its file.
+    /// The path of a trace, from the folder of the experiment's file.
     pub fn path(&self, path: &str) -> PathBuf {
-        self.base.join(path)
+        let place = self.places.get(path);
+        place.cloned().unwrap_or_else(|| self.base.join(path))
+    }
+}
+
+/// A device has blocks; no list stands for sizes that are measured.
+fn check_sizes(key: &str, sizes: Option<&[u64]>) -> Result<(), SpecError> {
+    let key = format!("{key}.device_blocks");
+    match sizes {
+        Some([]) => Err(SpecError::new(
+            key,
+            "no sizes",
+            "one for each device, or one number",
+        )),
+        Some(sizes) if sizes.contains(&0) => Err(SpecError::new(key, 0, "1 or more")),
+        _ => Ok(()),
     }
 }
 
@@ -650,6 +670,16 @@ queue_depth = 32
                 "[[system]]",
                 "[run]\nduration = \"-1 s\"\n[[system]]",
                 &["x/e.toml: run.duration: got -1 s, need a length of time from 0"],
+            ),
+            (
+                "time_scale = 1.39",
+                "device_blocks = []",
+                &["workload[0].device_blocks: got no sizes, need one for each device, or one number"],
+            ),
+            (
+                "time_scale = 1.39",
+                "device_blocks = [8, 0]",
+                &["workload[0].device_blocks: got 0, need 1 or more"],
             ),
             ("count = 6", "count = 6\ncount = 7", &["e.toml:11:1: got duplicate key"]),
             ("count = 6", "count = ", &["e.toml:"]),

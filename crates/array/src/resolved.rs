@@ -135,7 +135,9 @@ fn without(experiment: &Experiment, keys: &[String]) -> Option<Experiment> {
         }
     }
     document.as_object_mut()?.remove("defaults");
-    Experiment::from_value(document, &experiment.base).ok()
+    let mut shorter = Experiment::from_value(document, &experiment.base).ok()?;
+    shorter.places.clone_from(&experiment.places);
+    Some(shorter)
 }
 
 /// A dotted key as a JSON pointer.

@@ -12,6 +12,7 @@ use headstack_engine::{Progress, SpecError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread::{scope, Builder};
@@ -61,7 +62,7 @@ fn opened(
 #[pyfunction]
 #[pyo3(signature = (
     file, text, overrides_json, drive_dirs, threads, out_dir, log_requests, progress,
-    sources_anywhere=false
+    sources_anywhere=false, places=BTreeMap::new()
 ))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
@@ -75,13 +76,15 @@ pub fn run(
     log_requests: bool,
     progress: Option<Py<PyAny>>,
     sources_anywhere: bool,
+    places: BTreeMap<String, PathBuf>,
 ) -> PyResult<String> {
-    let experiment = opened(
+    let mut experiment = opened(
         file.as_deref(),
         text,
         overrides_json,
         sources(sources_anywhere),
     )?;
+    experiment.places = places;
     let watch = Progress::new();
     let options = RunOptions {
         threads,

@@ -135,6 +135,8 @@ def _parser(
     function: Callable[..., int | None],
     parser: _Parser | None = None,
     complete: Callable[[argparse.Action, Any, Argument | Option], None] | None = None,
+    *,
+    only_options: bool = False,
 ) -> _Parser:
     """Return the parser of a command; its help is the function's docstring.
 
@@ -143,6 +145,7 @@ def _parser(
         function: what does it.
         parser: an empty one, or none.
         complete: told each argument as it is added, its type and its declaration.
+        only_options: leave out what bears no name.
 
     """
     code = function.__code__
@@ -158,6 +161,8 @@ def _parser(
     )
     for parameter, default in zip(parameters, values, strict=True):
         annotation = function.__annotations__[parameter]
+        if only_options and isinstance(annotation.__metadata__[0], Argument):
+            continue
         action = _add(parser, parameter, annotation, default)
         if complete is not None:
             complete(action, _whole(annotation.__origin__), annotation.__metadata__[0])
@@ -167,15 +172,42 @@ def _parser(
 def whole_parser(
     commands: Mapping[str, Callable[..., int | None]],
     complete: Callable[[argparse.Action, Any, Argument | Option], None],
+    subcommands: Callable[[Callable[..., int | None]], Mapping[str, Callable[..., int | None]]],
 ) -> argparse.ArgumentParser:
-    """Return one parser of all commands, for what describes the command line as a whole."""
+    """Return one parser of all commands, for what describes the command line as a whole.
+
+    Args:
+        commands: by name.
+        complete: told each argument as it is added, its type and its declaration.
+        subcommands: gives those of a command. Known values of its first argument stand beside them
+            as if they were subcommands too: what follows depends on which it is.
+
+    """
     whole = _Parser(prog="headstack")
     whole.add_argument("--version", action="store_true", help="Print the version")
     below = whole.add_subparsers(dest="command")
     for name, function in commands.items():
-        short = help_of(function).partition("\n")[0]
-        _parser(name, function, below.add_parser(name, help=short), complete)
+        more, own = subcommands(function), below.add_parser(name, help=_summary(function))
+        _parser(name, function, own, complete, only_options=bool(more))
+        if more:
+            words = own.add_subparsers()
+            for word in _first_words(function):
+                meant = more.get(word, function)
+                known = words.add_parser(word, help=_summary(meant))
+                _parser(word, meant, known, complete, only_options=word not in more)
     return whole
+
+
+def _summary(function: Callable[..., Any]) -> str:
+    """Return the first line of a command's help."""
+    return help_of(function).partition("\n")[0]
+
+
+def _first_words(function: Callable[..., int | None]) -> list[str]:
+    """Return the known values of a command's first argument."""
+    declared = (a.__metadata__[0] for a in function.__annotations__.values() if a is not None)
+    first = next((d for d in declared if isinstance(d, Argument)), None)
+    return [] if first is None or first.suggest is None else sorted(first.suggest())
 
 
 def help_of(function: Callable[..., Any]) -> str:

@@ -77,7 +77,11 @@ def command(
     if as_json:
         _terminal.print_json(comparison.to_document(found))
     else:
-        _terminal.print_table(comparison.headings(found), comparison.cells(found), form=form)
+        _terminal.print_table(
+            comparison.headings(found),
+            comparison.cells(found, marks=form != _terminal.CSV),
+            form=form,
+        )
         for line in comparison.notes(found):
             _terminal.say(line, form)
     return INTERRUPTED if any(r.partial for r in loaded) else None

@@ -31,7 +31,7 @@ def script(shell: str) -> str:
     from headstack.cli._arguments import whole_parser
 
     commands = {name: cli._command(name) for name in cli.NAMES}
-    text: str = shtab.complete(whole_parser(commands, _complete), shell)
+    text: str = shtab.complete(whole_parser(commands, _complete, cli._subcommands), shell)
     return text
 
 

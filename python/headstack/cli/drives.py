@@ -239,8 +239,8 @@ def command(
         from headstack import plots
 
         # Figures of another drive in the same folder stay.
-        written += plots.save(plots.seek_curve(info), plot / f"{file.stem}-seek-curve")
-        written += plots.save(plots.zones(info), plot / f"{file.stem}-zones")
+        charts = {"seek-curve": plots.seek_curve(info), "zones": plots.zones(info)}
+        written += plots.save_of(file, plot, {f"{file.stem}-{k}": c for k, c in charts.items()})
     if as_json:
         _terminal.print_json({"file": str(file), "spec": spec, "info": info})
     else:

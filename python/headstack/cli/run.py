@@ -80,12 +80,13 @@ def command(
     if as_json:
         print(result.to_json())
     else:
-        columns = table.columns(result.document)
+        data = form == _terminal.CSV
+        columns = (table.data_columns if data else table.columns)(result.document)
         headings = [(c.title, c.text) for c in columns]
         _terminal.print_table(headings, table.rows(result.document, columns), form=form)
         columns, rows = table.operations(result.document)
         # CSV stays one table.
-        if rows and form != _terminal.CSV:
+        if rows and not data:
             _terminal.between(form)
             _terminal.print_table([(c.title, c.text) for c in columns], rows, form=form)
         for line in (table.note(result.document), *table.warnings(result.document)):

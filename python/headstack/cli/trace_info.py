@@ -204,8 +204,8 @@ def command(
 
         # Figures of another trace in the same folder stay.
         name = trace.name.partition(".")[0].strip("-") or "trace"
-        for stem, chart in trace_figures.figures(info).items():
-            written += plots.save(chart, plot / f"{name}-{stem}")
+        charts = trace_figures.figures(info).items()
+        written += plots.save_of(trace, plot, {f"{name}-{kind}": c for kind, c in charts})
     if as_json:
         _terminal.print_json(info)
     else:

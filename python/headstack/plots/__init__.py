@@ -24,6 +24,7 @@ from headstack.plots.look import (
     WIDTH,
     drawn,
     save,
+    save_of,
     style,
 )
 from headstack.plots.series import queue_depth
@@ -59,6 +60,7 @@ __all__ = [
     "power",
     "queue_depth",
     "save",
+    "save_of",
     "seek_curve",
     "style",
     "tail",

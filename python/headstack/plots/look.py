@@ -224,6 +224,10 @@ def _title(spec: Mapping[str, Any]) -> str:
     return str(title.get("text", "") if isinstance(title, Mapping) else title)
 
 
+#: Of the two forms that a figure is written in, as `drawn` gives them.
+_SUFFIXES = (".png", ".svg")
+
+
 def save(chart: Any, stem: str | Path) -> list[Path]:
     """Write a chart as ``stem.png`` (two pixels per point) and ``stem.svg``; return the two paths.
 
@@ -233,11 +237,28 @@ def save(chart: Any, stem: str | Path) -> list[Path]:
     """
     stem = Path(stem)
     files = []
-    for suffix, content in zip((".png", ".svg"), drawn(chart), strict=True):
+    for suffix, content in zip(_SUFFIXES, drawn(chart), strict=True):
         file = stem.with_name(stem.name + suffix)
         with outputs.whole_file(file) as part:
             part.write_bytes(content)
         files.append(file)
+    return files
+
+
+def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]:
+    """Write charts of a file into a folder, by name; return the paths of PNG and SVG.
+
+    Raises:
+        ConfigError: the folder has a figure of that name of another file.
+        OSError: they cannot be written.
+
+    """
+    files = []
+    with outputs.figures_of(source, folder) as written:
+        for name, chart in charts.items():
+            for suffix, content in zip(_SUFFIXES, drawn(chart), strict=True):
+                (written.path / f"{name}{suffix}").write_bytes(content)
+                files.append(folder / f"{name}{suffix}")
     return files
 
 

@@ -173,7 +173,7 @@ def numbers(load: Load, results: Mapping[str, Mapping[str, Any]], title: str = "
     rows: Sequence[Sequence[str]] = [
         [
             name,
-            "yes" if keeps_up(r, load.rate) else "no: overloaded",
+            "yes" if keeps_up(r) else "no: overloaded",
             f"{mean_ms(r):,.1f}",
             f"{within(r, 0.020):.1%}",
             f"{r['response_time_s']['p90'] * 1e3:,.1f}",

@@ -176,22 +176,19 @@ class Load:
 
     def marks(self, results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return how parts of a claim are marked that compare these results."""
-        behind = [name for name, r in results.items() if not keeps_up(r, self.rate)]
+        behind = [name for name, r in results.items() if not keeps_up(r)]
         note = f"{', '.join(behind)}: {BEHIND}" if behind else ""
         kind = Kind.STAND_IN if self.stand_in else Kind.RESULT
         return {"kind": kind, "workload": ORIGINALS[self.key].title, "note": note}
 
 
-#: Said of a system that completes requests more slowly than they arrive.
+#: Said of a system that cannot keep up.
 BEHIND = "overloaded, so the mean grows with the length of the run"
 
-#: A system that completes less than this share of the arriving requests per second is overloaded.
-STABLE = 0.97
 
-
-def keeps_up(result: Mapping[str, Any], rate: float) -> bool:
-    """Return whether a system completed requests about as fast as they arrived (requests/s)."""
-    return float(result["throughput_iops"]) >= STABLE * rate
+def keeps_up(result: Mapping[str, Any]) -> bool:
+    """Return whether a system carried its load, by the mark that every result has."""
+    return not result["overloaded"]
 
 
 def load(study: Study, key: str) -> Load:
