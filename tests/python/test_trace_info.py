@@ -199,7 +199,7 @@ def test_figures_of_two_traces_share_a_folder(tmp_path, shown):
         trace = csv(
             tmp_path / f"{name}.csv", [(i, i % 3, 8 * i, 8, "RW"[i % 2]) for i in range(50)]
         )
-        before = {f: f.read_bytes() for f in out.glob("*")}
+        before = {f: f.read_bytes() for f in out.glob("[!.]*")}
         shown(trace, "--plot", out)
         assert all(f.read_bytes() == held for f, held in before.items())
     figures = {f.name for f in out.glob("one-*.png")}
