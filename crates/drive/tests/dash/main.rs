@@ -192,6 +192,22 @@ fn every_point_serves_everything_and_repeats() {
     }
 }
 
+/// A load that random points came upon.
+#[test]
+fn idle_destaging_under_a_dense_load_keeps_the_invariants() {
+    let mut spec = cached(at("D1A1S1H1"));
+    spec.parallelism.parking = Parking::Follow;
+    spec.parallelism.arm_choice = ArmChoice::Rotation;
+    spec.cache.write_back = true;
+    spec.cache.destage = Destage::Idle;
+    spec.cache.write_segments = 2;
+    let capacity = new(&spec).capacity_blocks();
+    check(
+        &spec,
+        &requests(14_127_273_130_999_838_639, 80, 500_000, capacity),
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
