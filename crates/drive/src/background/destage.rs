@@ -202,8 +202,7 @@ impl BackgroundJob for Destage {
     #[inline]
     fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
         match self.writing {
-            // What ends at `until` itself still holds back the commands that wait for it.
-            Some(w) if w.end >= until => None,
+            Some(w) if w.end > until => None,
             Some(_) => self.finish(site).map(|w| w.end),
             None => Some(0),
         }

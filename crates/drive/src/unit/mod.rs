@@ -218,6 +218,8 @@ impl Unit {
         let open = self.check_arrivals && now.0 >= self.closed_until;
         if open && request.command == Command::Read {
             self.bring_to(now.0);
+            // A pass that ends just now held waiting commands back. Without it they start now, not earlier.
+            self.free = self.free.max(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
             let blocks = blocks_of(request);
