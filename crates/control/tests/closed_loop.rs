@@ -4,21 +4,9 @@
 mod common;
 
 use common::build;
-use common::plant::{changes, mean, over_cap_j, Kind, Run, Second};
+use common::plant::{changes, mean, over_cap_j, Kind, Run, Second, FIGURE_5};
 use headstack_control::RateLimit;
 use headstack_units::Watts;
-
-/// Minutes 5 to 45 of Figures 4 to 6, whose caps after minute 25 the paper does not state.
-const FIGURE_5: [(u32, Option<f64>); 8] = [
-    (300, None),
-    (300, Some(9.0)),
-    (300, Some(8.5)),
-    (300, Some(7.5)),
-    (300, Some(10.5)),
-    (300, Some(9.5)),
-    (300, Some(9.0)),
-    (300, Some(10.0)),
-];
 
 const AGILE: &str = "";
 /// Starts short, as in Figure 5.

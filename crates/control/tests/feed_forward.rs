@@ -3,19 +3,7 @@
 mod common;
 
 use common::build;
-use common::plant::{changes, mean, over_cap_j, Kind, Run, Second};
-
-/// Minutes 5 to 45 of Figure 5.
-const FIGURE_5: [(u32, Option<f64>); 8] = [
-    (300, None),
-    (300, Some(9.0)),
-    (300, Some(8.5)),
-    (300, Some(7.5)),
-    (300, Some(10.5)),
-    (300, Some(9.5)),
-    (300, Some(9.0)),
-    (300, Some(10.0)),
-];
+use common::plant::{changes, mean, over_cap_j, Kind, Run, Second, FIGURE_5};
 
 /// The same without the cap that no setting reaches.
 const IN_REACH: [(u32, Option<f64>); 6] = [

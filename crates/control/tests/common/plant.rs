@@ -8,6 +8,19 @@ use headstack_control::{Actuator, Command, Policy, RateLimit, Refused, Sample, S
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
 
+/// Minutes 5 to 45 of Figures 4 to 6: lengths in seconds and caps in watts. The paper does not state the caps after
+/// minute 25.
+pub const FIGURE_5: [(u32, Option<f64>); 8] = [
+    (300, None),
+    (300, Some(9.0)),
+    (300, Some(8.5)),
+    (300, Some(7.5)),
+    (300, Some(10.5)),
+    (300, Some(9.5)),
+    (300, Some(9.0)),
+    (300, Some(10.0)),
+];
+
 const SIZES: [f64; 6] = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 const DEPTHS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
 /// Rows by places of the host's queue, columns by depth of the drive's.
