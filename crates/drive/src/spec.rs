@@ -6,7 +6,7 @@
 
 use crate::layout;
 pub use crate::parallelism::{
-    ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking,
+    ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking, Role,
 };
 use headstack_engine::describe::{by_kind, from_value};
 use headstack_units::{Bandwidth, Bytes, Rpm, Span};

@@ -31,6 +31,7 @@ arms_in_motion = 1
 channels = 1
 arm_choice = "positioning"
 parking = "hold"
+roles = [["read", "write"], ["read", "write"]]
 stack_unit = "64 KiB"
 fault_recovery = "1 s"
 faults = [{ at = "50 ms", stack = 0, arm = 1, surface = 1, warning = false }]

@@ -150,13 +150,12 @@ impl Destage {
     /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
     fn reach(site: &Site, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
         let place = site
-            .mechanics
-            .layout
-            .locate(blocks.start >> site.buffer.shift)?;
+            .mapping
+            .locate(site.mechanics, blocks.start >> site.buffer.shift)?;
         let mut best = None;
         for (set, arm) in site.mechanism.arms.iter().enumerate() {
             let may = if site.restricted {
-                site.paths()[set].reaches(1 << place.head, place.cylinder)
+                site.paths()[set].reaches(1 << place.head, place.cylinder, true)
             } else {
                 set == site.mechanism.acting
             };

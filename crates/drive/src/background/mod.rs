@@ -13,6 +13,7 @@
 
 use crate::assembly::Mechanism;
 use crate::buffer::Buffer;
+use crate::mapping::Mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::Path;
 use crate::phase::{ActiveByWork, Stretch, Work};
@@ -28,6 +29,7 @@ pub(crate) struct Site<'a> {
     /// The clock, in nanoseconds: nobody asks for the state at earlier times any more.
     pub now: u64,
     pub mechanics: &'a Mechanics,
+    pub mapping: &'a mut Mapping,
     pub cache: &'a CacheSpec,
     /// What each head set of the unit reaches, and the index of this assembly's first one.
     pub all_paths: &'a [Path],
@@ -64,7 +66,14 @@ impl Site<'_> {
         let before = mechanism.arms[mechanism.acting];
         let arm = &mut mechanism.arms[mechanism.acting];
         let channels = self.channels.as_deref_mut();
-        let pass = pass::run(self.mechanics, arm, order, self.scratch, channels);
+        let pass = pass::run(
+            self.mechanics,
+            self.mapping,
+            arm,
+            order,
+            self.scratch,
+            channels,
+        );
         let cylinders = self.mechanics.seek.cylinders();
         let paths = &self.all_paths[self.first_path..];
         mechanism.carry(paths, cylinders, &before, order.start);

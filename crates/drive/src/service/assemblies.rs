@@ -7,7 +7,7 @@ use crate::background::{BackgroundJob, NEVER};
 use crate::layout::Place;
 use crate::mechanics::Arm;
 use crate::parallelism::{Parking, Path, UnitPlan};
-use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
+use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode, Role};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 
@@ -44,6 +44,8 @@ pub(super) fn head_sets(
                     (0, g.cylinders)
                 },
                 offset: *offset,
+                reads: p.has_role(plan.first_arm + a as u32, Role::Read),
+                writes: p.has_role(plan.first_arm + a as u32, Role::Write),
             });
             arms.push(Arm {
                 cylinder: arm.start_cylinder + offset,
@@ -80,6 +82,13 @@ pub(crate) fn check_combination(
             "at most 64 where several assemblies, a choice of them, faults or a scan are described",
         ));
     }
+    if !p.roles.is_empty() && spec.media_scan.mode != MediaScanMode::None {
+        return Err(SpecError::new(
+            "media_scan.mode",
+            "a scan of the medium with parallelism.roles",
+            "\"none\": a scan beside assemblies with roles is not supported",
+        ));
+    }
     let c = &spec.cache;
     if p.arms_in_motion != 1 && !p.faults.is_empty() && c.write_back && c.destage == Destage::Idle {
         return Err(SpecError::new(
@@ -91,9 +100,9 @@ pub(crate) fn check_combination(
     Ok(())
 }
 
-/// Whether some head set reaches less than all, even without faults.
+/// Whether some head set serves less than all commands, even without faults.
 pub(super) fn restricted(paths: &[Path]) -> bool {
-    paths.iter().any(|p| p.offset > 0)
+    paths.iter().any(|p| p.offset > 0 || !p.reads || !p.writes)
 }
 
 /// The assemblies at rest, each with its head sets.

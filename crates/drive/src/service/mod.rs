@@ -29,6 +29,7 @@ use crate::background::{BackgroundJob, Jobs, Site, NEVER};
 use crate::buffer::{Blocks, Buffer, Segments, Unwritten};
 use crate::command::{Completion, Components};
 use crate::layout::Place;
+use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{Path, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
@@ -75,6 +76,7 @@ impl Task<'_> {
 /// The part of a unit that serves commands.
 pub(crate) struct Core {
     pub mechanics: Mechanics,
+    pub mapping: Mapping,
     pub assemblies: Vec<Assembly>,
     /// The assembly that serves, or served last.
     pub acting: usize,
@@ -128,6 +130,7 @@ impl Core {
         let c = &spec.cache;
         Ok(Core {
             mechanics,
+            mapping: Mapping::default(),
             acting: 0,
             restricted: assemblies::restricted(&paths),
             sets: paths.len() / plan.arms.len(),
@@ -166,6 +169,7 @@ impl Core {
         let site = Site {
             now: self.clock,
             mechanics: &self.mechanics,
+            mapping: &mut self.mapping,
             cache: &self.cache,
             all_paths: &self.paths,
             first_path: a * self.sets,

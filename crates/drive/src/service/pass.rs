@@ -2,6 +2,7 @@
 
 use super::channels::Channels;
 use crate::layout::Place;
+use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{Stretch, Work};
 use headstack_units::nearest;
@@ -146,10 +147,10 @@ impl Order<'_> {
 /// Carries out a pass and leaves the arm on its last track. The pass ends at the end of the drive. If there
 /// are fewer channels than arms, each run reserves one, and sectors are taken in order even if the drive
 /// reads on arrival.
-/// drive reads on arrival.
 #[inline(always)]
 pub(crate) fn run(
     m: &Mechanics,
+    mapping: &Mapping,
     arm: &mut Arm,
     order: &Order,
     scratch: &mut Scratch,
@@ -158,7 +159,7 @@ pub(crate) fn run(
     let found;
     let place = match order.place {
         None => {
-            found = m.layout.locate(order.sector);
+            found = mapping.locate(m, order.sector);
             found.as_ref()
         }
         known => known,
@@ -168,7 +169,7 @@ pub(crate) fn run(
             run_plain(m, arm, order, place)
         }
         place => {
-            run_pieces(m, arm, order, place.copied(), scratch, channels);
+            run_pieces(m, mapping, arm, order, place.copied(), scratch, channels);
             scratch.pass
         }
     }
@@ -236,6 +237,7 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass
 #[inline(never)]
 fn run_pieces(
     m: &Mechanics,
+    mapping: &Mapping,
     arm: &mut Arm,
     order: &Order,
     first: Option<Place>,
@@ -256,7 +258,7 @@ fn run_pieces(
     while done < order.count {
         let place = match done {
             0 => first,
-            _ => m.layout.locate(order.sector + done as u64),
+            _ => mapping.locate(m, order.sector + done as u64),
         };
         let Some(place) = place else {
             break;
@@ -439,9 +441,17 @@ mod tests {
             }
             plain[write as usize] += 1;
             let mut other = arm;
-            run_pieces(&m, &mut other, &order, Some(place), &mut scratch, None);
+            run_pieces(
+                &m,
+                &Mapping::Identity,
+                &mut other,
+                &order,
+                Some(place),
+                &mut scratch,
+                None,
+            );
             let long = scratch.pass;
-            let mut short = run(&m, &mut arm, &order, &mut scratch, None);
+            let mut short = run(&m, &Mapping::Identity, &mut arm, &order, &mut scratch, None);
             assert_eq!(arm, other);
             if write {
                 (short.ready, short.link_bound) = (long.ready, long.link_bound);

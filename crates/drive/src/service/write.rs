@@ -152,7 +152,7 @@ impl Core {
         if minimum == 0 {
             return 0;
         }
-        let Some(place) = self.mechanics.layout.locate(task.sector) else {
+        let Some(place) = self.mapping.locate(&self.mechanics, task.sector) else {
             return 0;
         };
         let movement = self
@@ -294,11 +294,11 @@ impl Core {
         let shift = self.buffer.shift;
         let mut at = blocks.start >> shift;
         while at << shift < blocks.past {
-            let Some(place) = self.mechanics.layout.locate(at) else {
+            let Some(place) = self.mapping.locate(&self.mechanics, at) else {
                 return false;
             };
             let mut paths = self.paths.iter();
-            if !paths.any(|p| p.reaches(1 << place.head, place.cylinder)) {
+            if !paths.any(|p| p.reaches(1 << place.head, place.cylinder, true)) {
                 return false;
             }
             at += u64::from(place.run);

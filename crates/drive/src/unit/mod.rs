@@ -11,6 +11,7 @@ use crate::background::media_scan::Scan;
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
+use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
@@ -79,7 +80,7 @@ impl Unit {
         options: &DriveOptions,
     ) -> Result<Unit, SpecError> {
         let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
-        let capacity_blocks = mechanics.layout.capacity() << shift;
+        let capacity_blocks = Mapping::default().capacity(&mechanics) << shift;
         let assemblies = plan.arms.len();
         let limit = match spec.parallelism.arms_in_motion as usize {
             0 => assemblies,
@@ -246,7 +247,7 @@ impl Unit {
     /// when it was admitted to the drive's queue.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
-        let layout = &self.core.mechanics.layout;
+        let (mechanics, mapping) = (&self.core.mechanics, &self.core.mapping);
         let flush = request.command == Command::Flush;
         let sectors = if flush {
             (0, 0)
@@ -268,7 +269,7 @@ impl Unit {
         self.queue.push(request, arrival, sectors, |place| {
             if !flush {
                 // Every sector below the capacity has a place.
-                layout.locate_into(sectors.0, place);
+                mapping.locate_into(mechanics, sectors.0, place);
             }
         });
         if self.entering.is_some() {
@@ -489,7 +490,8 @@ impl Unit {
         }
         let needed = self.surfaces_of(item);
         let mut paths = self.core.paths.iter();
-        !is_held(&self.core, item, start) && !paths.any(|p| p.reaches(needed, item.place.cylinder))
+        !is_held(&self.core, item, start)
+            && !paths.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
     }
 
     /// Completes a waiting command with an error.
@@ -558,7 +560,7 @@ impl Unit {
         }
         let (mut at, past) = (item.sector, item.sector + item.count as u64);
         while at < past {
-            let Some(place) = self.core.mechanics.layout.locate(at) else {
+            let Some(place) = self.core.mapping.locate(&self.core.mechanics, at) else {
                 break;
             };
             surfaces |= 1 << place.head;
@@ -577,11 +579,11 @@ impl Unit {
         start: u64,
     ) -> Reach {
         let paths = &self.core.paths;
-        let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder);
+        let write = item.request.command.writes();
+        let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder, write);
         if usable >> chosen & 1 == 1 && reaches(chosen) {
             return Reach::With(chosen);
         }
-        let write = item.request.command.writes();
         let best = (0..paths.len())
             .filter(|i| usable >> i & 1 == 1 && reaches(*i))
             .min_by_key(|i| {
@@ -621,7 +623,8 @@ impl Unit {
         let core = &mut self.core;
         self.faults.deconfigure(assembly, at, &mut core.paths);
         core.restricted = true;
-        core.buffer.drop_unreachable(&core.mechanics, &core.paths);
+        core.buffer
+            .drop_unreachable(&core.mechanics, &core.mapping, &core.paths);
     }
 
     #[inline(never)]
