@@ -4,6 +4,7 @@
 //! units. It never changes. Ten thousand drives of a design share it and add ten thousand small states.
 
 use crate::drive::{Drive, DriveOptions};
+use crate::mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::{self, UnitPlan};
 use crate::power::conditions::Conditions;
@@ -124,8 +125,8 @@ impl DriveDesign {
             units.push((plan, mechanics));
         }
         let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
-        let blocks = |m: &Mechanics| m.layout.capacity() << shift;
-        let unit = units.iter().map(|(_, m)| blocks(m)).min().unwrap_or(0);
+        let least = units.iter().map(|(_, m)| m.layout.capacity()).min();
+        let unit = mapping::offered_sectors(spec, least.unwrap_or(0))? << shift;
         let shares = match spec.parallelism.arm_share {
             ArmShare::All => 1,
             ArmShare::OwnShare => spec.dash.arms as u64,

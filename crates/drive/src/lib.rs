@@ -16,7 +16,7 @@ mod fixtures;
 pub mod join;
 pub mod layout;
 mod low_power;
-mod mapping;
+pub mod mapping;
 pub mod mechanics;
 pub mod meter;
 pub mod parallelism;

@@ -3,13 +3,24 @@
 //! # Model
 //! A drive's buffer, its queue and its host count sectors by address. The mechanics know places. In
 //! between stands the mapping of the unit. With `identity` an address lies where the layout puts it, for
-//! ever. A mapping is asked when a service begins, so that a write may choose its place then.
+//! ever. With `log` a write chooses its place when its service begins.
 //!
 //! A unit has one mapping for all its assemblies. Each question is one branch on the kind of mapping,
 //! which a processor predicts; no virtual call is added.
 
+mod log;
+mod parameters;
+pub mod policy;
+
+pub(crate) use log::{From, Log, Writer};
+pub use parameters::MODELS;
+
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
+use crate::parallelism::UnitPlan;
+use crate::spec::DriveSpec;
+use headstack_engine::SpecError;
+use headstack_units::Span;
 
 /// The mapping of a unit.
 #[derive(Debug, Default)]
@@ -17,14 +28,37 @@ pub(crate) enum Mapping {
     /// Every address has a fixed place: that of the layout.
     #[default]
     Identity,
+    /// A block is written where the heads can be soonest.
+    Log(Box<Log>),
 }
 
 impl Mapping {
+    /// The mapping of a unit of a drive; `together`: several commands may be in service at once.
+    ///
+    /// # Errors
+    /// Settings that do not fit the drive, by dotted key.
+    pub fn new(
+        spec: &DriveSpec,
+        plan: &UnitPlan,
+        m: &Mechanics,
+        together: bool,
+    ) -> Result<Mapping, SpecError> {
+        Ok(match parameters::read(spec)? {
+            None => Mapping::Identity,
+            Some(p) => {
+                let minimum = spec.positioning.minimum_write.non_negative();
+                let log = Log::new(&p, m, &plan.geometry, minimum, together)?;
+                Mapping::Log(Box::new(log))
+            }
+        })
+    }
+
     /// Number of physical sectors that have an address.
     #[inline]
     pub fn capacity(&self, m: &Mechanics) -> u64 {
         match self {
             Mapping::Identity => m.layout.capacity(),
+            Mapping::Log(log) => log.capacity(),
         }
     }
 
@@ -34,6 +68,7 @@ impl Mapping {
     pub fn locate_into(&self, m: &Mechanics, sector: u64, place: &mut Place) -> bool {
         match self {
             Mapping::Identity => m.layout.locate_into(sector, place),
+            Mapping::Log(log) => log.locate_into(m, sector, u32::MAX, place),
         }
     }
 
@@ -50,6 +85,32 @@ impl Mapping {
     pub fn track_bounds(&self, m: &Mechanics, sector: u64) -> (u64, u64) {
         match self {
             Mapping::Identity => m.layout.track_bounds(sector),
+            Mapping::Log(log) => log.track_bounds(m, sector),
         }
     }
+
+    /// Whether a write chooses its place when its service begins.
+    #[inline]
+    pub fn moves_writes(&self) -> bool {
+        matches!(self, Mapping::Log(_))
+    }
+}
+
+/// How many blocks a log writes before the run, and the mean time between two; `None` if it writes none.
+///
+/// # Errors
+/// As for reading `[mapping]`.
+pub(crate) fn initial_writes(spec: &DriveSpec) -> Result<Option<(u64, Span)>, SpecError> {
+    Ok(parameters::read(spec)?.and_then(|p| p.written_first()))
+}
+
+/// Number of physical sectors that a unit of a drive offers, of the `capacity` of its layout.
+///
+/// # Errors
+/// As for reading `[mapping]`.
+pub(crate) fn offered_sectors(spec: &DriveSpec, capacity: u64) -> Result<u64, SpecError> {
+    Ok(match parameters::read(spec)? {
+        None => capacity,
+        Some(p) => log::offered_sectors(&p, spec.geometry.sector_size.0, capacity),
+    })
 }

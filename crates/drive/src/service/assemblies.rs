@@ -5,6 +5,7 @@ use super::Core;
 use crate::assembly::{Assembly, Coupling, Mechanism};
 use crate::background::{BackgroundJob, NEVER};
 use crate::layout::Place;
+use crate::mapping::{self, Mapping};
 use crate::mechanics::Arm;
 use crate::parallelism::{Parking, Path, UnitPlan};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode, Role};
@@ -149,6 +150,43 @@ impl Core {
     /// way. Otherwise the last one hands over: its read-ahead ends, and the next one begins when
     /// it has come to rest.
     #[inline]
+    /// Writes the blocks that a log mapping has from the start, with the head sets that write. One that was
+    /// used stays where it wrote last.
+    ///
+    /// # Errors
+    /// As for reading `[mapping]`.
+    pub fn write_initial_blocks(&mut self, spec: &DriveSpec, seed: u64) -> Result<(), SpecError> {
+        let Mapping::Log(log) = &mut self.mapping else {
+            return Ok(());
+        };
+        let Some((count, interval)) = mapping::initial_writes(spec)? else {
+            return Ok(());
+        };
+        let writing = |(_, path): &(usize, &Path)| path.writes;
+        let sets: Vec<usize> = self
+            .paths
+            .iter()
+            .enumerate()
+            .filter(writing)
+            .map(|p| p.0)
+            .collect();
+        let mut arms: Vec<Arm> = Vec::new();
+        for i in &sets {
+            arms.push(self.assemblies[i / self.sets].mechanism.arms[i % self.sets]);
+        }
+        log.write_initial(&self.mechanics, &mut arms, (count, interval), seed);
+        for (i, arm) in sets.into_iter().zip(arms) {
+            let set = &mut self.assemblies[i / self.sets].mechanism.arms;
+            // The head sets of an assembly move together.
+            let used = set[i % self.sets] != arm;
+            if used {
+                set.iter_mut().for_each(|a| a.cylinder = arm.cylinder);
+                set[i % self.sets] = arm;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes head set `number` the acting one from `at` on. If assemblies work at the same time, each keeps
     /// its background work. Otherwise the read-ahead of the assembly that acted before ends, and the new one
     /// waits until the old one has come to rest.

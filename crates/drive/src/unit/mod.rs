@@ -11,6 +11,7 @@ use crate::background::media_scan::Scan;
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
+use crate::layout::Place;
 use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, UnitPlan};
@@ -80,13 +81,13 @@ impl Unit {
         options: &DriveOptions,
     ) -> Result<Unit, SpecError> {
         let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
-        let capacity_blocks = Mapping::default().capacity(&mechanics) << shift;
         let assemblies = plan.arms.len();
         let limit = match spec.parallelism.arms_in_motion as usize {
             0 => assemblies,
             n => n.min(assemblies),
         };
         let mut core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
+        let capacity_blocks = core.mapping.capacity(&core.mechanics) << shift;
         let scheduler = scheduler::build(&spec.queue)?;
         let needs = scheduler.needs();
         let in_order = needs.only_oldest && core.paths.len() == 1;
@@ -95,6 +96,10 @@ impl Unit {
         if let Some(last) = core.assemblies.last_mut() {
             last.jobs.media_scan.0 = scan.map(Box::new);
         }
+        if let Mapping::Log(log) = &mut core.mapping {
+            log.watched = !needs.only_oldest;
+        }
+        core.write_initial_blocks(spec, options.seed)?;
         let planned = faults::planned(spec, plan, options.seed);
         Ok(Unit {
             queue: Queue::new(needs),
@@ -373,13 +378,21 @@ impl Unit {
     #[inline(always)]
     fn serve(&mut self, start: u64, index: usize) -> Completion {
         let waiting = &self.queue.items()[index];
+        let found;
+        let place = match self.core.mapping {
+            Mapping::Identity => Some(&waiting.place),
+            Mapping::Log(_) => {
+                found = self.core.find(start, waiting.sector, waiting.count);
+                found.as_ref()
+            }
+        };
         let task = Task {
             start,
             decoding_since: waiting.arrival.decoding_since,
             after_write: waiting.arrival.after_write,
             sector: waiting.sector,
             count: waiting.count,
-            place: Some(&waiting.place),
+            place,
             via: if self.in_order {
                 None
             } else {
@@ -638,6 +651,9 @@ impl Unit {
             };
         }
         self.queue.place_lone();
+        if self.core.mapping.moves_writes() {
+            self.place_waiting(start, oldest, usable);
+        }
         let first = &self.queue.items()[oldest];
         // A flush is a barrier: commands that arrived before it go first, then the flush. A command past the
         // age limit is next, with the arm that is there first.
@@ -693,6 +709,47 @@ impl Unit {
             };
         }
         choice
+    }
+
+    /// Updates the places of waiting commands, where a mapping moves blocks: those of reads whose blocks have
+    /// moved, and those of writes, which all may go to the slot that is reached soonest.
+    #[inline(never)]
+    fn place_waiting(&mut self, start: u64, oldest: usize, usable: u64) {
+        self.core.run_background(start);
+        let first = self.queue.items()[oldest];
+        self.core.find(start, first.sector, first.count);
+        let place = self.core.predict_write(start, usable);
+        let core = &mut self.core;
+        if self.fcfs {
+            let here = match first.writes() {
+                true => place,
+                false => core.mapping.locate(&core.mechanics, first.sector),
+            };
+            if let (Some(here), false) = (here, first.request.command == Command::Flush) {
+                self.queue.relocate(oldest, here);
+            }
+            return;
+        }
+        let mut changed: Vec<(usize, Place)> = Vec::new();
+        if let Mapping::Log(log) = &mut core.mapping {
+            while let Some((from, past)) = log.next_moved() {
+                for i in self.queue.by_age() {
+                    let w = &self.queue.items()[i];
+                    if !w.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
+                        let place = log.locate(&core.mechanics, w.sector);
+                        changed.extend(place.map(|p| (i, p)));
+                    }
+                }
+            }
+        }
+        if let Some(place) = place {
+            let all = self.queue.by_age();
+            let writes = all.filter(|i| self.queue.items()[*i].writes());
+            changed.extend(writes.map(|i| (i, place)));
+        }
+        for (i, place) in changed {
+            self.queue.relocate(i, place);
+        }
     }
 
     /// Completes the result of a service: number, arrival, arm, and the wait before `start`.

@@ -123,7 +123,11 @@ mod tests {
                     }
                 }
                 let at = noise.below(u64::from(limit) + 70) as u32;
-                assert_eq!(set.next(at), oracle.range(at..).next().copied(), "{at} of {limit}");
+                assert_eq!(
+                    set.next(at),
+                    oracle.range(at..).next().copied(),
+                    "{at} of {limit}"
+                );
                 assert_eq!(
                     set.previous(at),
                     oracle.range(..at).next_back().copied(),

@@ -112,7 +112,13 @@ mod tests {
     #[test]
     fn remembers_what_was_set() {
         let mut noise = XorShift::default();
-        for (slots, bits) in [(1000, 16), (65_535, 16), (65_536, 17), (1 << 33, 34), ((1 << 40) - 1, 40)] {
+        for (slots, bits) in [
+            (1000, 16),
+            (65_535, 16),
+            (65_536, 17),
+            (1 << 33, 34),
+            ((1 << 40) - 1, 40),
+        ] {
             let blocks = 5000;
             let in_order = 2500;
             let mut map = BlockMap::new(blocks, slots, in_order);
