@@ -11,7 +11,7 @@
 
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, Path};
-use crate::plugin::{find, plugins};
+use crate::plugin::{find, plugins, Plugin};
 use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
 use headstack_engine::SpecError;
@@ -199,12 +199,15 @@ pub trait Scheduler: Send {
 
 plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf }
 
-/// Builds the scheduler that a queue description asks for.
+/// Builds the scheduler of `schedulers` that a queue description asks for.
 ///
 /// # Errors
 /// Unknown names and parameters, by dotted key.
-pub fn build(spec: &QueueSpec) -> Result<Box<dyn Scheduler>, SpecError> {
-    let plugin = find(PLUGINS, "queue.scheduler", &spec.scheduler)?;
+pub fn build(
+    spec: &QueueSpec,
+    schedulers: &[Plugin<dyn Scheduler>],
+) -> Result<Box<dyn Scheduler>, SpecError> {
+    let plugin = find(schedulers, "queue.scheduler", &spec.scheduler)?;
     (plugin.build)(&spec.scheduler_parameters).map_err(|e| e.within("queue.scheduler_parameters"))
 }
 
