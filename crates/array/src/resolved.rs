@@ -397,7 +397,7 @@ impl Filler<'_> {
         let (mut given, file) = match &kind.drive {
             Value::String(name) => {
                 let base = &self.experiment.base;
-                let file = DriveFile::find(name, base, dirs)?;
+                let file = DriveFile::find(name, base, &self.inputs.drive_dirs)?;
                 let bytes = file.bytes()?;
                 let input = Input {
                     kind: "drive",

@@ -20,7 +20,8 @@
 //! Layers own the layers below them, so that a system is a tree: a volume over `n` members, a host queue
 //! over one layer, a link over several.
 //!
-//! To add one: write `crates/array/src/layer/NAME.rs` with an `ENTRY`, add `NAME` to the list.
+//! To add one: write `crates/array/src/layer/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program adds
+//! its own in [`Inputs`](crate::Inputs).
 
 mod below;
 mod course;

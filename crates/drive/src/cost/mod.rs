@@ -5,7 +5,8 @@
 //! - [`build`] rounds them to 1e-9 dollars.
 //! - A cost depends on the drive's description only.
 //!
-//! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
 use crate::plugin::{find, model, plugins, Plugin};
 use crate::power::Shape;

@@ -8,7 +8,8 @@
 //!
 //! How an idle drive enters and leaves low-power conditions is described in [`conditions`].
 //!
-//! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
 pub mod conditions;
 

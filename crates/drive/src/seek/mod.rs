@@ -8,7 +8,8 @@
 //! A model is evaluated once per distance when a drive is built ([`SeekTable`]), so its evaluation may be
 //! slow.
 //!
-//! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
 use crate::bounds::bounded;
 use crate::plugin::{find, model, plugins, Plugin};

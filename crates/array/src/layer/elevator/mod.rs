@@ -6,7 +6,8 @@
 //! - Requests are named by slots. A slot is used again only after its request has ended.
 //! - The same calls give the same order.
 //!
-//! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list.
+//! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program
+//! adds its own in [`Inputs`](crate::Inputs).
 
 pub(crate) mod sorted;
 
