@@ -18,9 +18,11 @@ pub use parameters::MODELS;
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
+use crate::plugin::Plugin;
 use crate::spec::DriveSpec;
 use headstack_engine::SpecError;
 use headstack_units::Span;
+use policy::Policy;
 
 /// The mapping of a unit.
 #[derive(Debug, Default)]
@@ -39,6 +41,7 @@ impl Mapping {
     /// Settings that do not fit the drive, by dotted key.
     pub fn new(
         spec: &DriveSpec,
+        policies: &[Plugin<dyn Policy>],
         plan: &UnitPlan,
         m: &Mechanics,
         together: bool,
@@ -47,7 +50,8 @@ impl Mapping {
             None => Mapping::Identity,
             Some(p) => {
                 let minimum = spec.positioning.minimum_write.non_negative();
-                let log = Log::new(&p, m, &plan.geometry, minimum, together)?;
+                let policy = parameters::build_policy(&p, policies)?;
+                let log = Log::new(&p, m, &plan.geometry, policy, minimum, together)?;
                 Mapping::Log(Box::new(log))
             }
         })

@@ -1,9 +1,9 @@
 //! The table `[mapping]` of a drive file.
 
-use super::policy::{self, Policy};
+use super::policy::Policy;
 use crate::bounds::bounded;
 use crate::parallelism::HeadOffset;
-use crate::plugin::{find, params_beside};
+use crate::plugin::{find, params_beside, Plugin};
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_units::{Bytes, Span};
@@ -115,7 +115,6 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
     if !p.block.0.is_power_of_two() {
         return Err(SpecError::new("block", p.block, "a power of two"));
     }
-    build_policy(&p)?;
     bounded("reserve", p.reserve, 0.0..=0.9)?;
     let most = Span(24 * 3600 * 1_000_000_000);
     bounded("initial_interval", p.initial_interval, Span::ZERO..=most)?;
@@ -126,8 +125,11 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
 ///
 /// # Errors
 /// An unknown name.
-pub(super) fn build_policy(p: &LogParameters) -> Result<Box<dyn Policy>, SpecError> {
-    (find(policy::PLUGINS, "policy", &p.policy)?.build)(&Params::new())
+pub(super) fn build_policy(
+    p: &LogParameters,
+    policies: &[Plugin<dyn Policy>],
+) -> Result<Box<dyn Policy>, SpecError> {
+    (find(policies, "mapping.policy", &p.policy)?.build)(&Params::new())
 }
 
 /// Refuses what is not supported together with a log.

@@ -31,6 +31,7 @@ use crate::command::{Completion, Components};
 use crate::layout::Place;
 use crate::mapping::{From, Mapping};
 use crate::mechanics::{Arm, Mechanics};
+use crate::models::Models;
 use crate::parallelism::{Path, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::spec::{CacheSpec, Destage, DriveSpec};
@@ -116,6 +117,7 @@ impl Core {
     /// Settings that do not fit together, by dotted key.
     pub fn new(
         spec: &DriveSpec,
+        models: &Models,
         plan: &UnitPlan,
         mechanics: Mechanics,
         at_once: usize,
@@ -129,7 +131,7 @@ impl Core {
         let channels = assemblies::channels(spec, at_once);
         let c = &spec.cache;
         Ok(Core {
-            mapping: Mapping::new(spec, plan, &mechanics, at_once > 1)?,
+            mapping: Mapping::new(spec, models.policies, plan, &mechanics, at_once > 1)?,
             mechanics,
             acting: 0,
             restricted: assemblies::restricted(&paths),

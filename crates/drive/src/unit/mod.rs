@@ -14,6 +14,7 @@ use crate::drive::DriveOptions;
 use crate::layout::Place;
 use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
+use crate::models::Models;
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::queue::{Arrival, Queue, Waiting};
@@ -76,6 +77,7 @@ impl Unit {
     /// Settings that do not fit together, by dotted key.
     pub fn new(
         spec: &DriveSpec,
+        models: &Models,
         plan: &UnitPlan,
         mechanics: Mechanics,
         options: &DriveOptions,
@@ -86,9 +88,16 @@ impl Unit {
             0 => assemblies,
             n => n.min(assemblies),
         };
-        let mut core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
+        let mut core = Core::new(
+            spec,
+            models,
+            plan,
+            mechanics,
+            limit,
+            options.compat_disksim_40,
+        )?;
         let capacity_blocks = core.mapping.capacity(&core.mechanics) << shift;
-        let scheduler = scheduler::build(&spec.queue)?;
+        let scheduler = scheduler::build(&spec.queue, models.schedulers)?;
         let needs = scheduler.needs();
         let in_order = needs.only_oldest && core.paths.len() == 1;
         let scan = Scan::new(spec, &core.mechanics)?;
@@ -96,12 +105,9 @@ impl Unit {
         if let Some(last) = core.assemblies.last_mut() {
             last.jobs.media_scan.0 = scan.map(Box::new);
         }
-        if let Mapping::Log(log) = &mut core.mapping {
-            log.watched = !needs.only_oldest;
-        }
         core.write_initial_blocks(spec, options.seed)?;
         let planned = faults::planned(spec, plan, options.seed);
-        Ok(Unit {
+        let mut unit = Unit {
             queue: Queue::new(needs),
             scheduler,
             fcfs: needs.only_oldest,
@@ -133,7 +139,9 @@ impl Unit {
             standing: Vec::new(),
             first_assembly: 0,
             core,
-        })
+        };
+        unit.locate_waiting();
+        Ok(unit)
     }
 
     pub fn mechanics(&self) -> &Mechanics {
@@ -709,6 +717,25 @@ impl Unit {
             };
         }
         choice
+    }
+
+    /// Where a mapping moves blocks: brings the places of all waiting reads up to date, and lets the mapping
+    /// tell from now on which blocks move, if the scheduler looks at places.
+    fn locate_waiting(&mut self) {
+        let Mapping::Log(log) = &mut self.core.mapping else {
+            return;
+        };
+        log.watched = !self.fcfs;
+        while log.next_moved().is_some() {}
+        let all: Vec<usize> = self.queue.by_age().collect();
+        for i in all {
+            let w = &self.queue.items()[i];
+            if w.request.command == Command::Read {
+                if let Some(place) = log.locate(&self.core.mechanics, w.sector) {
+                    self.queue.relocate(i, place);
+                }
+            }
+        }
     }
 
     /// Updates the places of waiting commands, where a mapping moves blocks: those of reads whose blocks have

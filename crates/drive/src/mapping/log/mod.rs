@@ -30,7 +30,7 @@ mod write;
 pub(in crate::mapping) use cylinder::Class;
 pub(crate) use write::Writer;
 
-use super::parameters::{build_policy, Initial, LogParameters};
+use super::parameters::{Initial, LogParameters};
 use super::policy::{Policy, Search, Slot};
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
@@ -104,6 +104,7 @@ impl Log {
         p: &LogParameters,
         m: &Mechanics,
         geometry: &GeometrySpec,
+        policy: Box<dyn Policy>,
         minimum_write: u64,
         together: bool,
     ) -> Result<Log, SpecError> {
@@ -139,7 +140,7 @@ impl Log {
             blocks,
             map: BlockMap::new(blocks, slots, in_order),
             slots: FreeSlots::new(m, geometry, shift, in_order),
-            policy: build_policy(p).map_err(|e| e.within("mapping"))?,
+            policy,
             frontier,
             longest_track: tracks.max().unwrap_or(1),
             minimum_write,

@@ -3,6 +3,8 @@
 use super::write::Writer;
 use super::*;
 use crate::fixtures::small_drive;
+use crate::mapping::parameters::build_policy;
+use crate::models::Models;
 use crate::service::pass::{Order, Places};
 use crate::spec::DriveSpec;
 use headstack_testkit::XorShift;
@@ -31,13 +33,15 @@ fn uneven() -> DriveSpec {
 }
 
 fn log(spec: &DriveSpec, policy: &str, initial: u64, together: bool) -> (Log, Mechanics) {
-    let m = Mechanics::new(spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
+    let m =
+        Mechanics::new(spec, &spec.geometry, &Models::builtin(), Turn(1 << 61)).expect("mechanics");
     let p = LogParameters {
         policy: policy.into(),
         initial_blocks: initial,
         ..LogParameters::default()
     };
-    let log = Log::new(&p, &m, &spec.geometry, 0, together).expect("a log");
+    let policy = build_policy(&p, crate::mapping::policy::PLUGINS).expect("a policy");
+    let log = Log::new(&p, &m, &spec.geometry, policy, 0, together).expect("a log");
     (log, m)
 }
 

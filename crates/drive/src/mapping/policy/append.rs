@@ -20,7 +20,7 @@ pub const PLUGIN: Plugin<dyn Policy> = Plugin {
     name: "append",
     summary: "the end of the written area: its last cylinder or the next one",
     example: "",
-    build: |table| Ok(Box::new(params::<Append>(table)?)),
+    build: &|table| Ok(Box::new(params::<Append>(table)?)),
 };
 
 #[derive(Debug, Deserialize)]
@@ -34,9 +34,9 @@ struct Append {
 impl Policy for Append {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
         if self.at_end {
-            return search.soonest().map(Slot);
+            return search.soonest();
         }
-        let last = search.frontier;
+        let last = search.frontier();
         let next = (last + 1).min(search.last());
         let found = search.soonest_of(&[last, next]);
         let found = match found {
@@ -46,7 +46,7 @@ impl Policy for Append {
                 None => search.soonest(),
             },
         };
-        found.map(Slot)
+        found
     }
 
     fn took(&mut self, _cylinder: u32, frontier: u32, last: u32) {

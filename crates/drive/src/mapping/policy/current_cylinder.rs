@@ -18,7 +18,7 @@ pub const PLUGIN: Plugin<dyn Policy> = Plugin {
     name: "current-cylinder",
     summary: "a free slot of the cylinder under the heads, else of the nearest one that has any",
     example: "",
-    build: |table| Ok(Box::new(params::<CurrentCylinder>(table)?)),
+    build: &|table| Ok(Box::new(params::<CurrentCylinder>(table)?)),
 };
 
 #[derive(Debug, Deserialize)]
@@ -28,6 +28,6 @@ struct CurrentCylinder {}
 impl Policy for CurrentCylinder {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
         let cylinder = search.nearest(search.here())?;
-        search.soonest_of(&[cylinder]).map(Slot)
+        search.soonest_of(&[cylinder])
     }
 }

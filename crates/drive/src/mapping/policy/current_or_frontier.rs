@@ -19,7 +19,7 @@ pub const PLUGIN: Plugin<dyn Policy> = Plugin {
     name: "current-or-frontier",
     summary: "a free slot of the cylinder under the heads, else one behind the written area",
     example: "",
-    build: |table| Ok(Box::new(params::<CurrentOrFrontier>(table)?)),
+    build: &|table| Ok(Box::new(params::<CurrentOrFrontier>(table)?)),
 };
 
 #[derive(Debug, Deserialize)]
@@ -31,12 +31,12 @@ impl Policy for CurrentOrFrontier {
         let here = search.here();
         let cylinder = match search.has(here) {
             true => Some(here),
-            false => search.next(search.frontier),
+            false => search.next(search.frontier()),
         };
         let found = match cylinder {
             Some(c) => search.soonest_of(&[c]),
             None => search.soonest(),
         };
-        found.map(Slot)
+        found
     }
 }

@@ -18,7 +18,7 @@ pub const PLUGIN: Plugin<dyn Policy> = Plugin {
     name: "eager",
     summary: "the free slot that the heads reach soonest, anywhere on the disk",
     example: "",
-    build: |table| Ok(Box::new(params::<Eager>(table)?)),
+    build: &|table| Ok(Box::new(params::<Eager>(table)?)),
 };
 
 #[derive(Debug, Deserialize)]
@@ -27,6 +27,6 @@ struct Eager {}
 
 impl Policy for Eager {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
-        search.soonest().map(Slot)
+        search.soonest()
     }
 }

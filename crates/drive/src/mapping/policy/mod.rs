@@ -6,7 +6,8 @@
 //! - `choose` changes nothing: it is also asked to predict, once for each arm that may write. `took` is
 //!   called when a slot has been taken.
 //!
-//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its
+//! own in [`Models`](crate::Models).
 
 use super::log::slots::{Found, FreeSlots, From};
 use super::log::Class;
@@ -22,43 +23,48 @@ pub struct Search<'a> {
 
 impl Search<'_> {
     /// The cylinder under the heads.
-    fn here(&self) -> u32 {
+    pub fn here(&self) -> u32 {
         self.from.arm.cylinder
     }
 
     /// The last cylinder of the disk.
-    fn last(&self) -> u32 {
+    pub fn last(&self) -> u32 {
         self.slots.cylinders() - 1
     }
 
+    /// The highest cylinder in which a slot was ever taken.
+    pub fn frontier(&self) -> u32 {
+        self.frontier
+    }
+
     /// The slot of the whole disk that is reached soonest.
-    fn soonest(&mut self) -> Option<Found> {
-        self.slots.soonest(&self.from, Class::Whole)
+    pub fn soonest(&mut self) -> Option<Slot> {
+        self.slots.soonest(&self.from, Class::Whole).map(Slot)
     }
 
     /// The slot of these cylinders that is reached soonest; the first one of equal ones.
-    fn soonest_of(&mut self, cylinders: &[u32]) -> Option<Found> {
+    pub fn soonest_of(&mut self, cylinders: &[u32]) -> Option<Slot> {
         let mut best = None;
         for c in cylinders {
             best = self.slots.soonest_in(&self.from, *c, Class::Whole, best);
         }
-        best
+        best.map(Slot)
     }
 
     /// The cylinder with a free slot that is nearest to `c`, the lower one of two.
-    fn nearest(&mut self, c: u32) -> Option<u32> {
+    pub fn nearest(&mut self, c: u32) -> Option<u32> {
         let m = self.from.mechanics;
         self.slots.nearest(m, c, Class::Whole)
     }
 
     /// The first cylinder with a free slot at or after `c`.
-    fn next(&mut self, c: u32) -> Option<u32> {
+    pub fn next(&mut self, c: u32) -> Option<u32> {
         let m = self.from.mechanics;
         self.slots.next(m, c, Class::Whole)
     }
 
     /// Whether a cylinder has a free slot.
-    fn has(&mut self, c: u32) -> bool {
+    pub fn has(&mut self, c: u32) -> bool {
         let m = self.from.mechanics;
         self.slots.has(m, c, Class::Whole)
     }
