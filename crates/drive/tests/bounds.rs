@@ -49,6 +49,9 @@ sparing_range_cylinders = 4
 capacity_blocks = 1200
 zones = [{ first_cylinder = 0, last_cylinder = 39, sectors_per_track = 20, track_skew = 2.0, cylinder_skew = 3.0, offset = 1.0, empty_sectors = 2, spares = 3, slips = [17], remaps = [[5, 158]] }]
 
+[mapping]
+model = "identity"
+
 [seek]
 model = "constant"
 time = "2 ms"
@@ -57,6 +60,7 @@ time = "2 ms"
 head_switch = "0.7 ms"
 write_settle = "0.3 ms"
 settle_after_head_switch = true
+settle_before_every_write = false
 minimum_write = "0.1 ms"
 minimum_read_after_read = "0.1 ms"
 minimum_read_after_write = "0.1 ms"

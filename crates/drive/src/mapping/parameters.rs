@@ -29,6 +29,8 @@ pub(crate) struct LogParameters {
     pub block: Bytes,
     /// Which free slot takes a block: a name of the `mapping/policy` folder.
     pub policy: String,
+    /// Parameters of the policy, as its file documents.
+    pub policy_parameters: Params,
     /// Share of the slots that are not offered as capacity. 0 to 0.9.
     pub reserve: f64,
     /// How many blocks, from the first on, have been written before. At most the capacity.
@@ -63,6 +65,7 @@ impl Default for LogParameters {
         LogParameters {
             block: Bytes(4096),
             policy: "eager".into(),
+            policy_parameters: Params::new(),
             reserve: 0.0,
             initial_blocks: 0,
             initial: Initial::InOrder,
@@ -129,7 +132,8 @@ pub(super) fn build_policy(
     p: &LogParameters,
     policies: &[Plugin<dyn Policy>],
 ) -> Result<Box<dyn Policy>, SpecError> {
-    (find(policies, "mapping.policy", &p.policy)?.build)(&Params::new())
+    let plugin = find(policies, "mapping.policy", &p.policy)?;
+    (plugin.build)(&p.policy_parameters).map_err(|e| e.within("mapping.policy_parameters"))
 }
 
 /// Refuses what is not supported together with a log.

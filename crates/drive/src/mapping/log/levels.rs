@@ -23,11 +23,6 @@ impl Levels {
         Levels { words, summary }
     }
 
-    /// Whether there are no members.
-    pub fn is_empty(&self) -> bool {
-        self.summary.iter().all(|w| *w == 0)
-    }
-
     /// Whether `n` is a member.
     #[inline]
     pub fn contains(&self, n: u32) -> bool {
@@ -134,7 +129,6 @@ mod tests {
                     "{at} of {limit}"
                 );
                 assert_eq!(set.contains(at), oracle.contains(&at));
-                assert_eq!(set.is_empty(), oracle.is_empty());
             }
         }
     }

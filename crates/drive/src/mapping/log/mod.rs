@@ -40,6 +40,7 @@ use headstack_units::Span;
 use map::BlockMap;
 use rand::RngCore;
 pub(crate) use slots::From;
+pub use slots::Ties;
 use slots::{Found, FreeSlots};
 
 /// A log mapping and its state.
@@ -260,7 +261,7 @@ impl Log {
         };
         match self.policy.choose(&mut search) {
             Some(Slot(found)) => Some(found),
-            None => self.slots.soonest(from, Class::Broken),
+            None => self.slots.soonest(from, Class::Broken, Ties::Nearest),
         }
     }
 

@@ -11,7 +11,9 @@ use super::cylinder::{Class, Cylinder, SlotAt};
 use super::levels::Levels;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::{GeometrySpec, PerSurface};
+use headstack_engine::random::nth;
 use headstack_units::Time;
+use serde::Deserialize;
 
 /// The slot for a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,22 @@ pub(crate) struct From<'a> {
     /// Lower bound of the time of a movement.
     pub minimum: u64,
 }
+
+/// Which of several slots is taken that pass under the heads at the same time.
+///
+/// Many do: an arm that comes a microsecond later to the next cylinder still waits for the same moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// The one of the nearest cylinder, the lower one of two.
+    #[default]
+    Nearest,
+    /// The one of any of these cylinders, all alike probable.
+    Any,
+}
+
+/// Times so little apart, in nanoseconds, are the same: each is rounded twice.
+const SAME: u64 = 2;
 
 /// The free slots of a unit.
 #[derive(Debug)]
@@ -98,6 +116,7 @@ impl FreeSlots {
     }
 
     /// Number of slots.
+    #[cfg(test)]
     pub fn len(&self) -> u64 {
         self.slots
     }
@@ -158,6 +177,7 @@ impl FreeSlots {
     }
 
     /// Number of free slots of a cylinder, whole and broken.
+    #[cfg(test)]
     pub fn free_in(&mut self, m: &Mechanics, c: u32) -> u32 {
         let cylinder = self.cylinder(m, c);
         cylinder.free(Class::Whole) + cylinder.free(Class::Broken)
@@ -194,20 +214,15 @@ impl FreeSlots {
         }
     }
 
-    /// The free slot of a cylinder that is reached soonest, if it is reached sooner than `best`.
+    /// The free slot of a cylinder that is reached soonest, if it is reached within `within` ns.
     #[inline]
-    pub fn soonest_in(
-        &mut self,
-        from: &From,
-        c: u32,
-        class: Class,
-        mut best: Option<Found>,
-    ) -> Option<Found> {
+    pub fn soonest_in(&mut self, from: &From, c: u32, class: Class, within: u64) -> Option<Found> {
         let (m, arm) = (from.mechanics, from.arm);
         let slots = self.cylinder(m, c);
         if slots.free(class) == 0 {
-            return best;
+            return None;
         }
+        let mut best: Option<Found> = None;
         // The movement is the same to all surfaces, except the one under the heads.
         let mut before = (u64::MAX, Default::default());
         // The head in use first: of equal times it is kept.
@@ -226,12 +241,13 @@ impl FreeSlots {
                 before = (moved, (there, under));
             }
             let (there, under) = before.1;
-            if best.is_some_and(|b| there - from.start >= b.cost) {
+            let most = best.map_or(within, |b| b.cost.saturating_sub(1));
+            if there - from.start > most {
                 continue;
             }
             if let Some((ahead, at)) = slots.first_after(head, under, class) {
                 let cost = there + m.wait_for(ahead) - from.start;
-                if best.is_none_or(|b| cost < b.cost) {
+                if cost <= most {
                     best = Some(Found {
                         cylinder: c,
                         at,
@@ -246,12 +262,13 @@ impl FreeSlots {
     /// The free slot of the whole disk that is reached soonest. Of equal ones the nearest cylinder, the
     /// lower one of two, and the head in use.
     #[inline]
-    pub fn soonest(&mut self, from: &From, class: Class) -> Option<Found> {
+    pub fn soonest(&mut self, from: &From, class: Class, ties: Ties) -> Option<Found> {
         let here = from.arm.cylinder;
         let mut best = None;
         if self.some[class as usize].contains(here) {
-            best = self.soonest_in(from, here, class, best);
+            best = self.soonest_in(from, here, class, u64::MAX);
         }
+        let mut rank = best.map_or(0, |b| rank_of(from, &b));
         let (mut below, mut above) = (here, here + 1);
         loop {
             let some = &self.some[class as usize];
@@ -267,7 +284,14 @@ impl FreeSlots {
                     return best;
                 }
             }
-            best = self.soonest_in(from, c, class, best);
+            let within = best.map_or(u64::MAX, |b| b.cost + SAME);
+            if let Some(found) = self.soonest_in(from, c, class, within) {
+                let better = best.is_none_or(|b| found.cost + SAME < b.cost);
+                let other = rank_of(from, &found);
+                if better || (ties == Ties::Any && other > rank) {
+                    (best, rank) = (Some(found), other);
+                }
+            }
             if c < here {
                 below = c;
             } else {
@@ -311,6 +335,12 @@ impl FreeSlots {
         let (class, _) = c.set(&at, true);
         self.some[class as usize].insert(place.cylinder);
     }
+}
+
+/// A number by which one of several slots is chosen: for each start another one, all alike probable.
+#[inline]
+fn rank_of(from: &From, found: &Found) -> u64 {
+    nth(from.start, found.cylinder)
 }
 
 /// For each distance the shortest seek over it or more; `None` if that is the seek over it.

@@ -33,11 +33,24 @@ fn uneven() -> DriveSpec {
 }
 
 fn log(spec: &DriveSpec, policy: &str, initial: u64, together: bool) -> (Log, Mechanics) {
+    with_ties(spec, (policy, "nearest"), initial, together)
+}
+
+fn with_ties(
+    spec: &DriveSpec,
+    (policy, ties): (&str, &str),
+    initial: u64,
+    together: bool,
+) -> (Log, Mechanics) {
     let m =
         Mechanics::new(spec, &spec.geometry, &Models::builtin(), Turn(1 << 61)).expect("mechanics");
     let p = LogParameters {
         policy: policy.into(),
         initial_blocks: initial,
+        policy_parameters: match policy {
+            "eager" => [("ties".to_string(), ties.into())].into_iter().collect(),
+            _ => Default::default(),
+        },
         ..LogParameters::default()
     };
     let policy = build_policy(&p, crate::mapping::policy::PLUGINS).expect("a policy");
@@ -73,8 +86,8 @@ fn the_search_finds_the_soonest_slot() {
     let mut even = small_drive("write_settle = \"0.3 ms\"\nhead_switch = \"0.1 ms\"");
     even.geometry.cylinders = 40;
     even.geometry.zones[0].last_cylinder = 39;
-    for spec in [uneven(), even] {
-        let (mut log, m) = log(&spec, "eager", 20, false);
+    for (spec, ties) in [(uneven(), "nearest"), (even, "any")] {
+        let (mut log, m) = with_ties(&spec, ("eager", ties), 20, false);
         let slots = log.slots.len();
         let (mut broken, mut full) = (0, 0);
         let mut taken: Vec<u64> = (0..20).collect();
@@ -101,7 +114,7 @@ fn the_search_finds_the_soonest_slot() {
             let got_cost = got.map(|f| cost(&m, &arm, f.at.slot, start, ready));
             // Angles are rounded to 2^-40 turn in the search.
             match (got_cost, want) {
-                (Some(g), Some(w)) => assert!(g.0.abs_diff(w) <= 2, "step {step}: {g:?}, {w}"),
+                (Some(g), Some(w)) => assert!(g.0.abs_diff(w) <= 4, "step {step}: {g:?}, {w}"),
                 (None, None) => full += 1,
                 other => panic!("step {step}: {other:?}"),
             }
@@ -206,4 +219,127 @@ fn runs_are_true(log: &Log, m: &Mechanics) {
         assert_eq!((low, high), (first, last), "bounds at {a}");
         assert!(u64::from(place.before) <= a - first);
     }
+}
+
+/// A service of the test below: a block that is read from, or written to, a slot.
+#[derive(Debug, Clone, Copy)]
+struct Service {
+    block: u64,
+    slot: u64,
+    begin: u64,
+    end: u64,
+    /// For writes: the version of the block.
+    version: Option<u64>,
+}
+
+/// Whether what a read found is what it should have: no write into its slot meanwhile, and in the slot the
+/// version of the block whose write had ended last when the read began. `None`: as before the run.
+fn finds_the_last_write(read: &Service, done: &[Service]) -> bool {
+    let writes = done.iter().filter(|s| s.version.is_some());
+    let into = writes.clone().filter(|w| w.slot == read.slot);
+    let disturbed = into
+        .clone()
+        .any(|w| w.begin < read.end && read.begin < w.end);
+    let last = |of: &mut dyn Iterator<Item = &Service>| {
+        let ended = of.filter(|w| w.end <= read.begin);
+        ended.max_by_key(|w| w.end).map(|w| (w.block, w.version))
+    };
+    let there = last(&mut into.clone());
+    let wanted = last(&mut writes.filter(|w| w.block == read.block));
+    !disturbed && (there == wanted || (wanted.is_none() && there.is_none()))
+}
+
+/// Contents of the slots are tracked beside the map: two arms write and read at the same time, or one arm
+/// does, until the disk is full and beyond. Seeds 0 to 5.
+#[test]
+fn a_read_finds_the_last_write() {
+    let mut in_place = 0;
+    for seed in 0..6u64 {
+        let together = seed % 2 == 1;
+        let mut noise = XorShift::default();
+        for _ in 0..seed {
+            noise.below(2);
+        }
+        let spec = uneven();
+        let (mut log, m) = log(&spec, "eager", 40, together);
+        // With two arms at work the disk is never quite full: then slots are taken early.
+        let blocks = if together {
+            log.blocks - 20
+        } else {
+            log.blocks
+        };
+        let mut arms = [
+            Arm::default(),
+            Arm {
+                angle: Turn(1 << 63),
+                ..Arm::default()
+            },
+        ];
+        let (mut free, mut done) = ([0u64; 2], Vec::<Service>::new());
+        for step in 0..6000u64 {
+            let a = if together {
+                (free[1] < free[0]) as usize
+            } else {
+                0
+            };
+            let now = free[a] + noise.below(3) * noise.below(4_000_000);
+            let now = done.iter().map(|s: &Service| s.begin).fold(now, u64::max);
+            let block = match noise.below(4) {
+                0 | 1 => step / 2 % blocks,
+                _ => noise.below((blocks / 8 + step / 4).min(blocks)),
+            };
+            let busy = free.iter().copied().fold(0, u64::max);
+            log.settle(&m, now, busy);
+            let write = noise.below(2) == 0;
+            let end = now + 1_000_000 + noise.below(15_000_000);
+            let place = if write {
+                let order = Order::plain(block << 3, 8, now);
+                let place = Writer(&mut log).place(&m, &order, 0, &arms[a], now);
+                log.pass_ends(end);
+                place.expect("a place")
+            } else {
+                log.locate(&m, block << 3).expect("a place")
+            };
+            let address = m
+                .layout
+                .address_at(place.cylinder, u32::from(place.head), place.sector);
+            let service = Service {
+                block,
+                slot: address.expect("an address") >> 3,
+                begin: now,
+                end,
+                version: write.then_some(step),
+            };
+            // A block that was never written shares the slot of its number with others.
+            let mut writes = done.iter().filter(|s| s.version.is_some() && s.end <= now);
+            let written = block < 40 || writes.any(|s| s.block == block);
+            if !write && written {
+                assert!(
+                    finds_the_last_write(&service, &done),
+                    "seed {seed}, step {step}: {service:?}"
+                );
+            }
+            if write {
+                for read in done.iter().filter(|s| s.version.is_none() && s.end > now) {
+                    assert_ne!(
+                        read.slot, service.slot,
+                        "seed {seed}, step {step}: {read:?}"
+                    );
+                }
+            }
+            if write || written {
+                done.push(service);
+            }
+            done.retain(|s| s.version.is_some() || s.end > now);
+            (arms[a].cylinder, arms[a].head) = (place.cylinder, place.head);
+            free[a] = end;
+        }
+        assert!(
+            log.in_place == 0 || !together,
+            "seed {seed}: {}",
+            log.in_place
+        );
+        in_place += log.in_place;
+    }
+    assert!(in_place > 0, "no disk was full");
 }

@@ -86,8 +86,8 @@ impl Log {
 
     /// The pass whose blocks were chosen last ends at `end`.
     pub fn pass_ends(&mut self, end: u64) {
-        for w in &mut self.written {
-            w.end = w.end.min(end);
+        for w in self.written.iter_mut().filter(|w| w.end == u64::MAX) {
+            w.end = end;
         }
     }
 

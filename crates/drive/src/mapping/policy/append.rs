@@ -11,7 +11,7 @@
 //! # Validity
 //! The written area grows until it fills the disk, so reads travel farther than with `eager`.
 
-use super::{Policy, Search, Slot};
+use super::{Policy, Search, Slot, Ties};
 use crate::plugin::{params, Plugin};
 use serde::Deserialize;
 
@@ -34,7 +34,7 @@ struct Append {
 impl Policy for Append {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
         if self.at_end {
-            return search.soonest();
+            return search.soonest(Ties::Nearest);
         }
         let last = search.frontier();
         let next = (last + 1).min(search.last());
@@ -43,7 +43,7 @@ impl Policy for Append {
             Some(found) => Some(found),
             None => match search.next(last) {
                 Some(c) => search.soonest_of(&[c]),
-                None => search.soonest(),
+                None => search.soonest(Ties::Nearest),
             },
         };
         found

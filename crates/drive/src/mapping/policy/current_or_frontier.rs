@@ -10,7 +10,7 @@
 //! # Validity
 //! As for `eager`.
 
-use super::{Policy, Search, Slot};
+use super::{Policy, Search, Slot, Ties};
 use crate::plugin::{params, Plugin};
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ impl Policy for CurrentOrFrontier {
         };
         let found = match cylinder {
             Some(c) => search.soonest_of(&[c]),
-            None => search.soonest(),
+            None => search.soonest(Ties::Nearest),
         };
         found
     }

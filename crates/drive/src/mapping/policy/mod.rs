@@ -11,6 +11,7 @@
 
 use super::log::slots::{Found, FreeSlots, From};
 use super::log::Class;
+pub use super::log::Ties;
 use crate::plugin::plugins;
 
 /// What a policy sees: the free whole slots, and the arm that writes.
@@ -38,15 +39,17 @@ impl Search<'_> {
     }
 
     /// The slot of the whole disk that is reached soonest.
-    pub fn soonest(&mut self) -> Option<Slot> {
-        self.slots.soonest(&self.from, Class::Whole).map(Slot)
+    pub fn soonest(&mut self, ties: Ties) -> Option<Slot> {
+        self.slots.soonest(&self.from, Class::Whole, ties).map(Slot)
     }
 
     /// The slot of these cylinders that is reached soonest; the first one of equal ones.
     pub fn soonest_of(&mut self, cylinders: &[u32]) -> Option<Slot> {
         let mut best = None;
         for c in cylinders {
-            best = self.slots.soonest_in(&self.from, *c, Class::Whole, best);
+            let within = best.map_or(u64::MAX, |b: Found| b.cost.saturating_sub(1));
+            let found = self.slots.soonest_in(&self.from, *c, Class::Whole, within);
+            best = found.or(best);
         }
         best.map(Slot)
     }
