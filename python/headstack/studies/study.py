@@ -44,6 +44,7 @@ class Outcome:
         refused: why nothing could be compared, where the simulator refused.
         figures: names of figures, the first one the claim's own.
         tables: further numbers.
+        beside: what a reader of the verdict must know.
 
     """
 
@@ -51,6 +52,7 @@ class Outcome:
     refused: str = ""
     figures: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    beside: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -290,6 +292,7 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "verdict": str(outcome.verdict),
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
         "why": outcome.why,
+        "beside": outcome.beside,
         "stand_in": rules.stand_in(parts),
         "judged_on": list(dict.fromkeys(p.workload for p in counted if p.workload)),
         "choices": choices,

@@ -56,6 +56,12 @@ class Sweeps:
         """Return some of the drives."""
         return Sweeps(self.block_bytes, self.until_s[drives])
 
+    def whole(self, unit_bytes: int) -> "Sweeps":
+        """Return the sweeps up to the last whole unit, so that rates are of the same bytes."""
+        step = unit_bytes // self.block_bytes
+        blocks = (self.until_s.shape[1] - 1) // step * step
+        return Sweeps(self.block_bytes, self.until_s[:, : blocks + 1])
+
 
 def sum_of_rates(sweeps: Sweeps) -> float:
     """Return what the drives read together if none waits, bytes/s."""
