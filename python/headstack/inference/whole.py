@@ -1,6 +1,7 @@
 """A drive from its sweep: zones, then heads in the first zone, checked on the ones behind it."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +132,7 @@ def _zones(times: Floats, edges: list[int], block_bytes: int) -> list[tuple[Floa
     """
     bounds = [0, *edges, len(times)][: _MORE_ZONES + 2]
     zones = []
-    for i, (begin, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for i, (begin, end) in enumerate(pairwise(bounds)):
         first = begin + (_MARGIN if i else 0)
         last = max(first, end - _MARGIN)
         places = np.arange(first - begin, last - begin + 1, dtype=np.float64) * block_bytes

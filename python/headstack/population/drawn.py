@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from headstack import _bridge, drives, streaming
 from headstack.errors import ConfigError
 
+from .economics import Economics
 from .heads import MOST_DRIVES, Floats, HeadModel, Heads, damage_stream, factors
 from .policies import Policy
-from .presets import PRESETS, Damage, Noise, Preset
+from .presets import PRESETS, Damage, Preset
 
 #: A head that cannot be used is replaced so often; then the drive is given up and begun again.
 _HEAD_ROUNDS, _DRIVE_ROUNDS = 40, 10
@@ -334,7 +335,7 @@ def _damage(model: Damage, n: int, capacity: int, seed: int) -> tuple[DamagedAre
             continue
         share = model.least_share + (model.most_share - model.least_share) * chance[1]
         # Shares of the extents: unlike, and none larger than its slot.
-        parts = 0.5 + chance[2 :: 3][: model.extents]
+        parts = 0.5 + chance[2::3][: model.extents]
         sizes = (share * span * parts / parts.sum()).astype(np.int64)
         for i, size in enumerate(int(s) for s in sizes):
             begin = i * slot + int(chance[3 + 3 * i] * (slot - size))
@@ -348,12 +349,13 @@ def summary(population: Population) -> dict[str, Any]:
 
     Rates in bytes/s. ``between_drives`` is of the first quarter of each drive (`quarter_rates`);
     ``within_drive`` is how much faster the fastest head of a drive is than its slowest one, less 1.
+    Heads cost what `Economics` says.
     """
     p = population
     rates, spread = p.quarter_rates(), np.ptp(p.classes.astype(np.float64), axis=1)
     within = np.expm1(spread * p.preset.policy.step)
     values, counts = np.unique(p.classes, return_counts=True)
-    mean = float(rates.mean())
+    mean, head_usd = float(rates.mean()), Economics().per_head(p.preset.policy)
     return {
         "drive": p.spec["name"],
         "n_drives": len(p),
@@ -378,6 +380,8 @@ def summary(population: Population) -> dict[str, Any]:
             "heads_diverted": p.counts.diverted,
             "assemblies_abandoned": p.counts.abandoned,
             "head_yield": p.counts.head_yield,
+            "heads_usd_per_drive": head_usd * p.counts.taken / len(p),
+            "scrapped_usd_per_drive": head_usd * p.counts.scrapped / len(p),
         },
         "weak_drives": int(p.weak.sum()),
         "damaged_drives": len({area.drive for area in p.damage}),

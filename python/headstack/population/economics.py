@@ -30,8 +30,8 @@ from .policies import Policy
 #: Heads whose yield stands for that of all.
 _SAMPLE_DRIVES, _SAMPLE_HEADS = 5000, 8
 
-#: Density is lowered by at most this logarithm, in steps.
-_MOST_BACKOFF, _STEPS = 0.3, 121
+#: Logarithms by which density is lowered; negative: raised.
+_BACKOFF = np.round(np.linspace(-0.1, 0.2, 121), 6)
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ class Economics:
             if not 0 <= value <= 1e6:
                 raise ConfigError(f"cost.{field.name}: got {value:g}, need 0 to 1,000,000")
 
+    def per_head(self, policy: Policy) -> float:
+        """Return what a head and its test cost under a policy."""
+        more = 0.0 if policy.name == "classic" else self.adaptive_test_usd
+        return self.head_usd + self.test_usd + more
+
 
 @dataclass(frozen=True)
 class Trade:
@@ -83,6 +88,11 @@ class Trade:
     def best(self) -> int:
         """Where the cost is lowest."""
         return int(np.argmin(self.usd_per_tb))
+
+    @property
+    def nominal(self) -> int:
+        """Where density is the nominal one."""
+        return int(np.argmin(np.abs(self.backoff)))
 
 
 def trade(
@@ -107,14 +117,12 @@ def trade(
     usd = prices or Economics()
     shared, _ = model.drives(_SAMPLE_DRIVES, seed)
     heads = model.heads(shared, _SAMPLE_HEADS, seed)
-    backoff = np.linspace(0.0, _MOST_BACKOFF, _STEPS)
+    backoff = _BACKOFF.copy()
     found = []
     for policy in policies:
         yields = np.array([_yield(policy, heads, usd.exchange * x) for x in backoff])
-        extra = 0.0 if policy.name == "classic" else usd.adaptive_test_usd
-        each = usd.head_usd + usd.test_usd + extra
         with np.errstate(divide="ignore"):
-            drive = usd.rest_usd + surfaces * each / yields
+            drive = usd.rest_usd + surfaces * usd.per_head(policy) / yields
         cost = drive / (capacity_bytes * 1e-12 * np.exp(-backoff))
         found.append(Trade(policy.name, backoff, yields, cost))
     return found

@@ -46,7 +46,9 @@ def surfaces(formats: Mapping[str, tuple[float, float]], sectors: int, tracks: i
         )
         said = f"{along} sectors on each of {across} tracks: {along * across}"
         panels.append(chart.properties(title=[title, said], width=230, height=200))
-    return plots.style(alt.hconcat(*panels, title="Figure 1: one area of three surfaces of a drive"))
+    return plots.style(
+        alt.hconcat(*panels, title="Figure 1: one area of three surfaces of a drive")
+    )
 
 
 def bandwidth(
@@ -126,7 +128,7 @@ def heads(at: Floats, rate: Floats, levels: Mapping[str, float], title: str) -> 
     return plots.style(chart)
 
 
-def statistics(panels: Mapping[str, Floats], title: str) -> Any:
+def statistics(panels: Mapping[str, Floats], title: str | list[str]) -> Any:
     """Draw each drive's average with its slowest and fastest block (Figure 5).
 
     Args:
@@ -135,6 +137,7 @@ def statistics(panels: Mapping[str, Floats], title: str) -> Any:
 
     """
     drawn = []
+    top = 1.05 * max(float(rates.max()) for rates in panels.values())
     for panel, rates in panels.items():
         frame = pd.DataFrame(
             {
@@ -145,7 +148,7 @@ def statistics(panels: Mapping[str, Floats], title: str) -> Any:
             }
         )
         x = alt.X("drive:O", title="drive", axis=alt.Axis(labelAngle=0))
-        scale = alt.Scale(domain=[0, 130])
+        scale = alt.Scale(domain=[0, top])
         base = alt.Chart(frame)
         rule = base.mark_rule(color=look.AXIS, strokeWidth=2).encode(
             x=x, y=alt.Y("low:Q", title="MB/s", scale=scale), y2="high:Q"
@@ -158,10 +161,7 @@ def statistics(panels: Mapping[str, Floats], title: str) -> Any:
             x=x, y="mean:Q"
         )
         width = max(200, 22 * len(frame))
-        said = [panel, "point: average; line: slowest to fastest block of 128 MiB"]
-        drawn.append(
-            alt.layer(rule, *ends, point).properties(title=said, width=width, height=240)
-        )
+        drawn.append(alt.layer(rule, *ends, point).properties(title=panel, width=width, height=240))
     return plots.style(alt.hconcat(*drawn, title=title))
 
 
@@ -172,7 +172,7 @@ def bars(values: Mapping[str, float], title: str, y: str, *, form: str = ".3f") 
         x=alt.X(
             "name:N", sort=list(values), title=None, axis=alt.Axis(labelAngle=0, labelLimit=150)
         ),
-        y=alt.Y("value:Q", title=y, scale=alt.Scale(zero=True, padding=16)),
+        y=alt.Y("value:Q", title=y, scale=alt.Scale(domain=[0, 1.1 * max(values.values())])),
     )
     drawn = base.mark_bar(color=plots.PALETTE[0])
     texts = base.mark_text(dy=-8, color=look.INK).encode(text=alt.Text("value:Q", format=form))
@@ -214,9 +214,9 @@ def lines(
     levels: Mapping[str, float] | None = None,
 ) -> Any:
     """Draw one line with markers for each name."""
-    kind = alt.Scale(type="log" if log_x else "linear")
+    kind = alt.Scale(type="log" if log_x else "linear", nice=not log_x)
     values = sorted({a for pairs in points.values() for a, _ in pairs})
-    axis = alt.Axis(values=values, format="~s") if log_x else alt.Axis(format="~g")
+    axis = alt.Axis(values=values, format="~g") if log_x else alt.Axis(format="~g")
     return plots.lines(
         points,
         alt.X("x:Q", title=x, scale=kind, axis=axis),

@@ -118,7 +118,7 @@ def _work_figure(drawn: Population) -> object:
     rates = mean_rates(drawn)
     work = WORK_BYTES * len(rates)
     ideal = partition.ideal_s(rates, work)
-    sizes = [WORK_BYTES / n for n in (2000, 1000, 500, 200, 100, 50, 25, 12, 6, 5, 3, 2, 1)]
+    sizes = [1e9 * size for size in (0.1, 0.3, 1, 3, 10, 20, 30, 50, 100, 250)]
     points = {
         "pieces that a free drive takes": [
             (c / 1e9, partition.stealing_s(rates, work, c) / ideal) for c in sizes
@@ -153,9 +153,7 @@ def striped(sweeps: stripes.Sweeps, width: int) -> dict[str, float]:
     found["the same, measured in each of 3 parts, 1024 MiB"] = (
         stripes.weighted(some, width * UNITS[-1], 3) / total
     )
-    found["each drive begins in another zone, 128 MiB"] = (
-        stripes.rotated(some, 128 * MIB) / total
-    )
+    found["each drive begins in another zone, 128 MiB"] = stripes.rotated(some, 128 * MIB) / total
     return found
 
 
@@ -303,7 +301,9 @@ def _extents(drawn: Population) -> tuple[list[Part], list[Table]]:
         ),
     ]
     rows = [[who, f"{t:.3f}", f"{c:.0%}"] for who, (t, c) in found.items()]
-    return parts, [Table("Track-sized extents, zero-latency reads", ["map", "turns", "cross a track"], rows)]
+    return parts, [
+        Table("Track-sized extents, zero-latency reads", ["map", "turns", "cross a track"], rows)
+    ]
 
 
 def _extents_figure(drawn: Population) -> object:
@@ -341,7 +341,9 @@ def _weak_table() -> Table:
         found = [fleet.width_of_loss(fleet_rates(name), loss) for loss in losses]
         rows.append([name, *("never" if w is None else str(w) for w in found)])
     headings = ["model", *(f"{loss:.0%}" for loss in losses)]
-    return Table("Where advice changes: smallest width at which random arrays lose more", headings, rows)
+    return Table(
+        "Where advice changes: smallest width at which random arrays lose more", headings, rows
+    )
 
 
 def _fleet_figure() -> object:
@@ -396,14 +398,19 @@ def _today_tables() -> list[Table]:
         [how, f"{q.mean():.3f}", f"{np.quantile(q, 0.05):.3f}", f"{(2 * q / (1 + q)).mean():.4f}"]
         for how, q in halves().items()
     ]
-    headings = ["two actuators, ten heads each", "slower over faster half", "5 %", "striped, of the sum"]
+    headings = [
+        "two actuators, ten heads each",
+        "slower over faster half",
+        "5 %",
+        "striped, of the sum",
+    ]
     two = Table(f"{FLEET:,} drives of today with two actuators", headings, rows)
     reads = [
         [f"{r.needed} of {r.asked}", f"{1e3 * r.mean_s:.0f}", f"{1e3 * r.p99_s:.0f}"]
         for r in erasure()
     ]
     coded = Table(
-        f"Objects in 10 units of {UNIT_BYTES / 1e6:g} MB on drives of 2008: time until 10 have come",
+        f"Objects in 10 units of {UNIT_BYTES / 1e6:g} MB on drives of 2008: until 10 have come",
         ["asked", "mean, ms", "99 %, ms"],
         reads,
     )

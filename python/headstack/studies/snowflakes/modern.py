@@ -40,8 +40,11 @@ def sorted_halves(drawn: Population) -> Population:
     first = np.isin(place % 4, (0, 3))
     dealt = np.concatenate([place[first], place[~first]])
     chosen = np.take_along_axis(order, np.broadcast_to(dealt, (n, surfaces)), axis=1)
-    take = [np.take_along_axis(a, chosen, axis=1) for a in (*drawn.heads, drawn.classes)]
-    return replace(drawn, heads=Heads(take[0], take[1]), classes=take[2])
+    heads = Heads(
+        np.take_along_axis(drawn.heads.width, chosen, axis=1),
+        np.take_along_axis(drawn.heads.quality, chosen, axis=1),
+    )
+    return replace(drawn, heads=heads, classes=np.take_along_axis(drawn.classes, chosen, axis=1))
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,16 @@ class Read:
     p99_s: float
 
 
-def k_th_fastest(rates: Floats, unit_bytes: float, needed: int, asked: int, *, positioning_s: float, objects: int = 20_000, seed: int = 0) -> Read:
+def k_th_fastest(
+    rates: Floats,
+    unit_bytes: float,
+    needed: int,
+    asked: int,
+    *,
+    positioning_s: float,
+    objects: int = 20_000,
+    seed: int = 0,
+) -> Read:
     """Return how long reads take that ask `asked` drives and end with the `needed`-th answer.
 
     Each drive first positions, uniformly up to `positioning_s` (rotational wait after a seek), then
@@ -106,7 +118,10 @@ def hot(drawn: Population, share: float) -> Hot:
     size = np.broadcast_to(sizes, rates.shape)
     wanted = share * float(drawn.zone_bytes().sum())
     whole = float(np.mean(_stream(rates, size, _order(rates.shape, "address"), np.inf)))
-    found = {how: float(np.mean(_stream(rates, size, _order_by(rates, how), wanted))) for how in ("zone", "head", "rate")}
+    found = {
+        how: float(np.mean(_stream(rates, size, _order_by(rates, how), wanted)))
+        for how in ("zone", "head", "rate")
+    }
     return Hot(share, whole, found["zone"], found["head"], found["rate"])
 
 
@@ -123,7 +138,8 @@ def _order_by(rates: Floats, how: str) -> NDArray[np.int64]:
         return np.argsort(-rates.reshape(n, -1), axis=1, kind="stable")
     # The fastest head first, all its zones; then the next.
     heads = np.argsort(-rates[:, 0], axis=1, kind="stable")
-    return (np.arange(zones)[None, None, :] * surfaces + heads[:, :, None]).reshape(n, -1)
+    places = np.arange(zones)[None, None, :] * surfaces + heads[:, :, None]
+    return np.asarray(places.reshape(n, -1))
 
 
 def _stream(rates: Floats, sizes: Floats, order: NDArray[np.int64], wanted: float) -> Floats:

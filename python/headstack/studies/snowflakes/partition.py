@@ -38,16 +38,15 @@ def stealing_s(rates: Sequence[float] | Floats, work: float, chunk: float) -> fl
 
 
 def guided_s(rates: Sequence[float] | Floats, work: float, least: float) -> float:
-    """Return the same for chunks that shrink: half of an equal share of what is left, at least
-    `least` bytes.
+    """Return the same for chunks that shrink.
+
+    A chunk is half of an equal share of what is left, and at least `least` bytes.
     """
     count = 2 * len(rates)
     return _dealt(rates, work, lambda left: min(left, max(least, left / count)))
 
 
-def _dealt(
-    rates: Sequence[float] | Floats, work: float, size: Callable[[float], float]
-) -> float:
+def _dealt(rates: Sequence[float] | Floats, work: float, size: Callable[[float], float]) -> float:
     """Return the end of the last piece; `size` gives the next one's, by what is left."""
     free = [(0.0, i) for i in range(len(rates))]
     heapq.heapify(free)

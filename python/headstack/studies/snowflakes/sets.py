@@ -78,7 +78,9 @@ class Changes:
     damage: bool = True
 
 
-def draw(name: str, n: int | None = None, seed: int = 0, changes: Changes | None = None) -> Population:
+def draw(
+    name: str, n: int | None = None, seed: int = 0, changes: Changes | None = None
+) -> Population:
     """Draw a set; `changes` are made to its preset."""
     made = changes or Changes()
     preset = population.preset(name)
@@ -98,7 +100,9 @@ def quarter(drawn: Population) -> int:
     return int(FIRST_QUARTER * drawn.capacity_bytes) // BLOCK * BLOCK
 
 
-def block_rates(drawn: Population, *, trials: int = 1, noise: bool = False, seed: int = 0) -> Floats:
+def block_rates(
+    drawn: Population, *, trials: int = 1, noise: bool = False, seed: int = 0
+) -> Floats:
     """Return rates of the first quarter's blocks in bytes/s (drives, trials, blocks)."""
     return drawn.sweep(BLOCK, 0, quarter(drawn), trials=trials, noise=noise, seed=seed)
 
@@ -166,4 +170,3 @@ def head_rates(drawn: Population) -> Floats:
     factors = np.repeat(drawn.factors, surfaces)
     rates = streaming.zone_rates(one, drawn.densities.reshape(n * surfaces, 1, 2), factors)
     return np.asarray(rates.reshape(n, surfaces, -1).transpose(0, 2, 1))
-

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headstack.studies.rules import Kind, Rule, number, relation
+from headstack.studies.rules import Kind, Part, Rule, number, relation
 from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, sets
@@ -42,7 +42,6 @@ def averages(study: Study) -> Outcome:
     trial = max(float(np.median(r.std(axis=1, ddof=1))) for r in swept.values())
     was, is_ = (sets.spread(1e6 * r) for r in rates.values())
     (low_2002, high_2002), (low_2008, high_2008) = map(extremes, rates.values())
-    fitted = {"kind": Kind.INPUT}
     parts = [
         relation(
             "slowest block of a drive: its deviation over drives, 2008 against 2002",
@@ -60,8 +59,12 @@ def averages(study: Study) -> Outcome:
             ("2002", 100 * high_2002),
             "{:.2f} %",
         ),
-        number("2002: mean", 67.8, was.mean, "{:.1f} MB/s", note="the nominal rate", **fitted),
-        number("2002: deviation", 0.2, was.deviation, "{:.2f} MB/s", note="the factor", **fitted),
+        number(
+            "2002: mean", 67.8, was.mean, "{:.1f} MB/s", note="the nominal rate", kind=Kind.INPUT
+        ),
+        number(
+            "2002: deviation", 0.2, was.deviation, "{:.2f} MB/s", note="the factor", kind=Kind.INPUT
+        ),
         *_fitted(is_, seed),
         number(
             "2008: from the slowest to the fastest drive",
@@ -69,7 +72,7 @@ def averages(study: Study) -> Outcome:
             is_.mean * (is_.fastest - is_.slowest) / 100,
             "{:.1f} MB/s",
             note="follows from mean and extremes",
-            **fitted,
+            kind=Kind.INPUT,
         ),
         *(
             number(
@@ -78,7 +81,7 @@ def averages(study: Study) -> Outcome:
                 float(zones_crossed(name)),
                 "{:.0f}",
                 note="the number of zones was chosen for it",
-                **fitted,
+                kind=Kind.INPUT,
             )
             for name in (sets.CLASSIC, sets.SPREAD)
         ),
@@ -90,7 +93,7 @@ def averages(study: Study) -> Outcome:
             ("bound", TRIAL_BOUND),
             "{:.2f} MB/s",
             note="the noise was chosen for it",
-            **fitted,
+            kind=Kind.INPUT,
         ),
         *_controls(shares, seeds),
     ]
@@ -99,7 +102,10 @@ def averages(study: Study) -> Outcome:
         "nine drives of 2002, first 9 GB": rates[sets.CLASSIC],
         "25 drives of 2008, first 250 GB": rates[sets.SPREAD],
     }
-    title = "Figure 5: average of each drive over its first quarter"
+    title = [
+        "Figure 5: each drive over its first quarter",
+        "point: average; line: slowest to fastest block of 128 MiB",
+    ]
     figures = [study.figure("snow-5-statistics", lambda: charts.statistics(panels, title))]
     beside = (
         f"{shares['all four']:.0%} of {seeds} seeds meet mean, deviation and both extremes of 2008"
@@ -107,18 +113,38 @@ def averages(study: Study) -> Outcome:
     return Outcome(parts, figures=figures, tables=tables, beside=beside)
 
 
-def _fitted(found: Spread, seed: int) -> list:  # type: ignore[type-arg]
+def _fitted(found: Spread, seed: int) -> list[Part]:
     said = f"seed {seed}, the closest of those that meet all four"
-    fitted = {"kind": Kind.INPUT}
     return [
-        number("2008: mean", sets.MEAN, found.mean, "{:.1f} MB/s", note=said, **fitted),
-        number("2008: deviation", sets.DEVIATION, found.deviation, "{:.2f} MB/s", note=said, **fitted),
-        number("2008: slowest drive below the mean", -sets.SLOWEST, -found.slowest, "{:.1f} %", note=said, **fitted),
-        number("2008: fastest drive above the mean", sets.FASTEST, found.fastest, "{:.1f} %", note=said, **fitted),
+        number("2008: mean", sets.MEAN, found.mean, "{:.1f} MB/s", note=said, kind=Kind.INPUT),
+        number(
+            "2008: deviation",
+            sets.DEVIATION,
+            found.deviation,
+            "{:.2f} MB/s",
+            note=said,
+            kind=Kind.INPUT,
+        ),
+        number(
+            "2008: slowest drive below the mean",
+            -sets.SLOWEST,
+            -found.slowest,
+            "{:.1f} %",
+            note=said,
+            kind=Kind.INPUT,
+        ),
+        number(
+            "2008: fastest drive above the mean",
+            sets.FASTEST,
+            found.fastest,
+            "{:.1f} %",
+            note=said,
+            kind=Kind.INPUT,
+        ),
     ]
 
 
-def _controls(shares: dict[str, float], seeds: int) -> list:  # type: ignore[type-arg]
+def _controls(shares: dict[str, float], seeds: int) -> list[Part]:
     plain = sets.many(sets.SPREAD, seeds, Changes(weak=False, damage=False))
     reached = sum(s.slowest <= sets.SLOWEST for s in plain) / len(plain)
     return [
@@ -153,11 +179,24 @@ def _distribution(many: tuple[Spread, ...]) -> Table:
         values = np.array([s[i] for s in many])
         low, middle, high = np.quantile(values, (0.05, 0.5, 0.95))
         rank = sets.percentile(values, wanted[i])
-        rows.append([name, f"{wanted[i]:g}", f"{middle:.2f}", f"{low:.2f}", f"{high:.2f}", f"{rank:.0f} %"])
-    headings = ["25 drives of 2008", "paper", "median", "5 %", "95 %", "sets that are not above the paper's"]
+        rows.append(
+            [name, f"{wanted[i]:g}", f"{middle:.2f}", f"{low:.2f}", f"{high:.2f}", f"{rank:.0f} %"]
+        )
+    headings = [
+        "25 drives of 2008",
+        "paper",
+        "median",
+        "5 %",
+        "95 %",
+        "sets that are not above the paper's",
+    ]
     return Table(f"Where the paper's values lie among {len(many)} drawn sets", headings, rows)
 
 
 def _acceptance(shares: dict[str, float], seeds: int) -> Table:
     rows = [[name, f"{share:.0%}"] for name, share in shares.items()]
-    return Table(f"Share of {seeds} seeds that meet the paper's numbers of 2008", ["condition", "share"], rows)
+    return Table(
+        f"Share of {seeds} seeds that meet the paper's numbers of 2008",
+        ["condition", "share"],
+        rows,
+    )

@@ -1,4 +1,4 @@
-"""Striping over unequal drives: what an array reads in order, in units that all drives end together.
+"""Striping over unequal drives: what an array reads in units that all drives end together.
 
 An array in lock-step begins a stripe when all drives have ended the one before. A drive may run
 ahead within a stripe only, so larger units average over its heads. Drives are given by the times
@@ -41,7 +41,7 @@ class Sweeps:
     @property
     def span_bytes(self) -> int:
         """Bytes that each drive has read at the end."""
-        return self.block_bytes * (self.until_s.shape[1] - 1)
+        return int(self.block_bytes * (self.until_s.shape[1] - 1))
 
     def rates(self) -> Floats:
         """Return bytes over time of each drive."""
@@ -50,7 +50,7 @@ class Sweeps:
     def at(self, drive: int, offset_bytes: Floats) -> Floats:
         """Return when a drive has read so many bytes; within a block, in proportion."""
         edges = np.arange(self.until_s.shape[1], dtype=np.float64) * self.block_bytes
-        return np.interp(offset_bytes, edges, self.until_s[drive])
+        return np.asarray(np.interp(offset_bytes, edges, self.until_s[drive]))
 
     def part(self, drives: slice) -> "Sweeps":
         """Return some of the drives."""

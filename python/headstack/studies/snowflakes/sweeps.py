@@ -14,8 +14,8 @@ from . import charts, sets
 
 Floats = NDArray[np.float64]
 
-#: Drives of a set that a figure shows: a "representative sample" of three.
-SHOWN = 3
+#: Drives of a set that a figure shows, as shares of their order by average: the paper's three.
+SHOWN = {"slowest drive": 0.0, "median drive": 0.5, "fastest drive": 1.0}
 
 #: The paper's Figure 3 and Figure 4 read so many bytes.
 FIGURE_3_BYTES, FIGURE_4_BYTES = 64e9, 3e9
@@ -135,24 +135,36 @@ def evolution(study: Study) -> Outcome:
     return Outcome(parts, figures=figures)
 
 
-def _evolution(drawn: dict[str, Population]) -> object:
-    panels = {}
-    for name, d in drawn.items():
-        shown = d.part(slice(0, SHOWN))
-        rates = shown.sweep(sets.BLOCK, trials=sets.TRIALS).mean(axis=1) / 1e6
+def representative(drawn: Population) -> dict[str, Population]:
+    """Return the drives of a set that a figure shows, by name."""
+    order = np.argsort(sets.block_rates(drawn.undamaged())[:, 0].mean(axis=1))
+    found = {}
+    for name, share in SHOWN.items():
+        place = int(order[round(share * (len(drawn) - 1))])
+        found[name] = drawn.part(slice(place, place + 1))
+    return found
+
+
+def _swept(drawn: Population, last: int | None = None) -> dict[str, tuple[Floats, Floats, Floats]]:
+    """Return addresses in GB, mean and deviation of block rates in MB/s of drives to be shown."""
+    found = {}
+    for name, drive in representative(drawn).items():
+        rates = drive.sweep(sets.BLOCK, 0, last, trials=sets.TRIALS)[0] / 1e6
         at = (np.arange(rates.shape[1]) + 0.5) * sets.BLOCK / 1e9
-        title = f"{d.spec['title']} ({d.spec['year']}), {SHOWN} drives"
-        panels[title] = {f"drive {i + 1}": (at, r) for i, r in enumerate(rates)}
+        found[name] = (at, rates.mean(axis=0), rates.std(axis=0, ddof=1))
+    return found
+
+
+def _evolution(drawn: dict[str, Population]) -> object:
+    panels = {
+        f"{d.spec['title']} ({d.spec['year']})": {n: r[:2] for n, r in _swept(d).items()}
+        for d in drawn.values()
+    }
     return charts.bandwidth(panels, "Figure 2: reads in blocks of 128 MiB, whole disks")
 
 
 def _first(six: Population) -> object:
-    shown = six.part(slice(0, SHOWN))
-    rates = shown.sweep(sets.BLOCK, 0, int(FIGURE_3_BYTES), trials=sets.TRIALS) / 1e6
-    at = (np.arange(rates.shape[2]) + 0.5) * sets.BLOCK / 1e9
-    lines = {
-        f"drive {i + 1}": (at, r.mean(axis=0), r.std(axis=0, ddof=1)) for i, r in enumerate(rates)
-    }
+    lines = _swept(six, int(FIGURE_3_BYTES))
     return charts.error_bars(lines, "Figure 3: the first 64 GB of three drives of 2006")
 
 
@@ -176,7 +188,9 @@ def figure_4_drive() -> Chosen:
     many = sets.draw(sets.ENTERPRISE, LOOKED_AT)
     counts = np.stack([(many.classes == k).sum(axis=1) for k in (1, 0, -1)], axis=1)
     fits = np.flatnonzero((counts == PATTERN).all(axis=1))
-    return Chosen(many.part(slice(int(fits[0]), int(fits[0]) + 1)), int(fits[0]), len(fits) / LOOKED_AT)
+    return Chosen(
+        many.part(slice(int(fits[0]), int(fits[0]) + 1)), int(fits[0]), len(fits) / LOOKED_AT
+    )
 
 
 def by_head(chosen: Chosen, rates: Floats) -> dict[int, float]:
@@ -200,6 +214,10 @@ def by_head(chosen: Chosen, rates: Floats) -> dict[int, float]:
     return {int(k): float(rates[whole & (classes == k)].mean()) for k in np.unique(classes)}
 
 
+def _counted(count: int) -> str:
+    return "1 head" if count == 1 else f"{count} heads"
+
+
 def heads(study: Study) -> Outcome:
     """Judge SNOW-3: Figure 4."""
     chosen = figure_4_drive()
@@ -208,7 +226,8 @@ def heads(study: Study) -> Outcome:
     whole = chosen.drawn.sweep(sets.BLOCK, trials=sets.TRIALS)[0]
     fine = chosen.drawn.sweep(sets.SMALL_BLOCK, 0, int(8e9), trials=sets.TRIALS)[0]
     step = chosen.drawn.preset.policy.step
-    found = inference.infer(whole, sets.BLOCK, fine=(fine, sets.SMALL_BLOCK), step=step)
+    found = inference.infer(whole, sets.BLOCK, fine=(fine, sets.SMALL_BLOCK))
+    classes = inference.classes(found.head_rates, step)
     drives = sets.block_rates(sets.draw(sets.ENTERPRISE))[:, 0].mean(axis=1) / 1e6
     one = "one lattice has two parameters, step and centre, for three rounded numbers: "
     parts = [
@@ -251,11 +270,9 @@ def heads(study: Study) -> Outcome:
         ),
     ]
     levels = {
-        f"{found.head_rates[found.classes == k].mean() / 1e6:.1f} MB/s, "
-        f"{int((found.classes == k).sum())} heads": float(
-            found.head_rates[found.classes == k].mean() / 1e6
-        )
-        for k in np.unique(found.classes if found.classes is not None else [])
+        f"{found.head_rates[classes == k].mean() / 1e6:.1f} MB/s, "
+        f"{_counted(int((classes == k).sum()))}": float(found.head_rates[classes == k].mean() / 1e6)
+        for k in np.unique(classes)
     }
     at = (np.arange(rates.shape[1]) + 0.5) * sets.SMALL_BLOCK / 1e9
     title = "Figure 4: blocks of 12 MiB, first 3 GB of a drive of 2009; lines: heads, inferred"
@@ -266,7 +283,7 @@ def heads(study: Study) -> Outcome:
     ]
     rows = [
         [str(i + 1), f"{r / 1e6:.2f}", str(int(k))]
-        for i, (r, k) in enumerate(zip(found.head_rates, found.classes, strict=True))
+        for i, (r, k) in enumerate(zip(found.head_rates, classes, strict=True))
     ]
     table = Table(
         "Heads as the sweep of the drive tells them, in order of addresses",

@@ -16,7 +16,7 @@ from . import charts, sets
 _DRIVES, _QUALITIES = 5000, (0.0155, 0.02, 0.03, 0.05, 0.08)
 
 #: The area of Figure 1, at nominal density.
-_SECTORS, _TRACKS = 10, 14
+_SECTORS, _TRACKS = 16, 18
 
 
 def policies() -> list[Policy]:
@@ -27,9 +27,7 @@ def policies() -> list[Policy]:
 def yields(quality: float) -> dict[str, float]:
     """Return the share of heads that each policy can use, at a mean margin; no weak drives."""
     model = population.preset(sets.SPREAD).heads
-    model = replace(
-        model, quality_mean=quality, quality_sd=0.2 * quality, weak_probability=0.0
-    )
+    model = replace(model, quality_mean=quality, quality_sd=0.2 * quality, weak_probability=0.0)
     shared, _ = model.drives(_DRIVES, 0)
     heads = model.heads(shared, 8, 0)
     return {p.name: float(p.fit(heads).used.mean()) for p in policies()}
@@ -106,7 +104,7 @@ def adaptive(study: Study) -> Outcome:
         f"{name}: {float(rates[h]) / 1e6:.0f} MB/s": tuple(drawn.densities[drive, h])
         for name, h in (
             ("wide head", wide),
-            ("middle head", int(np.argsort(classes)[len(classes) // 2])),
+            ("middle head", int(np.argmin(np.abs(classes - (classes.max() + classes.min()) / 2)))),
             ("narrow head", narrow),
         )
     }
@@ -132,14 +130,14 @@ def economics() -> Table:
         rows.append(
             [
                 t.policy,
-                f"{1 - np.exp(-t.backoff[i]):.1%}",
+                f"{np.expm1(-t.backoff[i]):+.1%}",
                 f"{t.yields[i]:.1%}",
                 f"{t.usd_per_tb[i]:.2f}",
-                f"{t.yields[0]:.1%}",
-                f"{t.usd_per_tb[0]:.2f}",
+                f"{t.yields[t.nominal]:.1%}",
+                f"{t.usd_per_tb[t.nominal]:.2f}",
             ]
         )
-    headings = ["policy", "density given up", "yield of heads", "$ per TB"]
+    headings = ["policy", "areal density", "yield of heads", "$ per TB"]
     return Table(
         "Material of a drive per TB, where each policy is cheapest, and at nominal density "
         "(prices of docs/models/cost.md; exchange of density against margin chosen)",
@@ -149,18 +147,18 @@ def economics() -> Table:
 
 
 def cost_figure() -> object:
-    """Draw dollars per TB against the density that is given up."""
+    """Draw dollars per TB against density."""
     points = {
         t.policy: [
-            (100 * (1 - float(np.exp(-x))), float(usd))
-            for x, usd in zip(t.backoff[::4], t.usd_per_tb[::4], strict=True)
-        ]
+            (100 * (float(np.exp(-x)) - 1), float(usd))
+            for x, usd in zip(t.backoff, t.usd_per_tb, strict=True)
+            if usd < 2 * t.usd_per_tb[t.best]
+        ][::4]
         for t in _trades()
     }
     return charts.lines(
         points,
-        "What scrapped heads cost: material per TB at lower densities",
-        "areal density given up (%)",
+        "What scrapped heads cost: material per TB against density",
+        "areal density against the nominal one (%)",
         "$ per TB",
     )
-
