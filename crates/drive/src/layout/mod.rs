@@ -29,7 +29,8 @@ mod zoned;
 /// The place of a sector, and how many sectors follow it on the same track without a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Place {
-    /// Cylinder, 0 outermost.
+    /// Radial position of the track, 0 outermost: its cylinder. Layouts whose surfaces differ in the number of
+    /// tracks count finer steps ([`Layout::steps_per_cylinder`]). Two tracks of a surface never have the same.
     pub cylinder: u32,
     /// Head (surface).
     pub head: u16,
@@ -65,6 +66,21 @@ pub trait Layout: Send + Sync {
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64>;
     /// First and last address on the track that holds `sector`, which must be below `capacity`.
     fn track_bounds(&self, sector: u64) -> (u64, u64);
+    /// Address of the first sector of the track of `head` at or near a radial position; `None` if there is
+    /// none.
+    fn track_near(&self, cylinder: u32, head: u32) -> Option<u64> {
+        self.address_at(cylinder, head, 0)
+    }
+    /// Number of radial positions per cylinder of the geometry. It does not depend on the density of
+    /// surfaces, so that drives that differ only in it share their seek times.
+    fn steps_per_cylinder(&self) -> u32 {
+        1
+    }
+    /// The layout as one of bands, for streams.
+    #[doc(hidden)]
+    fn adaptive(&self) -> Option<&adaptive::Adaptive> {
+        None
+    }
 }
 
 /// Reads the layout's own keys of `[geometry]`.
@@ -86,7 +102,7 @@ fn no_parameters(spec: &GeometrySpec) -> Result<(), SpecError> {
     parameters(spec).map(|None {}| ())
 }
 
-plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, extents }
+plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents }
 
 /// The layout's error for a key that it does not know, as seen from inside the geometry. Layouts read their
 /// own keys first, so the rest of the geometry may be inconsistent.
