@@ -120,9 +120,9 @@ def sweep(
 ) -> bytes:
     """float64 (drives, trials, blocks): rate of each block in B/s; see `headstack.streaming`.
 
-    `densities` are float64 (drives, surfaces, 2), `factors` float64 (drives); both may be empty. The
-    range ends before `last_byte`. `noise_json` is {"lost_turns_per_byte", "trial_factor", "damage":
-    [[drive, from, to, rate factor], ...]}, all optional.
+    `densities` are float64 (drives, surfaces, 2), `factors` float64 (drives); both may be empty.
+    The range ends before `last_byte`. `noise_json` is {"lost_turns_per_byte", "trial_factor",
+    "damage": [[drive, from, to, rate factor], ...]}, all optional.
     """
 
 def zone_rates(drive_json: str, densities: bytes, factors: bytes, threads: int) -> bytes:

@@ -1,7 +1,7 @@
 """Sequential reads of many drives of one design whose surfaces differ in density.
 
-The drive's layout is ``adaptive``. A sweep reads a range in blocks at the rate of the medium; times are those
-of the drive model, computed in closed form (see docs/models/adaptive-zoning.md).
+The drive's layout is ``adaptive``. A sweep reads a range in blocks at the rate of the medium; times
+are those of the drive model, computed in closed form (see docs/models/adaptive-zoning.md).
 """
 
 import json
@@ -89,7 +89,8 @@ def sweep(
         threads: threads to use; all cores by default. The results do not depend on it.
 
     Raises:
-        ConfigError: a value out of bounds, or a drive that offers fewer bytes; the message names it.
+        ConfigError: a value out of bounds, or a drive that offers fewer bytes; the message names
+            it.
 
     """
     spec, pairs, own = _arrays(drive, densities, factors)
@@ -117,8 +118,8 @@ def zone_rates(
 ) -> NDArray[np.float64]:
     """Return the mean rate of each zone, in bytes per second, with shape (drives, zones).
 
-    It is the bytes of a zone over the time from the beginning of its first sector to the end of its last,
-    also where the drive does not offer all of them. The arguments are those of `sweep`.
+    It is the bytes of a zone over the time from the beginning of its first sector to the end of its
+    last, also where the drive does not offer all of them. The arguments are those of `sweep`.
     """
     spec, pairs, own = _arrays(drive, densities, factors)
     rates = _core.zone_rates(spec, pairs.tobytes(), own.tobytes(), _threads(threads))
@@ -128,7 +129,7 @@ def zone_rates(
 def capacities(
     drive: Drive, *, densities: ArrayLike | None = None, threads: int | None = None
 ) -> NDArray[np.uint64]:
-    """Return the bytes that the surfaces of each drive hold, whatever it offers, with shape (drives,).
+    """Return the bytes that the surfaces of each drive hold, whatever it offers: shape (drives,).
 
     The arguments are those of `sweep`.
     """

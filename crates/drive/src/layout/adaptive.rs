@@ -398,6 +398,11 @@ impl Layout for Adaptive {
         STEPS
     }
 
+    fn tracks_per_round(&self, _surfaces: u32) -> u32 {
+        let most = self.zones.iter().map(|z| z.full.tracks).max();
+        most.unwrap_or(1).min(u64::from(u32::MAX)) as u32
+    }
+
     fn adaptive(&self) -> Option<&Adaptive> {
         Some(self)
     }

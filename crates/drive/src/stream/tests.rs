@@ -129,9 +129,9 @@ fn streams_grow_strictly() {
             let bytes = stream.zone_bytes(z);
             assert_eq!(bytes.start, at, "seed {seed}");
             at = bytes.end;
-            let byte = |n: u64| stream.turns(bytes.start + n);
+            let byte = |n: u64| stream.turns(bytes.start + n) as i128;
             let begin = 2 * byte(1) - byte(2);
-            let turns = (stream.turns(bytes.end) - begin) as f64 / TURN as f64;
+            let turns = (stream.turns(bytes.end) as i128 - begin) as f64 / TURN as f64;
             let rate = (bytes.end - bytes.start) as f64 * 120.0 / turns;
             let off = rate / stream.zone_rate(z) - 1.0;
             assert!(off.abs() < 1e-12, "seed {seed}: {off}");
@@ -208,7 +208,7 @@ fn a_stream_is_the_service_of_requests_that_wait() {
 #[test]
 fn a_stream_is_the_service_of_a_drive_that_reads_ahead() {
     let design = varied(
-        "[cache]\nenabled = true\nsegments = 2\nsegment_sectors = 4096\nread_ahead = \"limit\"\n\
+        "[cache]\nenabled = true\nalmost_hits = true\nhit_check = \"arrival\"\nsegments = 2\nsegment_sectors = 4096\nread_ahead = \"limit\"\n\
          read_ahead_sectors = 4096\n[link]\nrate = \"100 GB/s\"",
     );
     let stream = Stream::new(&design).unwrap();
