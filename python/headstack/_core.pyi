@@ -105,3 +105,28 @@ def read_validate(path: str) -> tuple[list[bool], list[int], list[int], list[flo
 
 def demerit(measured: list[float], simulated: list[float]) -> float:
     """Demerit figure of two samples of one unit, in that unit; not-a-number if one is empty."""
+
+def sweep(
+    drive_json: str,
+    densities: bytes,
+    factors: bytes,
+    block_bytes: int,
+    first_byte: int,
+    last_byte: int,
+    trials: int,
+    seed: int,
+    noise_json: str,
+    threads: int,
+) -> bytes:
+    """float64 (drives, trials, blocks): rate of each block in B/s; see `headstack.streaming`.
+
+    `densities` are float64 (drives, surfaces, 2), `factors` float64 (drives); both may be empty.
+    The range ends before `last_byte`. `noise_json` is {"lost_turns_per_byte", "trial_factor",
+    "damage": [[drive, from, to, rate factor], ...]}, all optional.
+    """
+
+def zone_rates(drive_json: str, densities: bytes, factors: bytes, threads: int) -> bytes:
+    """float64 (drives, zones): mean rate of each zone in B/s."""
+
+def capacities(drive_json: str, densities: bytes, threads: int) -> bytes:
+    """uint64 (drives): bytes that the surfaces hold, whatever the drive offers."""

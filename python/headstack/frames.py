@@ -47,8 +47,8 @@ class Tables(Generic[Frame]):
 
         The columns ``system`` and ``workload`` stand before those of the logs. ``arrival_ns`` and
         ``completion_ns`` are moments in simulated nanoseconds, ``..._s`` lengths in seconds;
-        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders. ``error_kind`` says
-        why a request failed.
+        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders (with the layout
+        ``adaptive`` quarters of a cylinder). ``error_kind`` says why a request failed.
 
         Raises:
             ConfigError: the run logged no requests.

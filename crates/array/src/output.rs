@@ -22,7 +22,8 @@ pub const BATCH_ROWS: usize = 65_536;
 /// # Shapes and units
 /// One row per request after the warm-up: `id, arrival_ns, completion_ns, response_time_s, queue_s,
 /// overhead_s, seek_s, rotation_s, transfer_s, bus_s, device, lba, blocks, op, drive, cache_hit,
-/// seek_distance, arm, error, error_kind`; blocks are 512 bytes, the seek distance is in cylinders. Drives are
+/// seek_distance, arm, error, error_kind`; blocks are 512 bytes, the seek distance is in cylinders
+/// (with the layout `adaptive` in quarters of a cylinder). Drives are
 /// simulated as far as they must be, so completions of different drives reach the log out of
 /// order; rows are ordered by (completion, id) within each run of [`BATCH_ROWS`] rows. `drive` is
 /// null for requests that no drive got; `error_kind` is the name of an [`ErrorKind`], null without error.

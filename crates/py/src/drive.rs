@@ -95,7 +95,8 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         .collect();
     let cylinders = spec.geometry.cylinders.max(1);
     let step = (cylinders / CURVE_POINTS).max(1);
-    let seconds = |d: u32| f64::from(mechanics.seek.ns(d)) * 1e-9;
+    let steps = mechanics.layout.steps_per_cylinder();
+    let seconds = |d: u32| f64::from(mechanics.seek.ns(d * steps)) * 1e-9;
     let mut distances: Vec<u32> = (1..cylinders).step_by(step as usize).collect();
     if distances.last().is_some_and(|d| *d != cylinders - 1) {
         distances.push(cylinders - 1);
@@ -114,13 +115,14 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     } else {
         0.0
     };
-    let surfaces = spec.geometry.surfaces;
+    // Over a round, each head has its turn.
+    let round = mechanics.layout.tracks_per_round(spec.geometry.surfaces);
     let sustained = |first: u64| {
-        let rate = mechanics.sustained_sectors_per_s(first, surfaces);
+        let rate = mechanics.sustained_sectors_per_s(first, round);
         rate.map(|r| r * sector as f64 * f64::from(assemblies * stacks))
     };
     // As many tracks before the end as there are between two visits of a head.
-    let last = (0..2 * surfaces).fold(sectors, |at, _| {
+    let last = (0..2 * round).fold(sectors, |at, _| {
         mechanics.layout.track_bounds(at.max(1) - 1).0
     });
     Ok(json!({

@@ -6,6 +6,7 @@ mod drive;
 mod errors;
 mod quantity;
 mod run;
+mod stream;
 mod trace;
 mod wait;
 
@@ -21,6 +22,8 @@ mod _core {
     use super::quantity::quantity;
     #[pymodule_export]
     use super::run::{read_toml, run};
+    #[pymodule_export]
+    use super::stream::{capacities, sweep, zone_rates};
     #[pymodule_export]
     use super::trace::{convert, formats, trace_info};
     use super::*;

@@ -374,7 +374,9 @@ impl Layout for Adaptive {
         let (zone, index, step) = self.band_at(cylinder)?;
         let band = zone.band(index);
         let tracks = band.parts.get(head as usize)?.tracks;
-        let inward = u64::from(step) * u64::from(tracks) / u64::from(band.width);
+        // The track at or nearest to the middle of the step.
+        let twice = (2 * u64::from(step) + 1) * u64::from(tracks);
+        let inward = twice / (2 * u64::from(band.width));
         let inward = (inward as u32).min(tracks - 1);
         let track = match self.outward(head as usize) {
             true => tracks - 1 - inward,
@@ -394,6 +396,11 @@ impl Layout for Adaptive {
 
     fn steps_per_cylinder(&self) -> u32 {
         STEPS
+    }
+
+    fn tracks_per_round(&self, _surfaces: u32) -> u32 {
+        let most = self.zones.iter().map(|z| z.full.tracks).max();
+        most.unwrap_or(1).min(u64::from(u32::MAX)) as u32
     }
 
     fn adaptive(&self) -> Option<&Adaptive> {

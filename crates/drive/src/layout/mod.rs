@@ -76,6 +76,10 @@ pub trait Layout: Send + Sync {
     fn steps_per_cylinder(&self) -> u32 {
         1
     }
+    /// Number of successive tracks in which each of `surfaces` heads has its turn.
+    fn tracks_per_round(&self, surfaces: u32) -> u32 {
+        surfaces
+    }
     /// The layout as one of bands, for streams.
     #[doc(hidden)]
     fn adaptive(&self) -> Option<&adaptive::Adaptive> {

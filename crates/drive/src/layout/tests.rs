@@ -219,14 +219,14 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
                 let got = layout.address_at(c, h, s);
                 assert_eq!(got, at.get(&(c, h, s)).copied(), "{what}: ({c}, {h}, {s})");
             }
-            // A track near a position is on that head, and less than its pitch away.
+            // A track near a position is on that head, and not farther than its pitch, at most four cylinders.
             if let Some(near) = layout.track_near(c, h) {
                 let p = places[near as usize];
                 assert_eq!(u32::from(p.head), h, "{what}: near ({c}, {h}): {p:?}");
                 let own = layout.address_at(c, h, 0);
                 assert!(own.is_none_or(|a| a == near), "{what}: near ({c}, {h})");
                 assert!(
-                    p.cylinder.abs_diff(c) <= 2 * steps,
+                    p.cylinder.abs_diff(c) <= 4 * steps,
                     "{what}: {p:?} near {c}"
                 );
             }

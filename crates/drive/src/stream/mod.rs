@@ -25,10 +25,12 @@ use crate::mechanics::{Arm, Mechanics};
 use headstack_engine::SpecError;
 use headstack_units::{Divisor, Rotation, Time, Turn};
 
+mod fleet;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use fleet::Fleet;
 pub use sweep::{Damage, Noise, Sweep};
 
 /// A turn, in units of 2^-64 turn.

@@ -128,8 +128,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// Appends the rates of all blocks of all trials of a drive to `rates`, in bytes per second. `drive` is
-    /// its number: the noise of a drive does not depend on the others.
+    /// Writes the rates of all blocks of all trials of a drive to `rates`, in bytes per second. `drive` is its
+    /// number: the noise of a drive does not depend on the others.
     ///
     /// # Errors
     /// A range that ends beyond what the drive offers.
@@ -138,7 +138,7 @@ impl Sweep {
         stream: &Stream,
         (drive, factor): (usize, f64),
         noise: &Noise,
-        rates: &mut Vec<f64>,
+        rates: &mut [f64],
     ) -> Result<(), SpecError> {
         if self.past > stream.capacity() {
             let need = format!("at most {}, which drive {drive} offers", stream.capacity());
@@ -151,14 +151,14 @@ impl Sweep {
             .then(|| Normal::new(1.0, noise.trial_factor).ok())
             .flatten();
         let period = stream.period_ns();
-        for trial in 0..self.trials {
+        for (trial, rates) in rates.chunks_mut(times.len()).enumerate() {
             let mut random = random::stream(self.seed, &format!("sweep-{drive}-{trial}"));
             let of_trial = jitter.map_or(1.0, |n| n.sample(&mut random).clamp(0.5, 1.5));
             let scale = factor * of_trial * 1e-9;
-            rates.extend(times.iter().map(|ns| {
+            for (rate, ns) in rates.iter_mut().zip(&times) {
                 let turns = lost.map_or(0.0, |p| p.sample(&mut random));
-                self.block as f64 / ((ns + turns * period) * scale)
-            }));
+                *rate = self.block as f64 / ((ns + turns * period) * scale);
+            }
         }
         Ok(())
     }

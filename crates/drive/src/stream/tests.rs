@@ -129,11 +129,12 @@ fn streams_grow_strictly() {
             let bytes = stream.zone_bytes(z);
             assert_eq!(bytes.start, at, "seed {seed}");
             at = bytes.end;
-            let first = 1e-9 * (stream.ns(bytes.start + 1) as f64);
-            let time = 1e-9 * stream.ns(bytes.end) as f64 - first;
-            let rate = (bytes.end - bytes.start) as f64 / time;
+            let byte = |n: u64| stream.turns(bytes.start + n) as i128;
+            let begin = 2 * byte(1) - byte(2);
+            let turns = (stream.turns(bytes.end) as i128 - begin) as f64 / TURN as f64;
+            let rate = (bytes.end - bytes.start) as f64 * 120.0 / turns;
             let off = rate / stream.zone_rate(z) - 1.0;
-            assert!(off.abs() < 1e-5, "seed {seed}: {off}");
+            assert!(off.abs() < 1e-12, "seed {seed}: {off}");
         }
         assert_eq!(at, stream.held(), "seed {seed}");
     }
@@ -166,6 +167,10 @@ fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
     }
 }
 
+/// Times of service may be off by this much, in nanoseconds. A transfer that begins up to 5e-7 turn (4.2 ns) late
+/// by the rounding of the one before does not catch up ([`Mechanics::late_ns`]); two roundings come on top.
+const SERVICE_NS: u64 = 6;
+
 /// Requests that wait in the drive's queue keep the medium busy: each completes when its last sector has
 /// passed.
 #[test]
@@ -192,7 +197,7 @@ fn a_stream_is_the_service_of_requests_that_wait() {
         for ((id, at), end) in done.iter().zip(&ends) {
             let want = begin + stream.ns(end * 512);
             assert!(
-                at.abs_diff(want) <= 1,
+                at.abs_diff(want) <= SERVICE_NS,
                 "seed {seed}, request {id}: {at} of {want}"
             );
         }
@@ -203,7 +208,7 @@ fn a_stream_is_the_service_of_requests_that_wait() {
 #[test]
 fn a_stream_is_the_service_of_a_drive_that_reads_ahead() {
     let design = varied(
-        "[cache]\nenabled = true\nsegments = 2\nsegment_sectors = 4096\nread_ahead = \"limit\"\n\
+        "[cache]\nenabled = true\nalmost_hits = true\nhit_check = \"arrival\"\nsegments = 2\nsegment_sectors = 4096\nread_ahead = \"limit\"\n\
          read_ahead_sectors = 4096\n[link]\nrate = \"100 GB/s\"",
     );
     let stream = Stream::new(&design).unwrap();
@@ -212,7 +217,10 @@ fn a_stream_is_the_service_of_a_drive_that_reads_ahead() {
     for id in 0..3000 {
         drive.submit(Time(now), read(id, id * 128, 128));
         let mut done = None;
-        drive.advance(Time::NEVER, &mut |c| done = Some(c.completion.0));
+        while done.is_none() {
+            let until = Time(drive.next_event().0 + 1);
+            drive.advance(until, &mut |c| done = Some(c.completion.0));
+        }
         now = done.unwrap();
         let want = stream.ns((id + 1) * 128 * 512);
         if id == 0 {
@@ -220,7 +228,7 @@ fn a_stream_is_the_service_of_a_drive_that_reads_ahead() {
         }
         // The last sector's 512 B take 5 ns on the link, in the first request as in all others.
         let off = now.abs_diff(begin + want);
-        assert!(off <= 1, "request {id}: {now} of {}", begin + want);
+        assert!(off <= SERVICE_NS, "request {id}: {now} of {}", begin + want);
     }
 }
 
@@ -339,7 +347,7 @@ fn equal_heads_give_equal_sweeps() {
     };
     let quiet = Noise::default();
     let rates = [0, 1].map(|i| {
-        let mut rates = Vec::new();
+        let mut rates = vec![0.0; sweep.blocks()];
         sweep
             .run(&streams[i], (i, 1.0), &quiet, &mut rates)
             .unwrap();
@@ -365,14 +373,13 @@ fn equal_heads_give_equal_sweeps() {
 #[test]
 fn a_switch_that_the_skew_does_not_cover_loses_a_turn() {
     let mut slow = re3().spec().clone();
-    slow.seek = toml::from_str(
-        "model = \"linear\"\nsingle = \"0.8 ms\"\nfull = \"400 ms\"\ncylinders = 20000",
-    )
-    .unwrap();
+    let table =
+        "model = \"table\"\npoints = [[1, \"0.8 ms\"], [115, \"3 ms\"], [216000, \"20 ms\"]]";
+    slow.seek = toml::from_str(table).unwrap();
     let stream = |spec: &DriveSpec| Stream::new(&DriveDesign::new(spec).unwrap()).unwrap();
     let (fast, slow) = (stream(re3().spec()), stream(&slow));
-    // 0.8 ms + 114 x 20 us = 3.1 ms over 115 cylinders, to the outermost track of the next surface; a skew is
-    // 0.83 ms. On to the next band it is one cylinder.
+    // 3 ms over the 115 cylinders to the outermost track of the next surface; a skew is 0.83 ms. On to the
+    // next band it is one cylinder.
     let cycle = 6 * 116 * u128::from(re3().spec().geometry.zones[0].sectors_per_track.of(0)) * 512;
     let lost = slow.turns(cycle as u64 + 512) - fast.turns(cycle as u64 + 512);
     assert_eq!(lost, 5 * TURN);
@@ -391,7 +398,7 @@ fn noise_is_what_it_says() {
         seed: 7,
     };
     let times = |factor: f64, noise: &Noise| -> Vec<f64> {
-        let mut rates = Vec::new();
+        let mut rates = vec![0.0; sweep.blocks() * sweep.trials];
         noise.check(1).unwrap();
         sweep.check().unwrap();
         sweep.run(&stream, (0, factor), noise, &mut rates).unwrap();
@@ -532,7 +539,7 @@ fn wrong_sweeps_and_noise_are_refused_by_key() {
         past: stream.capacity() + 1,
         ..good
     };
-    let error = far.run(&stream, (0, 1.0), &Noise::default(), &mut Vec::new());
+    let error = far.run(&stream, (0, 1.0), &Noise::default(), &mut [0.0; 2]);
     assert_eq!(error.err().map(|e| e.key), Some("last_byte".into()));
 }
 
@@ -583,4 +590,57 @@ fn designs_of_other_densities_are_those_of_their_descriptions() {
     assert_eq!(error.map(|e| e.key), Some("geometry.layout".into()));
     let error = plain.with_density(&list[..3]).err();
     assert_eq!(error.map(|e| e.key), Some("geometry.density".into()));
+}
+
+/// A fleet is its drives one by one, whatever the number of threads.
+#[test]
+fn a_fleet_is_its_drives() {
+    let design = varied("");
+    let drives: Vec<[Density; 4]> = (0..7)
+        .map(|i| [0, 1, 2, 3].map(|h| class((i * (h + 1)) % 5 - 2)))
+        .collect();
+    let factors: Vec<f64> = (0..7).map(|i| 1.0 + f64::from(i) / 1000.0).collect();
+    let fleet = Fleet::new(design.clone(), drives.concat(), factors.clone()).unwrap();
+    let sweep = Sweep {
+        block: 1 << 20,
+        first: 0,
+        past: 100 << 20,
+        trials: 3,
+        seed: 5,
+    };
+    let noise = Noise {
+        lost_turns_per_byte: 1e-7,
+        trial_factor: 1e-3,
+        damage: vec![(6, 0, 5 << 20, 0.5)],
+    };
+    let rates = fleet.sweep(&sweep, &noise, 1).unwrap();
+    for threads in [0, 2, 3, 64] {
+        assert_eq!(rates, fleet.sweep(&sweep, &noise, threads).unwrap());
+    }
+    let zones = fleet.zone_rates(2).unwrap();
+    let capacities = fleet.capacities(2).unwrap();
+    for (i, own) in drives.iter().enumerate() {
+        let stream = Stream::new(&design.with_density(own).unwrap()).unwrap();
+        let mut want = vec![0.0; sweep.blocks() * sweep.trials];
+        sweep
+            .run(&stream, (i, factors[i]), &noise, &mut want)
+            .unwrap();
+        assert_eq!(rates[i * want.len()..][..want.len()], want, "{i}");
+        assert_eq!(capacities[i], stream.held());
+        assert_eq!(zones[2 * i + 1], stream.zone_rate(1) / factors[i]);
+    }
+    // Wrong counts, and densities of one of the drives.
+    let wrong = |n: usize, factors: Vec<f64>| {
+        let fleet = Fleet::new(design.clone(), vec![class(0); n], factors);
+        fleet.err().map(|e| e.key)
+    };
+    assert_eq!(wrong(5, Vec::new()), Some("densities".into()));
+    assert_eq!(wrong(8, vec![1.0; 3]), Some("factors".into()));
+    assert_eq!(wrong(8, vec![1.0, f64::NAN]), Some("factors[1]".into()));
+    let mut list = drives.concat();
+    list[6].tpi = 5.0;
+    let fleet = Fleet::new(design.clone(), list, Vec::new()).unwrap();
+    let error = fleet.capacities(3).err().map(|e| e.key);
+    assert_eq!(error, Some("drives[1].geometry.density[2].tpi".into()));
+    assert_eq!(Fleet::new(design, Vec::new(), Vec::new()).unwrap().len(), 1);
 }

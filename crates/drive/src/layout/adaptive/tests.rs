@@ -4,8 +4,9 @@ use crate::layout::tests::{banded, check, geometry, zone};
 use crate::layout::{build, Place};
 use crate::mechanics::Mechanics;
 use crate::spec::{Derived, DriveSpec, GeometrySpec, Params, PerSurface, SkewUnit, Sparing};
+use crate::{Command, Completion, DriveDesign, DriveRequest};
 use headstack_testkit::SplitMix;
-use headstack_units::Turn;
+use headstack_units::{Lba, Time, Turn};
 use serde_json::{json, Value};
 
 /// Parameters of an adaptive layout: bits and tracks per inch of each surface.
@@ -270,6 +271,78 @@ fn a_share_of_surfaces_keeps_their_densities() {
     for s in 0..part.capacity() {
         assert_eq!(part.locate(s), alone.locate(s), "{s}");
     }
+}
+
+/// Drives at other points of the DASH space serve every address; those that access several surfaces at once are
+/// refused.
+#[test]
+fn drives_with_several_arms_or_stacks_serve_all_addresses() {
+    let design = |dash: &str, rest: &str| {
+        let text = format!(
+            "name = \"d\"\ndash = \"{dash}\"\n[geometry]\nrotation_speed = \"6000 rpm\"\nsurfaces = 4\n\
+             cylinders = 60\nlayout = \"adaptive\"\nband_cylinders = 7\ndirection = \"serpentine\"\n\
+             density = [{{ bpi = 1.2, tpi = 0.75 }}, {{ bpi = 0.5, tpi = 1.5 }}, \
+             {{ bpi = 0.8, tpi = 1.25 }}, {{ bpi = 1.0, tpi = 1.0 }}]\n\
+             zones = [{{ first_cylinder = 0, last_cylinder = 59, sectors_per_track = 20 }}]\n\
+             [seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"9 ms\"\ncylinders = 60\n\
+             [queue]\nscheduler = \"sptf\"\n{rest}"
+        );
+        let spec: DriveSpec = toml::from_str(&text).unwrap_or_else(|e| panic!("{dash}: {e}"));
+        DriveDesign::new(&spec)
+    };
+    // Sectors of a surface: eight bands of seven cylinders and one of four.
+    let held = |sectors: u64, tracks: u64, last: u64| sectors * (8 * tracks + last);
+    let each = [
+        held(24, 5, 3),
+        held(10, 11, 6),
+        held(16, 9, 5),
+        held(20, 7, 4),
+    ];
+    let all: u64 = each.iter().sum();
+    let least = (each[0] + each[1]).min(each[2] + each[3]);
+    let share = "[parallelism]\narm_share = \"own-share\"";
+    let radial = "[parallelism]\nheads = \"radial\"";
+    let started = "[parallelism]\narms = [{ start_cylinder = 59 }, { start_cylinder = 0 }]";
+    let scan = "[media_scan]\nmode = \"freeblock\"\nblock = \"1 KiB\"";
+    for (dash, rest, blocks) in [
+        ("D1A1S1H1", "", all),
+        ("D1A2S1H1", started, all),
+        ("D1A2S1H1", share, 2 * least),
+        ("D1A4S1H1", share, 4 * each.iter().copied().min().unwrap()),
+        ("D1A1S1H2", radial, all),
+        ("D2A1S1H1", "", 2 * all),
+        ("D1A1S1H1", scan, all),
+    ] {
+        let design = design(dash, rest).unwrap_or_else(|e| panic!("{dash}: {e}"));
+        assert_eq!(design.capacity_blocks(), blocks, "{dash} {rest}");
+        let mut drive = design.drive(&Default::default()).unwrap();
+        let mut d = SplitMix(1);
+        let n = 500;
+        let mut served = 0;
+        for id in 0..n {
+            let size = d.between(1, 40);
+            let request = DriveRequest {
+                id,
+                command: Command::Read,
+                lba: Lba(d.below(blocks - u64::from(size) + 1)),
+                blocks: size,
+            };
+            let mut count = |c: &Completion| {
+                assert!(!c.error, "{dash} {rest}: {c:?}");
+                served += 1;
+            };
+            drive.advance(Time(id * 2_000_000), &mut count);
+            drive.submit(Time(id * 2_000_000), request);
+            if id + 1 == n {
+                drive.advance(Time::NEVER, &mut count);
+            }
+        }
+        assert_eq!(served, n, "{dash} {rest}");
+    }
+    let error = design("D1A1S2H1", "").err().map(|e| e.key);
+    assert_eq!(error, Some("dash".into()));
+    let error = design("D1A2S2H1", share).err().map(|e| e.key);
+    assert_eq!(error, Some("dash".into()));
 }
 
 #[test]
