@@ -2,7 +2,8 @@
 
 The closed form of a sweep in NumPy, written from the description of the layout: zones, bands,
 surfaces in order, tracks, a skew after every track and another after every band. What it leaves
-out: the wait where a zone begins at another angle, less than two turns each. Nothing of it is used by the package.
+out: the wait where a zone begins at another angle, less than two turns each. The package uses
+nothing of it.
 """
 
 from fractions import Fraction

@@ -7,6 +7,7 @@ part of the project (tolerances of means over 200 seeds are four or more standar
 import json
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -173,7 +174,9 @@ def test_sweeps_are_those_of_the_oracle(name):
     form = oracle.Format(drawn.spec, drawn.densities[0])
     edges = np.arange(rates.shape[1] + 1) * block
     for drive in range(3):
-        damage = [a[1:] for a in drawn.damage if a.drive == drive]
+        damage = [
+            (a.first_byte, a.last_byte, a.rate_factor) for a in drawn.damage if a.drive == drive
+        ]
         factor = drawn.factors[drive]
         expected = oracle.times(drawn.spec, drawn.densities[drive], factor, edges, damage)
         apart = np.abs(block / rates[drive] - expected) / form.turn_s
@@ -224,10 +227,10 @@ def test_damaged_areas_are_disjoint_and_slow():
     assert len(by_drive) / 500 == pytest.approx(0.08, abs=0.04)
     for areas in by_drive.values():
         assert len(areas) == 3
-        assert all(a.end <= b.begin for a, b in zip(areas, areas[1:], strict=False))
-        share = sum(a.end - a.begin for a in areas) / quarter
+        assert all(a.last_byte <= b.first_byte for a, b in pairwise(areas))
+        share = sum(a.last_byte - a.first_byte for a in areas) / quarter
         assert 0.0199 < share < 0.1201
-        assert all(0.3 <= a.rate <= 0.7 for a in areas)
+        assert all(0.3 <= a.rate_factor <= 0.7 for a in areas)
 
 
 # Presets against the paper.

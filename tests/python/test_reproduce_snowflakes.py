@@ -6,6 +6,7 @@ part of the project.
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ def test_rates_of_figure_4():
     exact = sets.head_rates(replace(chosen.drawn, factors=np.ones(1)))[0, 0] / 1e6
     by_class = [exact[classes == k].mean() for k in (-1, 0, 1)]
     assert by_class == pytest.approx([109, 113, 116], abs=0.6)
-    for low, high in zip(by_class, by_class[1:], strict=False):
+    for low, high in pairwise(by_class):
         assert high / low == pytest.approx(np.exp(0.031), rel=1e-3)
     rates = chosen.drawn.sweep(sets.SMALL_BLOCK, 0, int(3e9), trials=10)[0].mean(axis=0) / 1e6
     for k, rate in sweeps.by_head(chosen, rates).items():

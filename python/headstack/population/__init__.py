@@ -14,7 +14,6 @@ Example:
 from .drawn import (
     FIRST_QUARTER,
     Counts,
-    DamagedArea,
     Population,
     description,
     draw,
@@ -25,7 +24,7 @@ from .drawn import (
 from .economics import Economics, Trade, trade
 from .heads import HeadModel, Heads
 from .policies import POLICIES, Fit, Policy
-from .presets import PRESETS, Damage, Noise, Preset, preset
+from .presets import PRESETS, Damage, Preset, preset
 
 __all__ = [
     "FIRST_QUARTER",
@@ -33,12 +32,10 @@ __all__ = [
     "PRESETS",
     "Counts",
     "Damage",
-    "DamagedArea",
     "Economics",
     "Fit",
     "HeadModel",
     "Heads",
-    "Noise",
     "Policy",
     "Population",
     "Preset",

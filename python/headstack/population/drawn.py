@@ -25,15 +25,6 @@ _HEAD_ROUNDS, _DRIVE_ROUNDS = 40, 10
 FIRST_QUARTER = 0.25
 
 
-class DamagedArea(NamedTuple):
-    """An extent of bytes that a drive reads at `rate` times its speed."""
-
-    drive: int
-    begin: int
-    end: int
-    rate: float
-
-
 @dataclass(frozen=True)
 class Counts:
     """Heads that were taken to build a population.
@@ -83,7 +74,7 @@ class Population:
     classes: NDArray[np.int16]
     factors: Floats
     weak: NDArray[np.bool_]
-    damage: tuple[DamagedArea, ...]
+    damage: tuple[streaming.Damage, ...]
     counts: Counts
 
     def __len__(self) -> int:
@@ -103,12 +94,12 @@ class Population:
     @cached_property
     def raw_bytes(self) -> NDArray[np.int64]:
         """Bytes that the format of each drive holds."""
-        return streaming.capacities(self.spec, self.densities).astype(np.int64)
+        return streaming.capacities(self.spec, densities=self.densities).astype(np.int64)
 
     @cached_property
     def zone_rates(self) -> Floats:
         """Sustained rate of each drive in each zone, bytes/s, without noise and damage."""
-        return streaming.zone_rates(self.spec, self.densities, self.factors)
+        return streaming.zone_rates(self.spec, densities=self.densities, factors=self.factors)
 
     def sweep(
         self,
@@ -133,18 +124,17 @@ class Population:
             threads: at work at once; None: as many as there are processors.
 
         """
-        quiet = {"lost_turns_per_byte": 0.0, "trial_factor": 0.0}
-        disturbed = self.preset.noise.document() if noise else quiet
+        base = self.preset.noise if noise else streaming.Noise()
         return streaming.sweep(
             self.spec,
-            self.densities,
-            self.factors,
-            block_bytes,
-            first_byte,
-            self.capacity_bytes if last_byte is None else last_byte,
+            densities=self.densities,
+            factors=self.factors,
+            block_bytes=block_bytes,
+            first_byte=first_byte,
+            last_byte=self.capacity_bytes if last_byte is None else last_byte,
             trials=trials,
             seed=seed,
-            noise={**disturbed, "damage": [list(area) for area in self.damage]},
+            noise=replace(base, damage=self.damage),
             threads=threads,
         )
 
@@ -172,7 +162,7 @@ class Population:
         places = range(len(self))[chosen]
         number = {place: i for i, place in enumerate(places)}
         kept = tuple(
-            area._replace(drive=number[area.drive]) for area in self.damage if area.drive in number
+            replace(area, drive=number[area.drive]) for area in self.damage if area.drive in number
         )
         rows = list(places)
         return replace(
@@ -321,7 +311,7 @@ def _build(model: HeadModel, policy: Policy, n: int, surfaces: int, seed: int) -
     )
 
 
-def _damage(model: Damage, n: int, capacity: int, seed: int) -> tuple[DamagedArea, ...]:
+def _damage(model: Damage, n: int, capacity: int, seed: int) -> tuple[streaming.Damage, ...]:
     """Return slow areas: each drive's lie in equal slots of the first quarter, so none overlap."""
     if model.probability == 0:
         return ()
@@ -340,7 +330,7 @@ def _damage(model: Damage, n: int, capacity: int, seed: int) -> tuple[DamagedAre
         for i, size in enumerate(int(s) for s in sizes):
             begin = i * slot + int(chance[3 + 3 * i] * (slot - size))
             rate = model.least_rate + (model.most_rate - model.least_rate) * chance[4 + 3 * i]
-            areas.append(DamagedArea(drive, begin, begin + size, float(rate)))
+            areas.append(streaming.Damage(drive, begin, begin + size, float(rate)))
     return tuple(areas)
 
 

@@ -33,7 +33,7 @@ def drives_table(population: Population) -> pd.DataFrame:
     p = population
     damaged = [0] * len(p)
     for area in p.damage:
-        damaged[area.drive] += area.end - area.begin
+        damaged[area.drive] += area.last_byte - area.first_byte
     return pd.DataFrame(
         {
             "drive": range(len(p)),

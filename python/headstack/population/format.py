@@ -1,7 +1,8 @@
 """Tracks of a drive with adaptive zoning, for studies that need their places.
 
 The rule is that of the layout ``adaptive``: a track holds ``round(sectors_per_track * bpi)``
-sectors, a band ``round(band_cylinders * tpi)`` tracks of a surface. A test compares it with the engine.
+sectors, a band ``round(band_cylinders * tpi)`` tracks of a surface. A test compares it with the
+engine.
 """
 
 from collections.abc import Mapping

@@ -5,16 +5,16 @@ What is stated, fitted and chosen is said in docs/models/adaptive-zoning.md.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from headstack.errors import ConfigError
+from headstack.streaming import Noise
 from headstack.suggest import need_one_of
 
 from .heads import HeadModel
 from .policies import Policy
 
-#: Bytes that are read for each revolution lost to retries, and the spread of a sweep's speed.
-LOST_TURN_BYTES, TRIAL_SD = 400e6, 0.0005
+#: Of sweeps: a revolution is lost for each 400 MB read, and the speed of a sweep varies by 0.05 %.
+NOISE = Noise(lost_turns_per_byte=1 / 400e6, trial_factor=0.0005)
 
 
 @dataclass(frozen=True)
@@ -40,27 +40,6 @@ class Damage:
 
 
 @dataclass(frozen=True)
-class Noise:
-    """What differs from one sweep of a drive to the next.
-
-    Attributes:
-        lost_turns_per_byte: mean number of revolutions that are lost, per byte; Poisson.
-        trial_factor: standard deviation of a factor on all times of a sweep.
-
-    """
-
-    lost_turns_per_byte: float = 1 / LOST_TURN_BYTES
-    trial_factor: float = TRIAL_SD
-
-    def document(self) -> dict[str, Any]:
-        """Return the parameters as the engine takes them."""
-        return {
-            "lost_turns_per_byte": self.lost_turns_per_byte,
-            "trial_factor": self.trial_factor,
-        }
-
-
-@dataclass(frozen=True)
 class Preset:
     """How drives of a model are drawn.
 
@@ -81,7 +60,7 @@ class Preset:
     policy: Policy = field(default_factory=Policy)
     factor_sd: float = 0.003
     damage: Damage = field(default_factory=Damage)
-    noise: Noise = field(default_factory=Noise)
+    noise: Noise = NOISE
 
 
 #: By the name of the nominal drive.

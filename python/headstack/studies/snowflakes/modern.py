@@ -25,7 +25,7 @@ def halves(drawn: Population) -> Floats:
     geometry.pop("capacity_blocks", None)
     spec = {**drawn.spec, "geometry": geometry}
     parts = [
-        streaming.zone_rates(spec, np.ascontiguousarray(d), drawn.factors)[:, 0]
+        streaming.zone_rates(spec, densities=d, factors=drawn.factors)[:, 0]
         for d in (drawn.densities[:, :surfaces], drawn.densities[:, surfaces : 2 * surfaces])
     ]
     return np.stack(parts, axis=1)

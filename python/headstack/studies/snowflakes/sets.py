@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headstack import population
+from headstack import population, streaming
 from headstack.population import FIRST_QUARTER, Population
 
 Floats = NDArray[np.float64]
@@ -161,12 +161,12 @@ def head_rates(drawn: Population) -> Floats:
 
     Each surface is streamed as a drive of its own.
     """
-    from headstack import streaming
-
     n, surfaces = drawn.classes.shape
     one = {**drawn.spec, "geometry": {**drawn.spec["geometry"], "surfaces": 1}}
     one["geometry"]["density"] = one["geometry"]["density"][:1]
     one["geometry"].pop("capacity_blocks", None)
     factors = np.repeat(drawn.factors, surfaces)
-    rates = streaming.zone_rates(one, drawn.densities.reshape(n * surfaces, 1, 2), factors)
+    rates = streaming.zone_rates(
+        one, densities=drawn.densities.reshape(n * surfaces, 1, 2), factors=factors
+    )
     return np.asarray(rates.reshape(n, surfaces, -1).transpose(0, 2, 1))
