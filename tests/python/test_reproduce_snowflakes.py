@@ -237,9 +237,8 @@ def test_lock_step_is_below_n_times_the_slowest(array):
             assert share <= 1 + 1e-9
             if unit == GIB:
                 assert share >= 0.99
-    # Where no drive is weak, and so the slowest in nearly every stripe.
-    alike = implications.array(sets.draw(sets.SPREAD, 16, 1, sets.Changes(weak=False)))
-    eight = alike.part(slice(0, 8))
+    # Without the weak drive, which is the slowest in nearly every stripe.
+    eight = array.part(slice(1, 9))
     assert stripes.lock_step(eight, MIB) / stripes.n_times_slowest(eight) < 0.985
 
 

@@ -27,7 +27,9 @@ def surfaces(formats: Mapping[str, tuple[float, float]], sectors: int, tracks: i
     """
     panels = []
     for i, (title, (bpi, tpi)) in enumerate(formats.items()):
-        across, along = round(tracks * tpi), round(sectors * bpi)
+        along = round(sectors * bpi)
+        # As many tracks as hold as much as a nominal surface: rounding both would hide it.
+        across = round(sectors * tracks * bpi * tpi / along)
         rows = [
             {"x": s / along, "x2": (s + 1) / along, "y": t / across, "y2": (t + 1) / across}
             for t in range(across)
