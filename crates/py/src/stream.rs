@@ -2,6 +2,7 @@
 
 use crate::drive::parse;
 use crate::errors::{config, raise};
+use crate::registries::models;
 use headstack_drive::stream::{Fleet, Noise, Sweep};
 use headstack_drive::{Density, DriveDesign};
 use headstack_engine::describe::from_value;
@@ -33,7 +34,7 @@ fn fleet(spec_json: &str, held: bool, densities: &[u8], factors: &[u8]) -> PyRes
     }
     let densities = pairs.iter().map(|&[bpi, tpi]| Density { bpi, tpi });
     let factors = floats("factors", factors).map_err(config)?;
-    DriveDesign::new(&spec)
+    DriveDesign::new(&spec, &models())
         .and_then(|design| Fleet::new(design, densities.collect(), factors))
         .map_err(config)
 }

@@ -93,7 +93,7 @@ impl Fleet {
         noise: &Noise,
         threads: usize,
     ) -> Result<Vec<f64>, SpecError> {
-        sweep.check()?;
+        sweep.check(self.len())?;
         noise.check(self.len())?;
         self.rows(sweep.blocks() * sweep.trials, threads, |drive, row| {
             let stream = self.stream(drive)?;
