@@ -6,6 +6,7 @@
 //! - Within a run, addresses are contiguous under the head: sector `i` of the run begins `i` sector angles
 //!   after the first.
 //! - The track bounds of an address contain it.
+//! - Tracks of a surface differ in their radial position ([`Place::cylinder`]).
 //!
 //! A layout's own parameters are keys of `[geometry]`. The layout's file reads them into a type and refuses
 //! unknown keys.

@@ -638,6 +638,8 @@ fn a_fleet_is_its_drives() {
         assert_eq!(capacities[i], stream.held());
         assert_eq!(zones[2 * i + 1], stream.zone_rate(1) / factors[i]);
     }
+    fleet.stop();
+    assert!(fleet.capacities(2).is_err());
     // Wrong counts, and densities of one of the drives.
     let wrong = |n: usize, factors: Vec<f64>| {
         let fleet = Fleet::new(design.clone(), vec![class(0); n], factors);
