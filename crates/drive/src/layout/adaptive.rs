@@ -22,7 +22,7 @@ use self::parameters::{Bands, Direction, Format, HeadOrder, Parameters};
 use super::shape::{self, Skews};
 use super::{parameters, Layout, Place};
 use crate::plugin::Plugin;
-use crate::spec::{GeometrySpec, PerSurface};
+use crate::spec::GeometrySpec;
 use headstack_engine::SpecError;
 use headstack_units::Divisor;
 
@@ -324,10 +324,6 @@ impl Zone {
         let full = Band::new(width, formats, |f| f.tracks);
         let last = Band::new(last, formats, |f| f.last_tracks);
         let sectors = u64::from(bands) * full.sectors + last.sectors;
-        let nominal = match zone.sectors_per_track {
-            PerSurface::Same(n) => n,
-            PerSurface::Each(_) => 1,
-        };
         Ok(Zone {
             first_address,
             past_address: first_address + sectors,
@@ -336,7 +332,7 @@ impl Zone {
             full,
             last,
             formats: formats.iter().map(|f| Divisor::new(f.sectors)).collect(),
-            skews: shape::skews(spec, zone, nominal)?,
+            skews: shape::skews(spec, zone, zone.sectors_per_track.of(0))?,
         })
     }
 

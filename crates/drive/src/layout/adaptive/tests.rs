@@ -27,13 +27,12 @@ pub(in crate::layout) fn sectors_on(g: &GeometrySpec, zone: usize, head: u32) ->
     (f64::from(nominal) * factor).round().max(1.0) as u32
 }
 
-/// Draws densities, orders and bands of an adaptive layout. It has no defects, and one nominal format.
+/// Draws densities, orders and bands of an adaptive layout. It has no defects.
 pub(in crate::layout) fn vary(g: &mut GeometrySpec, d: &mut SplitMix) {
     g.sparing = Sparing::None;
     for z in &mut g.zones {
         (z.empty_sectors, z.spares) = (0, 0);
         z.slips.clear();
-        z.sectors_per_track = PerSurface::Same(z.sectors_per_track.of(0));
     }
     let mut factor = |most: u32| f64::from(d.between(25, most)) / 100.0;
     let density: Vec<(f64, f64)> = (0..g.surfaces)
@@ -485,8 +484,8 @@ fn contradictory_parameters_are_refused_by_key() {
             with(&|g| g.zones[0].spares = 1),
         ),
         (
-            "geometry.zones[0].sectors_per_track: got 2 numbers",
-            with(&|g| g.zones[0].sectors_per_track = PerSurface::Each(vec![3, 4])),
+            "geometry.zones[0].sectors_per_track: got 3 numbers",
+            with(&|g| g.zones[0].sectors_per_track = PerSurface::Each(vec![3, 4, 5])),
         ),
         (
             "geometry.zones[0].sectors_per_track: got 20000000",
