@@ -19,7 +19,8 @@ def drive_info(spec_json: str) -> str:
     """JSON: what follows from a drive's description.
 
     Year, actuators, capacity, zones with their media rates, sustained rate outside and inside (all
-    actuators together), seek curve, average seek, power by state, cost.
+    actuators together), seek curve, average seek, power by state, cost. "surfaces" has the format
+    of each surface in each zone with the layout `adaptive`, else it is null.
     """
 
 def quantity(kind: str, text: str) -> float:

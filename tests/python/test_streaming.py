@@ -3,12 +3,15 @@
 import bisect
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 from headstack import streaming
+from headstack.cli import main
 from headstack.errors import ConfigError
 
 RPM = 7200
@@ -201,7 +204,7 @@ def test_ten_thousand_drives_by_zone():
         ({"block_bytes": 0}, "block_bytes: got 0"),
         ({"block_bytes": -1}, "block_bytes: got -1"),
         ({"last_byte": 1}, "last_byte: got 1"),
-        ({"last_byte": 1 << 60}, "last_byte: got"),
+        ({"last_byte": 1 << 39}, "last_byte: got"),
         ({"trials": 0}, "trials: got 0"),
         ({"trials": 1.5}, "trials: got 1.5, need a whole number"),
         ({"noise": streaming.Noise(trial_factor=-1)}, r"noise\.trial_factor: got -1"),
@@ -224,3 +227,57 @@ def test_other_layouts_are_refused():
         ConfigError, match=r'geometry\.layout: got "cylinder-major", need "adaptive"'
     ):
         streaming.zone_rates(other)
+
+
+def test_a_drive_is_shown_with_its_surfaces(tmp_path, capsys):
+    """A track of 1000 sectors at 7200 rpm passes at 61.44 MB/s; at 28.5 mm it is 7.05 in long."""
+    file = tmp_path / "two.toml"
+    file.write_text("""
+        name = "two"
+        [geometry]
+        rotation_speed = "7200 rpm"
+        surfaces = 2
+        cylinders = 1000
+        layout = "adaptive"
+        band_cylinders = 100
+        density = [{ bpi = 1.0, tpi = 1.0 }, { bpi = 1.1, tpi = 0.9 }]
+        outer_radius = "31 mm"
+        inner_radius = "26 mm"
+        zones = [
+          { first_cylinder = 0, last_cylinder = 499, sectors_per_track = 1000 },
+          { first_cylinder = 500, last_cylinder = 999, sectors_per_track = 900 },
+        ]
+        [seek]
+        model = "constant"
+        time = "1 ms"
+        """)
+    assert main(["drives", str(file)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    bpi = [n * 4096 / (2 * math.pi * r / 25.4) / 1e3 for n, r in ((1000, 28.5), (900, 26))]
+    # 200 cylinders in a millimetre.
+    assert (
+        f"surface 0: tracks of 61.4 MB/s outside, 55.3 inside, {bpi[0]:,.1f}-{bpi[1]:,.1f} kBPI, "
+        "5.1 kTPI"
+    ) in out
+    assert "surface 1: tracks of 67.6 MB/s outside, 60.8 inside" in out
+    assert "4.6 kTPI" in out
+
+
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "models" / "adaptive-zoning.md").read_text("utf-8")
+    geometry, code = (
+        re.search(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+        for kind in ("toml", "python")
+    )
+    seek = '[seek]\nmodel = "linear"\nsingle = "0.6 ms"\nfull = "16 ms"\ncylinders = 100000\n'
+    text = f'name = "my-drive"\n{geometry}{seek}[positioning]\nhead_switch = "0.7 ms"\n'
+    (tmp_path / "my-drive.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(compile(code, "adaptive-zoning.md", "exec"), names)
+    rates = names["rates"]
+    assert rates.shape == (2, 10, 512)
+    # The second drive is slower where its first head reads, and nowhere faster but for noise.
+    means = rates.mean(axis=1)
+    assert means[1].mean() < means[0].mean()
+    assert rates.std(axis=1).max() < 2e6

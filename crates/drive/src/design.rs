@@ -6,9 +6,11 @@
 use crate::drive::{Drive, DriveOptions};
 use crate::layout::adaptive::{Adaptive, Density};
 use crate::mechanics::Mechanics;
+use crate::models::Models;
 use crate::parallelism::{self, UnitPlan};
+use crate::plugin::Plugin;
 use crate::power::conditions::Conditions;
-use crate::power::{self, Shape, StateWatts};
+use crate::power::{self, PowerModel, Shape, StateWatts};
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
 use crate::unit::Unit;
 use headstack_engine::random;
@@ -35,9 +37,13 @@ pub struct DriveDesign {
 /// What designs share that differ in the density of their surfaces only.
 pub(crate) struct Common {
     spec: DriveSpec,
+    models: Models,
     pub watts: StateWatts,
     pub conditions: Conditions,
 }
+
+/// How the power by state is found: [`power::build`], or its variant for other speeds.
+type PowerOf = fn(&Params, &Shape, &[Plugin<dyn PowerModel>]) -> Result<StateWatts, SpecError>;
 
 /// Designs that differ only in spindle speed, by the bits of the speed.
 type Speeds = Arc<Mutex<Vec<(u64, Weak<DriveDesign>)>>>;
@@ -79,12 +85,12 @@ impl Addresses {
 }
 
 impl DriveDesign {
-    /// Checks a description and builds everything that its drives share.
+    /// Checks a description, which can name any of `models`, and builds everything that its drives share.
     ///
     /// # Errors
     /// Values that do not fit together, by dotted key.
-    pub fn new(spec: &DriveSpec) -> Result<Arc<DriveDesign>, SpecError> {
-        DriveDesign::of_power(spec, power::build, Speeds::default())
+    pub fn new(spec: &DriveSpec, models: &Models) -> Result<Arc<DriveDesign>, SpecError> {
+        DriveDesign::of_power(spec, models, power::build, Speeds::default())
     }
 
     /// The same drive at another spindle speed. Angles, seek times and addresses stay the same; the length of
@@ -107,7 +113,12 @@ impl DriveDesign {
         }
         let mut spec = self.spec().clone();
         spec.geometry.rotation_speed = speed;
-        let design = DriveDesign::of_power(&spec, power::build_bounded, self.speeds.clone())?;
+        let design = DriveDesign::of_power(
+            &spec,
+            &self.common.models,
+            power::build_bounded,
+            self.speeds.clone(),
+        )?;
         let mut speeds = lock();
         speeds.retain(|(_, d)| d.strong_count() > 0);
         for d in [self, &design] {
@@ -122,7 +133,8 @@ impl DriveDesign {
 
     fn of_power(
         spec: &DriveSpec,
-        power: fn(&Params, &Shape) -> Result<StateWatts, SpecError>,
+        models: &Models,
+        power: PowerOf,
         speeds: Speeds,
     ) -> Result<Arc<DriveDesign>, SpecError> {
         let mut units: Vec<(Arc<UnitPlan>, Mechanics)> = Vec::new();
@@ -130,14 +142,15 @@ impl DriveDesign {
             let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
             let mechanics = match alike {
                 Some((_, mechanics)) => mechanics.clone(),
-                None => Mechanics::new(spec, &plan.geometry, Turn(0))?,
+                None => Mechanics::new(spec, &plan.geometry, models, Turn(0))?,
             };
             units.push((Arc::new(plan), mechanics));
         }
-        let watts = power(&spec.power, &Shape::of(spec))?;
+        let watts = power(&spec.power, &Shape::of(spec), models.power)?;
         let common = Arc::new(Common {
             conditions: Conditions::new(&spec.power, &watts)?,
             watts,
+            models: *models,
             spec: spec.clone(),
         });
         let design = DriveDesign::of_units(common, units, speeds);
@@ -230,6 +243,7 @@ impl DriveDesign {
             };
             let mut unit = Unit::new(
                 &self.common.spec,
+                &self.common.models,
                 plan,
                 mechanics.with_phase(phase),
                 options,
@@ -249,6 +263,11 @@ impl DriveDesign {
     /// The power conditions that a drive can be in.
     pub fn conditions(&self) -> &Conditions {
         &self.common.conditions
+    }
+
+    /// The models that the description, and changes while a drive runs, can name.
+    pub fn models(&self) -> &Models {
+        &self.common.models
     }
 
     /// The description of the drive.

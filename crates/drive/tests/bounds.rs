@@ -5,8 +5,9 @@
 //! lie before their arrivals, or shares that do not add up, do.
 
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::{layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec};
-use headstack_engine::describe::from_value;
+use headstack_drive::{
+    layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec, Models,
+};
 use headstack_engine::SpecError;
 use headstack_testkit::XorShift;
 use headstack_units::{Lba, Time};
@@ -272,6 +273,18 @@ fn examples() -> Vec<(String, Value)> {
         if plugin.name == "extents" {
             value["geometry"]["zones"][0]["sectors_per_track"] = json!(20);
         }
+        if plugin.name == "adaptive" {
+            let mut tables = value.clone();
+            let format = |n: u32, s: u32| json!([{"tracks_per_band": n, "sectors_per_track": s}]);
+            if let Some(geometry) = tables["geometry"].as_object_mut() {
+                geometry.remove("density");
+            }
+            merge(
+                &mut tables["geometry"],
+                json!({"surface_zones": [format(3, 25), format(5, 17)]}),
+            );
+            all.push(("layout adaptive with tables".into(), tables));
+        }
         all.push((format!("layout {}", plugin.name), value));
     }
     all
@@ -279,10 +292,10 @@ fn examples() -> Vec<(String, Value)> {
 
 /// Refused by its key, or built and 200 random requests served.
 fn outcome(value: &Value) -> Result<(), SpecError> {
-    let spec: DriveSpec = from_value(value.clone())?;
-    let mut drive = Drive::new(&spec, &DriveOptions::default())?;
-    cost::build(&spec.cost, &Parts::of(&spec)?)?;
-    power::build(&spec.power, &power::Shape::of(&spec))?;
+    let spec = DriveSpec::from_value(value.clone(), &Models::builtin())?;
+    let mut drive = Drive::builtin(&spec, &DriveOptions::default())?;
+    cost::build(&spec.cost, &Parts::of(&spec)?, cost::PLUGINS)?;
+    power::build(&spec.power, &power::Shape::of(&spec), power::PLUGINS)?;
     let blocks = drive.capacity_blocks();
     let mut noise = XorShift::default();
     let mut draw = |limit: u64| noise.below(limit);
@@ -405,6 +418,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("geometry.cylinders", "seek"),
     ("geometry.surfaces", "parallelism.faults[0].surface"),
     ("geometry.surfaces", "geometry.zones[0].sectors_per_track"),
+    ("geometry.surfaces", "geometry.density"),
+    ("geometry.surfaces", "geometry.surface_zones"),
+    ("geometry.band_cylinders", "geometry.surface_zones"),
+    ("geometry.outer_radius", "geometry.inner_radius"),
     (
         "geometry.sparing_range_cylinders",
         "geometry.capacity_blocks",

@@ -1,7 +1,7 @@
 //! Designs that differ in the density of their surfaces only share the rest: each costs a few kilobytes. The
 //! only test of its process, because others would change how much memory that has.
 
-use headstack_drive::{Density, DriveDesign, DriveSpec};
+use headstack_drive::{Density, DriveDesign, DriveSpec, Models};
 use headstack_testkit::SplitMix;
 
 /// Memory of this process that is in use now, in bytes, where the system tells.
@@ -35,7 +35,7 @@ fn spec() -> DriveSpec {
 
 #[test]
 fn a_design_of_other_densities_adds_less_than_16_kib() {
-    let base = DriveDesign::new(&spec()).expect("a design");
+    let base = DriveDesign::new(&spec(), &Models::builtin()).expect("a design");
     let (n, mut d) = (10_000, SplitMix(1));
     let mut designs = Vec::with_capacity(n);
     let before = resident();

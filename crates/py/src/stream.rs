@@ -2,12 +2,17 @@
 
 use crate::drive::parse;
 use crate::errors::{config, raise};
+use crate::registries::models;
+use crate::wait::{no_result, no_thread, wait};
 use headstack_drive::stream::{Fleet, Noise, Sweep};
 use headstack_drive::{Density, DriveDesign};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::sync::mpsc::channel;
+use std::sync::Arc;
+use std::thread::Builder;
 
 /// The numbers of an array of float64.
 fn floats(key: &str, bytes: &[u8]) -> Result<Vec<f64>, SpecError> {
@@ -33,9 +38,27 @@ fn fleet(spec_json: &str, held: bool, densities: &[u8], factors: &[u8]) -> PyRes
     }
     let densities = pairs.iter().map(|&[bpi, tpi]| Density { bpi, tpi });
     let factors = floats("factors", factors).map_err(config)?;
-    DriveDesign::new(&spec)
+    DriveDesign::new(&spec, &models())
         .and_then(|design| Fleet::new(design, densities.collect(), factors))
         .map_err(config)
+}
+
+/// Computes on a thread of its own, so that Ctrl-C is seen.
+fn compute<T: Send + 'static>(
+    py: Python<'_>,
+    fleet: Fleet,
+    work: impl FnOnce(&Fleet) -> Result<Vec<T>, SpecError> + Send + 'static,
+) -> PyResult<Vec<T>> {
+    let fleet = Arc::new(fleet);
+    let (done, result) = channel();
+    let own = fleet.clone();
+    let work = move || {
+        // Whoever was interrupted waits no more.
+        let _ = done.send(work(&own));
+    };
+    Builder::new().spawn(work).map_err(no_thread)?;
+    let result = wait(py, result, || py.check_signals()).inspect_err(|_| fleet.stop())?;
+    result.ok_or_else(no_result)?.map_err(config)
 }
 
 fn bytes<'py, const N: usize, T: Copy>(
@@ -78,9 +101,7 @@ pub fn sweep<'py>(
         seed,
     };
     let fleet = fleet(drive_json, false, densities, factors)?;
-    let rates = py
-        .detach(|| fleet.sweep(&sweep, &noise, threads))
-        .map_err(config)?;
+    let rates = compute(py, fleet, move |f| f.sweep(&sweep, &noise, threads))?;
     bytes(py, &rates, f64::to_ne_bytes)
 }
 
@@ -94,7 +115,7 @@ pub fn zone_rates<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let fleet = fleet(drive_json, true, densities, factors)?;
-    let rates = py.detach(|| fleet.zone_rates(threads)).map_err(config)?;
+    let rates = compute(py, fleet, move |f| f.zone_rates(threads))?;
     bytes(py, &rates, f64::to_ne_bytes)
 }
 
@@ -107,6 +128,6 @@ pub fn capacities<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let fleet = fleet(drive_json, true, densities, &[])?;
-    let held = py.detach(|| fleet.capacities(threads)).map_err(config)?;
+    let held = compute(py, fleet, move |f| f.capacities(threads))?;
     bytes(py, &held, u64::to_ne_bytes)
 }

@@ -17,18 +17,21 @@
 //! # Validity
 //! Drives since about 2005. Without defects or spares. The order of heads and tracks differs between makers.
 
+use self::formats::Radii;
 use self::parameters::{Bands, Direction, Format, HeadOrder, Parameters};
 use super::shape::{self, Skews};
 use super::{parameters, Layout, Place};
 use crate::plugin::Plugin;
-use crate::spec::{GeometrySpec, PerSurface};
+use crate::spec::GeometrySpec;
 use headstack_engine::SpecError;
 use headstack_units::Divisor;
 
+mod formats;
 mod parameters;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use self::formats::SurfaceFormat;
 pub use self::parameters::Density;
 
 /// The registry entry.
@@ -38,7 +41,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     example: "band_cylinders = 4\ndensity = [{ bpi = 1.25, tpi = 0.75 }, { bpi = 0.8, tpi = 1.25 }]\n\
               head_order = \"alternate\"\ndirection = \"serpentine\"\n\
               outer_radius = \"46 mm\"\ninner_radius = \"22.5 mm\"",
-    build: |spec| Ok(Box::new(Adaptive::build(spec)?)),
+    build: &|spec| Ok(Box::new(Adaptive::build(spec)?)),
 };
 
 /// Radial steps per nominal cylinder, and so the largest factor on tracks per inch.
@@ -136,6 +139,9 @@ pub struct Adaptive {
     pub(crate) alternate: bool,
     serpentine: bool,
     period_ns: f64,
+    sector_bytes: u64,
+    /// If both radii are given.
+    radii: Option<Radii>,
 }
 
 impl Adaptive {
@@ -179,6 +185,15 @@ impl Adaptive {
             alternate: own.head_order == HeadOrder::Alternate,
             serpentine: own.direction == Direction::Serpentine,
             period_ns,
+            sector_bytes: spec.sector_size.0,
+            radii: own
+                .outer_radius
+                .zip(own.inner_radius)
+                .map(|(outer, inner)| Radii {
+                    outer,
+                    inner,
+                    cylinders: spec.cylinders,
+                }),
         })
     }
 
@@ -309,10 +324,6 @@ impl Zone {
         let full = Band::new(width, formats, |f| f.tracks);
         let last = Band::new(last, formats, |f| f.last_tracks);
         let sectors = u64::from(bands) * full.sectors + last.sectors;
-        let nominal = match zone.sectors_per_track {
-            PerSurface::Same(n) => n,
-            PerSurface::Each(_) => 1,
-        };
         Ok(Zone {
             first_address,
             past_address: first_address + sectors,
@@ -321,7 +332,7 @@ impl Zone {
             full,
             last,
             formats: formats.iter().map(|f| Divisor::new(f.sectors)).collect(),
-            skews: shape::skews(spec, zone, nominal)?,
+            skews: shape::skews(spec, zone, zone.sectors_per_track.of(0))?,
         })
     }
 

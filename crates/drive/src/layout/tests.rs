@@ -4,10 +4,15 @@ use super::adaptive::tests::{densities, sectors_on, vary};
 use super::extents::Map;
 use super::*;
 use crate::plugin::contract;
-use crate::spec::{Derived, Params, PerSurface, SkewUnit, Sparing, ZoneSpec};
+use crate::spec::{Derived, PerSurface, SkewUnit, Sparing, ZoneSpec};
 use headstack_testkit::SplitMix;
 use headstack_units::{Bytes, Rpm};
 use std::collections::BTreeMap;
+
+/// The built-in layout of a geometry.
+pub(super) fn build(spec: &GeometrySpec) -> Result<Box<dyn Layout>, SpecError> {
+    super::build(spec, PLUGINS)
+}
 
 pub(super) fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
     GeometrySpec {

@@ -5,7 +5,10 @@ use crate::bounds::bounded;
 use crate::design::DriveDesign;
 use crate::layout::adaptive::Density;
 use headstack_engine::SpecError;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
+
+const MOST_THREADS: usize = 256;
 
 /// Drives of one design.
 pub struct Fleet {
@@ -14,6 +17,7 @@ pub struct Fleet {
     densities: Vec<Density>,
     /// Factor on all times of each drive; empty: 1. 0.1 to 10.
     factors: Vec<f64>,
+    stopped: AtomicBool,
 }
 
 impl Fleet {
@@ -44,6 +48,7 @@ impl Fleet {
             design,
             densities,
             factors,
+            stopped: AtomicBool::new(false),
         })
     }
 
@@ -78,12 +83,17 @@ impl Fleet {
         stream.map_err(|e| e.within(&format!("drives[{drive}]")))
     }
 
+    /// Lets whatever is being computed end soon, with an error. For a user who interrupts it.
+    pub fn stop(&self) {
+        self.stopped.store(true, Relaxed);
+    }
+
     fn factor(&self, drive: usize) -> f64 {
         self.factors.get(drive).copied().unwrap_or(1.0)
     }
 
     /// The rates of all blocks of all trials, in bytes per second: drive by drive, in each trial by trial.
-    /// They do not depend on the number of threads (0: one).
+    /// They do not depend on the number of threads, 1 to 256.
     ///
     /// # Errors
     /// A sweep or noise that is refused, and those of [`Fleet::stream`].
@@ -93,7 +103,7 @@ impl Fleet {
         noise: &Noise,
         threads: usize,
     ) -> Result<Vec<f64>, SpecError> {
-        sweep.check()?;
+        sweep.check(self.len())?;
         noise.check(self.len())?;
         self.rows(sweep.blocks() * sweep.trials, threads, |drive, row| {
             let stream = self.stream(drive)?;
@@ -135,11 +145,14 @@ impl Fleet {
         fill: impl Fn(usize, &mut [T]) -> Result<(), SpecError> + Sync,
     ) -> Result<Vec<T>, SpecError> {
         let mut all = vec![T::default(); self.len() * width];
-        let share = self.len().div_ceil(threads.max(1));
+        let share = self.len().div_ceil(threads.clamp(1, MOST_THREADS));
         let fill = &fill;
         std::thread::scope(|scope| {
             let work = |(i, rows): (usize, &mut [T])| {
                 for (j, row) in rows.chunks_mut(width).enumerate() {
+                    if self.stopped.load(Relaxed) {
+                        return Err(SpecError::new("drives", "a stop", "all drives"));
+                    }
                     fill(i * share + j, row)?;
                 }
                 Ok(())

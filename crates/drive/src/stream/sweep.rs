@@ -100,19 +100,19 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Most numbers that a sweep returns for one drive.
-    const MOST: u64 = 1 << 32;
+    /// Most numbers that a sweep returns, of all drives: 8 GiB of them.
+    const MOST: u64 = 1 << 30;
 
     /// Number of blocks of a trial.
     pub fn blocks(&self) -> usize {
         (self.past.saturating_sub(self.first) / self.block.max(1)) as usize
     }
 
-    /// Checks the range.
+    /// Checks the range, for so many drives.
     ///
     /// # Errors
     /// No block, no trial or too many of them, by key.
-    pub fn check(&self) -> Result<(), SpecError> {
+    pub fn check(&self, drives: usize) -> Result<(), SpecError> {
         if self.block == 0 {
             return Err(SpecError::new("block_bytes", 0, "1 or more"));
         }
@@ -120,9 +120,11 @@ impl Sweep {
             let need = format!("{} bytes or more after the first", self.block);
             return Err(SpecError::new("last_byte", self.past, need));
         }
-        let numbers = (self.blocks() as u64).saturating_mul(self.trials as u64);
+        let blocks = (self.blocks() as u64).saturating_mul(drives as u64);
+        let numbers = blocks.saturating_mul(self.trials as u64);
         if self.trials == 0 || numbers > Sweep::MOST {
-            let need = format!("1 or more, and at most {} blocks in all", Sweep::MOST);
+            let most = Sweep::MOST;
+            let need = format!("1 or more, and at most {most} blocks of all trials and drives");
             return Err(SpecError::new("trials", self.trials, need));
         }
         Ok(())

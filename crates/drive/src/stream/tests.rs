@@ -1,10 +1,15 @@
 //! Streams against walks over tracks, against request-by-request service, and against closed forms.
 
 use super::*;
+use crate::models::Models;
 use crate::{Command, Density, DriveOptions, DriveRequest, DriveSpec};
 use headstack_testkit::SplitMix;
 use headstack_units::{Lba, Rpm};
 use std::sync::Arc;
+
+fn built(spec: &DriveSpec) -> Result<Arc<DriveDesign>, SpecError> {
+    DriveDesign::new(spec, &Models::builtin())
+}
 
 /// A drive of 7200 rpm (a turn is 25/3 ms); `geometry`, `seek` and `rest` are TOML.
 fn spec(geometry: &str, switch_ms: f64, rest: &str) -> DriveSpec {
@@ -82,7 +87,7 @@ fn a_stream_is_a_walk_over_the_tracks() {
     let mut lost = 0;
     for seed in 0..400 {
         let spec = random(&mut SplitMix(seed));
-        let design = DriveDesign::new(&spec).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let design = built(&spec).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         let stream = Stream::new(&design).unwrap();
         let mechanics = &design.units()[0].1;
         let size = spec.geometry.sector_size.0;
@@ -115,7 +120,7 @@ fn a_stream_is_a_walk_over_the_tracks() {
 fn streams_grow_strictly() {
     for seed in 0..50 {
         let mut d = SplitMix(seed);
-        let design = DriveDesign::new(&random(&mut d)).unwrap();
+        let design = built(&random(&mut d)).unwrap();
         let stream = Stream::new(&design).unwrap();
         for _ in 0..200 {
             let x = d.below(stream.capacity());
@@ -155,7 +160,7 @@ fn varied(rest: &str) -> Arc<DriveDesign> {
         zone(0, 180, 1021),
         zone(181, 399, 857)
     );
-    DriveDesign::new(&spec(&geometry, 0.5, rest)).unwrap()
+    built(&spec(&geometry, 0.5, rest)).unwrap()
 }
 
 fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
@@ -258,7 +263,7 @@ fn re3() -> Arc<DriveDesign> {
     );
     let mut spec = spec(&geometry, 0.5, "");
     spec.seek = toml::from_str("model = \"constant\"\ntime = \"0.8 ms\"").unwrap();
-    DriveDesign::new(&spec).unwrap()
+    built(&spec).unwrap()
 }
 
 fn class(k: i32) -> Density {
@@ -376,7 +381,7 @@ fn a_switch_that_the_skew_does_not_cover_loses_a_turn() {
     let table =
         "model = \"table\"\npoints = [[1, \"0.8 ms\"], [115, \"3 ms\"], [216000, \"20 ms\"]]";
     slow.seek = toml::from_str(table).unwrap();
-    let stream = |spec: &DriveSpec| Stream::new(&DriveDesign::new(spec).unwrap()).unwrap();
+    let stream = |spec: &DriveSpec| Stream::new(&built(spec).unwrap()).unwrap();
     let (fast, slow) = (stream(re3().spec()), stream(&slow));
     // 3 ms over the 115 cylinders to the outermost track of the next surface; a skew is 0.83 ms. On to the
     // next band it is one cylinder.
@@ -400,7 +405,7 @@ fn noise_is_what_it_says() {
     let times = |factor: f64, noise: &Noise| -> Vec<f64> {
         let mut rates = vec![0.0; sweep.blocks() * sweep.trials];
         noise.check(1).unwrap();
-        sweep.check().unwrap();
+        sweep.check(1).unwrap();
         sweep.run(&stream, (0, factor), noise, &mut rates).unwrap();
         rates.iter().map(|r| sweep.block as f64 / r).collect()
     };
@@ -490,7 +495,7 @@ fn wrong_sweeps_and_noise_are_refused_by_key() {
         trials: 1,
         seed: 0,
     };
-    assert!(good.check().is_ok() && good.blocks() == 2);
+    assert!(good.check(1).is_ok() && good.blocks() == 2);
     for (sweep, key) in [
         (
             Sweep {
@@ -529,11 +534,15 @@ fn wrong_sweeps_and_noise_are_refused_by_key() {
         ),
     ] {
         assert_eq!(
-            sweep.check().err().map(|e| e.key),
+            sweep.check(1).err().map(|e| e.key),
             Some(key.into()),
             "{sweep:?}"
         );
     }
+    let error = good.check(1 << 29).err().map(|e| e.key);
+    assert_eq!(error, None, "2^30 blocks");
+    let error = good.check((1 << 29) + 1).err().map(|e| e.key);
+    assert_eq!(error, Some("trials".into()));
     let stream = Stream::new(&varied("")).unwrap();
     let far = Sweep {
         past: stream.capacity() + 1,
@@ -548,7 +557,7 @@ fn drives_without_streams_are_refused_by_key() {
     let refused = |change: &dyn Fn(&mut DriveSpec)| {
         let mut spec = varied("").spec().clone();
         change(&mut spec);
-        let design = DriveDesign::new(&spec).unwrap_or_else(|e| panic!("{e}"));
+        let design = built(&spec).unwrap_or_else(|e| panic!("{e}"));
         Stream::new(&design).err().map(|e| e.key)
     };
     assert_eq!(refused(&|_| ()), None);
@@ -575,7 +584,7 @@ fn designs_of_other_densities_are_those_of_their_descriptions() {
     let own = varied("").with_density(&list).unwrap();
     let slow = own.at_speed(Rpm(5400.0)).unwrap();
     for design in [own, slow] {
-        let again = DriveDesign::new(design.spec()).unwrap();
+        let again = built(design.spec()).unwrap();
         assert_eq!(again.capacity_blocks(), design.capacity_blocks());
         let (a, b) = (Stream::new(&design).unwrap(), Stream::new(&again).unwrap());
         for x in (0..a.capacity()).step_by(1_000_003) {
@@ -586,7 +595,7 @@ fn designs_of_other_densities_are_those_of_their_descriptions() {
     let mut spec = plain.spec().clone();
     spec.geometry.layout = "cylinder-major".into();
     spec.geometry.layout_parameters.clear();
-    let error = DriveDesign::new(&spec).unwrap().with_density(&list).err();
+    let error = built(&spec).unwrap().with_density(&list).err();
     assert_eq!(error.map(|e| e.key), Some("geometry.layout".into()));
     let error = plain.with_density(&list[..3]).err();
     assert_eq!(error.map(|e| e.key), Some("geometry.density".into()));
@@ -629,6 +638,8 @@ fn a_fleet_is_its_drives() {
         assert_eq!(capacities[i], stream.held());
         assert_eq!(zones[2 * i + 1], stream.zone_rate(1) / factors[i]);
     }
+    fleet.stop();
+    assert!(fleet.capacities(2).is_err());
     // Wrong counts, and densities of one of the drives.
     let wrong = |n: usize, factors: Vec<f64>| {
         let fleet = Fleet::new(design.clone(), vec![class(0); n], factors);

@@ -2,8 +2,8 @@
 
 use super::STEPS;
 use crate::bounds::{bounded, MOST_TRACK};
-use crate::layout::shape::{cylinders, in_zone};
-use crate::spec::{GeometrySpec, PerSurface, Sparing, ZoneSpec};
+use crate::layout::shape::{cylinders, formats, in_zone};
+use crate::spec::{GeometrySpec, Sparing, ZoneSpec};
 use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::SpecError;
 use headstack_units::parse_with_units;
@@ -211,11 +211,12 @@ impl Parameters {
             bounded(format!("{key}[{h}].tpi"), d.tpi, range.clone())?;
         }
         let of_zone = |zone: &ZoneSpec| {
-            let nominal = nominal(zone)?;
+            let nominal = nominal(spec, zone)?;
             let bands = self.bands(spec, zone)?;
             let format = |h: usize| {
                 let d = list[h.min(list.len() - 1)];
-                let sectors = (f64::from(nominal) * d.bpi).round().max(1.0) as u32;
+                let nominal = f64::from(nominal[h - surfaces.start]);
+                let sectors = (nominal * d.bpi).round().max(1.0) as u32;
                 let tracks = |width: u32| match width {
                     0 => 0,
                     w => ((f64::from(w) * d.tpi).round() as u32).clamp(1, w * STEPS),
@@ -252,7 +253,7 @@ impl Parameters {
             }
         }
         let of_zone = |z: usize, zone: &ZoneSpec| {
-            nominal(zone).map_err(in_zone(z))?;
+            nominal(spec, zone).map_err(in_zone(z))?;
             let bands = self.bands(spec, zone).map_err(in_zone(z))?;
             let format = |h: usize| {
                 let at = |name: &str| format!("{key}[{h}][{z}].{name}");
@@ -296,8 +297,8 @@ fn one_each(key: &str, got: usize, need: usize, what: &str) -> SpecError {
     SpecError::new(key, format!("{got}"), need)
 }
 
-/// The nominal sectors per track of a zone, which must have no spares or defects.
-fn nominal(zone: &ZoneSpec) -> Result<u32, SpecError> {
+/// The nominal sectors per track of a zone on each surface. The zone must have no spares or defects.
+fn nominal(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<Vec<u32>, SpecError> {
     for (key, count) in [
         ("empty_sectors", zone.empty_sectors as usize),
         ("spares", zone.spares as usize),
@@ -308,12 +309,5 @@ fn nominal(zone: &ZoneSpec) -> Result<u32, SpecError> {
             return Err(SpecError::new(key, count, NO_DEFECTS));
         }
     }
-    match &zone.sectors_per_track {
-        PerSurface::Same(n) => Ok(*n),
-        PerSurface::Each(list) => Err(SpecError::new(
-            "sectors_per_track",
-            format!("{} numbers", list.len()),
-            "one number, the nominal format; density or surface_zones give each surface its own",
-        )),
-    }
+    formats(spec, zone)
 }

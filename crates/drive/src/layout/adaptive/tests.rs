@@ -1,8 +1,9 @@
 //! Tests of the adaptive layout beyond the contract, which is checked for all layouts.
 
-use crate::layout::tests::{banded, check, geometry, zone};
-use crate::layout::{build, Place};
+use crate::layout::tests::{banded, build, check, geometry, zone};
+use crate::layout::Place;
 use crate::mechanics::Mechanics;
+use crate::models::Models;
 use crate::spec::{Derived, DriveSpec, GeometrySpec, Params, PerSurface, SkewUnit, Sparing};
 use crate::{Command, Completion, DriveDesign, DriveRequest};
 use headstack_testkit::SplitMix;
@@ -26,13 +27,12 @@ pub(in crate::layout) fn sectors_on(g: &GeometrySpec, zone: usize, head: u32) ->
     (f64::from(nominal) * factor).round().max(1.0) as u32
 }
 
-/// Draws densities, orders and bands of an adaptive layout. It has no defects, and one nominal format.
+/// Draws densities, orders and bands of an adaptive layout. It has no defects.
 pub(in crate::layout) fn vary(g: &mut GeometrySpec, d: &mut SplitMix) {
     g.sparing = Sparing::None;
     for z in &mut g.zones {
         (z.empty_sectors, z.spares) = (0, 0);
         z.slips.clear();
-        z.sectors_per_track = PerSurface::Same(z.sectors_per_track.of(0));
     }
     let mut factor = |most: u32| f64::from(d.between(25, most)) / 100.0;
     let density: Vec<(f64, f64)> = (0..g.surfaces)
@@ -213,6 +213,50 @@ fn tables_of_formats_and_densities_agree() {
     }
 }
 
+/// 1000 tracks between 46 and 21 mm are 25 um apart, 1016 per inch. At 31 mm, where the first zone ends, a track
+/// is 2 pi 31 mm long.
+#[test]
+fn radii_give_densities() {
+    let mut g = geometry(
+        "adaptive",
+        2,
+        vec![
+            zone(0, 599, PerSurface::Same(1000)),
+            zone(600, 999, PerSurface::Same(700)),
+        ],
+    );
+    g.layout_parameters = densities(100, &[(1.0, 1.0), (1.25, 0.8)]);
+    let formats = |g: &GeometrySpec| build(g).unwrap().adaptive().unwrap().surface_formats();
+    assert!(formats(&g)[0][0].bits_per_inch.is_none());
+    for (key, value) in [("outer_radius", "46 mm"), ("inner_radius", "2.1 cm")] {
+        g.layout_parameters.insert(key.into(), value.into());
+    }
+    let formats = formats(&g);
+    assert_eq!((formats.len(), formats[0].len()), (2, 2));
+    let length_in = |mm: f64| 2.0 * std::f64::consts::PI * mm / 25.4;
+    for (head, zone, tracks, sectors, mm) in [
+        (0, 0, 100, 1000, 31.0),
+        (1, 0, 80, 1250, 31.0),
+        (1, 1, 80, 875, 21.0),
+    ] {
+        let f = formats[head][zone];
+        assert_eq!((f.tracks_per_band, f.sectors_per_track), (tracks, sectors));
+        // 6000 rpm.
+        let bytes = f64::from(sectors) * 512.0;
+        assert!((f.rate_bytes_per_s / (100.0 * bytes) - 1.0).abs() < 1e-12);
+        let bpi = bytes * 8.0 / length_in(mm);
+        assert!(
+            (f.bits_per_inch.unwrap() / bpi - 1.0).abs() < 1e-12,
+            "{f:?}"
+        );
+        let tpi = 1016.0 * f64::from(tracks) / 100.0;
+        assert!(
+            (f.tracks_per_inch.unwrap() / tpi - 1.0).abs() < 1e-12,
+            "{f:?}"
+        );
+    }
+}
+
 /// Neighbouring tracks of a dense surface are different places, and a movement between them takes the
 /// time of one cylinder, whatever the density between two thirds and four.
 #[test]
@@ -227,7 +271,7 @@ fn neighbouring_tracks_are_one_seek_apart() {
     for tpi in [0.667, 0.78, 0.97, 1.0, 1.03, 1.28, 2.5, 4.0] {
         let mut g = spec.geometry.clone();
         g.layout_parameters = densities(100, &[(1.0, tpi)]);
-        let m = Mechanics::new(&spec, &g, Turn(0)).unwrap();
+        let m = Mechanics::new(&spec, &g, &Models::builtin(), Turn(0)).unwrap();
         let mut before = m.layout.locate(0).unwrap();
         for track in 1..m.layout.capacity() / 2 {
             let place = m.layout.locate(2 * track).unwrap();
@@ -288,7 +332,7 @@ fn drives_with_several_arms_or_stacks_serve_all_addresses() {
              [queue]\nscheduler = \"sptf\"\n{rest}"
         );
         let spec: DriveSpec = toml::from_str(&text).unwrap_or_else(|e| panic!("{dash}: {e}"));
-        DriveDesign::new(&spec)
+        DriveDesign::new(&spec, &Models::builtin())
     };
     // Sectors of a surface: eight bands of seven cylinders and one of four.
     let held = |sectors: u64, tracks: u64, last: u64| sectors * (8 * tracks + last);
@@ -440,8 +484,8 @@ fn contradictory_parameters_are_refused_by_key() {
             with(&|g| g.zones[0].spares = 1),
         ),
         (
-            "geometry.zones[0].sectors_per_track: got 2 numbers",
-            with(&|g| g.zones[0].sectors_per_track = PerSurface::Each(vec![3, 4])),
+            "geometry.zones[0].sectors_per_track: got 3 numbers",
+            with(&|g| g.zones[0].sectors_per_track = PerSurface::Each(vec![3, 4, 5])),
         ),
         (
             "geometry.zones[0].sectors_per_track: got 20000000",
