@@ -340,8 +340,8 @@ impl Filler<'_> {
         table: &mut Params,
         kind: &System,
     ) -> Result<DriveDescription, SpecError> {
-        let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
-        let spec = kind.drive_spec(base, dirs, self.inputs.other_drive)?;
+        let base = &self.experiment.base;
+        let spec = kind.drive_spec(base, self.inputs)?;
         let (given, file) = self.given(kind)?;
         self.fill(table, place, "count", kind.count);
         let mut known = |key: &str, whole: &str, now: Value| {
@@ -375,7 +375,7 @@ impl Filler<'_> {
         let description = sorted(value(&spec));
         // A change by null cannot be expressed in the tables. The whole drive is then written instead.
         let again: Result<System, _> = from_value(Value::Object(table.clone()));
-        let again = again.and_then(|s| s.drive_spec(base, dirs, self.inputs.other_drive));
+        let again = again.and_then(|s| s.drive_spec(base, self.inputs));
         if again.ok().as_ref() != Some(&spec) {
             PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
             table.remove("set");
@@ -398,8 +398,8 @@ impl Filler<'_> {
     fn given(&self, kind: &System) -> Result<(Value, Option<Input>), SpecError> {
         let (mut given, file) = match &kind.drive {
             Value::String(name) => {
-                let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
-                let file = DriveFile::find(name, base, dirs)?;
+                let base = &self.experiment.base;
+                let file = DriveFile::find(name, base, &self.inputs.drive_dirs)?;
                 let bytes = file.bytes()?;
                 let input = Input {
                     kind: "drive",
@@ -412,7 +412,7 @@ impl Filler<'_> {
                 let given = match file.is_toml() {
                     true => file.table()?,
                     // For an imported drive, all values of the import count as given.
-                    false => value(load_drive(name, base, dirs, self.inputs.other_drive)?),
+                    false => value(load_drive(name, base, self.inputs)?),
                 };
                 (given, Some(input))
             }

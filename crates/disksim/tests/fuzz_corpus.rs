@@ -1,6 +1,7 @@
 //! Replays the corpus of the parser's fuzz target, and a number of random mutations of it.
 
 use headstack_disksim::{parse, MemoryLoader};
+use headstack_drive::layout::{build, PLUGINS};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::path::Path;
@@ -39,7 +40,7 @@ fn run(main: &[u8], beside: &[(String, Vec<u8>)]) {
         // The contents of a layout map may be inconsistent; the layout checks them.
         Ok(imports) => {
             for import in imports {
-                let _ = headstack_drive::layout::build(&import.spec.geometry);
+                let _ = build(&import.spec.geometry, PLUGINS);
             }
         }
         // Every error has a place and states what is needed.
