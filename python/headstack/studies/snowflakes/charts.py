@@ -15,6 +15,9 @@ Floats = NDArray[np.float64]
 
 WIDTH, HEIGHT = 460, 260
 
+#: So many values of an axis are all named.
+FEW = 10
+
 
 def surfaces(formats: Mapping[str, tuple[float, float]], sectors: int, tracks: int) -> Any:
     """Draw the same area of surfaces that are formatted unlike (Figure 1).
@@ -218,7 +221,8 @@ def lines(
     """Draw one line with markers for each name."""
     kind = alt.Scale(type="log" if log_x else "linear", nice=not log_x)
     values = sorted({a for pairs in points.values() for a, _ in pairs})
-    axis = alt.Axis(values=values, format="~g") if log_x else alt.Axis(format="~g")
+    few = log_x or len(values) <= FEW
+    axis = alt.Axis(values=values, format="~g") if few else alt.Axis(format="~g")
     return plots.lines(
         points,
         alt.X("x:Q", title=x, scale=kind, axis=axis),
