@@ -296,7 +296,7 @@ DRAWN_SECTORS, DRAWN_SHARE, GAP_SHARE = 17, 0.15, 0.5
 
 
 def _formats_figure() -> Any:
-    """Draw figure 6: as many data bytes to a sector in both formats, ID fields and gaps to scale."""
+    """Draw figure 6: sectors of equal data in both formats, ID fields and gaps to scale."""
     without = round(float(formulas.no_id_sectors(DRAWN_SECTORS, DRAWN_SHARE)))
     data = (1 - DRAWN_SHARE) / DRAWN_SECTORS
     head = DRAWN_SHARE / DRAWN_SECTORS
