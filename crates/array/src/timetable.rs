@@ -4,60 +4,57 @@ use headstack_units::Time;
 
 /// Times by index; the earliest is known at any time, of equal times the one with the lowest index.
 ///
-/// A tournament tree: a change costs as many steps as the number of times has binary digits.
+/// A tournament tree: a change costs at most as many steps as the number of times has binary digits.
 #[derive(Debug, Clone)]
 pub(crate) struct Timetable {
     /// Leaves, a power of two.
     width: usize,
     /// Node `i` has the children `2i` and `2i + 1`; the leaves are the last `width` nodes. Each holds the
-    /// index of the earliest leaf below it.
-    winners: Vec<u32>,
-    times: Vec<Time>,
+    /// earliest time below it and its index, so that a change looks at one other node in each step.
+    nodes: Vec<(Time, u32)>,
 }
 
 impl Timetable {
     /// So many times, none of which comes.
     pub fn new(n: usize) -> Timetable {
         let width = n.next_power_of_two();
-        let mut winners = vec![0; 2 * width];
-        for (i, leaf) in winners[width..].iter_mut().enumerate() {
-            *leaf = i as u32;
+        let mut nodes = vec![(Time::NEVER, 0); 2 * width];
+        for (i, leaf) in nodes[width..].iter_mut().enumerate() {
+            leaf.1 = i as u32;
         }
         for node in (1..width).rev() {
-            winners[node] = winners[2 * node];
+            nodes[node] = nodes[2 * node];
         }
-        Timetable {
-            width,
-            winners,
-            times: vec![Time::NEVER; width],
-        }
+        Timetable { width, nodes }
     }
 
     /// The earliest time, [`Time::NEVER`] if none comes, and whose it is.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
-        let i = self.winners[1] as usize;
-        (self.times[i], i)
+        let (time, i) = self.nodes[1];
+        (time, i as usize)
     }
 
     /// Time `i` is now `time`.
     pub fn set(&mut self, i: usize, time: Time) {
-        if self.times[i] == time {
+        let mut node = self.width + i;
+        if self.nodes[node].0 == time {
             return;
         }
-        self.times[i] = time;
-        let mut node = (self.width + i) / 2;
-        while node >= 1 {
-            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-            let earlier = self.times[right as usize] < self.times[left as usize];
-            let winner = if earlier { right } else { left };
-            let same = self.winners[node] == winner;
-            self.winners[node] = winner;
-            // Nothing further up has changed where another time is still the first here.
-            if same && winner as usize != i {
-                return;
+        let mut first = (time, i as u32);
+        self.nodes[node] = first;
+        while node > 1 {
+            let other = self.nodes[node ^ 1];
+            // Of equal times the left one is first.
+            let left = node & 1 == 0;
+            if other.0 < first.0 || (other.0 == first.0 && !left) {
+                first = other;
             }
             node /= 2;
+            if self.nodes[node] == first {
+                return;
+            }
+            self.nodes[node] = first;
         }
     }
 }

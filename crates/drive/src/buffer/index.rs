@@ -142,7 +142,7 @@ impl Index {
     }
 
     /// Segment `i` has changed: it is now `s`.
-    #[inline]
+    #[inline(never)]
     pub fn changed(&mut self, i: usize, s: &Segment) {
         let cell = s.start >> self.cell_bits;
         if cell != self.links[i].cell {
@@ -154,6 +154,7 @@ impl Index {
     }
 
     /// Segment `i`, now `s`, was used.
+    #[inline(never)]
     pub fn used(&mut self, i: usize, s: &Segment) {
         self.mark(i, s);
         if i < self.first || self.newest == i as u32 {

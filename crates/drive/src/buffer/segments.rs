@@ -125,16 +125,20 @@ impl Segments {
     /// read-ahead continues into it.
     #[inline]
     pub fn find(&self, sector: u64) -> Option<usize> {
-        self.last_used(sector, |s| s.holds(sector))
+        if self.index.is_some() {
+            return self.find_near(sector);
+        }
+        self.last_used(|s| s.holds(sector))
     }
 
-    /// Of the segments that serve reads and for which `holds` is true, the one used last. `holds` is true for
-    /// segments that hold `sector` only.
+    #[inline(never)]
+    fn find_near(&self, sector: u64) -> Option<usize> {
+        self.last_used_near(sector, |s| s.holds(sector))
+    }
+
+    /// Of the segments that serve reads and for which `holds` is true, the one used last.
     #[inline]
-    fn last_used(&self, sector: u64, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
-        if let Some(index) = &self.index {
-            return self.last_used_near(index, sector, holds);
-        }
+    fn last_used(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
         // Usually no segment holds it. All are tested without a branch, because the processor could not predict
         // the test of each one.
         if !self.list.iter().fold(false, |any, s| any | holds(s)) {
@@ -149,13 +153,10 @@ impl Segments {
         best.map(|b| b.0)
     }
 
+    /// As [`Segments::last_used`], with the index. `holds` is true for segments that hold `sector` only.
     #[inline]
-    fn last_used_near(
-        &self,
-        index: &Index,
-        sector: u64,
-        holds: impl Fn(&Segment) -> bool,
-    ) -> Option<usize> {
+    fn last_used_near(&self, sector: u64, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
+        let index = self.index.as_ref()?;
         let mut best: Option<(u64, usize)> = None;
         index.near(sector, |i| {
             let s = &self.list[i];
@@ -169,7 +170,15 @@ impl Segments {
 
     /// The segment that holds all of a read's sectors when the read arrives at `now`.
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
-        self.last_used(start, |s| {
+        if self.index.is_some() {
+            return self.holds_at_near(now, start, end);
+        }
+        self.last_used(|s| s.holds(start) & (end <= s.end) & (s.visible_at <= now))
+    }
+
+    #[inline(never)]
+    fn holds_at_near(&self, now: u64, start: u64, end: u64) -> Option<usize> {
+        self.last_used_near(start, |s| {
             s.holds(start) & (end <= s.end) & (s.visible_at <= now)
         })
     }
