@@ -2,41 +2,88 @@
 
 use headstack_units::Time;
 
+/// Most times that are searched instead of being kept in a tournament.
+const FEW: usize = 16;
+
 /// Times by index; the earliest is known at any time, of equal times the one with the lowest index.
 ///
-/// A tournament tree: a change costs at most as many steps as the number of times has binary digits.
+/// A tournament tree: a change costs at most as many steps as the number of times has binary digits. A few times
+/// are a plain list, which is searched when the earliest one moves back.
 #[derive(Debug, Clone)]
 pub(crate) struct Timetable {
-    /// Leaves, a power of two.
+    /// Leaves, a power of two; 0 for a plain list.
     width: usize,
     /// Node `i` has the children `2i` and `2i + 1`; the leaves are the last `width` nodes. Each holds the
     /// earliest time below it and its index, so that a change looks at one other node in each step.
     nodes: Vec<(Time, u32)>,
+    /// The plain list; empty for a tournament.
+    list: Vec<Time>,
+    first: (Time, u32),
 }
 
 impl Timetable {
     /// So many times, none of which comes.
     pub fn new(n: usize) -> Timetable {
+        let first = (Time::NEVER, 0);
+        if n <= FEW {
+            return Timetable {
+                width: 0,
+                nodes: Vec::new(),
+                list: vec![Time::NEVER; n],
+                first,
+            };
+        }
         let width = n.next_power_of_two();
-        let mut nodes = vec![(Time::NEVER, 0); 2 * width];
+        let mut nodes = vec![first; 2 * width];
         for (i, leaf) in nodes[width..].iter_mut().enumerate() {
             leaf.1 = i as u32;
         }
         for node in (1..width).rev() {
             nodes[node] = nodes[2 * node];
         }
-        Timetable { width, nodes }
+        Timetable {
+            width,
+            nodes,
+            list: Vec::new(),
+            first,
+        }
     }
 
     /// The earliest time, [`Time::NEVER`] if none comes, and whose it is.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
-        let (time, i) = self.nodes[1];
-        (time, i as usize)
+        (self.first.0, self.first.1 as usize)
     }
 
     /// Time `i` is now `time`.
+    #[inline]
     pub fn set(&mut self, i: usize, time: Time) {
+        match self.width {
+            0 => self.set_in_list(i, time),
+            _ => self.play(i, time),
+        }
+    }
+
+    #[inline]
+    fn set_in_list(&mut self, i: usize, time: Time) {
+        self.list[i] = time;
+        let own = (time, i as u32);
+        if own <= self.first {
+            self.first = own;
+        } else if self.first.1 == i as u32 {
+            let mut first = (self.list[0], 0);
+            for (j, other) in self.list.iter().enumerate() {
+                // At equal times the one before stays.
+                if *other < first.0 {
+                    first = (*other, j as u32);
+                }
+            }
+            self.first = first;
+        }
+    }
+
+    /// The tournament: plays the games of `i` anew.
+    fn play(&mut self, i: usize, time: Time) {
         let mut node = self.width + i;
         if self.nodes[node].0 == time {
             return;
@@ -56,6 +103,7 @@ impl Timetable {
             }
             self.nodes[node] = first;
         }
+        self.first = first;
     }
 }
 
@@ -66,7 +114,7 @@ mod tests {
     #[test]
     fn agrees_with_a_search_through_all() {
         let mut x = 88_172_645_463_325_252u64;
-        for n in [1, 2, 3, 7, 8, 1000] {
+        for n in [1, 2, 3, 7, FEW, FEW + 1, 32, 1000] {
             let mut table = Timetable::new(n);
             let mut list = vec![Time::NEVER; n];
             assert_eq!(table.first(), (Time::NEVER, 0));

@@ -34,6 +34,9 @@ pub(super) struct Index {
     chain_bits: u32,
     /// The first segment of each chain.
     chains: Vec<u32>,
+    /// One bit per chain: whether it has a segment. Most questions are about addresses without one, and are
+    /// answered from these few words.
+    filled: Vec<u64>,
     links: Vec<Link>,
     /// The segments used longest ago and latest, of those that serve reads.
     oldest: u32,
@@ -48,7 +51,7 @@ pub(super) struct Index {
 impl Index {
     /// An index of segments that hold at most `size` sectors. Those from `first` on serve reads.
     pub fn new(list: &[Segment], size: u64, first: usize) -> Index {
-        let chain_bits = (list.len() * 4).next_power_of_two().trailing_zeros();
+        let chain_bits = (list.len() * 8).next_power_of_two().trailing_zeros();
         let link = Link {
             cell: 0,
             before: NONE,
@@ -60,6 +63,7 @@ impl Index {
             cell_bits: size.next_power_of_two().trailing_zeros(),
             chain_bits: chain_bits.max(LINE_BITS + 1),
             chains: Vec::new(),
+            filled: Vec::new(),
             links: vec![link; list.len()],
             oldest: NONE,
             newest: NONE,
@@ -68,6 +72,7 @@ impl Index {
             first,
         };
         index.chains = vec![NONE; 1 << index.chain_bits];
+        index.filled = vec![0; index.chains.len().div_ceil(64)];
         for (i, s) in list.iter().enumerate() {
             index.links[i].cell = s.start >> index.cell_bits;
             index.chain_in(i);
@@ -90,6 +95,7 @@ impl Index {
     fn chain_in(&mut self, i: usize) {
         let chain = self.chain_of(self.links[i].cell);
         let after = std::mem::replace(&mut self.chains[chain], i as u32);
+        self.filled[chain / 64] |= 1 << (chain % 64);
         (self.links[i].before, self.links[i].after) = (NONE, after);
         if after != NONE {
             self.links[after as usize].before = i as u32;
@@ -107,6 +113,9 @@ impl Index {
             NONE => {
                 let chain = self.chain_of(cell);
                 self.chains[chain] = after;
+                if after == NONE {
+                    self.filled[chain / 64] &= !(1 << (chain % 64));
+                }
             }
             b => self.links[b as usize].after = after,
         }
@@ -182,7 +191,11 @@ impl Index {
     /// The first segment of the chain of a cell.
     #[inline]
     fn chain(&self, cell: u64) -> u32 {
-        self.chains[self.chain_of(cell)]
+        let chain = self.chain_of(cell);
+        match self.filled[chain / 64] >> (chain % 64) & 1 {
+            0 => NONE,
+            _ => self.chains[chain],
+        }
     }
 
     /// Calls `each` with the segments that may hold `sector`, and possibly with others.
