@@ -1,12 +1,12 @@
 //! The figures of `make bench`, one case per run: `bench CASE REQUESTS [DRIVE.json]` prints one
 //! JSON line with requests (or lines, or drives) per second and the peak of resident memory.
 //!
-//! Each case runs in a process of its own, so that the memory is its own; seconds are those of one
-//! core, so that what else the machine does counts little.
+//! Each case runs in its own process, so that the peak of memory is its own. Times are processor time of one
+//! thread, so that other load on the machine has little effect.
 
 use headstack_array::organisation::{find, Context, ENTRIES};
 use headstack_array::Options;
-use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec};
+use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec, Models};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
 use rustix::time::{clock_gettime, ClockId, Timespec};
@@ -60,7 +60,7 @@ fn simulate(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
         return Err("got no drive and rate, need both".into());
     };
     let drive =
-        Drive::new(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+        Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
     let capacity = drive.capacity_blocks();
     let workload = format!(
         "n_requests = {n}\nreads = 0.66\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
@@ -78,7 +78,7 @@ fn raid(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
     };
     let spec = read_spec(path)?;
     let drives: usize = drives.parse().map_err(|e| format!("{drives:?}: {e}"))?;
-    let design = DriveDesign::new(&spec).map_err(|e| e.to_string())?;
+    let design = DriveDesign::new(&spec, &Models::builtin()).map_err(|e| e.to_string())?;
     let members = (0..drives)
         .map(|_| {
             design
@@ -101,7 +101,7 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
     };
     let depth: u64 = depth.parse().map_err(|e| format!("{depth:?}: {e}"))?;
     let mut drive =
-        Drive::new(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+        Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
     let places = drive.capacity_blocks() / 8;
     let mut next = 0u64;
     let mut command = || {
@@ -109,7 +109,7 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
         DriveRequest {
             id: next,
             command: Command::Read,
-            // Weyl's sequence with the golden ratio: spread evenly, and cheap.
+            // Weyl's sequence with the golden ratio spreads addresses evenly and is cheap to compute.
             lba: Lba((next.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % places * 8),
             blocks: 8,
         }
@@ -135,7 +135,8 @@ fn build(n: u64, rest: &[String]) -> Result<f64, String> {
         return Err("got no drive, need one".into());
     };
     let begun = Watch::start();
-    let design = DriveDesign::new(&read_spec(path)?).map_err(|e| e.to_string())?;
+    let design =
+        DriveDesign::new(&read_spec(path)?, &Models::builtin()).map_err(|e| e.to_string())?;
     let drives = (0..n)
         .map(|seed| {
             let options = DriveOptions {
@@ -206,7 +207,7 @@ fn parse_spc(n: u64) -> Result<f64, String> {
     Ok(n as f64 / seconds)
 }
 
-/// Time that this thread had a core: others on the machine do not count.
+/// Processor time of this thread, so that other threads do not count.
 struct Watch(Timespec);
 
 impl Watch {

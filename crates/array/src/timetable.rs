@@ -1,14 +1,14 @@
-//! The next event of each of many drives, and which is first.
+//! The next event of each of many drives, and the earliest of all.
 
 use headstack_units::Time;
 
-/// Most times that are searched instead of being kept in a tournament.
+/// Up to this number, times are kept in a plain list.
 const FEW: usize = 16;
 
-/// Times by index; the earliest is known at any time, of equal times the one with the lowest index.
+/// Times by index. The earliest is always known; of equal times it is the one with the lowest index.
 ///
-/// A tournament tree: a change costs at most as many steps as the number of times has binary digits. A few times
-/// are a plain list, which is searched when the earliest one moves back.
+/// A tournament tree: a change takes at most as many steps as the number of times has binary digits. Up to [`FEW`]
+/// times are a plain list instead, which is searched only when the earliest time becomes later.
 #[derive(Debug, Clone)]
 pub(crate) struct Timetable {
     /// Leaves, a power of two; 0 for a plain list.
@@ -22,7 +22,7 @@ pub(crate) struct Timetable {
 }
 
 impl Timetable {
-    /// So many times, none of which comes.
+    /// `n` times, all [`Time::NEVER`].
     pub fn new(n: usize) -> Timetable {
         let first = (Time::NEVER, 0);
         if n <= FEW {
@@ -49,18 +49,18 @@ impl Timetable {
         }
     }
 
-    /// The earliest time, [`Time::NEVER`] if none comes, and whose it is.
+    /// The earliest time and its index; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
         (self.first.0, self.first.1 as usize)
     }
 
-    /// Time `i` is now `time`.
+    /// Sets time `i`.
     #[inline]
     pub fn set(&mut self, i: usize, time: Time) {
         match self.width {
             0 => self.set_in_list(i, time),
-            _ => self.play(i, time),
+            _ => self.set_in_tree(i, time),
         }
     }
 
@@ -73,7 +73,7 @@ impl Timetable {
         } else if self.first.1 == i as u32 {
             let mut first = (self.list[0], 0);
             for (j, other) in self.list.iter().enumerate() {
-                // At equal times the one before stays.
+                // Of equal times the lower index is first.
                 if *other < first.0 {
                     first = (*other, j as u32);
                 }
@@ -82,8 +82,8 @@ impl Timetable {
         }
     }
 
-    /// The tournament: plays the games of `i` anew.
-    fn play(&mut self, i: usize, time: Time) {
+    /// Sets time `i` of the tree and updates the nodes above it.
+    fn set_in_tree(&mut self, i: usize, time: Time) {
         let mut node = self.width + i;
         if self.nodes[node].0 == time {
             return;

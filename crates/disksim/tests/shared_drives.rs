@@ -1,8 +1,8 @@
-//! The five measured drives and two system files of the reference data, where they are present.
+//! The five measured drives and two system files of the reference data, if available.
 
 use headstack_disksim::validate::{demerit, demerit_histogram, pairs};
 use headstack_disksim::{import_file, parse_file, FileLoader, Treatment};
-use headstack_drive::seek::SeekTable;
+use headstack_drive::seek::{self, SeekTable};
 use headstack_drive::spec::{ReadAhead, Sparing};
 use headstack_drive::DriveSpec;
 use headstack_units::Span;
@@ -60,7 +60,7 @@ fn every_drive_converts_with_all_its_zones_and_slips() {
         for note in &import.report {
             assert_ne!(note.treatment, Treatment::Unknown, "{name}: {note:?}");
         }
-        // The drive as TOML says the same as the drive as imported.
+        // The drive as TOML equals the imported drive.
         let text = serde_json::to_string(&import.spec).unwrap();
         assert_eq!(
             serde_json::from_str::<DriveSpec>(&text).unwrap(),
@@ -75,7 +75,13 @@ fn seek_tables_equal_the_reference_points() {
     let Some(data) = data() else { return };
     for name in DRIVES {
         let spec = import_file(data.join(format!("{name}.parv"))).unwrap().spec;
-        let table = SeekTable::build(&spec.seek, spec.geometry.cylinders, Span::ZERO).unwrap();
+        let table = SeekTable::build(
+            &spec.seek,
+            spec.geometry.cylinders,
+            Span::ZERO,
+            seek::PLUGINS,
+        )
+        .unwrap();
         let points =
             std::fs::read_to_string(data.join(format!("fixtures/{name}.seek.csv"))).unwrap();
         for line in points.lines().skip(1) {
@@ -137,7 +143,7 @@ fn system_files_parse_and_list_their_disks() {
     assert_eq!(above, ["bus1", "ctlr0", "bus0", "driver0"]);
 }
 
-/// DiskSim's own responses have the demerit that its own tool prints.
+/// The demerit of DiskSim's own responses is that printed by DiskSim's tool.
 #[test]
 fn demerit_is_that_of_the_original_tool() {
     let Some(data) = data() else { return };

@@ -3,7 +3,7 @@
 //! # Model
 //! Unit `i` is the `i`-th unit of the layers below, counted through all of them. Requests pass unchanged.
 //! # Source
-//! What a host sees of several drives.
+//! The drives of a host without a volume manager.
 //! # Validity
 //! The layers share no bandwidth and no queue; see `link` for a shared port.
 
@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     summary: "lower layers side by side, each with units of its own",
     example: "",
     stands: Stands::OnMany,
-    build: |context| Ok(Box::new(Independent::new(context)?)),
+    build: &|context| Ok(Box::new(Independent::new(context)?)),
 };
 
 #[derive(Deserialize)]

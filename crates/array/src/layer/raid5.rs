@@ -1,8 +1,7 @@
 //! RAID-5: one parity unit in each row.
 //!
 //! # Model
-//! `volume/parity.rs` says which reads and writes keep the parity consistent, and what happens without a
-//! member.
+//! `volume/parity.rs` describes the reads and writes that keep the parity consistent, also without a member.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
@@ -32,7 +31,7 @@ pub const ENTRY: Entry = Entry {
     summary: "striped with rotating parity: one member may be gone",
     example: "chunk = \"64 KiB\"",
     stands: Stands::OnMany,
-    build: |context| Ok(Box::new(volume(context)?)),
+    build: &|context| Ok(Box::new(volume(context)?)),
 };
 
 #[derive(Deserialize)]

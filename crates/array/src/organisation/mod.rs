@@ -83,6 +83,9 @@ pub struct Context {
     pub params: Params,
 }
 
+/// How an organisation is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(&Context) -> Result<Box<dyn Organisation>, SpecError> + Send + Sync;
+
 /// One entry of the registry.
 pub struct Entry {
     /// The name in experiments.
@@ -91,13 +94,13 @@ pub struct Entry {
     pub summary: &'static str,
     /// Whether the sizes of the workload's devices must be known.
     pub needs_device_blocks: bool,
-    /// Its parameters where nothing is said.
+    /// Default values of its parameters.
     pub defaults: fn() -> Params,
     /// Builds the organisation.
     ///
     /// # Errors
     /// Unknown parameters, values out of bounds, or drives that do not fit.
-    pub build: fn(&Context) -> Result<Box<dyn Organisation>, SpecError>,
+    pub build: &'static Build,
 }
 
 macro_rules! organisations {
@@ -174,7 +177,7 @@ pub(crate) struct DeviceSpace {
 }
 
 impl DeviceSpace {
-    /// If `devices` is empty, one device fills the space.
+    /// One device fills the space if `devices` is empty.
     pub(crate) fn new(devices: &[u64], total: u64) -> DeviceSpace {
         let mut starts = vec![0];
         if devices.is_empty() {
@@ -231,7 +234,7 @@ mod tests {
         list
     }
 
-    /// Every entry in every context: the mapping is a bijection, in range, and agrees with its inverse. A
+    /// Tests every entry in every context: the mapping is a bijection, in range, and agrees with its inverse. A
     /// request of any length agrees with its blocks taken one at a time.
     #[test]
     fn every_block_has_exactly_one_place() {

@@ -1,10 +1,10 @@
-//! The measured drives that tests compare with, where they are present.
+//! The measured drives for comparisons, if available.
 
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
 use headstack_drive::replay::{replay_closed, ReplayRequest};
-use headstack_drive::{DriveOptions, DriveSpec};
+use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
 use std::path::{Path, PathBuf};
 
 /// The drives with a measured trace.
@@ -16,7 +16,7 @@ pub const DRIVES: [&str; 5] = [
     "ibm18es",
 ];
 
-/// The folder of parameter files and traces, if it is there.
+/// The folder of parameter files and traces, if available.
 pub fn data() -> Option<PathBuf> {
     let shared = std::env::var_os("HEADSTACK_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
@@ -62,7 +62,8 @@ pub fn simulated(spec: &DriveSpec, compat: bool, requests: &[ReplayRequest]) -> 
         compat_disksim_40: compat,
         ..DriveOptions::default()
     };
-    let responses = replay_closed(spec, &options, requests).unwrap();
+    let design = DriveDesign::new(spec, &Models::builtin()).unwrap();
+    let responses = replay_closed(&design, &options, requests).unwrap();
     responses
         .into_iter()
         .map(|r| r.expect("inside the drive") as f64 * 1e-9)

@@ -1,12 +1,13 @@
-//! Elevators: the order in which a host queue gives its requests to the layer below.
+//! Elevators: the order in which a host queue dispatches requests to the layer below.
 //!
 //! # Contract
 //! - Every request that was added is taken exactly once, or leaves by [`Elevator::absorb`].
 //! - [`Elevator::take`] returns a request whenever one waits.
-//! - Requests are named by slots. A slot is used again only after its request has ended.
+//! - A request is identified by its slot. A slot is used again only after its request has ended.
 //! - The same calls give the same order.
 //!
-//! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list.
+//! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program
+//! adds its own in [`Inputs`](crate::Inputs).
 
 pub(crate) mod sorted;
 
@@ -14,10 +15,10 @@ use headstack_drive::spec::Params;
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_units::Time;
 
-/// A waiting request, as an elevator sees it.
+/// A waiting request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
-    /// The number that names it.
+    /// The slot that identifies it.
     pub slot: u32,
     /// Whether it is a write.
     pub write: bool,
@@ -39,7 +40,7 @@ pub trait Elevator: Send {
     fn absorb(&mut self, survivor: u32, gone: u32);
     /// A request that was taken has completed.
     fn ended(&mut self, _slot: u32) {}
-    /// Whether two requests may be merged whose last blocks are these.
+    /// Whether two requests with these last blocks may be merged.
     fn may_join(&self, _last: u64, _other_last: u64) -> bool {
         true
     }
@@ -65,6 +66,9 @@ pub struct Context {
     pub params: Params,
 }
 
+/// How an elevator is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(&Context) -> Result<Box<dyn Elevator>, SpecError> + Send + Sync;
+
 /// One entry of the registry.
 pub struct Entry {
     /// The name in experiments.
@@ -77,25 +81,25 @@ pub struct Entry {
     ///
     /// # Errors
     /// Unknown parameters, and values out of bounds.
-    pub build: fn(&Context) -> Result<Box<dyn Elevator>, SpecError>,
+    pub build: &'static Build,
 }
 
 macro_rules! elevators {
     ($($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
-        /// Every elevator.
+        /// Every elevator that comes with this crate.
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
 elevators! { none, deadline, mq_deadline, ranges }
 
-/// Finds an elevator by name.
+/// Finds one of `entries` by name.
 ///
 /// # Errors
 /// An unknown name; the error lists the known names and hints at the nearest one.
-pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
-    ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
+pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
+    entries.iter().find(|e| e.name == name).ok_or_else(|| {
+        let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
         let hint = did_you_mean(name, names.iter().copied());
         SpecError::new(
             "elevator",
