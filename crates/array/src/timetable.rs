@@ -56,7 +56,8 @@ impl Timetable {
     }
 
     /// Sets time `i`.
-    #[inline]
+    // Not inlined: open arrivals have no timetable, and their path is shorter without its code.
+    #[inline(never)]
     pub fn set(&mut self, i: usize, time: Time) {
         match self.width {
             0 => self.set_in_list(i, time),

@@ -162,10 +162,10 @@ impl Index {
         self.mark(i, s);
     }
 
-    /// Segment `i`, now `s`, was used.
+    /// Segment `i` was used, and may have changed: it is now `s`.
     #[inline(never)]
     pub fn used(&mut self, i: usize, s: &Segment) {
-        self.mark(i, s);
+        self.changed(i, s);
         if i < self.first || self.newest == i as u32 {
             return;
         }

@@ -65,8 +65,7 @@ fn step(pair: &mut Pair, noise: &mut SplitMix, now: u64) {
             };
             let whole = now + noise.below(100);
             pair.both(&what("read"), |s| {
-                s.touch(victim);
-                s.change(victim, |s| {
+                s.reuse(victim, |s| {
                     (s.start, s.end, s.visible_at) = (start, end, now + 5);
                     (s.whole_track, s.track_start) = (whole, start.saturating_sub(7));
                     s.bound(size);

@@ -110,10 +110,18 @@ impl Segments {
 
     #[inline]
     pub fn touch(&mut self, i: usize) {
+        self.reuse(i, |_| {});
+    }
+
+    /// Changes segment `i`, which is now the one used last.
+    #[inline]
+    pub fn reuse(&mut self, i: usize, change: impl FnOnce(&mut Segment)) {
         self.clock += 1;
-        self.list[i].used = self.clock;
+        let s = &mut self.list[i];
+        s.used = self.clock;
+        change(s);
         if let Some(index) = &mut self.index {
-            index.used(i, &self.list[i]);
+            index.used(i, s);
         }
     }
 
@@ -242,18 +250,26 @@ impl Segments {
     /// The first segment that holds some of the sectors `[start, end)`.
     #[inline]
     fn first_overlapping(&mut self, start: u64, end: u64) -> Option<usize> {
-        if let Some(index) = &self.index {
-            self.found.clear();
-            if index.within(start, end, &mut self.found) {
-                let found = self.found.iter().copied();
-                return found.filter(|i| self.list[*i].overlaps(start, end)).min();
-            }
+        if self.index.is_some() {
+            return self.first_overlapping_near(start, end);
+        }
+        self.list.iter().position(|s| s.overlaps(start, end))
+    }
+
+    #[inline(never)]
+    fn first_overlapping_near(&mut self, start: u64, end: u64) -> Option<usize> {
+        let index = self.index.as_ref()?;
+        self.found.clear();
+        if index.within(start, end, &mut self.found) {
+            let found = self.found.iter().copied();
+            return found.filter(|i| self.list[*i].overlaps(start, end)).min();
         }
         self.list.iter().position(|s| s.overlaps(start, end))
     }
 
     /// The segment that takes written sectors: `appended` if they continue its data. Also the first segment
     /// that already holds some of the sectors. `None` if there are no segments.
+    #[inline]
     pub fn for_written(
         &mut self,
         start: u64,
@@ -283,9 +299,8 @@ impl Segments {
         if old.is_some() {
             self.invalidate(start, end, Some(i));
         }
-        self.touch(i);
         let size = self.size;
-        self.change(i, |s| {
+        self.reuse(i, |s| {
             if !goes_on || s.end != start {
                 s.start = start;
             }

@@ -303,7 +303,6 @@ impl Core {
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + t.read_completion;
         if let Some(segment) = self.buffer.segments.victim() {
             self.stop_others(a, Some(segment), 0, 0);
-            self.buffer.segments.touch(segment);
             let size = self.buffer.segments.size;
             let trigger = match self.cache.read_ahead_trigger {
                 ReadAheadTrigger::Always => true,
@@ -326,7 +325,7 @@ impl Core {
                 whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
                 (track_start, _) = self.mechanics.layout.track_bounds(task.sector);
             }
-            self.buffer.segments.change(segment, |s| {
+            self.buffer.segments.reuse(segment, |s| {
                 s.visible_at = completion;
                 s.start = start;
                 s.end = past;
