@@ -76,9 +76,11 @@ impl Drive {
         let queues = if design.own_queues { units.len() } else { 1 };
         let at_once = units.iter().map(Unit::at_work_at_once).sum();
         Drive {
-            tags: (0..queues).map(|_| Tags::new(&design.spec.queue)).collect(),
-            meter: Meter::new(design.watts, design.conditions, at_once),
-            control: Control::of(&design.conditions),
+            tags: (0..queues)
+                .map(|_| Tags::new(&design.shared_spec().queue))
+                .collect(),
+            meter: Meter::new(design.common.watts, design.common.conditions, at_once),
+            control: Control::of(&design.common.conditions),
             listener: None,
             design,
             units,

@@ -121,7 +121,7 @@ impl Core {
     ) -> Result<Core, SpecError> {
         let sector = spec.geometry.sector_size.0;
         let shift = (sector / 512).trailing_zeros();
-        let (paths, arms) = assemblies::head_sets(spec, plan)?;
+        let (paths, arms) = assemblies::head_sets(spec, plan, &mechanics)?;
         let follows = Core::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
         let channels = assemblies::channels(spec, at_once);
