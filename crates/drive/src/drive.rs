@@ -300,7 +300,11 @@ impl Drive {
     }
 
     /// When the next command outside a queue gets a tag because one in service completes, and of which queue.
+    #[inline]
     fn next_admission(&self) -> Option<(Time, usize)> {
+        if let [tags] = &self.tags[..] {
+            return tags.next_admission().map(|at| (Time(at), 0));
+        }
         let queues = self.tags.iter().enumerate();
         queues
             .filter_map(|(q, tags)| tags.next_admission().map(|at| (Time(at), q)))

@@ -84,7 +84,7 @@ impl SeekTable {
     /// The table by distance in radial steps, so many per cylinder: each distance takes the time of the nearest
     /// whole number of cylinders, of two equally near ones the shorter, but of one at least.
     pub(crate) fn in_steps(self, per_cylinder: u32) -> SeekTable {
-        if per_cylinder == 1 {
+        if per_cylinder <= 1 {
             return self;
         }
         let steps = per_cylinder as usize;

@@ -360,7 +360,7 @@ impl Core {
         for a in self.others() {
             let r = &self.assemblies[a].jobs.read_ahead;
             let touches = r.is_under_way()
-                && (r.touches(&self.buffer.segments.list[r.segment], start, end)
+                && (r.touches(&self.buffer.segments.list()[r.segment], start, end)
                     || Some(r.segment) == keep_out);
             if touches {
                 there = there.max(self.end_read_ahead_of(a, at));
