@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from headstack import inference
 from headstack.population import Population
-from headstack.studies.rules import Kind, Rule, number, relation
+from headstack.studies.rules import Kind, Part, Rule, number, relation
 from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, sets
@@ -55,16 +55,21 @@ def evolution(study: Study) -> Outcome:
         sets.DIAMONDS: sets.draw(sets.DIAMONDS),
         sets.SPREAD: sets.draw(sets.SPREAD, None, seed, study.choices.changes()),
     }
+    six = drawn[sets.DIAMONDS]
+    parts = [*_blocks(drawn), *_diamonds(six)]
+    figures = [
+        study.figure("snow-2-evolution", lambda: _evolution(drawn)),
+        study.figure("snow-3-first-64-gb", lambda: _first(six)),
+    ]
+    return Outcome(parts, figures=figures)
+
+
+def _blocks(drawn: dict[str, Population]) -> list[Part]:
+    """Compare the same blocks over drives, and the heads of a drive."""
     spread = {name: _percent(same_block(d)) for name, d in drawn.items()}
     new = drawn[sets.SPREAD]
     within = np.expm1(new.preset.policy.step * np.ptp(new.classes, axis=1)) * 100
-    six = drawn[sets.DIAMONDS]
-    trials = sets.block_rates(six, trials=sets.TRIALS, noise=True)
-    between = float(trials.mean(axis=(1, 2)).std(ddof=1)) / 1e6
-    sweeps = float(np.median(trials.std(axis=1, ddof=1))) / 1e6
-    first = zone_blocks(six, 0)
-    alternate = float(np.median([lag_1(r) for r in sets.block_rates(six)[:, 0, first]]))
-    parts = [
+    return [
         relation(
             "2002: the same block on nine drives",
             "roughly the same bandwidth for every block: one line (the same)",
@@ -109,6 +114,17 @@ def evolution(study: Study) -> Outcome:
             "{:.1f} %",
             note=f"the median drive has {np.median(within):.1f} %",
         ),
+    ]
+
+
+def _diamonds(six: Population) -> list[Part]:
+    """Compare the drives of 2006 with their sweeps, and neighbouring blocks of one."""
+    trials = sets.block_rates(six, trials=sets.TRIALS, noise=True)
+    between = float(trials.mean(axis=(1, 2)).std(ddof=1)) / 1e6
+    sweeps = float(np.median(trials.std(axis=1, ddof=1))) / 1e6
+    first = zone_blocks(six, 0)
+    alternate = float(np.median([lag_1(r) for r in sets.block_rates(six)[:, 0, first]]))
+    return [
         relation(
             "2006: averages of drives against repeated sweeps of one block, deviations",
             "each disk consistently operates in another range",
@@ -128,11 +144,6 @@ def evolution(study: Study) -> Outcome:
             note="bands of 65 MB were selected: only block/cycle near m + 1/2 gives diamonds",
         ),
     ]
-    figures = [
-        study.figure("snow-2-evolution", lambda: _evolution(drawn)),
-        study.figure("snow-3-first-64-gb", lambda: _first(six)),
-    ]
-    return Outcome(parts, figures=figures)
 
 
 def representative(drawn: Population) -> dict[str, Population]:
@@ -218,19 +229,12 @@ def _counted(count: int) -> str:
     return "1 head" if count == 1 else f"{count} heads"
 
 
-def heads(study: Study) -> Outcome:
-    """Judge SNOW-3: Figure 4."""
-    chosen = figure_4_drive()
-    rates = chosen.drawn.sweep(sets.SMALL_BLOCK, 0, int(FIGURE_4_BYTES), trials=sets.TRIALS)[0]
-    measured = by_head(chosen, rates.mean(axis=0) / 1e6)
-    whole = chosen.drawn.sweep(sets.BLOCK, trials=sets.TRIALS)[0]
-    fine = chosen.drawn.sweep(sets.SMALL_BLOCK, 0, int(8e9), trials=sets.TRIALS)[0]
-    step = chosen.drawn.preset.policy.step
-    found = inference.infer(whole, sets.BLOCK, fine=(fine, sets.SMALL_BLOCK))
-    classes = inference.classes(found.head_rates, step)
-    drives = sets.block_rates(sets.draw(sets.ENTERPRISE))[:, 0].mean(axis=1) / 1e6
+def _head_parts(
+    chosen: Chosen, measured: dict[int, float], found: inference.Found, drives: Floats
+) -> list[Part]:
+    """Compare rates of classes in MB/s, what the sweep tells, and averages of drives in MB/s."""
     one = "one lattice has two parameters, step and centre, for three rounded numbers: "
-    parts = [
+    return [
         number("slowest head", 109, measured[-1], "{:.1f} MB/s", note=one + "this is the third"),
         number("fastest head", 116, measured[1], "{:.1f} MB/s", kind=Kind.INPUT, note=one + "step"),
         number("four heads", 113, measured[0], "{:.1f} MB/s", kind=Kind.INPUT, note=one + "centre"),
@@ -269,6 +273,20 @@ def heads(study: Study) -> Outcome:
             note="heads' spread was taken for the one drive of the figure, not for averages",
         ),
     ]
+
+
+def heads(study: Study) -> Outcome:
+    """Judge SNOW-3: Figure 4."""
+    chosen = figure_4_drive()
+    rates = chosen.drawn.sweep(sets.SMALL_BLOCK, 0, int(FIGURE_4_BYTES), trials=sets.TRIALS)[0]
+    measured = by_head(chosen, rates.mean(axis=0) / 1e6)
+    whole = chosen.drawn.sweep(sets.BLOCK, trials=sets.TRIALS)[0]
+    fine = chosen.drawn.sweep(sets.SMALL_BLOCK, 0, int(8e9), trials=sets.TRIALS)[0]
+    step = chosen.drawn.preset.policy.step
+    found = inference.infer(whole, sets.BLOCK, fine=(fine, sets.SMALL_BLOCK))
+    classes = inference.classes(found.head_rates, step)
+    drives = sets.block_rates(sets.draw(sets.ENTERPRISE))[:, 0].mean(axis=1) / 1e6
+    parts = _head_parts(chosen, measured, found, drives)
     levels = {
         f"{found.head_rates[classes == k].mean() / 1e6:.1f} MB/s, "
         f"{_counted(int((classes == k).sum()))}": float(found.head_rates[classes == k].mean() / 1e6)
