@@ -38,6 +38,8 @@ pub struct DriveDescription {
     /// The parts (`power`, `cache`, ...) of which neither its file nor the experiment says anything: what the
     /// description has there are defaults.
     pub missing: Vec<&'static str>,
+    /// Dotted keys of the values of the description that nobody gave: `power.voice_coil`.
+    pub defaults: Vec<String>,
     /// The description, in the form of a drive's file.
     pub description: Value,
 }

@@ -8,6 +8,7 @@ use crate::layout;
 pub use crate::parallelism::{
     ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking,
 };
+use crate::power::DEFAULT_MODEL;
 use headstack_engine::describe::{by_kind, from_value};
 use headstack_units::{Bandwidth, Bytes, Rpm, Span};
 use serde::de::Error;
@@ -79,7 +80,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 fn default_power() -> Params {
     let mut params = Params::new();
-    params.insert("model".into(), "modes".into());
+    params.insert("model".into(), DEFAULT_MODEL.into());
     params
 }
 

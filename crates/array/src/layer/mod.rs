@@ -284,6 +284,8 @@ pub struct Entry {
     pub example: &'static str,
     /// How many lower layers it takes.
     pub stands: Stands,
+    /// All parameters that it takes from a table, also those that the table leaves out.
+    pub parameters: fn(&Params) -> Params,
     /// Builds the layer.
     ///
     /// # Errors

@@ -91,8 +91,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Whether the sizes of the workload's devices must be known.
     pub needs_device_blocks: bool,
-    /// Its parameters where nothing is said.
-    pub defaults: fn() -> Params,
+    /// All parameters that it takes from a table, also those that the table leaves out.
+    pub parameters: fn(&Params) -> Params,
     /// Builds the organisation.
     ///
     /// # Errors

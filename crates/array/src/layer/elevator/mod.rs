@@ -73,6 +73,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// A parameter table that works, as TOML, for documentation and contract tests.
     pub example: &'static str,
+    /// All parameters that it takes from a table, also those that the table leaves out.
+    pub parameters: fn(&Params) -> Params,
     /// Builds the elevator.
     ///
     /// # Errors
