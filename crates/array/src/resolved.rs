@@ -393,49 +393,52 @@ impl Filler<'_> {
                 table.insert(key.into(), now);
             }
         }
-        let Described {
-            description,
-            defaults,
-            missing,
-        } = spec.described(&given);
-        let description = sorted(description);
-        if table["drive"].is_object() {
-            let mut own = std::mem::take(&mut table["drive"]);
-            for key in &defaults {
-                put(&mut own, key, &description);
-                self.defaults.push(format!("{place}.drive.{key}"));
-            }
-            table["drive"] = own;
-        }
-        // Where the tables cannot say again what was changed (by null), the whole drive is there.
-        let again: Result<System, _> = from_value(Value::Object(table.clone()));
-        let again = again.and_then(|s| s.drive_spec(base, dirs, self.inputs.other_drive));
-        let whole = |spec: &DriveSpec| spec.with_all_parameters();
-        if again.ok().as_ref().map(whole) != Some(whole(&spec)) {
-            PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
-            table.remove("set");
-            table.insert("drive".into(), description.clone());
-            let gone = PER_DRIVE.map(|key| format!("{place}.{key}"));
-            let is_of = |key: &str, of: &str| key == of || key.starts_with(&format!("{of}."));
-            self.defaults
-                .retain(|key| !gone.iter().any(|of| is_of(key, of)));
-            let own = defaults.iter().map(|key| format!("{place}.drive.{key}"));
-            self.defaults
-                .retain(|key| !is_of(key, &format!("{place}.drive")));
-            self.defaults.extend(own);
-        }
+        let mut described = spec.described(&given);
+        described.description = sorted(described.description);
+        self.own_drive(place, table, &spec, &described);
         let drive = DriveDescription {
             name: spec.name.clone(),
             count: kind.count,
             sha256: file.as_ref().and_then(|file| file.sha256.clone()),
-            missing,
-            defaults,
-            description,
+            missing: described.missing,
+            defaults: described.defaults,
+            description: described.description,
         };
         if let Some(file) = file.filter(|file| !self.drive_files.contains(file)) {
             self.drive_files.push(file);
         }
         Ok(drive)
+    }
+
+    /// Fills in what a drive leaves out that is described in the experiment itself. Where the system's tables
+    /// cannot say again what was changed (by null), the drive is replaced by the whole description.
+    fn own_drive(&mut self, place: &str, table: &mut Params, spec: &DriveSpec, all: &Described) {
+        let own = format!("{place}.drive");
+        let defaults = all.defaults.iter().map(|key| format!("{own}.{key}"));
+        if let Some(drive) = table.get_mut("drive").filter(|drive| drive.is_object()) {
+            for key in &all.defaults {
+                put(drive, key, &all.description);
+            }
+            self.defaults.extend(defaults.clone());
+        }
+        let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
+        let again: Result<System, _> = from_value(Value::Object(table.clone()));
+        let again = again.and_then(|s| s.drive_spec(base, dirs, self.inputs.other_drive));
+        let whole = DriveSpec::with_all_parameters;
+        if again.ok().as_ref().map(whole) == Some(whole(spec)) {
+            return;
+        }
+        PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
+        table.remove("set");
+        table.insert("drive".into(), all.description.clone());
+        let gone = PER_DRIVE.map(|key| format!("{place}.{key}"));
+        let is_in = |key: &str, table: &str| {
+            let inside = key.strip_prefix(table);
+            inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.defaults
+            .retain(|key| !is_in(key, &own) && !gone.iter().any(|table| is_in(key, table)));
+        self.defaults.extend(defaults);
     }
 
     /// What the drive's file and the experiment say of a drive, and the file.

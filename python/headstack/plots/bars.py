@@ -64,7 +64,7 @@ def _stacked(
     """Draw bars of parts, which are defaults where a drive's file lacks the part `missing`."""
     systems = document["systems"]
     names = labels(systems)
-    unsaid = {n for n, s in zip(names, systems, strict=True) if missing and _lacks(s, missing)}
+    unsaid = {n for n, s in zip(names, systems, strict=True) if missing and table.lacks(s, missing)}
     rows = [
         {"system": name, "part": part, "order": order, "value": float(shares[part]) * factor}
         for name, system in zip(names, systems, strict=True)
@@ -102,11 +102,6 @@ def _stacked(
         height=max(60, look.ROW_HEIGHT * len(drawn)),
     )
     return look.style(chart)
-
-
-def _lacks(system: Mapping[str, Any], part: str) -> bool:
-    """Return whether the file of one of a system's drives does not have a part."""
-    return any(part in (drive.get("missing") or ()) for drive in system.get("drive") or ())
 
 
 def _bars(

@@ -351,6 +351,7 @@ def _drive(drive: Mapping[str, Any], default: "Defaults") -> Drive:
     tables = _mapping(drive.get("description"))
     top = {k: v for k, v in tables.items() if not isinstance(v, Mapping)}
     missing = [str(m) for m in drive.get("missing") or ()]
+    default = default.and_also(*(str(key) for key in drive.get("defaults") or ()))
     said = {"name", "title", "description"}
     parts = [_part("general", {k: v for k, v in top.items() if k not in said}, default)]
     for name, table in tables.items():

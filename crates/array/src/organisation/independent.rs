@@ -10,7 +10,6 @@
 
 use super::{Context, Entry, Organisation, Plan};
 use headstack_drive::plugin::{params, taken};
-use headstack_drive::spec::Params;
 use headstack_engine::SpecError;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

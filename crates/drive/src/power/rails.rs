@@ -64,7 +64,7 @@ struct Params {
     /// Current for sequential writes; needed if `read_ratio` is below 1.
     sequential_write: Option<Row>,
     /// Further rows, with the work that they were measured under.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     points: Vec<Point>,
     /// Current when idle with part of the electronics off.
     idle_a: Option<Row>,

@@ -75,7 +75,7 @@ struct Hpl {
     /// Time over one cylinder, if the short formula does not hold for it.
     single: Option<Span>,
     /// Times over 1, 2, ... cylinders; they replace all other values.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     first: Vec<Span>,
 }
 
