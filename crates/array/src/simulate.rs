@@ -19,6 +19,7 @@ use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
+use crate::room::Room;
 use crate::timetable::Timetable;
 use headstack_drive::{Command, Components, DriveRequest};
 use headstack_engine::describe::{by_kind, from_value};
@@ -151,6 +152,15 @@ pub enum SimulateError {
     /// The log could not be written.
     #[error("{0}")]
     Log(String),
+    /// Too little memory.
+    #[error(
+        "got no more memory with {in_flight} requests that wait or are served, need more of it (ulimit -v), or a \
+         load that the system can carry"
+    )]
+    Memory {
+        /// Requests that have not completed.
+        in_flight: u64,
+    },
     /// Simulated time is at its end.
     #[error("workload: got {what} at {} ns, need {}", time.0, Time::LATEST_SHOWN)]
     Late {
@@ -197,6 +207,7 @@ struct Run<'a, 'l, M> {
     // So many of them are in the progress.
     reported: u64,
     measuring: bool,
+    room: Room,
 }
 
 /// A device that is a logical unit, block for block.
@@ -308,6 +319,7 @@ pub fn simulate<'a, 'l, M: Member>(
         taken: 0,
         reported: 0,
         measuring: false,
+        room: Room::default(),
     };
     let mut feed = Feed {
         source,
@@ -401,6 +413,8 @@ impl<M: Member> Run<'_, '_, M> {
             self.host.outcome.partial = true;
             return Ok(false);
         }
+        let times = self.taken.min(self.options.exact_limit as u64);
+        self.room.check(self.host.in_flight, times)?;
         let left = self.options.max_requests.map(|n| n - self.taken);
         feed.refill(left.unwrap_or(u64::MAX))?;
         Ok(!feed.batch.is_empty())

@@ -88,10 +88,18 @@ fn missing(given: &Value) -> Vec<&'static str> {
     let says = |part: &&&str| match given.get(**part).and_then(Value::as_object) {
         // The name of the default model says nothing yet.
         Some(table) if **part == "power" => !table.keys().all(|k| k == "model"),
-        Some(table) => !table.is_empty(),
+        Some(table) => table.values().any(says_something),
         None => false,
     };
     PARTS.iter().filter(|part| !says(part)).copied().collect()
+}
+
+/// Whether a value is one, or a table with one.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Object(table) => table.values().any(says_something),
+        value => !value.is_null(),
+    }
 }
 
 #[cfg(test)]
@@ -128,6 +136,7 @@ mod tests {
             "power": { "voice_coil": "5 W" },
             "cache": { "segments": 4, "dirty_limit": null },
             "queue": {},
+            "overhead": { "read_hit": {} },
         });
         let found = spec.described(&given);
         for key in [
@@ -146,6 +155,9 @@ mod tests {
         ] {
             assert!(!found.defaults.iter().any(|k| k == key), "{key}");
         }
-        assert!(found.missing.contains(&"queue") && !found.missing.contains(&"power"));
+        assert_eq!(
+            found.missing,
+            ["positioning", "overhead", "link", "queue", "cost"]
+        );
     }
 }

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from headstack import table
 from headstack.plots import look, scale
 from headstack.plots.systems import labels
 
