@@ -339,7 +339,10 @@ impl Filler<'_> {
         system: &System,
     ) -> Result<(), SpecError> {
         for (i, spec) in system.layers()?.into_iter().enumerate() {
-            let all = (layer::find(&spec.name, self.inputs.layers)?.parameters)(&spec.params);
+            let all = (layer::find(&spec.name, self.inputs.layers)?.parameters)(
+                &spec.params,
+                self.inputs.elevators,
+            );
             let mut filled = spec.params;
             self.fill_parameters(&mut filled, &format!("{place}.layers.{i}"), &all);
             if filled.is_empty() && spec.of.is_none() {
@@ -359,8 +362,8 @@ impl Filler<'_> {
         table: &mut Params,
         kind: &System,
     ) -> Result<DriveDescription, SpecError> {
-        let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
-        let spec = kind.drive_spec(base, dirs, self.inputs.other_drive)?;
+        let base = &self.experiment.base;
+        let spec = kind.drive_spec(base, self.inputs)?;
         let (given, file) = self.given(kind)?;
         self.fill(table, place, "count", kind.count);
         let mut known = |key: &str, whole: &str, now: Value| {
@@ -376,7 +379,10 @@ impl Filler<'_> {
         );
         known("queue_depth", "/queue/depth", value(spec.queue.depth));
         known("dash", "/dash", value(spec.dash));
-        let parameters = spec.with_all_parameters().queue.scheduler_parameters;
+        let parameters = spec
+            .with_all_parameters(&self.inputs.models)
+            .queue
+            .scheduler_parameters;
         for (key, whole, now) in [
             (
                 "scheduler_parameters",
@@ -393,7 +399,7 @@ impl Filler<'_> {
                 table.insert(key.into(), now);
             }
         }
-        let mut described = spec.described(&given);
+        let mut described = spec.described(&given, &self.inputs.models);
         described.description = sorted(described.description);
         self.own_drive(place, table, &spec, &described);
         let drive = DriveDescription {
@@ -421,10 +427,10 @@ impl Filler<'_> {
             }
             self.defaults.extend(defaults.clone());
         }
-        let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
+        let base = &self.experiment.base;
         let again: Result<System, _> = from_value(Value::Object(table.clone()));
-        let again = again.and_then(|s| s.drive_spec(base, dirs, self.inputs.other_drive));
-        let whole = DriveSpec::with_all_parameters;
+        let again = again.and_then(|s| s.drive_spec(base, self.inputs));
+        let whole = |spec: &DriveSpec| spec.with_all_parameters(&self.inputs.models);
         if again.ok().as_ref().map(whole) == Some(whole(spec)) {
             return;
         }
@@ -445,8 +451,8 @@ impl Filler<'_> {
     fn given(&self, kind: &System) -> Result<(Value, Option<Input>), SpecError> {
         let (mut given, file) = match &kind.drive {
             Value::String(name) => {
-                let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
-                let file = DriveFile::find(name, base, dirs)?;
+                let base = &self.experiment.base;
+                let file = DriveFile::find(name, base, &self.inputs.drive_dirs)?;
                 let bytes = file.bytes()?;
                 let input = Input {
                     kind: "drive",
@@ -459,7 +465,7 @@ impl Filler<'_> {
                 let given = match file.is_toml() {
                     true => file.table()?,
                     // An imported drive says all but what no file of its kind can say.
-                    false => value(load_drive(name, base, dirs, self.inputs.other_drive)?),
+                    false => value(load_drive(name, base, self.inputs)?),
                 };
                 (given, Some(input))
             }

@@ -5,7 +5,7 @@
 
 use crate::plugin::filled;
 use crate::spec::{DriveSpec, Params};
-use crate::{cost, layout, power, scheduler, seek};
+use crate::{layout, power, Models};
 use serde_json::Value;
 
 /// Parts of a description that a file should have; without them the drive is simulated all the same.
@@ -33,28 +33,29 @@ pub struct Described {
 
 impl DriveSpec {
     /// The same drive with every parameter of its models (seek, layout, scheduler, power, cost) that the
-    /// description leaves out.
-    pub fn with_all_parameters(&self) -> DriveSpec {
+    /// description leaves out; `models` are those that it can name.
+    pub fn with_all_parameters(&self, models: &Models) -> DriveSpec {
         let named = |table: &Params| {
             let name = table.get("model").and_then(Value::as_str);
             name.unwrap_or_default().to_string()
         };
         let mut spec = self.clone();
-        spec.seek = filled(seek::PLUGINS, &named(&self.seek), &self.seek);
-        spec.cost = filled(cost::PLUGINS, &named(&self.cost), &self.cost);
-        spec.power = power::filled(&self.power);
-        spec.geometry.layout_parameters = layout::filled(&self.geometry);
+        spec.seek = filled(models.seek, &named(&self.seek), &self.seek);
+        spec.cost = filled(models.cost, &named(&self.cost), &self.cost);
+        spec.power = power::filled(&self.power, models.power);
+        spec.geometry.layout_parameters = layout::filled(&self.geometry, models.layouts);
         let queue = &mut spec.queue;
         let parameters = &queue.scheduler_parameters;
-        queue.scheduler_parameters = filled(scheduler::PLUGINS, &queue.scheduler, parameters);
+        queue.scheduler_parameters = filled(models.schedulers, &queue.scheduler, parameters);
         spec
     }
 
     /// The whole description, and which of its values are not in `given`: what the drive's file, or its table
     /// in an experiment, says.
-    pub fn described(&self, given: &Value) -> Described {
+    pub fn described(&self, given: &Value, models: &Models) -> Described {
         // A description is a table of texts, numbers and lists: it can always be written.
-        let description = serde_json::to_value(self.with_all_parameters()).unwrap_or_default();
+        let description =
+            serde_json::to_value(self.with_all_parameters(models)).unwrap_or_default();
         let mut defaults = Vec::new();
         left_out(&description, Some(given), "", &mut defaults);
         defaults.sort();
@@ -114,15 +115,15 @@ mod tests {
         let mut spec = fixtures::small_drive("");
         spec.queue.scheduler = "aged-sptf".into();
         spec.power = serde_json::from_value(json!({ "voice_coil": "5 W" })).unwrap();
-        let whole = spec.with_all_parameters();
+        let whole = spec.with_all_parameters(&Models::builtin());
         // The default weight of the scheduler's file, and the watts of the profile of ISCA 2008.
         assert_eq!(whole.queue.scheduler_parameters["weight"], json!(0.006));
         assert_eq!(whole.power["model"], json!("modes"));
         assert_eq!(whole.power["spindle"], json!("6.24 W"));
         assert_eq!(whole.power["voice_coil"], json!("5 W"));
-        assert_eq!(whole.with_all_parameters(), whole);
+        assert_eq!(whole.with_all_parameters(&Models::builtin()), whole);
         let shape = power::Shape::of(&spec);
-        let watts = |spec: &DriveSpec| power::build(&spec.power, &shape).unwrap();
+        let watts = |spec: &DriveSpec| power::build(&spec.power, &shape, power::PLUGINS).unwrap();
         assert_eq!(watts(&whole), watts(&spec));
         let text = serde_json::to_value(&whole).unwrap();
         assert_eq!(serde_json::from_value::<DriveSpec>(text).unwrap(), whole);
@@ -138,7 +139,7 @@ mod tests {
             "queue": {},
             "overhead": { "read_hit": {} },
         });
-        let found = spec.described(&given);
+        let found = spec.described(&given, &Models::builtin());
         for key in [
             "power.spindle",
             "power.model",

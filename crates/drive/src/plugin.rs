@@ -7,8 +7,14 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use serde_json::Value;
 
+/// How a plug-in is built from its parameters. A plug-in that is made at run time captures what it needs.
+pub type Build<T, C = Params> = dyn Fn(&C) -> Result<Box<T>, SpecError> + Send + Sync;
+
+/// All parameters that a plug-in takes from a table, also those that the table leaves out.
+pub type Taken<C = Params> = dyn Fn(&C) -> Params + Send + Sync;
+
 /// One entry of a registry: name, one-line summary, and how to build it from parameters.
-pub struct Plugin<T: ?Sized, C = Params> {
+pub struct Plugin<T: ?Sized + 'static, C: 'static = Params> {
     /// The name in drive files and on the command line.
     pub name: &'static str,
     /// One line for help texts.
@@ -16,12 +22,12 @@ pub struct Plugin<T: ?Sized, C = Params> {
     /// A parameter table that works, as TOML, for documentation and contract tests.
     pub example: &'static str,
     /// All parameters that the model takes from a table, also those that the table leaves out; see [`taken`].
-    pub parameters: fn(&C) -> Params,
+    pub parameters: &'static Taken<C>,
     /// Builds the model from its parameters.
     ///
     /// # Errors
     /// Unknown or missing keys, and values out of bounds.
-    pub build: fn(&C) -> Result<Box<T>, SpecError>,
+    pub build: &'static Build<T, C>,
 }
 
 /// Declares the modules and the list `PLUGINS` from one list of file names.

@@ -19,9 +19,9 @@ pub const ENTRY: Entry = Entry {
     summary: "one space over all members, end to end",
     example: "",
     stands: Stands::OnMany,
-    parameters: organisation::concatenate::ENTRY.parameters,
-    build: |context| {
-        let Context { below, params } = context;
+    parameters: &|table, _| (organisation::concatenate::ENTRY.parameters)(table),
+    build: &|context| {
+        let Context { below, params, .. } = context;
         let below = Below::new(below);
         let map = Single(end_to_end(&below.member_blocks(), &params)?);
         let copies = Copies::new(map, choice::find("first")?);

@@ -47,6 +47,7 @@ use headstack_engine::SpecError;
 use headstack_units::{Bytes, Time};
 use merging::{Edges, Limits, Run};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -56,8 +57,8 @@ pub const ENTRY: Entry = Entry {
     summary: "places for requests, merging, an elevator, a depth at the device",
     example: "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4",
     stands: Stands::OnOne,
-    parameters: |table| taken::<Whole>(&[], table),
-    build: |context| Ok(Box::new(HostQueue::new(context)?)),
+    parameters: &|table, elevators| with_elevator(taken::<Whole>(&[], table), elevators),
+    build: &|context| Ok(Box::new(HostQueue::new(context)?)),
 };
 
 /// Fewest places, as in Linux.
@@ -95,7 +96,7 @@ enum PlacesName {
     BlkMq,
 }
 
-/// The parameters as they are taken: with those that follow from the elevator, and the elevator's own.
+/// The parameters as they are taken: with those that follow from the elevator.
 #[derive(Deserialize, Serialize)]
 #[serde(from = "Parameters")]
 struct Whole(Parameters);
@@ -105,13 +106,20 @@ impl From<Parameters> for Whole {
         given.places = Some(given.places());
         given.nr_requests = Some(given.nr_requests());
         given.max_request = Some(given.max_request());
-        if let Ok(entry) = elevator::find(&given.elevator) {
-            let table = &mut given.elevator_parameters;
-            let all = (entry.parameters)(table);
-            fill(table, &all);
-        }
         Whole(given)
     }
+}
+
+/// The same with all parameters of the elevator.
+fn with_elevator(mut taken: Params, elevators: &[elevator::Entry]) -> Params {
+    let name = taken.get("elevator").and_then(Value::as_str);
+    let found = name.and_then(|name| elevator::find(name, elevators).ok());
+    let table = taken.get_mut("elevator_parameters").and_then(Value::as_object_mut);
+    if let (Some(entry), Some(table)) = (found, table) {
+        let all = (entry.parameters)(table);
+        fill(table, &all);
+    }
+    taken
 }
 
 impl Parameters {
@@ -220,7 +228,7 @@ impl HostQueue {
     fn new(context: Context) -> Result<HostQueue, SpecError> {
         let p: Parameters = params(&context.params)?;
         let below = Below::new(context.below);
-        let entry = elevator::find(&p.elevator)?;
+        let entry = elevator::find(&p.elevator, context.elevators)?;
         let legacy = p.places() == PlacesName::Legacy;
         bounded("depth", p.depth, 1, MOST)?;
         bounded("max_segments", p.max_segments, 1, MOST)?;

@@ -22,8 +22,8 @@ pub const ENTRY: Entry = Entry {
     summary: "lower layers side by side, each with units of its own",
     example: "",
     stands: Stands::OnMany,
-    parameters: |table| taken::<NoParameters>(&[], table),
-    build: |context| Ok(Box::new(Independent::new(context)?)),
+    parameters: &|table, _| taken::<NoParameters>(&[], table),
+    build: &|context| Ok(Box::new(Independent::new(context)?)),
 };
 
 #[derive(Deserialize, Serialize)]

@@ -40,8 +40,8 @@ pub const ENTRY: Entry = Entry {
     summary: "lower layers behind one port of finite bandwidth",
     example: "bandwidth = \"600 MB/s\"",
     stands: Stands::OnMany,
-    parameters: |table| taken::<Parameters>(&[], table),
-    build: |context| Ok(Box::new(Link::new(context)?)),
+    parameters: &|table, _| taken::<Parameters>(&[], table),
+    build: &|context| Ok(Box::new(Link::new(context)?)),
 };
 
 #[derive(Deserialize, Serialize)]

@@ -20,7 +20,8 @@
 //! Layers own the layers below them, so that a system is a tree: a volume over `n` members, a host queue
 //! over one layer, a link over several.
 //!
-//! To add one: write `crates/array/src/layer/NAME.rs` with an `ENTRY`, add `NAME` to the list.
+//! To add one: write `crates/array/src/layer/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program adds
+//! its own in [`Inputs`](crate::Inputs).
 
 mod below;
 mod course;
@@ -263,6 +264,8 @@ pub struct Context {
     pub below: Vec<Box<dyn Layer>>,
     /// Parameters, as the layer's file documents.
     pub params: Params,
+    /// The elevators that a host queue can name.
+    pub elevators: &'static [elevator::Entry],
 }
 
 /// How many lower layers a layer takes.
@@ -273,6 +276,13 @@ pub enum Stands {
     /// All of them, or as many as the experiment says (`of`).
     OnMany,
 }
+
+/// How a layer is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(Context) -> Result<Box<dyn Layer>, SpecError> + Send + Sync;
+
+/// All parameters that a layer takes from a table, also those that the table leaves out; host queues take one of
+/// the elevators.
+pub type Taken = dyn Fn(&Params, &[elevator::Entry]) -> Params + Send + Sync;
 
 /// One entry of the registry.
 pub struct Entry {
@@ -285,12 +295,12 @@ pub struct Entry {
     /// How many lower layers it takes.
     pub stands: Stands,
     /// All parameters that it takes from a table, also those that the table leaves out.
-    pub parameters: fn(&Params) -> Params,
+    pub parameters: &'static Taken,
     /// Builds the layer.
     ///
     /// # Errors
     /// Unknown parameters, values out of bounds, or lower layers that do not fit.
-    pub build: fn(Context) -> Result<Box<dyn Layer>, SpecError>,
+    pub build: &'static Build,
 }
 
 macro_rules! layers {

@@ -19,9 +19,9 @@ pub const ENTRY: Entry = Entry {
     summary: "striped over all members, no redundancy",
     example: "stripe_unit = \"64 KiB\"",
     stands: Stands::OnMany,
-    parameters: organisation::raid0::ENTRY.parameters,
-    build: |context| {
-        let Context { below, params } = context;
+    parameters: &|table, _| (organisation::raid0::ENTRY.parameters)(table),
+    build: &|context| {
+        let Context { below, params, .. } = context;
         let below = Below::new(below);
         let map = Single(striped(&below.member_blocks(), &params)?);
         let copies = Copies::new(map, choice::find("first")?);

@@ -30,8 +30,8 @@ pub const ENTRY: Entry = Entry {
     summary: "every block on every member; reads by a policy",
     example: "read_policy = \"nearest\"",
     stands: Stands::OnMany,
-    parameters: |table| taken::<Parameters>(&[], table),
-    build: |context| Ok(Box::new(volume(context)?)),
+    parameters: &|table, _| taken::<Parameters>(&[], table),
+    build: &|context| Ok(Box::new(volume(context)?)),
 };
 
 #[derive(Deserialize, Serialize)]

@@ -34,8 +34,8 @@ pub const ENTRY: Entry = Entry {
     summary: "striped copies: near, far and offset layouts",
     example: "near = 2\nchunk = \"64 KiB\"",
     stands: Stands::OnMany,
-    parameters: |table| taken::<Whole>(&[], table),
-    build: |context| Ok(Box::new(volume(context)?)),
+    parameters: &|table, _| taken::<Whole>(&[], table),
+    build: &|context| Ok(Box::new(volume(context)?)),
 };
 
 #[derive(Deserialize, Serialize)]

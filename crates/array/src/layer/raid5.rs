@@ -32,8 +32,8 @@ pub const ENTRY: Entry = Entry {
     summary: "striped with rotating parity: one member may be gone",
     example: "chunk = \"64 KiB\"",
     stands: Stands::OnMany,
-    parameters: |table| taken::<Parameters>(&[], table),
-    build: |context| Ok(Box::new(volume(context)?)),
+    parameters: &|table, _| taken::<Parameters>(&[], table),
+    build: &|context| Ok(Box::new(volume(context)?)),
 };
 
 #[derive(Deserialize, Serialize)]

@@ -20,8 +20,8 @@ pub const ENTRY: Entry = Entry {
     name: "concatenate",
     summary: "devices end to end over drives end to end",
     needs_device_blocks: true,
-    parameters: |table| taken::<NoParameters>(&[], table),
-    build,
+    parameters: &|table| taken::<NoParameters>(&[], table),
+    build: &build,
 };
 
 #[derive(Deserialize, Serialize)]

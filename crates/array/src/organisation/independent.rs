@@ -19,8 +19,8 @@ pub const ENTRY: Entry = Entry {
     name: "independent",
     summary: "device i of the workload is drive i",
     needs_device_blocks: false,
-    parameters: |table| taken::<NoParameters>(&[], table),
-    build,
+    parameters: &|table| taken::<NoParameters>(&[], table),
+    build: &build,
 };
 
 #[derive(Deserialize, Serialize)]

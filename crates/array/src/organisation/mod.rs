@@ -11,6 +11,7 @@
 //! To add one: write `crates/array/src/organisation/NAME.rs` with an `ENTRY`, add `NAME` to the
 //! list.
 
+use headstack_drive::plugin::Taken;
 use headstack_drive::spec::Params;
 use headstack_engine::{did_you_mean, SpecError};
 
@@ -83,6 +84,9 @@ pub struct Context {
     pub params: Params,
 }
 
+/// How an organisation is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(&Context) -> Result<Box<dyn Organisation>, SpecError> + Send + Sync;
+
 /// One entry of the registry.
 pub struct Entry {
     /// The name in experiments.
@@ -92,12 +96,12 @@ pub struct Entry {
     /// Whether the sizes of the workload's devices must be known.
     pub needs_device_blocks: bool,
     /// All parameters that it takes from a table, also those that the table leaves out.
-    pub parameters: fn(&Params) -> Params,
+    pub parameters: &'static Taken,
     /// Builds the organisation.
     ///
     /// # Errors
     /// Unknown parameters, values out of bounds, or drives that do not fit.
-    pub build: fn(&Context) -> Result<Box<dyn Organisation>, SpecError>,
+    pub build: &'static Build,
 }
 
 macro_rules! organisations {

@@ -22,8 +22,8 @@ pub const ENTRY: Entry = Entry {
     name: "raid0",
     summary: "striped over all drives, no redundancy",
     needs_device_blocks: true,
-    parameters: |table| taken::<Parameters>(&[], table),
-    build,
+    parameters: &|table| taken::<Parameters>(&[], table),
+    build: &build,
 };
 
 #[derive(Deserialize, Serialize)]

@@ -23,8 +23,8 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "banded",
     summary: "a band of cylinders on one surface, then on the next surface",
     example: "band_cylinders = 4",
-    parameters: taken::<Banded>,
-    build: |spec| {
+    parameters: &taken::<Banded>,
+    build: &|spec| {
         let Banded { band_cylinders } = parameters(spec)?;
         if band_cylinders == 0 {
             return Err(SpecError::new(

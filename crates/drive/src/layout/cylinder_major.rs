@@ -18,8 +18,8 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "cylinder-major",
     summary: "all heads of a cylinder, then the next cylinder",
     example: "",
-    parameters: taken::<NoParameters>,
-    build: |spec| {
+    parameters: &taken::<NoParameters>,
+    build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(
             spec,

@@ -23,8 +23,8 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "extents",
     summary: "a list says which run of addresses lies on which track",
     example: "extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]\nextent_defects = [[0, 1, 0]]",
-    parameters: taken::<Map>,
-    build: |spec| Ok(Box::new(Extents::build(spec, &parameters(spec)?)?)),
+    parameters: &taken::<Map>,
+    build: &|spec| Ok(Box::new(Extents::build(spec, &parameters(spec)?)?)),
 };
 
 /// The parameters: the map.

@@ -19,8 +19,8 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "serpentine",
     summary: "as cylinder-major, heads reversed in odd cylinders of each zone",
     example: "",
-    parameters: taken::<NoParameters>,
-    build: |spec| {
+    parameters: &taken::<NoParameters>,
+    build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(
             spec,

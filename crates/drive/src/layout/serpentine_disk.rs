@@ -17,8 +17,8 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "serpentine-disk",
     summary: "as serpentine, counting cylinders from the disk's start",
     example: "",
-    parameters: taken::<NoParameters>,
-    build: |spec| {
+    parameters: &taken::<NoParameters>,
+    build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(
             spec,

@@ -8,12 +8,13 @@
 //!
 //! How an idle drive enters and leaves low-power conditions is described in [`conditions`].
 //!
-//! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
 pub mod conditions;
 
 use crate::bounds::{bounded, MOST_PAUSE, MOST_SURFACES};
-use crate::plugin::{self, fill, find, model, plugins};
+use crate::plugin::{self, fill, find, model, plugins, Plugin};
 use crate::spec::{DriveSpec, Params};
 use headstack_engine::describe::misspelt;
 use headstack_engine::SpecError;
@@ -117,10 +118,10 @@ plugins! { dyn PowerModel: modes, rails }
 const KEYS: &[&str] = &["model", "conditions"];
 
 /// A drive's `power` table with all that it leaves out.
-pub(crate) fn filled(params: &Params) -> Params {
+pub(crate) fn filled(params: &Params, models: &[Plugin<dyn PowerModel>]) -> Params {
     let name = params.get("model").and_then(Value::as_str);
     let name = name.unwrap_or(DEFAULT_MODEL);
-    let mut filled = plugin::filled(PLUGINS, name, params);
+    let mut filled = plugin::filled(models, name, params);
     filled.entry("model").or_insert_with(|| name.into());
     if let Some(Value::Object(table)) = filled.get_mut("conditions") {
         let all = conditions::parameters(table);
@@ -132,12 +133,16 @@ pub(crate) fn filled(params: &Params) -> Params {
 /// The model of a table that names none.
 pub(crate) const DEFAULT_MODEL: &str = "modes";
 
-/// Power by state from a drive's `power` table. The model is `modes` if none is named.
+/// Power by state from a drive's `power` table, whose model is one of `models`: `modes` if none is named.
 ///
 /// # Errors
 /// Parameters that do not fit the model, and values that break the contract.
-pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
-    let watts = of_model(params, shape)?;
+pub fn build(
+    params: &Params,
+    shape: &Shape,
+    models: &[Plugin<dyn PowerModel>],
+) -> Result<StateWatts, SpecError> {
+    let watts = of_model(params, shape, models)?;
     check(&watts)?;
     Ok(watts)
 }
@@ -147,8 +152,12 @@ pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
 ///
 /// # Errors
 /// As [`build`].
-pub fn build_bounded(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
-    let mut watts = of_model(params, shape)?;
+pub fn build_bounded(
+    params: &Params,
+    shape: &Shape,
+    models: &[Plugin<dyn PowerModel>],
+) -> Result<StateWatts, SpecError> {
+    let mut watts = of_model(params, shape, models)?;
     let mut most = watts.idle;
     let low = &mut watts.low_power;
     let steps = [&mut low.idle_a, &mut low.idle_b, &mut low.idle_c];
@@ -162,12 +171,16 @@ pub fn build_bounded(params: &Params, shape: &Shape) -> Result<StateWatts, SpecE
     Ok(watts)
 }
 
-fn of_model(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
+fn of_model(
+    params: &Params,
+    shape: &Shape,
+    models: &[Plugin<dyn PowerModel>],
+) -> Result<StateWatts, SpecError> {
     let name = match misspelt(params, "model", &[]) {
         None if !params.contains_key("model") => DEFAULT_MODEL,
         _ => model(params, "power").map_err(|e| e.within("power"))?,
     };
-    let plugin = find(PLUGINS, "power.model", name)?;
+    let plugin = find(models, "power.model", name)?;
     let model = (plugin.build)(params).map_err(|e| e.within("power"))?;
     Ok(model.watts(shape))
 }
@@ -325,7 +338,7 @@ mod tests {
 
     /// Power by state for a table in TOML and any shape.
     pub(super) fn of_shape(toml: &str, shape: &Shape) -> Result<StateWatts, SpecError> {
-        build(&toml::from_str(toml).expect("TOML"), shape)
+        build(&toml::from_str(toml).expect("TOML"), shape, PLUGINS)
     }
 
     #[test]
@@ -353,7 +366,7 @@ mod tests {
                         stacks,
                         platters,
                     };
-                    let w = build(&table, &shape).expect(plugin.name);
+                    let w = build(&table, &shape, PLUGINS).expect(plugin.name);
                     assert!(0.0 <= w.standby && w.standby <= w.idle && w.idle.is_finite());
                     for active in [w.seek, w.rotation, w.transfer] {
                         assert!(active >= w.idle && active.is_finite(), "{}", plugin.name);

@@ -29,8 +29,8 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     name: "modes",
     summary: "spindle, electronics and an adder per active mode",
     example: "profile = \"main\"\nvoice_coil = \"6 W\"",
-    parameters: |table| taken::<Whole>(super::KEYS, table),
-    build: |table| {
+    parameters: &|table| taken::<Whole>(super::KEYS, table),
+    build: &|table| {
         let p = params_beside::<Params>(super::KEYS, table)?.with_profile();
         // The profile has left none of these out.
         let watts = |key: &str, given| power(key, given).map(Option::unwrap_or_default);

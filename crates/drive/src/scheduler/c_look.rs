@@ -17,8 +17,8 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "c-look",
     summary: "C-LOOK: sweeps up in address order, then back to the lowest",
     example: "",
-    parameters: |table| taken::<CLook>(&[], table),
-    build: |table| Ok(Box::new(params::<CLook>(table)?)),
+    parameters: &|table| taken::<CLook>(&[], table),
+    build: &|table| Ok(Box::new(params::<CLook>(table)?)),
 };
 
 #[derive(Deserialize, Serialize)]

@@ -17,8 +17,8 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "fcfs",
     summary: "First come, first served",
     example: "",
-    parameters: |table| taken::<Fcfs>(&[], table),
-    build: |table| Ok(Box::new(params::<Fcfs>(table)?)),
+    parameters: &|table| taken::<Fcfs>(&[], table),
+    build: &|table| Ok(Box::new(params::<Fcfs>(table)?)),
 };
 
 #[derive(Deserialize, Serialize)]

@@ -18,8 +18,8 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "look",
     summary: "LOOK: sweeps in address order, turns at the last command",
     example: "",
-    parameters: |table| taken::<Sweep>(&[], table),
-    build: |table| Ok(Box::new(params::<Sweep>(table)?)),
+    parameters: &|table| taken::<Sweep>(&[], table),
+    build: &|table| Ok(Box::new(params::<Sweep>(table)?)),
 };
 
 /// A sweep in address order.

@@ -18,8 +18,8 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "satf",
     summary: "Shortest access time first: positioning and transfer, buffer hits first",
     example: "cache_aware = true",
-    parameters: |table| taken::<Satf>(&[], table),
-    build: |table| Ok(Box::new(params::<Satf>(table)?)),
+    parameters: &|table| taken::<Satf>(&[], table),
+    build: &|table| Ok(Box::new(params::<Satf>(table)?)),
 };
 
 #[derive(Deserialize, Serialize)]

@@ -21,8 +21,8 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "scan",
     summary: "SCAN: sweeps in address order, turns at the edge of the stroke",
     example: "",
-    parameters: |table| taken::<Sweep>(&[], table),
-    build: |table| {
+    parameters: &|table| taken::<Sweep>(&[], table),
+    build: &|table| {
         Ok(Box::new(Scan {
             sweep: params(table)?,
             edge: None,

@@ -18,8 +18,8 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "sptf",
     summary: "Shortest positioning time first, over commands and arms",
     example: "",
-    parameters: |table| taken::<Sptf>(&[], table),
-    build: |table| Ok(Box::new(params::<Sptf>(table)?)),
+    parameters: &|table| taken::<Sptf>(&[], table),
+    build: &|table| Ok(Box::new(params::<Sptf>(table)?)),
 };
 
 #[derive(Deserialize, Serialize)]

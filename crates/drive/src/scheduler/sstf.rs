@@ -17,8 +17,8 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "sstf",
     summary: "Shortest seek time first, by cylinder",
     example: "",
-    parameters: |table| taken::<Sstf>(&[], table),
-    build: |table| Ok(Box::new(params::<Sstf>(table)?)),
+    parameters: &|table| taken::<Sstf>(&[], table),
+    build: &|table| Ok(Box::new(params::<Sstf>(table)?)),
 };
 
 #[derive(Deserialize, Serialize)]

@@ -22,8 +22,8 @@ pub const ENTRY: Entry = Entry {
     name: "mq-deadline",
     summary: "sorted batches from the last address on, deadlines between them (blk-mq)",
     example: "writes_starved = 4",
-    parameters: |table| taken::<Parameters>(&[], table),
-    build: |context| {
+    parameters: &|table| taken::<Parameters>(&[], table),
+    build: &|context| {
         let parameters = params::<Parameters>(&context.params)?.check()?;
         Ok(Box::new(MqDeadline::new(parameters)))
     },

@@ -19,8 +19,8 @@ pub const ENTRY: Entry = Entry {
     name: "none",
     summary: "first come, first served",
     example: "",
-    parameters: |table| taken::<NoParameters>(&[], table),
-    build: |context| {
+    parameters: &|table| taken::<NoParameters>(&[], table),
+    build: &|context| {
         params::<NoParameters>(&context.params)?;
         Ok(Box::<First>::default())
     },

@@ -35,8 +35,8 @@ pub const ENTRY: Entry = Entry {
     name: "ranges",
     summary: "deadlines per independent access range, idle actuators first",
     example: "ranges = 2",
-    parameters: |table| taken::<Table>(&[], table),
-    build: |context| Ok(Box::new(Ranges::new(context)?)),
+    parameters: &|table| taken::<Table>(&[], table),
+    build: &|context| Ok(Box::new(Ranges::new(context)?)),
 };
 
 #[derive(Deserialize, Serialize)]
