@@ -193,9 +193,7 @@ def cells(comparison: Comparison, *, marks: bool = True) -> list[list[str]]:
 def _remarks(labels: Sequence[str], marks: Sequence[str]) -> str:
     """Return what the marks of a line's numbers mean, by result."""
     said = (
-        f"{label}: {table.REMARKS[mark]}"
-        for label, mark in zip(labels, marks, strict=True)
-        if mark
+        f"{label}: {table.REMARKS[mark]}" for label, mark in zip(labels, marks, strict=True) if mark
     )
     return "; ".join(said)
 

@@ -187,7 +187,7 @@ def test_parameters_of_models_and_layers_are_filled_in_and_marked(tmp_path):
     result = run(tmp_path, EXPERIMENTS["layers"])
     (system,) = result.document["experiment"]["system"]
     above, raid, below = system["layers"]
-    # As the documentation of the layers has them, after Linux: twice the depth of 32 tags; md's chunk.
+    # As the layers' documentation has them, after Linux: twice the depth of 32 tags; md's chunk.
     assert (above["nr_requests"], below["nr_requests"]) == (64, 64)
     assert (below["places"], below["elevator"]) == ("blk-mq", "mq-deadline")
     assert below["elevator_parameters"]["fifo_batch"] == 16
@@ -333,7 +333,9 @@ def test_a_part_that_is_there_in_part_is_marked_by_its_values(tmp_path, capsys):
     ):
         assert said in line
     assert "spindle" not in line
-    (cell,) = [r[-1] for r in table.rows(document, [c for c in table.COLUMNS if "power" in c.title])]
+    (cell,) = [
+        r[-1] for r in table.rows(document, [c for c in table.COLUMNS if "power" in c.title])
+    ]
     assert cell.endswith(table.DEFAULT)
     assert cli.main(["drives", str(file)]) == 0
     printed = capsys.readouterr().out
@@ -345,6 +347,7 @@ def test_a_part_that_is_there_in_part_is_marked_by_its_values(tmp_path, capsys):
     (section,) = report_about.systems(document)
     (part,) = [p for p in section.drives[0].parts if p.title == "power"]
     marked = {fact.label: fact.default for fact in part.facts}
+    assert "power.electronics" in section.drives[0].missing
     assert marked["electronics"]
     assert not marked["spindle"]
 

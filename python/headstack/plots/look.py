@@ -225,7 +225,7 @@ def _title(spec: Mapping[str, Any]) -> str:
 
 
 #: Of the two forms that a figure is written in, as `drawn` gives them.
-_SUFFIXES = (".png", ".svg")
+SUFFIXES = (".png", ".svg")
 
 
 def save(chart: Any, stem: str | Path) -> list[Path]:
@@ -237,7 +237,7 @@ def save(chart: Any, stem: str | Path) -> list[Path]:
     """
     stem = Path(stem)
     files = []
-    for suffix, content in zip(_SUFFIXES, drawn(chart), strict=True):
+    for suffix, content in zip(SUFFIXES, drawn(chart), strict=True):
         file = stem.with_name(stem.name + suffix)
         with outputs.whole_file(file) as part:
             part.write_bytes(content)
@@ -256,7 +256,7 @@ def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]
     files = []
     with outputs.figures_of(source, folder) as written:
         for name, chart in charts.items():
-            for suffix, content in zip(_SUFFIXES, drawn(chart), strict=True):
+            for suffix, content in zip(SUFFIXES, drawn(chart), strict=True):
                 (written.path / f"{name}{suffix}").write_bytes(content)
                 files.append(folder / f"{name}{suffix}")
     return files

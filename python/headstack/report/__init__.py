@@ -12,7 +12,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from headstack import drawing, outputs, plots
+from headstack import drawing, outputs, plots, workload
 from headstack.errors import ConfigError
 from headstack.report import about
 from headstack.resolved import experiment_toml
@@ -189,9 +189,17 @@ def to_html(
             experiment=experiment_toml(document) if document.get("experiment") else None,
             version=document.get("version") or "",
             file=EXPERIMENT_FILE,
+            tables=_given_tables(document),
         )
     )
     return page(title, body, specs, figures)
+
+
+def _given_tables(document: Mapping[str, Any]) -> str:
+    """Return the files beside the results that hold requests which were given as DataFrames."""
+    listed = (document.get("experiment") or {}).get("workload") or []
+    traces = [str(w.get("trace") or "") for w in listed if isinstance(w, Mapping)]
+    return ", ".join(dict.fromkeys(filter(workload.is_of_frame, traces)))
 
 
 def _table(shown: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headstack import drives as drive_files
+
 #: What stands where a document does not say.
 UNKNOWN = "not said in these results"
 
@@ -363,7 +365,7 @@ def _drive(drive: Mapping[str, Any], default: "Defaults") -> Drive:
         title=str(tables.get("title") or ""),
         description=str(tables.get("description") or "").strip(),
         sha256=str(drive.get("sha256") or ""),
-        missing=missing,
+        missing=[*missing, *(k for keys in drive_files.unsaid(drive).values() for k in keys)],
         parts=[p for p in parts if p.facts or p.tables],
     )
 
