@@ -698,7 +698,7 @@ def test_figures_on_synthetic_workloads_have_error_bars(study):
 
 def test_the_files_of_a_paper_are_in_a_manifest(tmp_path):
     out = tmp_path / "out"
-    assert command("reproduce", "isca08", "IDP-12", "--quick", "--out", out)[0] == 0
+    assert command("reproduce", "isca08", "IDP-12", "--quick", "--out", out).returncode == 0
     manifest = json.loads((out / "manifest.json").read_text())
     files = {f["file"]: f for f in manifest["files"]}
     assert {"isca08.html", "isca08.md", "isca08.json"} < set(files)
@@ -711,7 +711,7 @@ def test_the_files_of_a_paper_are_in_a_manifest(tmp_path):
     document = page.load(out, "isca08")
     assert page.run_id(document) == manifest["run_id"]
     # Another paper's files stay, and this one's of before go.
-    assert command("reproduce", "ng98", "NG-1", "--quick", "--out", out)[0] == 0
+    assert command("reproduce", "ng98", "NG-1", "--quick", "--out", out).returncode == 0
     both = {f["file"] for f in json.loads((out / "manifest.json").read_text())["files"]}
     assert set(files) < both
     assert "ng98.json" in both

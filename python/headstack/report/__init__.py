@@ -12,11 +12,12 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from headstack import drawing, outputs, plots, workload
+from headstack import drawing, outputs, plots
 from headstack.errors import ConfigError
 from headstack.report import about
 from headstack.resolved import experiment_toml
 from headstack.table import Column, columns, note, operations, rows, warnings
+from headstack.workload import is_of_frame
 
 _CAPTIONS = {
     "response-time": "Share of requests answered within a time. Further left is faster; where two "
@@ -199,7 +200,7 @@ def _given_tables(document: Mapping[str, Any]) -> str:
     """Return the files beside the results that hold requests which were given as DataFrames."""
     listed = (document.get("experiment") or {}).get("workload") or []
     traces = [str(w.get("trace") or "") for w in listed if isinstance(w, Mapping)]
-    return ", ".join(dict.fromkeys(filter(workload.is_of_frame, traces)))
+    return ", ".join(dict.fromkeys(filter(is_of_frame, traces)))
 
 
 def _table(shown: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
