@@ -1,10 +1,10 @@
-//! The next event of each of many drives, and which is first.
+//! The next event of each of many drives, and the earliest of all.
 
 use headstack_units::Time;
 
-/// Times by index; the earliest is known at any time, of equal times the one with the lowest index.
+/// Times by index. The earliest is always known; of equal times it is the one with the lowest index.
 ///
-/// A tournament tree: a change costs as many steps as the number of times has binary digits.
+/// A tournament tree: a change takes as many steps as the number of times has binary digits.
 #[derive(Debug, Clone)]
 pub(crate) struct Timetable {
     /// Leaves, a power of two.
@@ -16,7 +16,7 @@ pub(crate) struct Timetable {
 }
 
 impl Timetable {
-    /// So many times, none of which comes.
+    /// `n` times, all [`Time::NEVER`].
     pub fn new(n: usize) -> Timetable {
         let width = n.next_power_of_two();
         let mut winners = vec![0; 2 * width];
@@ -33,14 +33,14 @@ impl Timetable {
         }
     }
 
-    /// The earliest time, [`Time::NEVER`] if none comes, and whose it is.
+    /// The earliest time and its index; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
         let i = self.winners[1] as usize;
         (self.times[i], i)
     }
 
-    /// Time `i` is now `time`.
+    /// Sets time `i`.
     pub fn set(&mut self, i: usize, time: Time) {
         if self.times[i] == time {
             return;
@@ -53,7 +53,7 @@ impl Timetable {
             let winner = if earlier { right } else { left };
             let same = self.winners[node] == winner;
             self.winners[node] = winner;
-            // Nothing further up has changed where another time is still the first here.
+            // The nodes above do not change if another index is still the winner here.
             if same && winner as usize != i {
                 return;
             }

@@ -10,7 +10,7 @@ from headstack.cli._options import Form, SourcesAnywhere
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Give each value with its dotted key; long lists are counted, not printed."""
+    """Yield each value with its dotted key; long lists are counted, not printed."""
     for key, value in spec.items():
         dotted = f"{prefix}{key}"
         if isinstance(value, Mapping):
@@ -25,7 +25,7 @@ def _nested(value: object) -> bool:
     return isinstance(value, Mapping | list)
 
 
-#: Of the table of all drives; whether the column is text.
+#: Headings of the table of all drives, and whether the column is text.
 _HEADINGS = (
     ("drive", True),
     ("year", False),
@@ -43,7 +43,7 @@ _HEADINGS = (
 
 
 def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
-    """Print the table of all drives; say on standard error which files cannot be used."""
+    """Print the table of all drives; list unusable files on standard error."""
     from headstack.cli import _terminal
 
     usable = [row for row in rows if "error" not in row]
@@ -89,7 +89,7 @@ DEFAULT = "default: the file does not say it"
 
 
 def _summary(info: Mapping[str, Any]) -> Iterator[str]:
-    """Give what follows from the values: capacity, rate, seek, power by state, cost."""
+    """Yield the derived values: capacity, rate, seek, power by state, cost."""
     from headstack import drives, table
 
     rates = info["sustained_bytes_per_s"]
@@ -168,8 +168,8 @@ def new(
 ) -> None:
     """Make a drive file from a data sheet: tracks, zones, skews and power are solved.
 
-    Values that are given here come before those of the sheet. Needed are capacity, rpm, heads or
-    platters, rate and seek. See docs/guide/drives.md for what follows how.
+    Values given here replace those of the sheet. Required are capacity, rpm, heads or platters,
+    rate and seek. See docs/guide/drives.md for the derivation of the others.
 
     Example:
       headstack drives new nearline-4tb --capacity "4 TB" --rpm 7200 --heads 10
@@ -203,7 +203,7 @@ def new(
 
 
 def _names() -> list[str]:
-    """Return what may follow the word ``drives``."""
+    """Return the words that may follow ``drives``."""
     from headstack import drives
 
     return [*drives.names(), *SUBCOMMANDS]
@@ -252,7 +252,7 @@ def command(
     if plot is not None:
         from headstack import plots
 
-        # Figures of another drive in the same folder stay.
+        # Figures of other drives in the same folder are kept.
         charts = {"seek-curve": plots.seek_curve(info), "zones": plots.zones(info)}
         written += plots.save_of(file, plot, {f"{file.stem}-{k}": c for k, c in charts.items()})
     if as_json:

@@ -85,10 +85,10 @@ impl Below {
         }
     }
 
-    /// Asks a member to abort a request. If the member can, the request soon ends with an error.
+    /// Aborts a waiting request of a member, which then ends with an error.
     pub fn abort(&mut self, now: Time, member: u32, id: u64) {
         let (layer, _, _) = self.members[member as usize];
-        // A layer that cannot abort completes the request as usual. Callers wait for its end either way.
+        // A layer that cannot abort completes the request as usual. Callers wait for its end in both cases.
         let _ = self.layers[layer as usize].set(now, &[], &Setting::Abort { id });
         self.note(layer as usize);
     }
