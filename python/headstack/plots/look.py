@@ -224,6 +224,16 @@ def _title(spec: Mapping[str, Any]) -> str:
     return str(title.get("text", "") if isinstance(title, Mapping) else title)
 
 
+def logarithmic_ms(title: str) -> alt.Y:
+    """Return a logarithmic axis of times in milliseconds, for the field ``y``."""
+    return alt.Y(
+        "y:Q",
+        title=f"{title} (ms, logarithmic)",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(format="~g", tickCount=8),
+    )
+
+
 #: The two forms of saved figures, in the order of `drawn`.
 SUFFIXES = (".png", ".svg")
 
