@@ -106,6 +106,7 @@ def _summary(info: Mapping[str, Any]) -> Iterator[str]:
     of = "no power" if lacking == [] else f"no {', '.join(lacking or ())}"
     default = "" if lacking is None else f" (defaults of the power model: the file has {of})"
     yield f"power {', '.join(watts)}{default}"
+    yield from _surfaces(info.get("surfaces") or [])
     cost = info.get("cost_usd")
     if cost:
         year = f", drive of {info['year']}" if info.get("year") else ""
@@ -115,6 +116,21 @@ def _summary(info: Mapping[str, Any]) -> Iterator[str]:
         yield f"the file does not say: {', '.join(said)}"
     if info["missing"]:
         yield f"parts of which the file says nothing: {', '.join(info['missing'])}"
+
+
+def _surfaces(surfaces: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """Give the format of each surface in its first and last zone."""
+    for head, zones in enumerate(surfaces):
+        first, last = zones[0], zones[-1]
+        parts = [
+            f"tracks of {first['rate_bytes_per_s'] / 1e6:,.1f} MB/s outside, "
+            f"{last['rate_bytes_per_s'] / 1e6:,.1f} inside"
+        ]
+        for key, name in (("bits_per_inch", "kBPI"), ("tracks_per_inch", "kTPI")):
+            if key in first:
+                ends = dict.fromkeys(f"{z[key] / 1e3:,.1f}" for z in (first, last))
+                parts.append(f"{'-'.join(ends)} {name}")
+        yield f"surface {head}: {', '.join(parts)}"
 
 
 def new(
