@@ -31,7 +31,7 @@ def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
         good = sum(p["verdict"] == Verdict.REPRODUCED for p in counted)
         parts = f"{good} of {len(counted)}" if counted else ""
         # The terminal has no space for long reasons; the page has every part.
-        why = _shortened(c["why"]) + _stand_in_note(c)
+        why = "; ".join(filter(None, (_shortened(c["why"]) + _stand_in_note(c), c["beside"])))
         rows.append([c["id"], c["what"], c["verdict"], parts, _percent(c["deviation"]), why])
     return rows
 
@@ -86,6 +86,8 @@ def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [("Paper", claim["paper"])]
     if claim["why"]:
         lines.append(("Why", claim["why"]))
+    if claim["beside"]:
+        lines.append(("Beside the verdict", claim["beside"]))
     if claim["judged_on"]:
         lines.append(("Judged on", ", ".join(claim["judged_on"])))
     if claim["stand_in"] is not None:

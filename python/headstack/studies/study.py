@@ -47,6 +47,7 @@ class Outcome:
         refused: the simulator's error, if nothing could be compared.
         figures: names of figures, the claim's own first.
         tables: further numbers.
+        beside: what a reader of the verdict must know.
 
     """
 
@@ -54,6 +55,7 @@ class Outcome:
     refused: str = ""
     figures: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    beside: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -304,6 +306,7 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "verdict": str(outcome.verdict),
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
         "why": outcome.why,
+        "beside": outcome.beside,
         "stand_in": rules.stand_in(parts),
         "judged_on": list(dict.fromkeys(p.workload for p in counted if p.workload)),
         "choices": choices,
