@@ -212,7 +212,7 @@ fn long_reads_get_the_rate_of_the_formula() {
         };
         let last = zones.len() - 1;
         // In the last zone, and far enough from the end.
-        let inside = mechanics.layout.capacity() * 98 / 100;
+        let inside = mechanics.layout.capacity() * 99 / 100;
         for (first, zone) in [(0, 0), (mechanics.layout.track_bounds(inside).0, last)] {
             let rate = mechanics.sustained_sectors_per_s(first, spec.geometry.surfaces);
             let ours = rate.expect("a sector") * spec.geometry.sector_size.0 as f64 * shares * 1e-6;
