@@ -1,22 +1,22 @@
-"""The comparison table of a result, the same on the terminal and in the report."""
+"""The comparison table of a result, for the terminal and the report."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from headstack.drives import PRICE_KINDS
+from headstack import drives
 
 
 class Column(NamedTuple):
-    """One column: its heading with the unit, how to get the number, and how to write it."""
+    """One column: its heading with the unit, its value, and its format."""
 
     title: str
     value: Callable[[Mapping[str, Any]], Any]
     form: Callable[[Any], str] = str
     text: bool = False
-    #: Left out where no system has it.
+    #: Left out if no system has a value.
     optional: bool = False
-    #: The mark behind the number of a system of which it must not be taken as it stands.
+    #: A mark after a number that needs a warning.
     mark: Callable[[Mapping[str, Any]], str] = lambda system: ""
 
 
@@ -51,7 +51,7 @@ def _part(key: str, part: str) -> Callable[[Mapping[str, Any]], Any]:
     return lambda system: (system.get(key) or {}).get(part)
 
 
-#: Behind times and queues that say how long the run was, and behind numbers from defaults.
+#: Marks: after times and queues that grow with the length of the run, and after defaults.
 OVERLOADED, DEFAULT = "!", "*"
 
 
@@ -60,15 +60,12 @@ def _growing(system: Mapping[str, Any]) -> str:
 
 
 def _default_power(system: Mapping[str, Any]) -> str:
-    return DEFAULT if any("power" in parts for _, parts in _missing(system)) else ""
+    return DEFAULT if lacks(system, "power") else ""
 
 
-def _missing(system: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Return each drive of which parts that decide the numbers are defaults, with these parts."""
-    deciding = ("cache", "queue", "power")
-    drives = [(str(d["name"]), d.get("missing") or ()) for d in system.get("drive") or ()]
-    found = [(name, [part for part in deciding if part in missing]) for name, missing in drives]
-    return [(name, parts) for name, parts in found if parts]
+def lacks(system: Mapping[str, Any], part: str) -> bool:
+    """Return whether a part of one of a system's drives is a default, wholly or in part."""
+    return any(part in drives.unsaid(drive) for drive in system.get("drive") or ())
 
 
 COLUMNS = (
@@ -94,7 +91,7 @@ COLUMNS = (
     ),
 )
 
-#: Of one operation of a system; the columns before them are system and operation.
+#: Columns of one operation of a system; before them are columns of system and operation.
 OPERATION_COLUMNS = (
     Column("requests", lambda o: o.get("n_requests"), _count),
     Column("errors", lambda o: o.get("n_errors") or None, _count, optional=True),
@@ -112,15 +109,15 @@ OPERATION_COLUMNS = (
 
 
 def _half_width(operation: Mapping[str, Any]) -> float | None:
-    """Return how far the mean may lie off, in seconds."""
+    """Return half the width of the mean's confidence interval, in seconds."""
     ends = (operation.get("confidence_s") or {}).get("mean")
     return None if ends is None else float(ends[1] - operation["response_time_s"]["mean"])
 
 
 def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str]]]:
-    """Return columns and rows of reads, writes and flushes apart, and of all of them.
+    """Return columns and rows of reads, writes and flushes, and of all operations.
 
-    Without rows where the document does not keep them apart.
+    There are no rows if the document has no results by operation.
     """
     systems = document["systems"]
     texts = [Column("system", str, text=True), Column("operation", str, text=True)]
@@ -145,9 +142,9 @@ def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str
 
 
 def columns(document: Mapping[str, Any]) -> list[Column]:
-    """Return the columns that a document has something to say in.
+    """Return the columns for which a document has values.
 
-    A workload that all systems have is in the note, not in a column.
+    A workload that all systems share is in the note, not in a column.
     """
     systems = document["systems"]
     found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
@@ -155,35 +152,45 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
     return [part for c in found for part in (by_kind(c, systems))]
 
 
-def _price_kind(system: Mapping[str, Any]) -> str | None:
+def price_kind(system: Mapping[str, Any]) -> str | None:
+    """Return what kind of price a system's is, and the years of drives with a shop's price."""
     kind = (system.get("cost_usd") or {}).get("price_kind")
-    return None if kind is None else PRICE_KINDS.get(str(kind), str(kind))
+    if kind is None:
+        return None
+    years = {(d.get("description") or {}).get("year") for d in system.get("drive") or ()}
+    # Components have prices of one year, whatever the drive's; a shop's are of the drive's time.
+    known = sorted(str(year) for year in years if year is not None and kind == "price")
+    return drives.PRICE_KINDS.get(str(kind), str(kind)) + (f", {', '.join(known)}" if known else "")
 
 
 def by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:
-    """Return one column for each kind of price: prices of different kinds do not compare.
+    """Return one column for each kind of price, because different kinds cannot be compared.
 
-    A column of anything else stays as it is.
+    Other columns are returned unchanged.
     """
     if column.value is not _price:
         return [column]
-    kinds = sorted({kind for s in systems if (kind := _price_kind(s)) is not None})
+    kinds = sorted({kind for s in systems if (kind := price_kind(s)) is not None})
     if len(kinds) < 2:
         return [column]
 
     def of_kind(kind: str) -> Callable[[Mapping[str, Any]], Any]:
-        return lambda system: _price(system) if _price_kind(system) == kind else None
+        return lambda system: _price(system) if price_kind(system) == kind else None
 
     return [column._replace(title=f"{column.title} ({k})", value=of_kind(k)) for k in kinds]
 
 
+#: The marks in words, for programs.
+REMARKS = {OVERLOADED: "cannot keep up", DEFAULT: "power by default"}
+
+
 def _remarks(system: Mapping[str, Any]) -> str:
-    said = {"cannot keep up": _growing(system), "power by default": _default_power(system)}
-    return ", ".join(words for words, mark in said.items() if mark)
+    marks = (_growing(system), _default_power(system))
+    return ", ".join(REMARKS[mark] for mark in marks if mark)
 
 
 def data_columns(document: Mapping[str, Any]) -> list[Column]:
-    """Return the columns of a document for programs: numbers bear no marks, a column has them."""
+    """Return the columns of a document for programs: marks are in a column of their own."""
     found = [c._replace(mark=lambda system: "") for c in columns(document)]
     remarks = Column("remarks", _remarks, text=True)
     return [*found, *([remarks] if any(map(_remarks, document["systems"])) else [])]
@@ -194,7 +201,7 @@ def _workloads(systems: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]:
-    """Return the row of one system, one text per column; a dash where there is no number."""
+    """Return the row of one system, one text per column; a dash for a missing number."""
     row = []
     for column in columns:
         value = column.value(system)
@@ -204,7 +211,7 @@ def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> lis
 
 
 def names(systems: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the systems' names; those of one name and workload are numbered."""
+    """Return the systems' names; systems with equal name and workload are numbered."""
     given = [(str(s["name"]), s.get("workload")) for s in systems]
     several, number = Counter(given), Counter[tuple[str, Any]]()
     result = []
@@ -222,11 +229,11 @@ def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> li
 
 
 def warnings(document: Mapping[str, Any]) -> list[str]:
-    """Return one line for each system whose numbers must not be compared as they are.
+    """Return one line for each reason not to compare the numbers of a system as they are.
 
-    Systems that cannot keep up, and those with failed requests; numbers that come from defaults;
-    traces with records left out or moved; parts of drives that were taken out of use; writes that
-    cost a turn because they do not cover whole sectors; keys that were not used.
+    Overloaded systems, and those with failed requests; numbers that come from defaults; traces with
+    records left out or moved; parts of drives taken out of use; writes that cost a turn because
+    they do not cover whole sectors; keys that were not used.
     """
     several = len(_workloads(document["systems"])) > 1
     failed = [
@@ -249,7 +256,7 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
 
 
 def _run(system: Mapping[str, Any], several: bool) -> str:
-    """Return what a line begins with: the system, of `several` workloads with its own."""
+    """Return the start of a line: the system, and its workload if there are `several`."""
     return f"{system['name']} on {system.get('workload')}" if several else str(system["name"])
 
 
@@ -263,18 +270,38 @@ def _overloaded(document: Mapping[str, Any]) -> list[str]:
 
 
 def _defaults(document: Mapping[str, Any]) -> list[str]:
-    means = {"cache": "no buffer", "queue": "order of arrival", "power": "that of a default model"}
     lines = [
-        f"{DEFAULT if 'power' in parts else ' '} {s['name']}: nothing is said of {drive}'s "
-        + ", ".join(f"{part} (taken: {means[part]})" for part in parts)
+        f"{DEFAULT if 'power' in parts else ' '} {s['name']}: nothing is said of {drive['name']}'s "
+        + ", ".join(said_of(drive))
         for s in document["systems"]
-        for drive, parts in _missing(s)
+        for drive in s.get("drive") or ()
+        if (parts := drives.unsaid(drive))
     ]
-    # Each system has one line for all workloads.
+    # The lines of a system are equal for all workloads.
     return [line.strip() for line in dict.fromkeys(lines)]
 
 
-#: More sectors written in part, per request, are worth a line.
+def said_of(drive: Mapping[str, Any]) -> list[str]:
+    """Return what was taken for each part or value that decides and that nobody gave.
+
+    Example:
+        >>> said_of({"missing": ["queue"], "defaults": [], "description": {}})
+        ['queue (taken: order of arrival)']
+
+    """
+    means = {"cache": "no buffer", "queue": "order of arrival", "power": "that of a default model"}
+    description, said = drive.get("description") or {}, []
+    for part, keys in drives.unsaid(drive).items():
+        values = (f"{key} (taken: {_plain(drives.value_of(description, key))})" for key in keys)
+        said += list(values) or [f"{part} (taken: {means[part]})"]
+    return said
+
+
+def _plain(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+#: A higher number of sectors written in part, per request, is reported.
 PARTIAL_SECTORS_RATIO = 0.03
 
 
@@ -305,7 +332,7 @@ def _records(document: Mapping[str, Any]) -> list[str]:
         for key, what in said.items()
         if (n := (s.get("trace_records") or {}).get(key))
     ]
-    # Every system reads the same trace.
+    # All systems read the same trace.
     return list(dict.fromkeys(lines))
 
 
@@ -315,7 +342,7 @@ def _part_of_drive(fault: Mapping[str, Any]) -> str:
 
 
 def note(document: Mapping[str, Any]) -> str:
-    """Return one line on how the numbers were made."""
+    """Return one line on how the numbers were computed."""
     methods = {str(s["quantile_method"]) for s in document["systems"] if s.get("quantile_method")}
     parts = [f"Headstack {document.get('version', '')}".strip()]
     workloads = _workloads(document["systems"])
@@ -325,7 +352,7 @@ def note(document: Mapping[str, Any]) -> str:
         parts.append(f"seed {document['seed']}")
     if methods:
         parts.append(f"quantiles: {', '.join(sorted(methods))}")
-    kinds = {kind for s in document["systems"] if (kind := _price_kind(s)) is not None}
+    kinds = {kind for s in document["systems"] if (kind := price_kind(s)) is not None}
     if len(kinds) == 1:
         parts.append(f"drives $: {kinds.pop()}")
     cost = document.get("cost")

@@ -1,16 +1,20 @@
-//! An experiment as it was run: all values that decide its result, and which of them nobody gave.
+//! An experiment as it was run, with all values that decide its result, and the keys of those that are
+//! defaults.
 //!
-//! What the experiment says stays as it is written; what it leaves out is filled in. Written as TOML, the
-//! whole is an experiment that gives the same result. A file may list at `defaults` which of its values
-//! were filled in by an earlier run; they stay marked as long as they are what would be filled in.
+//! Values of the experiment stay as written; missing ones are filled in. Written as TOML, the result is an
+//! experiment that gives the same numbers. A file may list in `defaults` which of its values were filled in by
+//! an earlier run. They stay marked as long as the same values would be filled in again.
 
 use crate::drive_file::{load_drive, DriveFile};
 use crate::experiment::{Experiment, System, Workload};
+use crate::layer;
 use crate::organisation::find;
 use crate::provenance::{sha256, DriveDescription, Input};
 use crate::run::Inputs;
 use crate::simulate::{PastEnd, WarmUp};
+use headstack_drive::plugin::fill;
 use headstack_drive::spec::Params;
+use headstack_drive::{Described, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use headstack_trace::synthetic::LocalDistance;
@@ -18,30 +22,19 @@ use headstack_trace::{reader, Arrivals, OnError, Synthetic};
 use serde::Serialize;
 use serde_json::{json, Map, Value};
 
-/// An experiment with all that was filled in.
+/// An experiment with all missing values filled in.
 pub(crate) struct Resolved {
-    /// The experiment, keys in order of the alphabet.
+    /// The experiment, keys in alphabetical order.
     pub experiment: Value,
-    /// Dotted keys of the values that nobody gave: `system.0.scheduler`.
+    /// Dotted keys of the values that were filled in: `system.0.scheduler`.
     pub defaults: Vec<String>,
     /// The drives of each system.
     pub drives: Vec<Vec<DriveDescription>>,
-    /// The files of all drives, each once.
+    /// The drive files, each once.
     pub drive_files: Vec<Input>,
 }
 
-/// Parts of a drive's description that a file should have; without them the drive is simulated all the same.
-const PARTS: [&str; 7] = [
-    "positioning",
-    "cache",
-    "overhead",
-    "link",
-    "queue",
-    "power",
-    "cost",
-];
-
-/// Keys of a system that entries of `drives` may have of their own.
+/// Keys of a system that entries of `drives` may have themselves.
 pub(crate) const PER_DRIVE: [&str; 6] = [
     "scheduler",
     "scheduler_parameters",
@@ -51,10 +44,10 @@ pub(crate) const PER_DRIVE: [&str; 6] = [
     "parallelism",
 ];
 
-/// Keys of `run` that do not change what is found.
+/// Keys of `run` that have no effect on results.
 const NOT_DECIDING: [&str; 2] = ["threads", "log_requests"];
 
-/// Fills in what the experiment leaves out.
+/// Fills in the missing values of an experiment.
 ///
 /// # Errors
 /// Drives that cannot be read.
@@ -108,8 +101,8 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
     })
 }
 
-/// The experiment without the values that it lists as defaults and that would be filled in again: those of
-/// which somebody made something else, and those that this version would fill in otherwise, stay.
+/// The experiment without the listed defaults that would be filled in again. Listed values that were edited
+/// since, or for which this version has another default, stay.
 pub(crate) fn without_defaults(experiment: &Experiment, inputs: &Inputs) -> Option<Experiment> {
     let listed = &experiment.defaults;
     if listed.is_empty() {
@@ -125,7 +118,7 @@ pub(crate) fn without_defaults(experiment: &Experiment, inputs: &Inputs) -> Opti
     without(experiment, &kept)
 }
 
-/// The experiment without these keys; none if it cannot be without them.
+/// The experiment without these keys; none if it is invalid without them.
 fn without(experiment: &Experiment, keys: &[String]) -> Option<Experiment> {
     let mut document = Value::Object(experiment.document.clone());
     for key in keys {
@@ -148,7 +141,7 @@ fn pointer(key: &str) -> String {
     }
 }
 
-/// A value of ours as JSON; none of them fails to be written.
+/// A value as JSON. The types used here can always be written.
 fn value(of: impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or(Value::Null)
 }
@@ -160,7 +153,7 @@ fn take_table(value: &mut Value) -> Params {
     }
 }
 
-/// The same with the keys of each table in order, and without null, which TOML does not have.
+/// A value with the keys of each table in order, and without null, which TOML does not have.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(table) => {
@@ -185,12 +178,19 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// Fills in a value that nobody gave.
+    /// Fills in a missing value.
     fn fill(&mut self, table: &mut Params, place: &str, key: &str, default: impl Serialize) {
         if table.get(key).is_none_or(Value::is_null) {
             table.insert(key.into(), value(default));
             self.defaults.push(format!("{place}.{key}"));
         }
+    }
+
+    /// Fills in the parameters that a table leaves out of `all`, also in the tables inside it.
+    fn fill_parameters(&mut self, table: &mut Params, place: &str, all: &Params) {
+        let added = fill(table, all).into_iter();
+        self.defaults
+            .extend(added.map(|key| format!("{place}.{key}")));
     }
 
     fn fill_all(&mut self, table: &mut Params, place: &str, defaults: &Value) {
@@ -216,7 +216,7 @@ impl Filler<'_> {
                 self.fill(table, &place, "on_error", OnError::default());
                 self.fill(table, &place, "order", "format");
                 let path = self.experiment.path(path.as_deref().unwrap_or(""));
-                // What cannot be read now was read by the run: nothing is said of it.
+                // A file that cannot be read now was read by the run, so this is no error.
                 let found = reader::detected(&path, self.inputs.formats);
                 if let Some(format) = found.ok().flatten() {
                     self.fill(table, &place, "format", format);
@@ -229,7 +229,8 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Says whether requests come in a closed loop of the table's own; `in_loop`: in one of the workload.
+    /// Fills in a synthetic workload; returns whether its table has a closed loop. `in_loop`: the workload has
+    /// one.
     fn synthetic(&mut self, place: &str, table: &mut Params, in_loop: bool) -> bool {
         let place = format!("{place}.synthetic");
         let defaults = value(Synthetic::default());
@@ -277,6 +278,7 @@ impl Filler<'_> {
         self.fill(table, &place, "name", &system.name);
         self.fill(table, &place, "spindles", "free");
         self.organisation(&place, table, system)?;
+        self.layers(&place, table, system)?;
         let mut described: Vec<DriveDescription> = Vec::new();
         let kinds = system.kinds()?;
         let listed = !system.drives.is_empty();
@@ -298,7 +300,7 @@ impl Filler<'_> {
             }
         }
         if listed {
-            // What the entries took over is theirs now; what none of them uses stays and is told.
+            // The entries have taken over these keys. A key that no entry uses stays, and a warning names it.
             for key in PER_DRIVE.iter().filter(|key| !is_ignored(system, key)) {
                 table.remove(*key);
             }
@@ -318,8 +320,8 @@ impl Filler<'_> {
             self.defaults.push(format!("{place}.organisation"));
         }
         let place = format!("{place}.organisation");
-        let defaults = (find(&name, self.inputs.organisations)?.defaults)();
-        self.fill_all(&mut parameters, &place, &Value::Object(defaults));
+        let all = (find(&name, self.inputs.organisations)?.parameters)(&parameters);
+        self.fill_parameters(&mut parameters, &place, &all);
         let organisation = match parameters.is_empty() {
             true => Value::String(name),
             false => {
@@ -331,7 +333,31 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Fills in what a drive decides, and describes the drive.
+    /// Fills in the parameters of the layers over the drives.
+    fn layers(
+        &mut self,
+        place: &str,
+        table: &mut Params,
+        system: &System,
+    ) -> Result<(), SpecError> {
+        for (i, spec) in system.layers()?.into_iter().enumerate() {
+            let all = (layer::find(&spec.name, self.inputs.layers)?.parameters)(
+                &spec.params,
+                self.inputs.elevators,
+            );
+            let mut filled = spec.params;
+            self.fill_parameters(&mut filled, &format!("{place}.layers.{i}"), &all);
+            if filled.is_empty() && spec.of.is_none() {
+                continue;
+            }
+            filled.insert("name".into(), spec.name.into());
+            filled.extend(spec.of.map(|of| ("of".into(), of.into())));
+            table["layers"][i] = Value::Object(filled);
+        }
+        Ok(())
+    }
+
+    /// Fills in what depends on the drive, and describes the drive.
     fn drive(
         &mut self,
         place: &str,
@@ -353,38 +379,38 @@ impl Filler<'_> {
             "/queue/scheduler",
             value(&spec.queue.scheduler),
         );
-        if !spec.queue.scheduler_parameters.is_empty() {
-            let parameters = value(&spec.queue.scheduler_parameters);
-            known(
-                "scheduler_parameters",
-                "/queue/scheduler_parameters",
-                parameters,
-            );
-        }
         known("queue_depth", "/queue/depth", value(spec.queue.depth));
         known("dash", "/dash", value(spec.dash));
-        let cache = value(&spec.cache);
-        for key in cache.as_object().into_iter().flat_map(Map::keys) {
-            if given.pointer(&format!("/cache/{key}")).is_none() {
-                self.defaults.push(format!("{place}.cache.{key}"));
+        let parameters = spec
+            .with_all_parameters(&self.inputs.models)
+            .queue
+            .scheduler_parameters;
+        for (key, whole, now) in [
+            (
+                "scheduler_parameters",
+                "/queue/scheduler_parameters",
+                value(parameters),
+            ),
+            ("cache", "/cache", value(&spec.cache)),
+        ] {
+            let keys = now.as_object().into_iter().flat_map(Map::keys);
+            let unsaid = keys.filter(|k| given.pointer(&format!("{whole}/{k}")).is_none());
+            self.defaults
+                .extend(unsaid.map(|k| format!("{place}.{key}.{k}")));
+            if now.as_object().is_some_and(|table| !table.is_empty()) {
+                table.insert(key.into(), now);
             }
         }
-        table.insert("cache".into(), cache);
-        let description = sorted(value(&spec));
-        // Where the tables cannot say again what was changed (by null), the whole drive is there.
-        let again: Result<System, _> = from_value(Value::Object(table.clone()));
-        let again = again.and_then(|s| s.drive_spec(base, self.inputs));
-        if again.ok().as_ref() != Some(&spec) {
-            PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
-            table.remove("set");
-            table.insert("drive".into(), description.clone());
-        }
+        let mut described = spec.described(&given, &self.inputs.models);
+        described.description = sorted(described.description);
+        self.own_drive(place, table, &spec, &described);
         let drive = DriveDescription {
             name: spec.name.clone(),
             count: kind.count,
             sha256: file.as_ref().and_then(|file| file.sha256.clone()),
-            missing: missing(&given),
-            description,
+            missing: described.missing,
+            defaults: described.defaults,
+            description: described.description,
         };
         if let Some(file) = file.filter(|file| !self.drive_files.contains(file)) {
             self.drive_files.push(file);
@@ -392,7 +418,38 @@ impl Filler<'_> {
         Ok(drive)
     }
 
-    /// What the drive's file and the experiment say of a drive, and the file.
+    /// Fills in what a drive leaves out that is described in the experiment itself. Where the system's tables
+    /// cannot say again what was changed (by null), the drive is replaced by the whole description.
+    fn own_drive(&mut self, place: &str, table: &mut Params, spec: &DriveSpec, all: &Described) {
+        let own = format!("{place}.drive");
+        let defaults = all.defaults.iter().map(|key| format!("{own}.{key}"));
+        if let Some(drive) = table.get_mut("drive").filter(|drive| drive.is_object()) {
+            for key in &all.defaults {
+                put(drive, key, &all.description);
+            }
+            self.defaults.extend(defaults.clone());
+        }
+        let base = &self.experiment.base;
+        let again: Result<System, _> = from_value(Value::Object(table.clone()));
+        let again = again.and_then(|s| s.drive_spec(base, self.inputs));
+        let whole = |spec: &DriveSpec| spec.with_all_parameters(&self.inputs.models);
+        if again.ok().as_ref().map(whole) == Some(whole(spec)) {
+            return;
+        }
+        PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
+        table.remove("set");
+        table.insert("drive".into(), all.description.clone());
+        let gone = PER_DRIVE.map(|key| format!("{place}.{key}"));
+        let is_in = |key: &str, table: &str| {
+            let inside = key.strip_prefix(table);
+            inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.defaults
+            .retain(|key| !is_in(key, &own) && !gone.iter().any(|table| is_in(key, table)));
+        self.defaults.extend(defaults);
+    }
+
+    /// The values of a drive in its file and in the experiment, and the file.
     fn given(&self, kind: &System) -> Result<(Value, Option<Input>), SpecError> {
         let (mut given, file) = match &kind.drive {
             Value::String(name) => {
@@ -409,25 +466,43 @@ impl Filler<'_> {
                 };
                 let given = match file.is_toml() {
                     true => file.table()?,
-                    // An imported drive says all but what no file of its kind can say.
+                    // For an imported drive, all values of the import count as given.
                     false => value(load_drive(name, base, self.inputs)?),
                 };
                 (given, Some(input))
             }
             table => (table.clone(), None),
         };
-        // What can be changed in the whole description may not be there in what was given.
+        // An error is ignored: a change may apply to a part that exists only in the full description.
         let _ = kind.change(&mut given);
         Ok((given, file))
     }
 }
 
-fn is_same(a: &DriveDescription, b: &DriveDescription) -> bool {
-    (&a.name, &a.sha256, &a.missing, &a.description)
-        == (&b.name, &b.sha256, &b.missing, &b.description)
+/// Puts the value that `from` has at a dotted key into a table, with the tables on the way.
+fn put(table: &mut Value, key: &str, from: &Value) {
+    let Some(value) = from.pointer(&pointer(key)) else {
+        return;
+    };
+    let mut place = table;
+    for part in key.split('.') {
+        if !place.is_object() {
+            *place = Value::Object(Map::new());
+        }
+        place = &mut place[part];
+    }
+    *place = value.clone();
 }
 
-/// An entry of `drives` with all that it takes over from its system.
+fn is_same(a: &DriveDescription, b: &DriveDescription) -> bool {
+    let DriveDescription { count, .. } = a;
+    *a == DriveDescription {
+        count: *count,
+        ..b.clone()
+    }
+}
+
+/// An entry of `drives` with all keys that it takes over from its system.
 fn own_table(kind: &System) -> Params {
     let mut table = Params::new();
     let mut put = |key: &str, value: Value| drop(table.insert(key.into(), value));
@@ -450,19 +525,8 @@ fn own_table(kind: &System) -> Params {
     table
 }
 
-/// Whether a system has this key and each of its listed drives has one of its own.
+/// Whether a system has this key and every entry of its `drives` has it too.
 pub(crate) fn is_ignored(system: &System, key: &str) -> bool {
     let drives = &system.drives;
     !drives.is_empty() && drives.iter().all(|drive| drive.contains_key(key))
-}
-
-/// Parts of which nothing was given.
-fn missing(given: &Value) -> Vec<&'static str> {
-    let says = |part: &&&str| match given.get(**part).and_then(Value::as_object) {
-        // The name of the default model says nothing yet.
-        Some(table) if **part == "power" => !table.keys().all(|k| k == "model"),
-        Some(table) => !table.is_empty(),
-        None => false,
-    };
-    PARTS.iter().filter(|part| !says(part)).copied().collect()
 }

@@ -9,6 +9,7 @@ use crate::models::Models;
 pub use crate::parallelism::{
     ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking, Role,
 };
+use crate::power::DEFAULT_MODEL;
 use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes, Rpm, Span};
@@ -100,7 +101,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 fn default_power() -> Params {
     let mut params = Params::new();
-    params.insert("model".into(), "modes".into());
+    params.insert("model".into(), DEFAULT_MODEL.into());
     params
 }
 
@@ -111,14 +112,15 @@ pub struct GeometrySpec {
     pub rotation_speed: Rpm,
     /// Recording surfaces (heads). 1 to 1024.
     pub surfaces: u32,
-    /// Tracks per surface that the arm can reach, spare areas included. 1 to 5·10^7.
+    /// Tracks per surface that the arm can reach, spare areas included; with the layout `adaptive`, tracks of a
+    /// surface of nominal density. 1 to 5·10^7 (`adaptive`: a quarter of that).
     pub cylinders: u32,
     /// Size of a physical sector: 512 B or 4 KiB. Addresses count 512-byte blocks in both cases.
     #[serde(default = "default_sector")]
     pub sector_size: Bytes,
     /// The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads
     /// reversed in odd cylinders of each zone), `serpentine-disk` (in odd cylinders of the disk),
-    /// `banded`, `extents`.
+    /// `banded`, `adaptive` (bands; each surface with bits and tracks per inch of its own), `extents`.
     #[serde(default = "default_layout")]
     pub layout: String,
     /// Whether skews and offsets are in sectors or in turns.
@@ -138,10 +140,20 @@ pub struct GeometrySpec {
     /// All other keys: parameters of the layout, which its file documents and checks.
     #[serde(flatten)]
     pub layout_parameters: Params,
-    /// The key by which this geometry was derived from a drive's: surfaces were joined (`dash`) or divided
-    /// (`parallelism.arm_share`). Never in a file.
+    /// How this geometry was derived from a drive's, if it was. Never in a file.
     #[serde(skip)]
-    pub derived_by: Option<&'static str>,
+    pub derived: Option<Derived>,
+}
+
+/// How a geometry was derived from a drive's: its surfaces were joined or divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Derived {
+    /// The key by which: `dash` (joined) or `parallelism.arm_share` (divided).
+    pub by: &'static str,
+    /// The drive's first surface that belongs to it.
+    pub first_surface: u32,
+    /// Number of surfaces of the drive.
+    pub of_surfaces: u32,
 }
 
 impl GeometrySpec {

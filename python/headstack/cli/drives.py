@@ -10,7 +10,7 @@ from headstack.cli._options import Form, SourcesAnywhere
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Give each value with its dotted key; long lists are counted, not printed."""
+    """Yield each value with its dotted key; long lists are counted, not printed."""
     for key, value in spec.items():
         dotted = f"{prefix}{key}"
         if isinstance(value, Mapping):
@@ -25,7 +25,7 @@ def _nested(value: object) -> bool:
     return isinstance(value, Mapping | list)
 
 
-#: Of the table of all drives; whether the column is text.
+#: Headings of the table of all drives, and whether the column is text.
 _HEADINGS = (
     ("drive", True),
     ("year", False),
@@ -43,7 +43,7 @@ _HEADINGS = (
 
 
 def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
-    """Print the table of all drives; say on standard error which files cannot be used."""
+    """Print the table of all drives; list unusable files on standard error."""
     from headstack.cli import _terminal
 
     usable = [row for row in rows if "error" not in row]
@@ -57,7 +57,7 @@ def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
             form,
         )
         if any(row["power_is_default"] for row in usable):
-            _terminal.say("(W): the power model's defaults, because the file has no power", form)
+            _terminal.say("(W): defaults of the power model, which the file does not give", form)
     for row in rows:
         if "error" in row:
             print(row["error"], file=sys.stderr)
@@ -84,8 +84,14 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _summary(info: Mapping[str, Any], default_power: bool) -> Iterator[str]:
-    """Give what follows from the values: capacity, rate, seek, power by state, cost."""
+#: What stands for the source of a value that nobody gave.
+DEFAULT = "default: the file does not say it"
+
+
+def _summary(info: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the derived values: capacity, rate, seek, power by state, cost."""
+    from headstack import drives, table
+
     rates = info["sustained_bytes_per_s"]
     yield (
         f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
@@ -96,11 +102,35 @@ def _summary(info: Mapping[str, Any], default_power: bool) -> Iterator[str]:
     seconds = info["power_w"].get("spin_up_s")
     if seconds is not None:
         watts.append(f"ready after {seconds:g} s")
-    default = " (defaults of the power model: the file has no power)" if default_power else ""
+    lacking = drives.unsaid(info).get("power")
+    of = "no power" if lacking == [] else f"no {', '.join(lacking or ())}"
+    default = "" if lacking is None else f" (defaults of the power model: the file has {of})"
     yield f"power {', '.join(watts)}{default}"
+    yield from _surfaces(info.get("surfaces") or [])
     cost = info.get("cost_usd")
     if cost:
-        yield f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD"
+        year = f", drive of {info['year']}" if info.get("year") else ""
+        yield f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD{year}"
+    said = table.said_of(info)
+    if said:
+        yield f"the file does not say: {', '.join(said)}"
+    if info["missing"]:
+        yield f"parts of which the file says nothing: {', '.join(info['missing'])}"
+
+
+def _surfaces(surfaces: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """Give the format of each surface in its first and last zone."""
+    for head, zones in enumerate(surfaces):
+        first, last = zones[0], zones[-1]
+        parts = [
+            f"tracks of {first['rate_bytes_per_s'] / 1e6:,.1f} MB/s outside, "
+            f"{last['rate_bytes_per_s'] / 1e6:,.1f} inside"
+        ]
+        for key, name in (("bits_per_inch", "kBPI"), ("tracks_per_inch", "kTPI")):
+            if key in first:
+                ends = dict.fromkeys(f"{z[key] / 1e3:,.1f}" for z in (first, last))
+                parts.append(f"{'-'.join(ends)} {name}")
+        yield f"surface {head}: {', '.join(parts)}"
 
 
 def new(
@@ -154,8 +184,8 @@ def new(
 ) -> None:
     """Make a drive file from a data sheet: tracks, zones, skews and power are solved.
 
-    Values that are given here come before those of the sheet. Needed are capacity, rpm, heads or
-    platters, rate and seek. See docs/guide/drives.md for what follows how.
+    Values given here replace those of the sheet. Required are capacity, rpm, heads or platters,
+    rate and seek. See docs/guide/drives.md for the derivation of the others.
 
     Example:
       headstack drives new nearline-4tb --capacity "4 TB" --rpm 7200 --heads 10
@@ -189,7 +219,7 @@ def new(
 
 
 def _names() -> list[str]:
-    """Return what may follow the word ``drives``."""
+    """Return the words that may follow ``drives``."""
     from headstack import drives
 
     return [*drives.names(), *SUBCOMMANDS]
@@ -238,7 +268,7 @@ def command(
     if plot is not None:
         from headstack import plots
 
-        # Figures of another drive in the same folder stay.
+        # Figures of other drives in the same folder are kept.
         charts = {"seek-curve": plots.seek_curve(info), "zones": plots.zones(info)}
         written += plots.save_of(file, plot, {f"{file.stem}-{k}": c for k, c in charts.items()})
     if as_json:
@@ -247,14 +277,17 @@ def command(
         _terminal.say(f"{spec.get('name', name)}: {spec.get('title', '')}", form)
         for line in str(spec.get("description", "")).strip().splitlines():
             _terminal.say(line, form)
-        sources = spec.get("sources", {})
-        shown = {k: v for k, v in spec.items() if k not in ("name", "title", "description")}
-        shown.pop("sources", None)
+        sources, defaults = spec.get("sources", {}), set(info["defaults"])
+        told = ("name", "title", "description", "sources")
+        shown = {k: v for k, v in info["description"].items() if k not in told}
         _terminal.print_table(
             [("key", True), ("value", True), ("source", True)],
-            [[k, v, drives.source_of(sources, k)] for k, v in _rows(shown)],
+            [
+                [k, v, DEFAULT if k in defaults else drives.source_of(sources, k)]
+                for k, v in _rows(shown)
+            ],
             form=form,
         )
-        for line in (*_summary(info, default_power=not spec.get("power")), f"file {file}"):
+        for line in (*_summary(info), f"file {file}"):
             _terminal.say(line, form)
     _terminal.told(written, as_json, form)

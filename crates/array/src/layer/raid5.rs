@@ -1,8 +1,7 @@
 //! RAID-5: one parity unit in each row.
 //!
 //! # Model
-//! `volume/parity.rs` says which reads and writes keep the parity consistent, and what happens without a
-//! member.
+//! `volume/parity.rs` describes the reads and writes that keep the parity consistent, also without a member.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
@@ -21,10 +20,10 @@ use super::raid10::{chunk_blocks, default_chunk};
 use super::volume::parity::{Layout, Parity, RmwLevel};
 use super::volume::Volume;
 use super::{Context, Entry, Stands};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -32,10 +31,11 @@ pub const ENTRY: Entry = Entry {
     summary: "striped with rotating parity: one member may be gone",
     example: "chunk = \"64 KiB\"",
     stands: Stands::OnMany,
+    parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(volume(context)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     #[serde(default)]
@@ -51,7 +51,7 @@ struct Parameters {
     gone: Vec<u32>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Serialize, Default)]
 #[serde(rename_all = "kebab-case")]
 enum LayoutName {
     LeftAsymmetric,

@@ -6,6 +6,7 @@
 //! - Within a run, addresses are contiguous under the head: sector `i` of the run begins `i` sector angles
 //!   after the first.
 //! - The track bounds of an address contain it.
+//! - Tracks of a surface differ in their radial position ([`Place::cylinder`]).
 //!
 //! A layout's own parameters are keys of `[geometry]`. The layout's file reads them into a type and refuses
 //! unknown keys.
@@ -13,13 +14,13 @@
 //! To add one: write `crates/drive/src/layout/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
-use crate::plugin::{find, plugins, Plugin};
+use crate::plugin::{self, fill, find, plugins, Plugin};
 use crate::spec::{GeometrySpec, Params};
 use headstack_engine::describe::{from_rest, from_value, misspelt};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 use serde::de::DeserializeOwned;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 mod shape;
@@ -30,7 +31,8 @@ mod zoned;
 /// The place of a sector, and how many sectors follow it on the same track without a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Place {
-    /// Cylinder, 0 outermost.
+    /// Radial position of the track, 0 outermost: its cylinder. Layouts whose surfaces differ in the number of
+    /// tracks count finer steps ([`Layout::steps_per_cylinder`]). Two tracks of a surface never have the same.
     pub cylinder: u32,
     /// Head (surface).
     pub head: u16,
@@ -66,6 +68,24 @@ pub trait Layout: Send + Sync {
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64>;
     /// First and last address on the track that holds `sector`, which must be below `capacity`.
     fn track_bounds(&self, sector: u64) -> (u64, u64);
+    /// Address of the first sector of the track of `head` at or near a radial position; `None` if there is
+    /// none.
+    fn track_near(&self, cylinder: u32, head: u32) -> Option<u64> {
+        self.address_at(cylinder, head, 0)
+    }
+    /// Number of radial positions per cylinder of the geometry. It does not depend on the density of
+    /// surfaces, so that drives that differ only in it share their seek times.
+    fn steps_per_cylinder(&self) -> u32 {
+        1
+    }
+    /// Number of successive tracks in which each of `surfaces` heads has its turn.
+    fn tracks_per_round(&self, surfaces: u32) -> u32 {
+        surfaces
+    }
+    /// This layout, if it is the one whose surfaces have formats of their own.
+    fn adaptive(&self) -> Option<&adaptive::Adaptive> {
+        None
+    }
 }
 
 /// Reads the layout's own keys of `[geometry]`.
@@ -79,15 +99,31 @@ fn parameters<P: DeserializeOwned>(spec: &GeometrySpec) -> Result<P, SpecError> 
     read.map_err(|e| e.within("geometry"))
 }
 
+/// The parameters of layouts that have none.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct NoParameters {}
+
 /// Refuses all keys of `[geometry]` that not every layout has.
 fn no_parameters(spec: &GeometrySpec) -> Result<(), SpecError> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct None {}
-    parameters(spec).map(|None {}| ())
+    parameters(spec).map(|NoParameters {}| ())
 }
 
-plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, extents }
+/// All parameters that a layout takes from a geometry.
+fn taken<P: DeserializeOwned + Serialize>(spec: &GeometrySpec) -> Params {
+    plugin::taken::<P>(&[], &spec.layout_parameters)
+}
+
+/// The layout's own keys of `[geometry]` with all that they leave out.
+pub(crate) fn filled(spec: &GeometrySpec, layouts: &[Plugin<dyn Layout, GeometrySpec>]) -> Params {
+    let mut filled = spec.layout_parameters.clone();
+    if let Some(layout) = layouts.iter().find(|p| p.name == spec.layout) {
+        fill(&mut filled, &(layout.parameters)(spec));
+    }
+    filled
+}
+
+plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents }
 
 /// Of a geometry that could not be read: the error of its layout for a key that the layout does not know,
 /// because that may be a misspelling of a key that is missing. `None` if something else is wrong.

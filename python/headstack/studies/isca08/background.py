@@ -1,6 +1,7 @@
-"""Background reads: freeblock scheduling against an arm of their own, the paper's section 5."""
+"""Background reads: freeblock scheduling against a separate arm, the paper's section 5."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import altair as alt
@@ -16,7 +17,7 @@ from .systems import LARGE, dash, mean_ms, watts
 #: Foreground loads, requests/s.
 RATES = (5, 25, 50, 75, 100, 125)
 
-#: Ways to read the whole medium beside the foreground; dash, scan and channels of each.
+#: Ways to read the whole medium in the background: arm assemblies, scan mode and channels.
 WAYS: dict[str, tuple[int, str, int]] = {
     "no background": (1, "none", 1),
     "freeblock": (1, "freeblock", 1),
@@ -27,7 +28,7 @@ WAYS: dict[str, tuple[int, str, int]] = {
 
 
 def _run(way: str, rate: int, seconds: int, seed: int = 1) -> Run:
-    """Return a run of about so long: the same for all loads, so that all scan the same zones."""
+    """Return a run of about this length, equal for all loads, so that all scan the same zones."""
     arms, mode, channels = WAYS[way]
     system = {
         "name": f"{way}, {rate}/s",
@@ -50,9 +51,8 @@ def freeblock(study: Study) -> Outcome:
     """Judge background work in rotational gaps against an idle second arm."""
     outcome = Outcome()
     seconds = 100 if study.quick else 400
-    seed = study.choices.seed
-    found = study.run(_run(way, rate, seconds, seed) for rate in RATES for way in WAYS)
-    r = {way: [found[f"{way}, {rate}/s"] for rate in RATES] for way in WAYS}
+    every = [_results(study, seconds, seed) for seed in study.seeds()]
+    r = every[0]
     speed = {way: [megabytes_per_s(x) for x in results] for way, results in r.items()}
     outcome.parts += [*_foreground_parts(r), *_speed_parts(speed)]
     outcome.tables += [
@@ -72,17 +72,23 @@ def freeblock(study: Study) -> Outcome:
             [[w, *(f"{watts(x):.2f}" for x in r[w])] for w in WAYS],
         ),
     ]
-    outcome.figures.append(study.figure("idp-13-background", lambda: _chart(speed)))
+    outcome.figures.append(study.figure("idp-13-background", lambda: _chart(every)))
     return outcome
 
 
+def _results(study: Study, seconds: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the results of each way, in order of the loads."""
+    found = study.run(_run(way, rate, seconds, seed) for rate in RATES for way in WAYS)
+    return {way: [found[f"{way}, {rate}/s"] for rate in RATES] for way in WAYS}
+
+
 def _foreground_parts(r: Mapping[str, list[dict[str, Any]]]) -> list[Part]:
-    """Compare the foreground's means, with background reads and without."""
+    """Compare the foreground's means with and without background reads."""
     used = {"freeblock": "rotational latency periods are used"}
     parts = []
     for way in ("freeblock", "own arm", "own arm, own channel"):
         pairs = [(mean_ms(x), mean_ms(y)) for x, y in zip(r[way], r["no background"], strict=True)]
-        # The load on which they differ most.
+        # The load with the largest difference.
         with_, without = max(pairs, key=lambda pair: abs(pair[0] / pair[1] - 1))
         parts.append(
             relation(
@@ -98,10 +104,10 @@ def _foreground_parts(r: Mapping[str, list[dict[str, Any]]]) -> list[Part]:
 
 
 def _speed_parts(speed: Mapping[str, list[float]]) -> list[Part]:
-    """Compare how much is read in the background."""
+    """Compare the rates of background reads."""
     free, own = speed["freeblock"], speed["own arm"]
     low, high = RATES[0], RATES[-1]
-    # The load on which freeblock scheduling comes nearest to the arm of its own.
+    # The load for which freeblock scheduling comes nearest to a separate arm.
     nearest = max(range(len(RATES)), key=lambda i: free[i] / own[i])
 
     def part(what: str, paper: str, a: tuple[str, float], b: tuple[str, float]) -> Part:
@@ -135,17 +141,20 @@ def _speed_parts(speed: Mapping[str, list[float]]) -> list[Part]:
     ]
 
 
-def _chart(speed: Mapping[str, list[float]]) -> Any:
-    points = {
-        way: list(zip(map(float, RATES), speed[way], strict=True))
-        for way, (_, mode, _) in WAYS.items()
-        if mode != "none"
-    }
+def _chart(every: Sequence[Mapping[str, list[dict[str, Any]]]]) -> Any:
+    """Draw the rates of each way by load: means of all seeds, and their range."""
+    points, spread = {}, {}
+    for way in (way for way, (_, mode, _) in WAYS.items() if mode != "none"):
+        of_loads = [[megabytes_per_s(r[way][i]) for r in every] for i in range(len(RATES))]
+        pairs = list(zip(map(float, RATES), of_loads, strict=True))
+        points[way] = [(rate, fmean(rates)) for rate, rates in pairs]
+        spread[way] = [(rate, min(rates), max(rates)) for rate, rates in pairs]
     return plots.lines(
         points,
         alt.X("x:Q", title="foreground load (requests/s)", axis=alt.Axis(values=list(RATES))),
         alt.Y("y:Q", title="background reads (MB/s)", scale=alt.Scale(zero=True)),
-        "Reading the whole medium beside the foreground",
+        f"Reading the whole medium beside the foreground; mean and range of {len(every)} seeds",
         series="reads with",
         markers=True,
+        spread=spread,
     )

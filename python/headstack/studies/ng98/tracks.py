@@ -25,11 +25,11 @@ from .times import LOCALITY, count
 
 MS = "{:.4g} ms"
 
-#: Requests and tracks, in sectors, whose switches are simulated; and twice the bits on a track.
+#: Sizes in sectors of requests and tracks in the simulation; and a factor of bits per track.
 REQUESTS = ((8, 111), (128, 160), (512, 111))
 DENSER = 2
 
-#: Every seek takes as long as a cylinder switch, so that switches can be told from seeks.
+#: Every seek takes as long as a cylinder switch, so that switches can be separated from seeks.
 EVEN = Curve(CYLINDER_SWITCH_S, 0.0)
 
 
@@ -89,7 +89,7 @@ def _formula_s(sectors: int, track: int) -> float:
 
 
 def _simulated(study: Study, sectors: int, track: int, alignment: int = 1) -> float:
-    """Return the time of switches per request: that of long reads less that of single sectors."""
+    """Return the time of switches per request: that of long reads minus that of single sectors."""
     disk = Disk(track_sectors=track, curve=EVEN)
     space = (disk.sectors - sectors) * SECTOR_BYTES
     places = workloads.uniform(count(study), study.choices.seed, space) // alignment * alignment
@@ -128,7 +128,7 @@ FIGURE_5_RPM = 6000
 
 
 def figure_5_disk(heads: int) -> Disk:
-    """Return a drive with figure 5's times; its switches are whole sectors long."""
+    """Return a drive with the times of figure 5; its switches last whole sectors."""
     return Disk(heads=heads, track_sectors=160, cylinders=1000, rpm=FIGURE_5_RPM, curve=EVEN)
 
 
@@ -188,7 +188,7 @@ def _figure_5(simulated: dict[int, float]) -> Any:
 
 # NG-8.
 
-#: Chosen: shares of a track in ID fields and their gaps; the article gives no number.
+#: Chosen: shares of a track in ID fields and their gaps; the article does not state them.
 ID_SHARES = (0.10, 0.15)
 
 #: The hypothetical drive's track with ID fields.
@@ -209,14 +209,17 @@ def no_id(study: Study) -> Outcome:
     title = "Without ID fields: change against the format with them, scale-free stand-in"
     headings = ["share of ID fields", "sectors on a track, exact", "data rate", "switches per 4 KB"]
     outcome.tables = [Table(title, [*headings, "seeks", "seek time"], rows)]
-    outcome.figures = [study.figure("ng-8-no-id", lambda: _no_id_figure(rows))]
+    outcome.figures = [
+        study.figure("ng-6-formats", _formats_figure),
+        study.figure("ng-8-no-id", lambda: _no_id_figure(rows)),
+    ]
     return outcome
 
 
 def _seeks(
     study: Study, places: workloads.Places, before: Disk, after: Disk
 ) -> dict[str, tuple[float, float]]:
-    """Return counts and times of seeks in the simulator, with ID fields and without."""
+    """Return the numbers and times of seeks in the simulator, with and without ID fields."""
     results = runs.reads(study, places, {"with": before, "without": after})
     a, b = results["with"], results["without"]
     return {
@@ -286,6 +289,24 @@ def _no_id_parts(
 def _no_id_row(share: str, exact: float, found: dict[str, tuple[float, float]]) -> list[str]:
     changes = [f"{found[k][1] / found[k][0] - 1:+.1%}" for k in found]
     return [share, f"{exact:.1f}", *changes]
+
+
+#: Of figure 6: sectors of the track with ID fields, the share of these, and that of gaps in it.
+DRAWN_SECTORS, DRAWN_SHARE, GAP_SHARE = 17, 0.15, 0.5
+
+
+def _formats_figure() -> Any:
+    """Draw figure 6: sectors of equal data in both formats, ID fields and gaps to scale."""
+    without = round(float(formulas.no_id_sectors(DRAWN_SECTORS, DRAWN_SHARE)))
+    data = (1 - DRAWN_SHARE) / DRAWN_SECTORS
+    head = DRAWN_SHARE / DRAWN_SECTORS
+    old = [("ID field", head * (1 - GAP_SHARE)), ("gap", head * GAP_SHARE), ("data", data)]
+    tracks = {"traditional": old * DRAWN_SECTORS, "no-ID": [("data", 1 / without)] * without}
+    title = [
+        "Figure 6: recording formats",
+        f"{DRAWN_SECTORS} sectors with ID fields and gaps of {DRAWN_SHARE:.0%}, {without} without",
+    ]
+    return charts.formats(tracks, title)
 
 
 def _no_id_figure(rows: Sequence[Sequence[str]]) -> Any:

@@ -77,11 +77,11 @@ pub(in crate::mapping) struct Cylinder {
 }
 
 impl Cylinder {
-    /// The slots of a cylinder whose tracks have so many sectors each. `is_free` tells which are free.
+    /// The slots of a cylinder. `is_free` tells which are free.
     pub fn new(
         layout: &dyn Layout,
         cylinder: u32,
-        sectors: impl Iterator<Item = u32>,
+        surfaces: u32,
         (shift, slots): (u32, u64),
         is_free: impl Fn(u64) -> bool,
     ) -> Cylinder {
@@ -92,8 +92,8 @@ impl Cylinder {
             shift,
         };
         let (mut tracks, mut bits) = (Vec::new(), Vec::new());
-        for (head, sectors) in sectors.enumerate() {
-            let (angle, starts) = starts(layout, (cylinder, head as u32), sectors, (shift, slots));
+        for head in 0..surfaces {
+            let (angle, sectors, starts) = starts(layout, (cylinder, head), (shift, slots));
             let word = bits.len();
             bits.resize(word + starts.len().div_ceil(64), 0u64);
             for (i, start) in starts.iter().enumerate() {
@@ -275,15 +275,17 @@ fn turn_of(sector: u64, sectors: u32) -> u64 {
     ((u128::from(sector) << 64) / u128::from(sectors.max(1))) as u64
 }
 
-/// Angle of sector 0 of a track, and the slots that begin on it in order of their sectors.
+/// A track is searched so far for its first sector with an address.
+const MOST_SPARES: u32 = 1 << 16;
+
+/// Angle of sector 0 of a track, its sectors, and the slots that begin on it in order of their angles.
 fn starts(
     layout: &dyn Layout,
     (cylinder, head): (u32, u32),
-    sectors: u32,
     (shift, slots): (u32, u64),
-) -> (Turn, Vec<Start>) {
+) -> (Turn, u32, Vec<Start>) {
     let (mut origin, mut found) = (None, Vec::new());
-    let mut sector = 0;
+    let (mut sector, mut sectors) = (0, MOST_SPARES);
     while sector < sectors {
         let address = layout.address_at(cylinder, head, sector);
         let Some((address, place)) = address.and_then(|a| Some((a, layout.locate(a)?))) else {
@@ -294,7 +296,8 @@ fn starts(
             let before = turn_of(u64::from(place.sector), place.sectors_per_track);
             place.angle.since(Turn(before))
         });
-        let run = place.run.max(1).min(sectors - sector);
+        sectors = place.sectors_per_track;
+        let run = place.run.max(1).min(sectors.saturating_sub(sector).max(1));
         let past = address + u64::from(run);
         let block = 1u64 << shift;
         let mut slot = address.div_ceil(block);
@@ -311,7 +314,7 @@ fn starts(
         sector += run;
     }
     found.sort_by_key(|s| s.angle);
-    (origin.unwrap_or_default(), found)
+    (origin.unwrap_or_default(), sectors, found)
 }
 
 /// The starts in their short form, if they are even.

@@ -55,8 +55,8 @@ pub(crate) struct Log {
     policy: Box<dyn Policy>,
     /// The highest cylinder in which a slot was ever taken.
     frontier: u32,
-    /// The most sectors of a track.
-    longest_track: u32,
+    /// Time of a sector of the first track, in nanoseconds.
+    sector_ns: f64,
     /// Lower bound of a write's movement, in nanoseconds.
     minimum_write: u64,
     /// Whether several commands may be in service at once.
@@ -130,8 +130,7 @@ impl Log {
             Initial::InOrder => p.initial_blocks,
             Initial::Written => 0,
         };
-        let zones = geometry.zones.iter();
-        let tracks = zones.flat_map(|z| (0..geometry.surfaces).map(|s| z.sectors_per_track.of(s)));
+        let first = m.layout.locate(0);
         let last = (in_order << shift).checked_sub(1);
         let frontier = last
             .and_then(|s| m.layout.locate(s))
@@ -143,7 +142,7 @@ impl Log {
             slots: FreeSlots::new(m, geometry, shift, in_order),
             policy,
             frontier,
-            longest_track: tracks.max().unwrap_or(1),
+            sector_ns: first.map_or(0.0, |p| p.sector_ns),
             minimum_write,
             together,
             written: Vec::new(),

@@ -10,10 +10,10 @@
 use super::cylinder::{Class, Cylinder, SlotAt};
 use super::levels::Levels;
 use crate::mechanics::{Arm, Mechanics};
-use crate::spec::{GeometrySpec, PerSurface};
+use crate::spec::GeometrySpec;
 use headstack_engine::random::nth;
 use headstack_units::Time;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The slot for a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) struct From<'a> {
 /// Which of several slots is taken that pass under the heads at the same time.
 ///
 /// Many do: an arm that comes a microsecond later to the next cylinder still waits for the same moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
     /// The one of the nearest cylinder, the lower one of two.
@@ -59,7 +59,7 @@ pub(in crate::mapping) struct FreeSlots {
     cylinders: Box<[Option<Box<Cylinder>>]>,
     /// The cylinders that may have a free slot: whole, broken.
     some: [Levels; 2],
-    tracks: Tracks,
+    surfaces: u32,
     shift: u32,
     slots: u64,
     /// The slots below this one were taken at first.
@@ -68,44 +68,14 @@ pub(in crate::mapping) struct FreeSlots {
     least_seek: Option<Box<[u32]>>,
 }
 
-/// Sectors of each track, by zone: first and last cylinder, and sectors by surface.
-#[derive(Debug)]
-struct Tracks {
-    surfaces: u32,
-    zones: Box<[(u32, u32, PerSurface)]>,
-}
-
-impl Tracks {
-    /// The sectors of each track of a cylinder.
-    fn sectors(&self, cylinder: u32) -> impl Iterator<Item = u32> + '_ {
-        let zone = self
-            .zones
-            .iter()
-            .find(|(first, last, _)| (*first..=*last).contains(&cylinder));
-        (0..self.surfaces).map(move |s| zone.map_or(0, |z| z.2.of(s)))
-    }
-}
-
 impl FreeSlots {
     /// The slots of a geometry, `1 << shift` sectors each. All are free but the first `in_order`.
     pub fn new(m: &Mechanics, geometry: &GeometrySpec, shift: u32, in_order: u64) -> FreeSlots {
         let cylinders = geometry.cylinders;
-        let zones = geometry.zones.iter();
         let mut made = FreeSlots {
             cylinders: (0..cylinders).map(|_| None).collect(),
             some: [Levels::all(cylinders), Levels::all(cylinders)],
-            tracks: Tracks {
-                surfaces: geometry.surfaces,
-                zones: zones
-                    .map(|z| {
-                        (
-                            z.first_cylinder,
-                            z.last_cylinder,
-                            z.sectors_per_track.clone(),
-                        )
-                    })
-                    .collect(),
-            },
+            surfaces: geometry.surfaces,
             shift,
             slots: m.layout.capacity() >> shift,
             in_order,
@@ -154,7 +124,7 @@ impl FreeSlots {
             let made = Cylinder::new(
                 &*m.layout,
                 c,
-                self.tracks.sectors(c),
+                self.surfaces,
                 (self.shift, self.slots),
                 |s| s >= in_order,
             );

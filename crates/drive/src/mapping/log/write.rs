@@ -10,12 +10,11 @@ use crate::service::pass::{Order, Places, Supply};
 impl Log {
     /// When the data of a block are in the buffer, so that no sector of it has to wait a turn: `done`
     /// sectors of the order were written before.
-    fn ready(&self, m: &Mechanics, order: &Order, done: u32) -> u64 {
+    fn ready(&self, order: &Order, done: u32) -> u64 {
         let Some(supply) = &order.supply else {
             return 0;
         };
-        let slowest = m.rotation.period_ns() / f64::from(self.longest_track);
-        let needed = match order.link_ns <= slowest {
+        let needed = match order.link_ns <= self.sector_ns {
             true => 1,
             false => self.block_sectors(),
         };
@@ -37,7 +36,7 @@ impl Log {
             mechanics: m,
             arm,
             start,
-            ready: self.ready(m, order, done),
+            ready: self.ready(order, done),
             minimum: if done == 0 { order.minimum_move } else { 0 },
         };
         let slot = match self.find(m, &from) {

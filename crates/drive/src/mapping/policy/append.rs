@@ -12,18 +12,19 @@
 //! The written area grows until it fills the disk, so reads travel farther than with `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::{params, Plugin};
-use serde::Deserialize;
+use crate::plugin::{params, taken, Plugin};
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Policy> = Plugin {
     name: "append",
     summary: "the end of the written area: its last cylinder or the next one",
     example: "",
+    parameters: &|table| taken::<Append>(&[], table),
     build: &|table| Ok(Box::new(params::<Append>(table)?)),
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Append {
     /// Whether the end of the disk has been reached.

@@ -10,18 +10,19 @@
 //! As for `eager`. Waits up to a turn where a short seek would be faster.
 
 use super::{Policy, Search, Slot};
-use crate::plugin::{params, Plugin};
-use serde::Deserialize;
+use crate::plugin::{params, taken, Plugin};
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Policy> = Plugin {
     name: "current-cylinder",
     summary: "a free slot of the cylinder under the heads, else of the nearest one that has any",
     example: "",
+    parameters: &|table| taken::<CurrentCylinder>(&[], table),
     build: &|table| Ok(Box::new(params::<CurrentCylinder>(table)?)),
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CurrentCylinder {}
 

@@ -11,18 +11,19 @@
 //! As for `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::{params, Plugin};
-use serde::Deserialize;
+use crate::plugin::{params, taken, Plugin};
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Policy> = Plugin {
     name: "current-or-frontier",
     summary: "a free slot of the cylinder under the heads, else one behind the written area",
     example: "",
+    parameters: &|table| taken::<CurrentOrFrontier>(&[], table),
     build: &|table| Ok(Box::new(params::<CurrentOrFrontier>(table)?)),
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CurrentOrFrontier {}
 

@@ -13,18 +13,19 @@
 //! Assumes that the drive knows its geometry and angle exactly, as its own firmware does.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::{params, Plugin};
-use serde::Deserialize;
+use crate::plugin::{params, taken, Plugin};
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Policy> = Plugin {
     name: "eager",
     summary: "the free slot that the heads reach soonest, anywhere on the disk",
     example: "ties = \"nearest\"",
+    parameters: &|table| taken::<Eager>(&[], table),
     build: &|table| Ok(Box::new(params::<Eager>(table)?)),
 };
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct Eager {
     /// Which of several slots is taken that pass at the same time.
