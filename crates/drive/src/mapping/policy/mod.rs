@@ -9,6 +9,9 @@
 //! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its
 //! own in [`Models`](crate::Models).
 
+#[cfg(test)]
+mod tests;
+
 use super::log::slots::{Found, FreeSlots, From};
 use super::log::Class;
 pub use super::log::Ties;
