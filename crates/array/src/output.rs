@@ -40,7 +40,7 @@ fn properties() -> WriterProperties {
 }
 
 /// Writes a batch, opening the file with the first one's schema.
-fn write(
+pub(crate) fn write(
     writer: &mut Option<ArrowWriter<File>>,
     path: &Path,
     columns: Vec<(&str, ArrayRef, bool)>,
@@ -168,7 +168,7 @@ impl RequestLog {
     }
 }
 
-fn close(writer: Option<ArrowWriter<File>>, path: &Path) -> Result<(), String> {
+pub(crate) fn close(writer: Option<ArrowWriter<File>>, path: &Path) -> Result<(), String> {
     match writer {
         Some(writer) => writer.close().map(|_| ()).map_err(|e| unwritten(path, &e)),
         None => Ok(()),

@@ -7,6 +7,7 @@ use crate::drive::{Drive, DriveOptions};
 use crate::mechanics::Mechanics;
 use crate::parallelism::{self, UnitPlan};
 use crate::power::conditions::Conditions;
+use crate::power::seek_energy::SeekEnergy;
 use crate::power::{self, Shape, StateWatts};
 use crate::spec::{ArmShare, DriveSpec, Params};
 use crate::unit::Unit;
@@ -23,6 +24,8 @@ pub struct DriveDesign {
     pub(crate) own_queues: bool,
     pub(crate) watts: StateWatts,
     pub(crate) conditions: Conditions,
+    /// Energy of seeks by distance, where the description has it.
+    seek_energy: Option<SeekEnergy>,
     /// The designs of this drive at other spindle speeds, while a drive uses them.
     speeds: Speeds,
     units: Vec<(UnitPlan, Mechanics)>,
@@ -145,6 +148,7 @@ impl DriveDesign {
             },
             own_queues: spec.parallelism.logical_units,
             conditions: Conditions::new(&spec.power, &watts)?,
+            seek_energy: SeekEnergy::read(&spec.power, spec.geometry.cylinders)?,
             watts,
             speeds,
             units,
@@ -171,6 +175,9 @@ impl DriveDesign {
                 Turn(stream.next_u64())
             };
             let mut unit = Unit::new(&self.spec, plan, mechanics.with_phase(phase), options)?;
+            if let Some(law) = self.seek_energy {
+                unit.weigh_seeks(law);
+            }
             unit.first_assembly = first_assembly;
             first_assembly += plan.arms.len() as u32;
             units.push(unit);

@@ -656,6 +656,11 @@ impl Layer for HostQueue {
         all
     }
 
+    fn queue_sizes(&self) -> Option<(u32, u32)> {
+        let queue = self.queues.first()?;
+        Some((queue.places.limit(), queue.depth))
+    }
+
     fn below(&self) -> &[Box<dyn Layer>] {
         self.below.layers()
     }
