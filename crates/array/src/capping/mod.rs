@@ -35,9 +35,11 @@ mod series;
 mod summary;
 
 pub use series::{write_drives, write_series, CapPoint, CapSeries, DrivePoint};
-pub use summary::{CappedDrive, CappingResult, CappingSeries};
+pub use summary::{CappedDrive, CappingResult, CappingSeries, Settling};
 
-pub(crate) use runtime::{Capper, CappingOutcome, Done as DoneRequest, Knobs};
+pub use runtime::Knobs;
+pub(crate) use runtime::{Capper, CappingOutcome, Done as DoneRequest};
+pub(crate) use summary::summarise;
 
 use crate::experiment::Experiment;
 use caps::{CapAt, Caps, Signal};

@@ -6,14 +6,16 @@ use super::series::{CapPoint, CapSeries, DrivePoint};
 use super::{spec_error, Plan, Told};
 use crate::layer::Setting;
 use crate::member::Member;
-use headstack_control::{policy, Actuator, Command, Controller, Device, RateLimit, Refused, Work};
+use headstack_control::{
+    policy, Actuator, Command, Controller, Device, RateLimit, Refused, Sensor, Status, Work,
+};
 use headstack_drive::Setting as DriveSetting;
 use headstack_engine::{Quantiles, SpecError};
 use headstack_units::{Span, Time, Watts};
 
 /// What can be set of one drive: the member of the simulation that holds it, and the ways to the layers concerned.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Knobs {
+pub struct Knobs {
     /// Way to the drive itself.
     pub drive: Vec<u32>,
     /// Way to the host queue that the drive has for itself, with its places and its depth.
@@ -47,6 +49,10 @@ pub(crate) struct CappingOutcome {
     pub all: [Quantiles; 2],
     /// Commands that changed something.
     pub n_changes: u64,
+    /// Requests of each drive that took at most 100 ms from admission.
+    pub within: Vec<u64>,
+    /// The cap at the beginning.
+    pub first_cap_w: Option<f64>,
 }
 
 /// What ended since the last reading.
@@ -76,6 +82,9 @@ pub(crate) struct Capper {
     window: Window,
     outcome: CappingOutcome,
 }
+
+/// Response times up to this one are counted, as in the paper on PCAP.
+const SHORT_NS: u64 = 100_000_000;
 
 /// Response times kept exactly before a histogram takes over.
 const EXACT: usize = 100_000;
@@ -121,6 +130,8 @@ impl Capper {
                 by_drive: (0..n).map(|_| Quantiles::with_limit(EXACT)).collect(),
                 all: [Quantiles::with_limit(EXACT), Quantiles::with_limit(EXACT)],
                 n_changes: 0,
+                within: vec![0; n],
+                first_cap_w: None,
             },
         })
     }
@@ -141,6 +152,7 @@ impl Capper {
         if let Some(n) = w.by_drive.get_mut(done.drive as usize) {
             *n += 1;
             self.outcome.by_drive[done.drive as usize].add(done.admitted_ns);
+            self.outcome.within[done.drive as usize] += u64::from(done.admitted_ns <= SHORT_NS);
         }
         if let Some(n) = done.job.and_then(|j| w.by_job.get_mut(j)) {
             *n += 1;
@@ -194,6 +206,9 @@ impl Capper {
                 None => status,
             }
         };
+        if now == self.first {
+            self.outcome.first_cap_w = cap.map(|c| c.0);
+        }
         if let Some(watts) = watts {
             self.note(now, width_s, &watts, (cap, status), in_flight);
         }
@@ -235,10 +250,9 @@ impl Capper {
         now: Time,
         width_s: f64,
         watts: &[f64],
-        (cap, status): (Option<Watts>, headstack_control::Status),
+        (cap, status): (Option<Watts>, Status),
         in_flight: u64,
     ) {
-        use headstack_control::Sensor;
         let w = &mut self.window;
         let of = |times: &[u64]| [mean(times), quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1.0)];
         let shown = self.meter.read(now).power.map(|w| w.0);
