@@ -4,6 +4,7 @@
 #![no_main]
 
 use headstack_disksim::{parse, MemoryLoader};
+use headstack_drive::layout::{build, PLUGINS};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Ok(document) = parse(Path::new("main"), &loader) {
         for import in document.disks(&loader).unwrap_or_default() {
-            let _ = headstack_drive::layout::build(&import.spec.geometry);
+            let _ = build(&import.spec.geometry, PLUGINS);
         }
     }
 });

@@ -6,7 +6,7 @@
 
 use headstack_array::organisation::{find, Context, ENTRIES};
 use headstack_array::Options;
-use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec};
+use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec, Models};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
 use rustix::time::{clock_gettime, ClockId, Timespec};
@@ -60,7 +60,7 @@ fn simulate(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
         return Err("got no drive and rate, need both".into());
     };
     let drive =
-        Drive::new(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+        Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
     let capacity = drive.capacity_blocks();
     let workload = format!(
         "n_requests = {n}\nreads = 0.66\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
@@ -78,7 +78,7 @@ fn raid(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
     };
     let spec = read_spec(path)?;
     let drives: usize = drives.parse().map_err(|e| format!("{drives:?}: {e}"))?;
-    let design = DriveDesign::new(&spec).map_err(|e| e.to_string())?;
+    let design = DriveDesign::new(&spec, &Models::builtin()).map_err(|e| e.to_string())?;
     let members = (0..drives)
         .map(|_| {
             design
@@ -101,7 +101,7 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
     };
     let depth: u64 = depth.parse().map_err(|e| format!("{depth:?}: {e}"))?;
     let mut drive =
-        Drive::new(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+        Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
     let places = drive.capacity_blocks() / 8;
     let mut next = 0u64;
     let mut command = || {
@@ -135,7 +135,8 @@ fn build(n: u64, rest: &[String]) -> Result<f64, String> {
         return Err("got no drive, need one".into());
     };
     let begun = Watch::start();
-    let design = DriveDesign::new(&read_spec(path)?).map_err(|e| e.to_string())?;
+    let design =
+        DriveDesign::new(&read_spec(path)?, &Models::builtin()).map_err(|e| e.to_string())?;
     let drives = (0..n)
         .map(|seed| {
             let options = DriveOptions {

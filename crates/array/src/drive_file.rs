@@ -1,8 +1,8 @@
 //! The files of drives: found by name or path, and read.
 
 use crate::document::{read_text, toml_value};
+use crate::run::Inputs;
 use headstack_drive::DriveSpec;
-use headstack_engine::describe::from_value;
 use headstack_engine::{did_you_mean, SpecError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -62,15 +62,11 @@ impl DriveFile {
         })
     }
 
-    /// The drive; `other` reads what is not TOML.
-    fn read(
-        &self,
-        name: &str,
-        other: &dyn Fn(&str) -> Result<DriveSpec, String>,
-    ) -> Result<DriveSpec, SpecError> {
+    /// The drive.
+    fn read(&self, name: &str, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
         let shown = self.path.display().to_string();
         if !self.is_toml() {
-            return other(&shown).map_err(|e| {
+            return (inputs.other_drive)(&shown).map_err(|e| {
                 SpecError::new(
                     "drive",
                     format!("{name:?}"),
@@ -78,7 +74,7 @@ impl DriveFile {
                 )
             });
         }
-        from_value(self.table()?).map_err(|e| e.in_file(shown))
+        DriveSpec::from_value(self.table()?, &inputs.models).map_err(|e| e.in_file(shown))
     }
 }
 
@@ -87,13 +83,8 @@ impl DriveFile {
 /// # Errors
 /// Of an unknown drive at the key `drive`, with the drives that there are and the nearest; of a
 /// file that does not fit at the file's path, with its line or key.
-pub fn load_drive(
-    name: &str,
-    base: &Path,
-    dirs: &[PathBuf],
-    other: &dyn Fn(&str) -> Result<DriveSpec, String>,
-) -> Result<DriveSpec, SpecError> {
-    DriveFile::find(name, base, dirs)?.read(name, other)
+pub fn load_drive(name: &str, base: &Path, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
+    DriveFile::find(name, base, &inputs.drive_dirs)?.read(name, inputs)
 }
 
 /// Names of the drives in these folders, sorted.

@@ -544,6 +544,7 @@ impl System {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Inputs;
 
     fn error(text: &str) -> String {
         Experiment::from_toml(text, Path::new("x/e.toml"))
@@ -742,7 +743,7 @@ queue_depth = 32
             ),
         ] {
             std::fs::write(&path, text).unwrap();
-            let e = system.drive_spec(&dir, &[], &|_| Err("no".into()));
+            let e = system.drive_spec(&dir, &Inputs::new(Vec::new()));
             let e = e.unwrap_err().to_string();
             assert!(e.starts_with(&want), "{e}");
         }
@@ -758,14 +759,15 @@ queue_depth = 32
             from_value(serde_json::from_str(&format!("{{\"drive\":{drive}{extra}}}")).unwrap())
                 .unwrap()
         };
-        let get = |extra: &str| system(extra).drive_spec(Path::new(""), &[], &|_| Err("no".into()));
+        let inputs = Inputs::new(Vec::new());
+        let get = |extra: &str| system(extra).drive_spec(Path::new(""), &inputs);
         let s = get(r#","set":{"geometry.zones[0].track_skew":3,"queue":{"depth":4}},"scheduler":"look","cache":{"enabled":true}"#).unwrap();
         assert_eq!(s.geometry.zones[0].track_skew, 3.0);
         assert_eq!((s.queue.depth, s.queue.scheduler.as_str()), (4, "look"));
         assert!(s.cache.enabled && s.cache.segments == 1);
         // Which keys a geometry has depends on its layout, which is asked when the drive is built.
         let misspelt = get(r#","set":{"geometry.rotation_sped":"1 rpm"}"#).unwrap();
-        let built = headstack_drive::DriveDesign::new(&misspelt).map(|_| ());
+        let built = headstack_drive::DriveDesign::new(&misspelt, &inputs.models).map(|_| ());
         let e = built.unwrap_err().within("drive").to_string();
         assert!(
             e.contains("drive.geometry") && e.contains("rotation_speed"),
@@ -775,7 +777,7 @@ queue_depth = 32
             .unwrap_err()
             .to_string();
         assert!(e.contains("index 7") && e.contains("below 1"), "{e}");
-        let e = load_drive("nope", Path::new(""), &[], &|_| Err("no".into())).unwrap_err();
+        let e = load_drive("nope", Path::new(""), &inputs).unwrap_err();
         assert!(e.to_string().starts_with("drive: got \"nope\""), "{e}");
     }
 }

@@ -339,8 +339,8 @@ impl Filler<'_> {
         table: &mut Params,
         kind: &System,
     ) -> Result<DriveDescription, SpecError> {
-        let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
-        let spec = kind.drive_spec(base, dirs, self.inputs.other_drive)?;
+        let base = &self.experiment.base;
+        let spec = kind.drive_spec(base, self.inputs)?;
         let (given, file) = self.given(kind)?;
         self.fill(table, place, "count", kind.count);
         let mut known = |key: &str, whole: &str, now: Value| {
@@ -374,7 +374,7 @@ impl Filler<'_> {
         let description = sorted(value(&spec));
         // Where the tables cannot say again what was changed (by null), the whole drive is there.
         let again: Result<System, _> = from_value(Value::Object(table.clone()));
-        let again = again.and_then(|s| s.drive_spec(base, dirs, self.inputs.other_drive));
+        let again = again.and_then(|s| s.drive_spec(base, self.inputs));
         if again.ok().as_ref() != Some(&spec) {
             PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
             table.remove("set");
@@ -397,8 +397,8 @@ impl Filler<'_> {
     fn given(&self, kind: &System) -> Result<(Value, Option<Input>), SpecError> {
         let (mut given, file) = match &kind.drive {
             Value::String(name) => {
-                let (base, dirs) = (&self.experiment.base, &self.inputs.drive_dirs);
-                let file = DriveFile::find(name, base, dirs)?;
+                let base = &self.experiment.base;
+                let file = DriveFile::find(name, base, &self.inputs.drive_dirs)?;
                 let bytes = file.bytes()?;
                 let input = Input {
                     kind: "drive",
@@ -411,7 +411,7 @@ impl Filler<'_> {
                 let given = match file.is_toml() {
                     true => file.table()?,
                     // An imported drive says all but what no file of its kind can say.
-                    false => value(load_drive(name, base, dirs, self.inputs.other_drive)?),
+                    false => value(load_drive(name, base, self.inputs)?),
                 };
                 (given, Some(input))
             }

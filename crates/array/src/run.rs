@@ -5,7 +5,7 @@ use crate::change;
 use crate::expected::{Expected, Known, Watched};
 use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::ignored;
-use crate::layer;
+use crate::layer::{self, elevator};
 use crate::open::{open_workload, OpenWorkload, Opened};
 use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
 use crate::output::{unwritten, write_series, RequestLog};
@@ -16,7 +16,7 @@ use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use crate::system::{Drivable, Members};
 use crate::usable;
 use headstack_drive::cost::{self, CostRange, Parts};
-use headstack_drive::{DriveDesign, DriveOptions, DriveSpec};
+use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
 use headstack_engine::random::nth;
 use headstack_engine::{printable, Progress, SpecError};
 use headstack_trace::reader::{formats, Format};
@@ -39,6 +39,10 @@ pub struct Inputs<'a> {
     pub organisations: &'a [Entry],
     /// The layers that systems can name.
     pub layers: &'a [layer::Entry],
+    /// The elevators that host queues can name.
+    pub elevators: &'static [elevator::Entry],
+    /// The models that drives can name.
+    pub models: Models,
     /// The formats that traces can have.
     pub formats: &'static [Format],
     /// Reads drive files that are not TOML (DiskSim's).
@@ -55,6 +59,8 @@ impl Inputs<'_> {
             drive_dirs,
             organisations: ENTRIES,
             layers: layer::ENTRIES,
+            elevators: elevator::ENTRIES,
+            models: Models::builtin(),
             formats: formats(),
             other_drive: &|_| Err("its name does not end in .toml".into()),
             open: &open_workload,
@@ -463,14 +469,10 @@ impl<'a> Job<'a> {
             };
             let place = format!("{key}.drive");
             let spec = kind
-                .drive_spec(
-                    &self.experiment.base,
-                    &self.inputs.drive_dirs,
-                    self.inputs.other_drive,
-                )
+                .drive_spec(&self.experiment.base, self.inputs)
                 .map_err(at(&key))?;
             let each = Parts::of(&spec)
-                .and_then(|parts| cost::build(&spec.cost, &parts))
+                .and_then(|parts| cost::build(&spec.cost, &parts, self.inputs.models.cost))
                 .map_err(at(&place))?;
             let each = each.map(|range| range.times(f64::from(kind.count)));
             cost = match i {
@@ -480,7 +482,7 @@ impl<'a> Job<'a> {
             injected |= usable::injects_failures(system, &spec);
             let model = spec.cost.get("model").and_then(Value::as_str);
             price_kinds.extend(model.map(str::to_string));
-            let design = DriveDesign::new(&spec).map_err(at(&place))?;
+            let design = DriveDesign::new(&spec, &self.inputs.models).map_err(at(&place))?;
             for _ in 0..kind.count {
                 let number = members.len() as u32;
                 members.push(make(&design, kind, seed, number).map_err(at(&place))?);
@@ -488,10 +490,9 @@ impl<'a> Job<'a> {
                 names.push(format!("{}[{number}]", spec.name));
             }
         }
-        let layers = self.inputs.layers;
-        let members = Members::of(system, members, layers).map_err(at(&self.key))?;
+        let members = Members::of(system, members, self.inputs).map_err(at(&self.key))?;
         let count = names.len() as u32;
-        Members::try_out(system, &self.changes()?, count, layers, |i| {
+        Members::try_out(system, &self.changes()?, count, self.inputs, |i| {
             let (design, kind) = &made_of[i as usize];
             make(design, kind, seed, i)
         })?;

@@ -4,9 +4,10 @@ use crate::change::{self, Planned};
 use crate::dotted::change_all;
 use crate::experiment::{load_drive, System};
 use crate::layer::tree::{LayerSpec, Tree};
-use crate::layer::{Entry, LayerResult};
+use crate::layer::LayerResult;
 use crate::member::Member;
 use crate::organisation::Organisation;
+use crate::run::Inputs;
 use crate::simulate::{simulate, Log, Options, Outcome, SimulateError};
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveSpec};
@@ -14,7 +15,7 @@ use headstack_engine::describe::from_value;
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_trace::Requests;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Most drives of a system.
 const MOST: u32 = 100_000;
@@ -33,12 +34,11 @@ pub(crate) enum Members<M> {
 }
 
 impl<M: Drivable> Members<M> {
-    /// Drives under the layers that the system asks for, if any; `entries` are those that there are.
-    pub fn of(system: &System, drives: Vec<M>, entries: &[Entry]) -> Result<Members<M>, SpecError> {
-        let specs = system.layers()?;
-        Ok(match specs.is_empty() {
+    /// Drives under the layers that the system asks for, if any.
+    pub fn of(system: &System, drives: Vec<M>, inputs: &Inputs) -> Result<Members<M>, SpecError> {
+        Ok(match system.layers.is_empty() {
             true => Members::Bare(drives),
-            false => Members::Layered(Box::new(Tree::new(drives, &specs, entries)?)),
+            false => Members::Layered(Box::new(system.tree(drives, inputs)?)),
         })
     }
 
@@ -51,14 +51,14 @@ impl<M: Drivable> Members<M> {
         system: &System,
         changes: &[Planned],
         count: u32,
-        entries: &[Entry],
+        inputs: &Inputs,
         make: impl Fn(u32) -> Result<M, SpecError>,
     ) -> Result<(), SpecError> {
         if changes.is_empty() || system.layers.is_empty() {
             return change::try_out(changes, count, make);
         }
         let drives = (0..count).map(make).collect::<Result<Vec<M>, _>>()?;
-        let mut tree = Tree::new(drives, &system.layers()?, entries)?;
+        let mut tree = system.tree(drives, inputs)?;
         change::try_out_layers(changes, &mut tree)
     }
 
@@ -184,24 +184,18 @@ impl System {
 
     /// The drive with everything that this system changes.
     ///
-    /// `dirs` are searched for `NAME.toml`; `other` reads files that are not TOML.
-    ///
     /// # Errors
     /// An unknown drive, a file or value that does not fit.
-    pub fn drive_spec(
-        &self,
-        base: &Path,
-        dirs: &[PathBuf],
-        other: &dyn Fn(&str) -> Result<DriveSpec, String>,
-    ) -> Result<DriveSpec, SpecError> {
+    pub fn drive_spec(&self, base: &Path, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
         let spec = match &self.drive {
             Value::String(name) => {
-                load_drive(name, base, dirs, other).map_err(|e| match e.key.as_str() {
+                load_drive(name, base, inputs).map_err(|e| match e.key.as_str() {
                     "drive" => e,
                     _ => e.in_file("drive"),
                 })?
             }
-            table @ Value::Object(_) => from_value(table.clone()).map_err(|e| e.within("drive"))?,
+            table @ Value::Object(_) => DriveSpec::from_value(table.clone(), &inputs.models)
+                .map_err(|e| e.within("drive"))?,
             other => return Err(SpecError::new("drive", other, "a name, a path or a table")),
         };
         let changes = self.drive_changes();
@@ -211,7 +205,7 @@ impl System {
         let mut value = serde_json::to_value(&spec)
             .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
         self.change(&mut value)?;
-        from_value(value).map_err(|e| e.within("drive"))
+        DriveSpec::from_value(value, &inputs.models).map_err(|e| e.within("drive"))
     }
 
     /// Changes a drive's description as this system asks for.
@@ -272,6 +266,11 @@ impl System {
     pub(crate) fn planned_changes(&self, key: &str) -> Result<Vec<Planned>, SpecError> {
         let layers = self.layers()?;
         change::plan(&self.change, self.drive_count()?, &layers, key)
+    }
+
+    /// Its layers over drives.
+    fn tree<M: Drivable>(&self, drives: Vec<M>, inputs: &Inputs) -> Result<Tree, SpecError> {
+        Tree::new(drives, &self.layers()?, inputs.layers, inputs.elevators)
     }
 
     /// The layers over the drives, from the host down; none if there are none.

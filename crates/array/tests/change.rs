@@ -65,7 +65,7 @@ fn run(
     options: Options,
 ) -> (Vec<Record>, Outcome) {
     let changes = plan(&changes(text), count, &[], "system[0]").unwrap_or_else(|e| panic!("{e}"));
-    let make = |_| Drive::new(spec, &DriveOptions::default());
+    let make = |_| Drive::builtin(spec, &DriveOptions::default());
     try_out(&changes, count, make).unwrap_or_else(|e| panic!("{e}"));
     let mut members: Vec<Drive> = (0..count).map(|i| make(i).expect("a drive")).collect();
     let context = Context {
@@ -432,7 +432,7 @@ fn what_a_drive_refuses_is_named_with_its_place() {
             "[[change]]\nat = \"1 s\"\nqueue_depth = 4\n[[change]]\nat = \"2 s\"\n{text}\n"
         );
         let changes = plan(&changes(&text), 2, &[], "system[0]").unwrap_or_else(|e| panic!("{e}"));
-        let make = |_| Drive::new(&spec, &DriveOptions::default());
+        let make = |_| Drive::builtin(&spec, &DriveOptions::default());
         let error = try_out(&changes, 2, make).expect_err(&text).to_string();
         let want = format!("system[0].change[1].{want}");
         assert!(error.starts_with(&want), "{text}: {error}");

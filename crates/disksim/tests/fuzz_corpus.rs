@@ -1,6 +1,7 @@
 //! The kept corpus of the parser's fuzz target, and a bounded number of random mutations of it.
 
 use headstack_disksim::{parse, MemoryLoader};
+use headstack_drive::layout::{build, PLUGINS};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::path::Path;
@@ -39,7 +40,7 @@ fn run(main: &[u8], beside: &[(String, Vec<u8>)]) {
         // What a layout map says need not make sense: that is for the layout to find.
         Ok(imports) => {
             for import in imports {
-                let _ = headstack_drive::layout::build(&import.spec.geometry);
+                let _ = build(&import.spec.geometry, PLUGINS);
             }
         }
         // Every error says where and what is needed.

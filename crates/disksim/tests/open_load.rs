@@ -155,7 +155,10 @@ fn means_under_open_load_are_disksims() {
                 compat_disksim_40: compat,
                 ..DriveOptions::default()
             };
-            let got = mean_ms(&mut Drive::new(&spec, &options).expect("a drive"), &load);
+            let got = mean_ms(
+                &mut Drive::builtin(&spec, &options).expect("a drive"),
+                &load,
+            );
             let off = got / number(7) - 1.0;
             if off.abs() > allowed {
                 wrong.push(format!("{} {} at {}/s: {off:+.4}", f[0], f[1], f[2]));

@@ -3,7 +3,7 @@
 
 use headstack_disksim::validate::demerit;
 use headstack_drive::layout;
-use headstack_drive::seek::SeekTable;
+use headstack_drive::seek::{self, SeekTable};
 use headstack_units::Span;
 use measured::{data, simulated, spec, trace, DRIVES};
 
@@ -13,7 +13,7 @@ mod measured;
 fn layouts_equal_disksims_points() {
     let Some(dir) = data() else { return };
     for name in DRIVES {
-        let layout = layout::build(&spec(&dir, name).geometry).unwrap();
+        let layout = layout::build(&spec(&dir, name).geometry, layout::PLUGINS).unwrap();
         let text =
             std::fs::read_to_string(dir.join(format!("fixtures/{name}.layout.csv"))).unwrap();
         for line in text.lines().skip(1) {
@@ -50,7 +50,13 @@ fn seeks_equal_disksims_points() {
     let Some(dir) = data() else { return };
     for name in DRIVES {
         let spec = spec(&dir, name);
-        let table = SeekTable::build(&spec.seek, spec.geometry.cylinders, Span::ZERO).unwrap();
+        let table = SeekTable::build(
+            &spec.seek,
+            spec.geometry.cylinders,
+            Span::ZERO,
+            seek::PLUGINS,
+        )
+        .unwrap();
         let text = std::fs::read_to_string(dir.join(format!("fixtures/{name}.seek.csv"))).unwrap();
         for line in text.lines().skip(1) {
             let (distance, ms) = line.split_once(',').unwrap();

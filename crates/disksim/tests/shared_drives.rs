@@ -2,7 +2,7 @@
 
 use headstack_disksim::validate::{demerit, demerit_histogram, pairs};
 use headstack_disksim::{import_file, parse_file, FileLoader, Treatment};
-use headstack_drive::seek::SeekTable;
+use headstack_drive::seek::{self, SeekTable};
 use headstack_drive::spec::{ReadAhead, Sparing};
 use headstack_drive::DriveSpec;
 use headstack_units::Span;
@@ -75,7 +75,13 @@ fn seek_tables_equal_the_reference_points() {
     let Some(data) = data() else { return };
     for name in DRIVES {
         let spec = import_file(data.join(format!("{name}.parv"))).unwrap().spec;
-        let table = SeekTable::build(&spec.seek, spec.geometry.cylinders, Span::ZERO).unwrap();
+        let table = SeekTable::build(
+            &spec.seek,
+            spec.geometry.cylinders,
+            Span::ZERO,
+            seek::PLUGINS,
+        )
+        .unwrap();
         let points =
             std::fs::read_to_string(data.join(format!("fixtures/{name}.seek.csv"))).unwrap();
         for line in points.lines().skip(1) {

@@ -124,7 +124,7 @@ fn extents_and_seek_tables_come_from_their_files() {
     assert_eq!(spec.seek["points"], points);
     assert!(!spec.cache.enabled);
     // Turns of the zone's skew, of the cylinder skew and of one sector in ten.
-    let layout = layout::build(&spec.geometry).unwrap();
+    let layout = layout::build(&spec.geometry, layout::PLUGINS).unwrap();
     assert_eq!(layout.capacity(), 19);
     let tenths = |a: u64| (layout.locate(a).unwrap().angle.as_turns() * 10.0).round();
     assert_eq!([tenths(0), tenths(4), tenths(9)], [5.0, 9.0, 4.0]);
@@ -381,7 +381,7 @@ fn what_disksim_tolerates_loads_with_a_warning() {
         assert!(said.contains(warning), "{changes:?}: {said}");
         let expected = usize::from(!warning.is_empty());
         assert_eq!(import.warnings().len(), expected, "{changes:?}: {said}");
-        let drive = Drive::new(&import.spec, &DriveOptions::default());
+        let drive = Drive::builtin(&import.spec, &DriveOptions::default());
         let drive = drive.unwrap_or_else(|e| panic!("{changes:?}: {e}"));
         assert_eq!(drive.capacity_blocks(), capacity, "{changes:?}");
     }

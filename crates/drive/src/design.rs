@@ -5,10 +5,12 @@
 
 use crate::drive::{Drive, DriveOptions};
 use crate::mechanics::Mechanics;
+use crate::models::Models;
 use crate::parallelism::{self, UnitPlan};
+use crate::plugin::Plugin;
 use crate::power::conditions::Conditions;
 use crate::power::seek_energy::SeekEnergy;
-use crate::power::{self, Shape, StateWatts};
+use crate::power::{self, PowerModel, Shape, StateWatts};
 use crate::spec::{ArmShare, DriveSpec, Params};
 use crate::unit::Unit;
 use headstack_engine::random;
@@ -20,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// A checked description with all tables that drives of this kind share.
 pub struct DriveDesign {
     pub(crate) spec: DriveSpec,
+    models: Models,
     pub(crate) addresses: Addresses,
     pub(crate) own_queues: bool,
     pub(crate) watts: StateWatts,
@@ -30,6 +33,9 @@ pub struct DriveDesign {
     speeds: Speeds,
     units: Vec<(UnitPlan, Mechanics)>,
 }
+
+/// How the power by state is found: [`power::build`], or its variant for other speeds.
+type PowerOf = fn(&Params, &Shape, &[Plugin<dyn PowerModel>]) -> Result<StateWatts, SpecError>;
 
 /// Designs that differ only in spindle speed, by the bits of the speed.
 type Speeds = Arc<Mutex<Vec<(u64, Weak<DriveDesign>)>>>;
@@ -71,12 +77,12 @@ impl Addresses {
 }
 
 impl DriveDesign {
-    /// Checks a description and builds everything that its drives share.
+    /// Checks a description, which can name any of `models`, and builds everything that its drives share.
     ///
     /// # Errors
     /// Values that do not fit together, by dotted key.
-    pub fn new(spec: &DriveSpec) -> Result<Arc<DriveDesign>, SpecError> {
-        DriveDesign::of_power(spec, power::build, Speeds::default())
+    pub fn new(spec: &DriveSpec, models: &Models) -> Result<Arc<DriveDesign>, SpecError> {
+        DriveDesign::of_power(spec, models, power::build, Speeds::default())
     }
 
     /// The same drive at another spindle speed. Angles, seek times and addresses stay the same; the length of
@@ -99,7 +105,12 @@ impl DriveDesign {
         }
         let mut spec = self.spec.clone();
         spec.geometry.rotation_speed = speed;
-        let design = DriveDesign::of_power(&spec, power::build_bounded, self.speeds.clone())?;
+        let design = DriveDesign::of_power(
+            &spec,
+            &self.models,
+            power::build_bounded,
+            self.speeds.clone(),
+        )?;
         let mut speeds = lock();
         speeds.retain(|(_, d)| d.strong_count() > 0);
         for d in [self, &design] {
@@ -114,7 +125,8 @@ impl DriveDesign {
 
     fn of_power(
         spec: &DriveSpec,
-        power: fn(&Params, &Shape) -> Result<StateWatts, SpecError>,
+        models: &Models,
+        power: PowerOf,
         speeds: Speeds,
     ) -> Result<Arc<DriveDesign>, SpecError> {
         let mut units: Vec<(UnitPlan, Mechanics)> = Vec::new();
@@ -122,7 +134,7 @@ impl DriveDesign {
             let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
             let mechanics = match alike {
                 Some((_, mechanics)) => mechanics.clone(),
-                None => Mechanics::new(spec, &plan.geometry, Turn(0))?,
+                None => Mechanics::new(spec, &plan.geometry, models, Turn(0))?,
             };
             units.push((plan, mechanics));
         }
@@ -138,7 +150,7 @@ impl DriveDesign {
             0 => stack_blocks,
             n => n.min(stack_blocks),
         };
-        let watts = power(&spec.power, &Shape::of(spec))?;
+        let watts = power(&spec.power, &Shape::of(spec), models.power)?;
         let design = DriveDesign {
             addresses: Addresses {
                 unit,
@@ -153,6 +165,7 @@ impl DriveDesign {
             speeds,
             units,
             spec: spec.clone(),
+            models: *models,
         };
         let design = Arc::new(design);
         // Some errors are found only when a drive is built, so one is built here.
@@ -174,7 +187,13 @@ impl DriveDesign {
                 let mut stream = random::stream(options.seed, &format!("spindle-{}", plan.stack));
                 Turn(stream.next_u64())
             };
-            let mut unit = Unit::new(&self.spec, plan, mechanics.with_phase(phase), options)?;
+            let mut unit = Unit::new(
+                &self.spec,
+                &self.models,
+                plan,
+                mechanics.with_phase(phase),
+                options,
+            )?;
             if let Some(law) = self.seek_energy {
                 unit.weigh_seeks(law);
             }
@@ -193,6 +212,11 @@ impl DriveDesign {
     /// The power conditions that a drive can be in.
     pub fn conditions(&self) -> &Conditions {
         &self.conditions
+    }
+
+    /// The models that the description, and changes while a drive runs, can name.
+    pub fn models(&self) -> &Models {
+        &self.models
     }
 
     /// The description of the drive.

@@ -5,6 +5,7 @@ use crate::design::DriveDesign;
 use crate::join::Join;
 use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
+use crate::models::Models;
 use crate::phase::ActiveByWork;
 use crate::spec::DriveSpec;
 use crate::tags::{Outside, Tags};
@@ -62,13 +63,13 @@ struct InParts {
 }
 
 impl Drive {
-    /// Builds a drive: arms at their initial positions, buffer empty, platter at the start phase. To build
-    /// many drives of one design use [`DriveDesign::drive`], which is faster and shares the tables.
+    /// Builds one drive of the built-in models: arms at their initial positions, buffer empty, platter at the
+    /// start phase. Other models, and many drives that share their tables: [`DriveDesign::drive`].
     ///
     /// # Errors
     /// Values that do not fit together, by dotted key.
-    pub fn new(spec: &DriveSpec, options: &DriveOptions) -> Result<Drive, SpecError> {
-        DriveDesign::new(spec)?.drive(options)
+    pub fn builtin(spec: &DriveSpec, options: &DriveOptions) -> Result<Drive, SpecError> {
+        DriveDesign::new(spec, &Models::builtin())?.drive(options)
     }
 
     pub(crate) fn of_units(design: Arc<DriveDesign>, units: Vec<Unit>) -> Drive {

@@ -4,6 +4,7 @@
 //! [`Mechanics::position`].
 
 use crate::layout::{self, Layout, Place};
+use crate::models::Models;
 use crate::seek::SeekTable;
 use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_engine::SpecError;
@@ -81,14 +82,15 @@ impl Mechanics {
     pub fn new(
         spec: &DriveSpec,
         geometry: &GeometrySpec,
+        models: &Models,
         start_phase: Turn,
     ) -> Result<Mechanics, SpecError> {
-        let layout = Arc::from(layout::build(geometry)?);
+        let layout = Arc::from(layout::build(geometry, models.layouts)?);
         let p = &spec.positioning;
         let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
         Ok(Mechanics {
             layout,
-            seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant)?
+            seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant, models.seek)?
                 .scaled(p.seek_scale),
             rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
             head_switch_ns: scaled(p.head_switch.0) as u64,

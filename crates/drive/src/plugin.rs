@@ -6,8 +6,11 @@ use headstack_engine::{did_you_mean, SpecError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+/// How a plug-in is built from its parameters. A plug-in that is made at run time captures what it needs.
+pub type Build<T, C = Params> = dyn Fn(&C) -> Result<Box<T>, SpecError> + Send + Sync;
+
 /// One entry of a registry: name, one-line summary, and how to build it from parameters.
-pub struct Plugin<T: ?Sized, C = Params> {
+pub struct Plugin<T: ?Sized + 'static, C: 'static = Params> {
     /// The name in drive files and on the command line.
     pub name: &'static str,
     /// One line for help texts.
@@ -18,7 +21,7 @@ pub struct Plugin<T: ?Sized, C = Params> {
     ///
     /// # Errors
     /// Unknown or missing keys, and values out of bounds.
-    pub build: fn(&C) -> Result<Box<T>, SpecError>,
+    pub build: &'static Build<T, C>,
 }
 
 /// Declares the modules and the list `PLUGINS` from one list of file names.

@@ -4,10 +4,11 @@
 //! one at `completion(i) + think(i)`, with the *simulated* completion.
 
 use crate::command::{Command, DriveRequest};
-use crate::drive::{Drive, DriveOptions};
-use crate::spec::DriveSpec;
+use crate::design::DriveDesign;
+use crate::drive::DriveOptions;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
+use std::sync::Arc;
 
 /// One request of a closed-loop replay.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,16 +23,17 @@ pub struct ReplayRequest {
     pub think_ns: u64,
 }
 
-/// Response time of each request in nanoseconds; `None` for a request that the drive refused.
+/// Response time of each request in nanoseconds, from a new drive of this design; `None` for a request that
+/// the drive refused.
 ///
 /// # Errors
-/// Values of the description that do not fit together, by dotted key.
+/// As [`DriveDesign::drive`].
 pub fn replay_closed(
-    spec: &DriveSpec,
+    design: &Arc<DriveDesign>,
     options: &DriveOptions,
     requests: &[ReplayRequest],
 ) -> Result<Vec<Option<u64>>, SpecError> {
-    let mut drive = Drive::new(spec, options)?;
+    let mut drive = design.drive(options)?;
     let mut now = Time::ZERO;
     let mut responses = Vec::with_capacity(requests.len());
     for (id, r) in requests.iter().enumerate() {

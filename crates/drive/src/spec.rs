@@ -5,13 +5,14 @@
 //! it was chosen.
 
 use crate::layout;
+use crate::models::Models;
 pub use crate::parallelism::{
     ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking,
 };
 use headstack_engine::describe::{by_kind, from_value};
+use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes, Rpm, Span};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -73,6 +74,22 @@ pub struct DriveSpec {
     pub sources: BTreeMap<String, String>,
 }
 
+impl DriveSpec {
+    /// Reads a description. If a key of the geometry is missing, the layout, one of `models`, is asked whether
+    /// it knows all keys that are there, because one of them may be a misspelling of the missing one.
+    ///
+    /// # Errors
+    /// The dotted key, what was got, what is needed, and the nearest known name as a hint.
+    pub fn from_value(value: Value, models: &Models) -> Result<DriveSpec, SpecError> {
+        let geometry = value.get("geometry").and_then(Value::as_object).cloned();
+        from_value(value).map_err(|error: SpecError| {
+            let table = geometry.filter(|_| error.key.split('.').next() == Some("geometry"));
+            let unknown = table.and_then(|t| layout::unknown_key(t, models.layouts));
+            unknown.unwrap_or(error)
+        })
+    }
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -85,7 +102,6 @@ fn default_power() -> Params {
 
 /// Platters, tracks, zones and the order of addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct GeometrySpec {
     /// Spindle speed. 1 to 10^6 rpm.
     pub rotation_speed: Rpm,
@@ -138,39 +154,6 @@ impl GeometrySpec {
         "zones",
         "capacity_blocks",
     ];
-}
-
-/// The geometry as serde alone reads it.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Plain(#[serde(with = "GeometrySpec")] GeometrySpec);
-
-impl<'de> Deserialize<'de> for GeometrySpec {
-    /// The allowed keys depend on the layout. If a key is missing, the layout is asked whether it knows all
-    /// keys that are there, because one of them may be a misspelling of the missing one.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<GeometrySpec, D::Error> {
-        let table = Params::deserialize(deserializer)?;
-        let read = |table| from_value::<Plain>(Value::Object(table)).map(|p| p.0);
-        read(table.clone()).map_err(|error| {
-            let mut whole = table;
-            for (key, stand_in) in [
-                ("rotation_speed", "7200 rpm".into()),
-                ("surfaces", 1.into()),
-                ("cylinders", 1.into()),
-                ("zones", Value::Array(Vec::new())),
-            ] {
-                whole.entry(key).or_insert(stand_in);
-            }
-            let unknown = read(whole).ok().and_then(|g| layout::unknown_key(&g));
-            D::Error::custom(unknown.unwrap_or(error))
-        })
-    }
-}
-
-impl Serialize for GeometrySpec {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        GeometrySpec::serialize(self, serializer)
-    }
 }
 
 fn default_sector() -> Bytes {

@@ -5,8 +5,9 @@
 //! lie before their arrivals, or shares that do not add up, do.
 
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::{layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec};
-use headstack_engine::describe::from_value;
+use headstack_drive::{
+    layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec, Models,
+};
 use headstack_engine::SpecError;
 use headstack_testkit::XorShift;
 use headstack_units::{Lba, Time};
@@ -279,10 +280,10 @@ fn examples() -> Vec<(String, Value)> {
 
 /// Refused by its key, or built and 200 random requests served.
 fn outcome(value: &Value) -> Result<(), SpecError> {
-    let spec: DriveSpec = from_value(value.clone())?;
-    let mut drive = Drive::new(&spec, &DriveOptions::default())?;
-    cost::build(&spec.cost, &Parts::of(&spec)?)?;
-    power::build(&spec.power, &power::Shape::of(&spec))?;
+    let spec = DriveSpec::from_value(value.clone(), &Models::builtin())?;
+    let mut drive = Drive::builtin(&spec, &DriveOptions::default())?;
+    cost::build(&spec.cost, &Parts::of(&spec)?, cost::PLUGINS)?;
+    power::build(&spec.power, &power::Shape::of(&spec), power::PLUGINS)?;
     let blocks = drive.capacity_blocks();
     let mut noise = XorShift::default();
     let mut draw = |limit: u64| noise.below(limit);

@@ -44,7 +44,7 @@ struct Host(Drive);
 
 impl Host {
     fn new(spec: &DriveSpec) -> Host {
-        Host(Drive::new(spec, &DriveOptions::default()).expect("a drive"))
+        Host(Drive::builtin(spec, &DriveOptions::default()).expect("a drive"))
     }
     /// One command at a time in ms, brought to its end.
     fn ask(&mut self, at: f64, command: Command, lba: u64, blocks: u32) -> Completion {

@@ -49,7 +49,7 @@ fn constant_seek() -> DriveSpec {
 
 /// Single-block random reads with exponential gaps.
 fn open(spec: &DriveSpec, n: u64, gap_ns: f64, mut each: impl FnMut(&Completion)) {
-    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let (mut d, mut now) = (SplitMix(1), 0.0);
     for id in 0..n {
         now += d.exponential(gap_ns);
@@ -141,7 +141,7 @@ fn sequential_reads_reach_ngs_sustained_rate() {
         spec.geometry.surfaces = heads;
         spec.positioning.head_switch = Span::from_ms(2.0);
         let blocks = 100 * heads as u64 * SECTORS;
-        let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
+        let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
         let step = 160;
         for i in 0..blocks / step {
             drive.submit(Time::ZERO, read(i, i * step, step as u32));
@@ -194,7 +194,7 @@ fn mixed(seed: u64, n: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
 }
 
 fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> (Vec<Completion>, Drive) {
-    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let mut done = Vec::new();
     for (at, r) in requests {
         drive.advance(Time(*at), &mut |c| done.push(*c));

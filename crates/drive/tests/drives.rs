@@ -3,7 +3,7 @@
 
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::power::{self, Shape};
-use headstack_drive::seek::SeekTable;
+use headstack_drive::seek::{self, SeekTable};
 use headstack_drive::spec::{ArmShare, DriveSpec, SkewUnit};
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::{shipped, XorShift};
@@ -16,6 +16,7 @@ fn seek_table(spec: &DriveSpec) -> SeekTable {
         &spec.seek,
         spec.geometry.cylinders,
         spec.positioning.seek_constant,
+        seek::PLUGINS,
     )
     .unwrap_or_else(|e| panic!("{}: {e}", spec.name))
 }
@@ -156,11 +157,11 @@ fn models_build_and_know_the_drive() {
                 spec.name
             );
         }
-        power::build(&spec.power, &Shape::of(&spec))
+        power::build(&spec.power, &Shape::of(&spec), power::PLUGINS)
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
-        cost::build(&spec.cost, &Parts::of(&spec).expect("parts"))
+        cost::build(&spec.cost, &Parts::of(&spec).expect("parts"), cost::PLUGINS)
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
-        Drive::new(&spec, &DriveOptions::default())
+        Drive::builtin(&spec, &DriveOptions::default())
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
     }
 }
@@ -200,7 +201,7 @@ fn long_reads_get_the_rate_of_the_formula() {
         if spec.geometry.skew_unit != SkewUnit::Turns {
             continue;
         }
-        let drive = Drive::new(&spec, &DriveOptions::default()).expect(&spec.name);
+        let drive = Drive::builtin(&spec, &DriveOptions::default()).expect(&spec.name);
         let mechanics = drive.mechanics();
         let shares = match spec.parallelism.arm_share {
             ArmShare::All => 1.0,
@@ -242,7 +243,9 @@ fn drives_of_the_intra_disk_parallelism_paper() {
         mean_seek_ms(&md)
     );
     assert_eq!(md.geometry.capacity_blocks, Some(19_070_000_000 / 512));
-    let idle = power::build(&md.power, &Shape::of(&md)).unwrap().idle;
+    let idle = power::build(&md.power, &Shape::of(&md), power::PLUGINS)
+        .unwrap()
+        .idle;
     assert!((idle - 12.31).abs() < 0.01, "{idle} W");
 }
 
@@ -290,7 +293,7 @@ fn data_sheets() {
     let mean = mean_seek_ms(&shipped::drive("ultrastar-7k4000"));
     assert!((mean / 8.2 - 1.0).abs() < 0.01, "{mean} ms");
     let es3 = shipped::drive("constellation-es3-4tb");
-    let watts = power::build(&es3.power, &Shape::of(&es3)).unwrap();
+    let watts = power::build(&es3.power, &Shape::of(&es3), power::PLUGINS).unwrap();
     assert!((watts.idle - 7.97).abs() < 0.01 && (watts.transfer - 10.70).abs() < 0.01);
 }
 
@@ -303,7 +306,7 @@ fn historical_drives_of_table_1() {
         ("conner-cp3100", 100.0, 1.0, 1, 10.0, 7.0, 10.0),
     ] {
         let spec = shipped::drive(name);
-        let whole = Drive::new(&spec, &DriveOptions::default()).unwrap();
+        let whole = Drive::builtin(&spec, &DriveOptions::default()).unwrap();
         let held = whole.capacity_blocks() as f64 * 512e-6;
         // The table rounds the CP3100's 105 MB down.
         assert!((held / megabytes - 1.0).abs() < 0.05, "{name}: {held} MB");
@@ -312,11 +315,11 @@ fn historical_drives_of_table_1() {
         assert!((media / rate - 1.0).abs() < 0.01, "{name}: {media} MB/s");
         let shape = Shape::of(&spec);
         assert_eq!(shape.arms, arms, "{name}");
-        let watts = power::build(&spec.power, &shape)
+        let watts = power::build(&spec.power, &shape, power::PLUGINS)
             .unwrap()
             .with_arms_moving(arms);
         assert!((watts / box_watts - 1.0).abs() < 0.001, "{name}: {watts} W");
-        let cost = cost::build(&spec.cost, &Parts::of(&spec).expect("parts"))
+        let cost = cost::build(&spec.cost, &Parts::of(&spec).expect("parts"), cost::PLUGINS)
             .unwrap()
             .expect("a price");
         assert!((cost.low / held - low).abs() < 0.01 && (cost.high / held - high).abs() < 0.01);
@@ -326,7 +329,7 @@ fn historical_drives_of_table_1() {
 /// Reads per second with `outstanding` commands always at the drive; `next` gives first block and
 /// number of blocks.
 fn reads_per_s(spec: &DriveSpec, outstanding: usize, mut next: impl FnMut() -> (u64, u32)) -> f64 {
-    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let mut arrivals: BinaryHeap<Reverse<u64>> = (0..outstanding).map(|_| Reverse(0)).collect();
     let (mut id, mut n, mut first, mut last) = (0, 0, 0, 0);
     while n < 6000 {
@@ -359,7 +362,7 @@ fn reads_per_s(spec: &DriveSpec, outstanding: usize, mut next: impl FnMut() -> (
 
 /// Random 4 KiB reads per second.
 fn random_reads_per_s(spec: &DriveSpec, outstanding: usize) -> f64 {
-    let drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let places = drive.capacity_blocks() / 8;
     let mut noise = XorShift::default();
     reads_per_s(spec, outstanding, || (noise.below(places) * 8, 8))
@@ -426,7 +429,7 @@ fn actuators_are_units_where_they_should_be() {
         ("ibm-3380-ak4", 4),
     ] {
         let spec = shipped::drive(name);
-        let whole = Drive::new(&spec, &DriveOptions::default()).unwrap();
+        let whole = Drive::builtin(&spec, &DriveOptions::default()).unwrap();
         let shown = whole.logical_units();
         assert_eq!(shown.len(), units, "{name}");
         assert_eq!(shown.iter().sum::<u64>(), whole.capacity_blocks());
@@ -435,7 +438,9 @@ fn actuators_are_units_where_they_should_be() {
     }
     let watts = |name| {
         let spec = shipped::drive(name);
-        power::build(&spec.power, &Shape::of(&spec)).unwrap().idle
+        power::build(&spec.power, &Shape::of(&spec), power::PLUGINS)
+            .unwrap()
+            .idle
     };
     assert!((watts("exos-2x14") - 7.2).abs() < 0.01);
 }

@@ -95,7 +95,7 @@ struct Run {
 
 impl Run {
     fn new(spec: &DriveSpec) -> Run {
-        let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+        let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
         drive.listen(Time::ZERO);
         Run {
             drive,

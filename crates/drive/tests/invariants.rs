@@ -11,8 +11,8 @@ use headstack_drive::spec::{
 };
 use headstack_drive::{power, scheduler};
 use headstack_drive::{
-    Command, Completion, Drive, DriveDesign, DriveEnergy, DriveOptions, DriveRequest, Phase,
-    PhaseKind, Work,
+    Command, Completion, Drive, DriveDesign, DriveEnergy, DriveOptions, DriveRequest, Models,
+    Phase, PhaseKind, Work,
 };
 use headstack_testkit::commands::shares;
 use headstack_testkit::{shipped, SplitMix};
@@ -290,7 +290,7 @@ fn check(
     assert_eq!(unasked.len(), asked.len(), "{what}");
 
     let n = at_once(spec);
-    let w = power::build(&spec.power, &power::Shape::of(spec)).expect("watts");
+    let w = power::build(&spec.power, &power::Shape::of(spec), power::PLUGINS).expect("watts");
     let mut cutter = Cutter {
         rest: &phases,
         open: Vec::new(),
@@ -524,7 +524,8 @@ fn every_point(idle: bool) {
             let (parking, motion) = modes[(point as usize / 3 + i / 3) % 4];
             vary(&mut draw, &mut spec, parking, motion, idle);
             let what = format!("{} {} {parking:?} {motion}", spec.name, spec.dash);
-            let design = DriveDesign::new(&spec).unwrap_or_else(|e| panic!("{what}: {e}"));
+            let design = DriveDesign::new(&spec, &Models::builtin())
+                .unwrap_or_else(|e| panic!("{what}: {e}"));
             let asks = load(&mut draw, &spec, design.capacity_blocks(), 30);
             let (n, done) = check(&design, &asks, &mut draw, &what);
             intervals += n;
@@ -562,8 +563,8 @@ fn ask(id: u64, at: u64, command: Command, lba: u64, blocks: u32) -> Ask {
 #[test]
 fn long_reads_are_charged_to_the_intervals_that_they_fill() {
     let spec = shipped::drive("exos-x18");
-    let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
-    let w = power::build(&spec.power, &power::Shape::of(&spec)).expect("watts");
+    let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
+    let w = power::build(&spec.power, &power::Shape::of(&spec), power::PLUGINS).expect("watts");
     let blocks = 128 << 11;
     let asks: Vec<Ask> = (0..20)
         .map(|i| {
@@ -600,7 +601,7 @@ fn arms_that_follow_account_for_the_time_that_passed() {
     let mut spec = shipped::drive("barracuda-es-750");
     spec.dash.arms = 4;
     spec.parallelism.parking = Parking::Follow;
-    let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
     let capacity = drive.capacity_blocks();
     let mut draw = SplitMix(5);
     let asks: Vec<Ask> = (0..4_800)
@@ -624,7 +625,7 @@ fn arms_that_follow_account_for_the_time_that_passed() {
 #[test]
 fn destaging_and_reading_share_one_arm() {
     let spec = shipped::drive("exos-x18");
-    let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
     drive.listen(Time::ZERO);
     let capacity = drive.capacity_blocks() / 8;
     let mut draw = SplitMix(7);
@@ -664,7 +665,7 @@ fn forced_read_ahead_is_kept_and_takes_its_time() {
     spec.cache.read_ahead = ReadAhead::Limit;
     spec.cache.read_ahead_sectors = 512;
     spec.cache.read_ahead_minimum = 512;
-    let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
     let capacity = drive.capacity_blocks();
     let mut draw = SplitMix(11);
     // Four are always outstanding.

@@ -37,7 +37,7 @@ fn drive(dash: &str, mode: MediaScanMode) -> DriveSpec {
 }
 
 fn run(spec: &DriveSpec, n: u64, gap_ns: u64) -> (Vec<Completion>, Drive) {
-    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let mut done = Vec::new();
     let mut noise = Lcg(4);
     let mut below = |n: u64| noise.below(n);
@@ -90,7 +90,7 @@ fn free_blocks_cost_the_foreground_nothing() {
 #[test]
 fn an_idle_arm_scans_at_the_sustained_rate() {
     let spec = drive("D1A2S1H1", MediaScanMode::OwnArm);
-    let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
     // 100 cylinders of 4 tracks; skews of 1.25 and 2.5 ms hide switches of 1 ms.
     let cylinder_ns = 4 * REV_NS + 3 * REV_NS / 8 + REV_NS / 4;
     let end = Time(100 * cylinder_ns);
@@ -122,10 +122,11 @@ fn an_own_arm_leaves_the_foreground_alone() {
 
 #[test]
 fn points_that_cannot_scan_are_refused() {
-    let error = |dash: &str, mode| match Drive::new(&drive(dash, mode), &DriveOptions::default()) {
-        Ok(_) => panic!("{dash} was accepted"),
-        Err(e) => e.to_string(),
-    };
+    let error =
+        |dash: &str, mode| match Drive::builtin(&drive(dash, mode), &DriveOptions::default()) {
+            Ok(_) => panic!("{dash} was accepted"),
+            Err(e) => e.to_string(),
+        };
     let e = error("D1A2S1H1", MediaScanMode::Freeblock);
     assert!(
         e.contains("media_scan.mode: got Freeblock with D1A2S1H1, need D1A1S1H1"),

@@ -17,7 +17,7 @@ fn a_write_of_half_a_terabyte_takes_little_memory() {
     ] {
         spec.cache.write_back = write_back;
         spec.cache.destage = destage;
-        let mut drive = Drive::new(&spec, &DriveOptions::default()).expect("a drive");
+        let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
         let before = peak_bytes();
         let request = DriveRequest {
             id: 0,

@@ -2,7 +2,7 @@
 //! process, because others would change how much memory that has.
 
 use headstack_drive::spec::DriveSpec;
-use headstack_drive::{Drive, DriveDesign, DriveOptions};
+use headstack_drive::{Drive, DriveDesign, DriveOptions, Models};
 
 /// Memory of this process that is in use now, in bytes, where the system tells.
 fn resident() -> Option<u64> {
@@ -26,7 +26,7 @@ fn a_further_drive_adds_less_than_100_kib() {
     for path in paths {
         let text = std::fs::read_to_string(&path).expect("a readable file");
         let spec: DriveSpec = toml::from_str(&text).expect("a drive");
-        let design = DriveDesign::new(&spec).expect("a design");
+        let design = DriveDesign::new(&spec, &Models::builtin()).expect("a design");
         let (n, mut drives) = (500, Vec::with_capacity(500));
         let before = resident();
         for seed in 0..n {

@@ -6,8 +6,7 @@
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::plugin::Plugin;
 use headstack_drive::spec::Params;
-use headstack_drive::{layout, power, scheduler, seek, Drive, DriveOptions, DriveSpec};
-use headstack_engine::describe::from_value;
+use headstack_drive::{layout, power, scheduler, seek, Drive, DriveOptions, DriveSpec, Models};
 use headstack_engine::SpecError;
 use serde_json::{json, Value};
 
@@ -62,9 +61,9 @@ fn with_examples<T: ?Sized, C>(key: &str, plugins: &[Plugin<T, C>]) -> Vec<(Stri
 
 /// What reading and building say.
 fn outcome(value: &Value) -> Result<(), SpecError> {
-    let spec: DriveSpec = from_value(value.clone())?;
-    Drive::new(&spec, &DriveOptions::default())?;
-    cost::build(&spec.cost, &Parts::of(&spec)?)?;
+    let spec = DriveSpec::from_value(value.clone(), &Models::builtin())?;
+    Drive::builtin(&spec, &DriveOptions::default())?;
+    cost::build(&spec.cost, &Parts::of(&spec)?, cost::PLUGINS)?;
     Ok(())
 }
 

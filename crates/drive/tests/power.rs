@@ -48,7 +48,7 @@ fn near(got: f64, need: f64) {
 /// (5 ms) away, then 1 ms of transfer; the rest of one second idle.
 #[test]
 fn one_request_by_hand() {
-    let mut drive = Drive::new(&drive(), &DriveOptions::default()).unwrap();
+    let mut drive = Drive::builtin(&drive(), &DriveOptions::default()).unwrap();
     let request = DriveRequest {
         id: 0,
         command: Command::Read,
@@ -82,7 +82,7 @@ fn energy_is_the_sum_over_requests() {
         let mut spec = drive();
         spec.queue.scheduler = "sptf".into();
         spec.dash.arms = arms;
-        let mut drive = Drive::new(&spec, &DriveOptions::default()).unwrap();
+        let mut drive = Drive::builtin(&spec, &DriveOptions::default()).unwrap();
         let (mut seek, mut rotation, mut transfer, mut last) = (0, 0, 0, 0);
         let mut count = |c: &Completion| {
             seek += c.components.seek;
@@ -130,13 +130,13 @@ fn the_papers_drive() {
     );
     let text = std::fs::read_to_string(path).expect("a drive file");
     let mut spec: DriveSpec = toml::from_str(&text).expect("a drive");
-    let one = power::build(&spec.power, &Shape::of(&spec)).unwrap();
+    let one = power::build(&spec.power, &Shape::of(&spec), power::PLUGINS).unwrap();
     let close = |got: f64, need: f64| assert!((got - need).abs() <= 0.1, "{got} W, need {need} W");
     close(one.idle, 9.30);
     close(one.with_arms_moving(4), 34.0);
     close(one.mix(0.4, 0.2, 0.2), 13.0);
     spec.dash.arms = 4;
-    let four = power::build(&spec.power, &Shape::of(&spec)).unwrap();
+    let four = power::build(&spec.power, &Shape::of(&spec), power::PLUGINS).unwrap();
     assert_eq!(four, one, "arms at rest draw nothing");
     for i in 0..=10 {
         for j in 0..=10 - i {
@@ -150,6 +150,6 @@ fn the_papers_drive() {
     slower.rotation_speed.0 = 6200.0;
     let electronics = 5.0 * 0.611;
     let spindle = |w: power::StateWatts| w.idle - electronics;
-    let share = spindle(power::build(&spec.power, &slower).unwrap()) / spindle(one);
+    let share = spindle(power::build(&spec.power, &slower, power::PLUGINS).unwrap()) / spindle(one);
     assert!((share - 0.658).abs() < 0.001, "{share}");
 }

@@ -158,7 +158,7 @@ type Arrivals = BinaryHeap<Reverse<(u64, u64, u64)>>;
 impl Streams<'_> {
     /// Bytes per second of all streams: written bytes count when a flush says so.
     fn rate(&self) -> f64 {
-        let mut drive = Drive::new(self.spec, &DriveOptions::default()).expect("a drive");
+        let mut drive = Drive::builtin(self.spec, &DriveOptions::default()).expect("a drive");
         let share = drive.capacity_blocks() / shares(self.spec);
         let step = u64::from(self.blocks);
         let mut next = vec![0; shares(self.spec) as usize];

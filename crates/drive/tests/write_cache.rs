@@ -1,6 +1,6 @@
 //! Random writes with the cache on against the sweep model of docs/models/write-cache.md.
 
-use headstack_drive::seek::SeekTable;
+use headstack_drive::seek::{self, SeekTable};
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::{shipped, XorShift};
@@ -32,8 +32,13 @@ impl Model {
             .sum();
         let mean = sectors / f64::from(g.cylinders);
         Model {
-            seek: SeekTable::build(&spec.seek, g.cylinders, spec.positioning.seek_constant)
-                .expect("a seek table"),
+            seek: SeekTable::build(
+                &spec.seek,
+                g.cylinders,
+                spec.positioning.seek_constant,
+                seek::PLUGINS,
+            )
+            .expect("a seek table"),
             cylinders: f64::from(g.cylinders),
             turn,
             settle: spec.positioning.write_settle.0 as f64 * 1e-9,
@@ -94,7 +99,7 @@ impl Model {
 /// Writes of 4 KiB at random places: per second, and the mean response in seconds, after `skip` of
 /// `count`. Either `outstanding` at once, or so many per second.
 fn random_writes(spec: &DriveSpec, load: Load, skip: u64, count: u64) -> (f64, f64) {
-    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let places = drive.capacity_blocks() / 8;
     let mut noise = XorShift::default();
     let mut arrivals: BinaryHeap<Reverse<u64>> = BinaryHeap::new();

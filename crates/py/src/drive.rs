@@ -1,15 +1,13 @@
 //! Drives: checking, describing, importing, replaying.
 
 use crate::errors::{config, json, raise, trace};
+use crate::registries::{inputs, models};
 use crate::run::sources;
-use headstack_array::layer::{self, elevator};
-use headstack_array::organisation;
 use headstack_disksim::{import_with, validate as demerit, Sources};
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
-use headstack_drive::{cost, layout, power, scheduler, seek, Drive, DriveSpec};
-use headstack_engine::describe::from_value;
+use headstack_drive::{cost, power, DriveDesign, DriveSpec};
 use headstack_engine::SpecError;
 use headstack_trace::{read_validate, ValidateRecord};
 use pyo3::exceptions::PyUserWarning;
@@ -17,6 +15,7 @@ use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Points of a seek curve: enough for a smooth line.
 const CURVE_POINTS: u32 = 1000;
@@ -24,16 +23,16 @@ const CURVE_POINTS: u32 = 1000;
 pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
     let value: Value = serde_json::from_str(spec_json)
         .map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
-    from_value(value).map_err(|e| config(e.or_at("drive")))
+    DriveSpec::from_value(value, &models()).map_err(|e| config(e.or_at("drive")))
 }
 
 /// Checks a drive and returns it with its defaults.
 #[pyfunction]
 pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
-    Drive::new(&spec, &DriveOptions::default()).map_err(config)?;
+    DriveDesign::new(&spec, &models()).map_err(config)?;
     cost::Parts::of(&spec)
-        .and_then(|parts| cost::build(&spec.cost, &parts))
+        .and_then(|parts| cost::build(&spec.cost, &parts, models().cost))
         .map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
@@ -47,7 +46,7 @@ pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 }
 
 fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
-    let drive = Drive::new(spec, &DriveOptions::default())?;
+    let drive = DriveDesign::new(spec, &models())?.drive(&DriveOptions::default())?;
     // Of the first unit: a stack or, where assemblies have surfaces of their own, an assembly.
     let mechanics = drive.mechanics();
     let sector = spec.geometry.sector_size.0;
@@ -133,8 +132,8 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         "zones": zones,
         "seek_curve": curve,
         "average_seek_s": average,
-        "power_w": power::build(&spec.power, &power::Shape::of(spec))?,
-        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?)?,
+        "power_w": power::build(&spec.power, &power::Shape::of(spec), models().power)?,
+        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, models().cost)?,
     }))
 }
 
@@ -150,24 +149,28 @@ pub fn plugins() -> PyResult<String> {
                 .collect::<Vec<_>>()
         };
     }
-    let readers: Vec<Value> = headstack_trace::formats()
+    let lists = inputs(Vec::new());
+    let models = lists.models;
+    let readers: Vec<Value> = lists
+        .formats
         .iter()
         .map(|f| json!({"name": f.name, "summary": f.summary, "example": f.parameters}))
         .collect();
-    let organisations: Vec<Value> = organisation::ENTRIES
+    let organisations: Vec<Value> = lists
+        .organisations
         .iter()
         .map(|o| json!({"name": o.name, "summary": o.summary}))
         .collect();
     serde_json::to_string(&json!({
-        "cost": list!(cost::PLUGINS),
-        "elevator": list!(elevator::ENTRIES),
-        "layer": list!(layer::ENTRIES),
-        "layout": list!(layout::PLUGINS),
+        "cost": list!(models.cost),
+        "elevator": list!(lists.elevators),
+        "layer": list!(lists.layers),
+        "layout": list!(models.layouts),
         "organisation": organisations,
-        "power": list!(power::PLUGINS),
+        "power": list!(models.power),
         "reader": readers,
-        "scheduler": list!(scheduler::PLUGINS),
-        "seek": list!(seek::PLUGINS),
+        "scheduler": list!(models.schedulers),
+        "seek": list!(models.seek),
     }))
     .map_err(json)
 }
@@ -223,7 +226,7 @@ pub fn import_disksim(path: PathBuf, sources_anywhere: bool) -> PyResult<String>
 }
 
 fn simulate(
-    spec: &DriveSpec,
+    design: &Arc<DriveDesign>,
     records: &[ValidateRecord],
     compat: bool,
 ) -> Result<Vec<f64>, SpecError> {
@@ -240,7 +243,7 @@ fn simulate(
         compat_disksim_40: compat,
         ..DriveOptions::default()
     };
-    replay(spec, &options, &requests)?
+    replay(design, &options, &requests)?
         .iter()
         .enumerate()
         .map(|(i, t)| {
@@ -267,8 +270,8 @@ pub fn replay_closed(
     let records = read_validate(Path::new(trace_path)).map_err(trace)?;
     let rest = records.get(start..).unwrap_or_default();
     let chosen = &rest[..count.unwrap_or(rest.len()).min(rest.len())];
-    py.detach(|| simulate(&spec, chosen, compat))
-        .map_err(config)
+    let replay = || simulate(&DriveDesign::new(&spec, &models())?, chosen, compat);
+    py.detach(replay).map_err(config)
 }
 
 /// A validation trace by columns: write, first block, blocks, measured response time in seconds.
@@ -317,11 +320,14 @@ fn compare(
         Ok(records) => records,
         Err(e) => return unusable(&pair.trace, e.to_string()),
     };
-    if let Err(e) = Drive::new(&spec, &DriveOptions::default()) {
-        let message = format!("{}: {e}", pair.parameters.display());
-        return unusable(&pair.parameters, message);
-    }
-    let simulated = match py.detach(|| simulate(&spec, &records, compat)) {
+    let design = match DriveDesign::new(&spec, &models()) {
+        Ok(design) => design,
+        Err(e) => {
+            let message = format!("{}: {e}", pair.parameters.display());
+            return unusable(&pair.parameters, message);
+        }
+    };
+    let simulated = match py.detach(|| simulate(&design, &records, compat)) {
         Ok(simulated) => simulated,
         Err(e) => return unusable(&pair.trace, format!("{}: {e}", pair.trace.display())),
     };

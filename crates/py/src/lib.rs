@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod drive;
 mod errors;
 mod quantity;
+mod registries;
 mod run;
 mod trace;
 mod wait;

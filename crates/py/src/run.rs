@@ -2,6 +2,7 @@
 
 use crate::drive::import_system;
 use crate::errors;
+use crate::registries;
 use crate::wait::{no_result, no_thread, wait};
 use headstack_array::{
     read_toml as read, run as simulate, Experiment, Inputs, Overrides, RunOptions,
@@ -99,7 +100,7 @@ pub fn run(
     };
     let inputs = Inputs {
         other_drive: &other_drive,
-        ..Inputs::new(drive_dirs)
+        ..registries::inputs(drive_dirs)
     };
     let mut failed = None;
     let result = scope(|scope| {

@@ -19,8 +19,8 @@ pub const ENTRY: Entry = Entry {
     summary: "one space over all members, end to end",
     example: "",
     stands: Stands::OnMany,
-    build: |context| {
-        let Context { below, params } = context;
+    build: &|context| {
+        let Context { below, params, .. } = context;
         let below = Below::new(below);
         let map = Single(end_to_end(&below.member_blocks(), &params)?);
         let copies = Copies::new(map, choice::find("first")?);

@@ -61,7 +61,7 @@ pub const ENTRY: Entry = Entry {
     summary: "places for requests, merging, an elevator, a depth at the device",
     example: "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4",
     stands: Stands::OnOne,
-    build: |context| Ok(Box::new(HostQueue::new(context)?)),
+    build: &|context| Ok(Box::new(HostQueue::new(context)?)),
 };
 
 /// Fewest places, as in Linux.
@@ -183,7 +183,7 @@ impl HostQueue {
     fn new(context: Context) -> Result<HostQueue, SpecError> {
         let p: Parameters = params(&context.params)?;
         let below = Below::new(context.below);
-        let entry = elevator::find(&p.elevator)?;
+        let entry = elevator::find(&p.elevator, context.elevators)?;
         let legacy = match p.places {
             Some(name) => name == PlacesName::Legacy,
             None => p.elevator == "deadline",

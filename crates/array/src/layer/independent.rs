@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     summary: "lower layers side by side, each with units of its own",
     example: "",
     stands: Stands::OnMany,
-    build: |context| Ok(Box::new(Independent::new(context)?)),
+    build: &|context| Ok(Box::new(Independent::new(context)?)),
 };
 
 #[derive(Deserialize)]

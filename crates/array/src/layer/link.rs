@@ -40,7 +40,7 @@ pub const ENTRY: Entry = Entry {
     summary: "lower layers behind one port of finite bandwidth",
     example: "bandwidth = \"600 MB/s\"",
     stands: Stands::OnMany,
-    build: |context| Ok(Box::new(Link::new(context)?)),
+    build: &|context| Ok(Box::new(Link::new(context)?)),
 };
 
 #[derive(Deserialize)]

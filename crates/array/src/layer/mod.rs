@@ -20,7 +20,8 @@
 //! Layers own the layers below them, so that a system is a tree: a volume over `n` members, a host queue
 //! over one layer, a link over several.
 //!
-//! To add one: write `crates/array/src/layer/NAME.rs` with an `ENTRY`, add `NAME` to the list.
+//! To add one: write `crates/array/src/layer/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program adds
+//! its own in [`Inputs`](crate::Inputs).
 
 mod below;
 mod course;
@@ -282,6 +283,8 @@ pub struct Context {
     pub below: Vec<Box<dyn Layer>>,
     /// Parameters, as the layer's file documents.
     pub params: Params,
+    /// The elevators that a host queue can name.
+    pub elevators: &'static [elevator::Entry],
 }
 
 /// How many lower layers a layer takes.
@@ -292,6 +295,9 @@ pub enum Stands {
     /// All of them, or as many as the experiment says (`of`).
     OnMany,
 }
+
+/// How a layer is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(Context) -> Result<Box<dyn Layer>, SpecError> + Send + Sync;
 
 /// One entry of the registry.
 pub struct Entry {
@@ -307,7 +313,7 @@ pub struct Entry {
     ///
     /// # Errors
     /// Unknown parameters, values out of bounds, or lower layers that do not fit.
-    pub build: fn(Context) -> Result<Box<dyn Layer>, SpecError>,
+    pub build: &'static Build,
 }
 
 macro_rules! layers {

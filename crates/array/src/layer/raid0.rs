@@ -19,8 +19,8 @@ pub const ENTRY: Entry = Entry {
     summary: "striped over all members, no redundancy",
     example: "stripe_unit = \"64 KiB\"",
     stands: Stands::OnMany,
-    build: |context| {
-        let Context { below, params } = context;
+    build: &|context| {
+        let Context { below, params, .. } = context;
         let below = Below::new(below);
         let map = Single(striped(&below.member_blocks(), &params)?);
         let copies = Copies::new(map, choice::find("first")?);

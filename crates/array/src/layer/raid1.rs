@@ -30,7 +30,7 @@ pub const ENTRY: Entry = Entry {
     summary: "every block on every member; reads by a policy",
     example: "read_policy = \"nearest\"",
     stands: Stands::OnMany,
-    build: |context| Ok(Box::new(volume(context)?)),
+    build: &|context| Ok(Box::new(volume(context)?)),
 };
 
 #[derive(Deserialize)]

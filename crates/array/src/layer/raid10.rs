@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     summary: "striped copies: near, far and offset layouts",
     example: "near = 2\nchunk = \"64 KiB\"",
     stands: Stands::OnMany,
-    build: |context| Ok(Box::new(volume(context)?)),
+    build: &|context| Ok(Box::new(volume(context)?)),
 };
 
 #[derive(Deserialize)]

@@ -32,7 +32,7 @@ pub const ENTRY: Entry = Entry {
     summary: "striped with rotating parity: one member may be gone",
     example: "chunk = \"64 KiB\"",
     stands: Stands::OnMany,
-    build: |context| Ok(Box::new(volume(context)?)),
+    build: &|context| Ok(Box::new(volume(context)?)),
 };
 
 #[derive(Deserialize)]

@@ -39,7 +39,7 @@ pub const ENTRY: Entry = Entry {
     summary: "releases requests at a limited rate",
     example: "iops = \"150/s\"",
     stands: Stands::OnOne,
-    build: |context| Ok(Box::new(Throttle::new(context)?)),
+    build: &|context| Ok(Box::new(Throttle::new(context)?)),
 };
 
 #[derive(Deserialize)]

@@ -1,8 +1,8 @@
 //! A tree of layers: built from its description, and used by the simulation as one member.
 
 use super::{
-    find, independent, throttle, Context, Done, DriveLayer, Entry, Layer, LayerResult, Request, Setting,
-    Stands, ANYONE,
+    elevator, find, independent, throttle, Context, Done, DriveLayer, Entry, Layer, LayerResult,
+    Request, Setting, Stands, ANYONE,
 };
 use crate::capping::Knobs;
 use crate::change::Target;
@@ -82,7 +82,7 @@ pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
 }
 
 /// Builds a tree of layers over drives. `specs` begins at the host: each entry takes the layers of the next
-/// entry, the last one takes the drives.
+/// entry, the last one takes the drives. Layers are of `entries`, elevators of `elevators`.
 ///
 /// # Errors
 /// Unknown names and settings that a layer refuses, at `layers[i]`.
@@ -90,10 +90,13 @@ pub fn compose(
     drives: Vec<Box<dyn Layer>>,
     specs: &[LayerSpec],
     entries: &[Entry],
+    elevators: &'static [elevator::Entry],
 ) -> Result<Box<dyn Layer>, SpecError> {
     let mut below = drives;
     for (i, spec) in specs.iter().enumerate().rev() {
-        let made = spec.entry(entries).and_then(|e| one_height(below, spec, e));
+        let made = spec
+            .entry(entries)
+            .and_then(|e| one_height(below, spec, e, elevators));
         below = made.map_err(|e| e.within(&format!("layers[{i}]")))?;
     }
     if below.len() == 1 {
@@ -106,7 +109,7 @@ pub fn compose(
         of: None,
         params: Params::new(),
     };
-    let mut top = one_height(below, &spec, &independent::ENTRY)?;
+    let mut top = one_height(below, &spec, &independent::ENTRY, elevators)?;
     top.pop()
         .ok_or_else(|| SpecError::new("layers", "no drives", "at least one"))
 }
@@ -116,6 +119,7 @@ fn one_height(
     below: Vec<Box<dyn Layer>>,
     spec: &LayerSpec,
     entry: &Entry,
+    elevators: &'static [elevator::Entry],
 ) -> Result<Vec<Box<dyn Layer>>, SpecError> {
     let width = match (entry.stands, spec.of) {
         (Stands::OnOne, _) => 1,
@@ -137,6 +141,7 @@ fn one_height(
         made.push((entry.build)(Context {
             below: group,
             params,
+            elevators,
         })?);
     }
 }
@@ -175,7 +180,12 @@ impl Tree {
     ///
     /// # Errors
     /// As [`compose`].
-    pub fn new<M>(drives: Vec<M>, specs: &[LayerSpec], entries: &[Entry]) -> Result<Tree, SpecError>
+    pub fn new<M>(
+        drives: Vec<M>,
+        specs: &[LayerSpec],
+        entries: &[Entry],
+        elevators: &'static [elevator::Entry],
+    ) -> Result<Tree, SpecError>
     where
         M: Member<Answer = Completion> + Send + 'static,
     {
@@ -183,7 +193,7 @@ impl Tree {
         let drives = drives
             .map(|(i, drive)| Box::new(DriveLayer::new(drive, i as u32)) as Box<dyn Layer>)
             .collect();
-        Ok(Tree::over(compose(drives, specs, entries)?))
+        Ok(Tree::over(compose(drives, specs, entries, elevators)?))
     }
 
     /// A tree over layers that are built already.

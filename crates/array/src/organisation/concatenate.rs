@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
     summary: "devices end to end over drives end to end",
     needs_device_blocks: true,
     defaults: Params::new,
-    build,
+    build: &build,
 };
 
 #[derive(Deserialize)]

@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
     summary: "device i of the workload is drive i",
     needs_device_blocks: false,
     defaults: Params::new,
-    build,
+    build: &build,
 };
 
 #[derive(Deserialize)]

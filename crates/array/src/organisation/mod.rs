@@ -83,6 +83,9 @@ pub struct Context {
     pub params: Params,
 }
 
+/// How an organisation is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(&Context) -> Result<Box<dyn Organisation>, SpecError> + Send + Sync;
+
 /// One entry of the registry.
 pub struct Entry {
     /// The name in experiments.
@@ -97,7 +100,7 @@ pub struct Entry {
     ///
     /// # Errors
     /// Unknown parameters, values out of bounds, or drives that do not fit.
-    pub build: fn(&Context) -> Result<Box<dyn Organisation>, SpecError>,
+    pub build: &'static Build,
 }
 
 macro_rules! organisations {

@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry {
         let unit = ("stripe_unit".to_string(), default_unit().to_string().into());
         [unit].into_iter().collect()
     },
-    build,
+    build: &build,
 };
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@
 //! every whole turn; a seek takes 5 ms, however far. It has 20,000 blocks.
 
 use headstack_array::change::{plan, try_out_layers, Change};
-use headstack_array::layer::{ErrorKind, LayerResult, LayerSpec, Tree, ENTRIES};
+use headstack_array::layer::{elevator, ErrorKind, LayerResult, LayerSpec, Tree, ENTRIES};
 use headstack_array::organisation::{self, find};
 use headstack_array::simulate::{Log, MemberOutcome, Record};
 use headstack_array::{simulate, Experiment, Options};
@@ -53,8 +53,10 @@ fn lists(text: &str) -> Lists {
 
 fn tree(count: u32, layers: &[LayerSpec]) -> Tree {
     let spec: DriveSpec = toml::from_str(DRIVE).expect("a drive");
-    let drives = (0..count).map(|_| Drive::new(&spec, &DriveOptions::default()).expect("a drive"));
-    Tree::new(drives.collect(), layers, ENTRIES).unwrap_or_else(|e| panic!("{e}"))
+    let drives =
+        (0..count).map(|_| Drive::builtin(&spec, &DriveOptions::default()).expect("a drive"));
+    Tree::new(drives.collect(), layers, ENTRIES, elevator::ENTRIES)
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// What the changes are refused for before a run.

@@ -27,6 +27,7 @@ fn build(entry: &Entry, seed: u64) -> Box<dyn Layer> {
     let context = Context {
         below: below.collect(),
         params: toml::from_str(entry.example).expect("the example is a table"),
+        elevators: elevator::ENTRIES,
     };
     (entry.build)(context).unwrap_or_else(|e| panic!("example of {}: {e}", entry.name))
 }
@@ -163,9 +164,13 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
             toml::from_str(entry.example).expect("a table");
         params.insert("no_such_key".into(), 1.into());
         let (below, _) = constants(4, 5000, 1);
-        let error = (entry.build)(Context { below, params })
-            .err()
-            .map(|e| e.to_string());
+        let error = (entry.build)(Context {
+            below,
+            params,
+            elevators: elevator::ENTRIES,
+        })
+        .err()
+        .map(|e| e.to_string());
         assert!(
             error.unwrap_or_default().contains("no_such_key"),
             "{}",

@@ -1,7 +1,9 @@
 //! The host queue: order, merging, places, and a closed network of submitters that wait.
 
 use crate::mock::{constants, finish, request, Behaviour, Log, Mock};
-use headstack_array::layer::{find, Context, Done, ErrorKind, Layer, Request, Setting, ENTRIES};
+use headstack_array::layer::{
+    elevator, find, Context, Done, ErrorKind, Layer, Request, Setting, ENTRIES,
+};
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
 use headstack_testkit::SplitMix;
 use headstack_units::Time;
@@ -10,7 +12,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 fn build(below: Vec<Box<dyn Layer>>, toml: &str) -> Box<dyn Layer> {
     let params = toml::from_str(toml).expect("a table");
     let entry = find("host-queue", ENTRIES).expect("the layer");
-    (entry.build)(Context { below, params }).unwrap_or_else(|e| panic!("{toml}: {e}"))
+    (entry.build)(Context {
+        below,
+        params,
+        elevators: elevator::ENTRIES,
+    })
+    .unwrap_or_else(|e| panic!("{toml}: {e}"))
 }
 
 fn queue(toml: &str) -> (Box<dyn Layer>, Log) {
@@ -251,7 +258,11 @@ fn parameters_that_do_not_fit_are_refused() {
     ] {
         let (below, _) = constants(1, 1000, 1);
         let params = toml::from_str(text).expect("a table");
-        let built = (find("host-queue", ENTRIES).expect("it").build)(Context { below, params });
+        let built = (find("host-queue", ENTRIES).expect("it").build)(Context {
+            below,
+            params,
+            elevators: elevator::ENTRIES,
+        });
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{text}: {error:?}");
     }

@@ -10,7 +10,7 @@ use crate::mock::{request, Mock};
 use crate::world::{word, Disk, Level, Shape, Words, World, CHUNK, UNIT};
 use headstack_array::layer::volume::plan::Step;
 use headstack_array::layer::volume::Volume;
-use headstack_array::layer::{raid1, raid10, raid5, Context, Layer, Setting};
+use headstack_array::layer::{elevator, raid1, raid10, raid5, Context, Layer, Setting};
 use headstack_drive::Command;
 use headstack_testkit::SplitMix;
 use headstack_units::{Bandwidth, Time};
@@ -106,6 +106,7 @@ impl Trial {
         let context = Context {
             below: disks.collect(),
             params,
+            elevators: elevator::ENTRIES,
         };
         let built = match level {
             Level::Raid1 => raid1::volume(context),

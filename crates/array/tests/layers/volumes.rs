@@ -1,7 +1,7 @@
 //! How many requests to members a request of a volume becomes, and which.
 
 use crate::mock::{constants, finish, request, Log};
-use headstack_array::layer::{find, Context, Done, ErrorKind, Layer, Setting, ENTRIES};
+use headstack_array::layer::{elevator, find, Context, Done, ErrorKind, Layer, Setting, ENTRIES};
 use headstack_drive::spec::Params;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::Time;
@@ -20,7 +20,12 @@ fn volume(name: &str, members: u32, toml: &str) -> (Box<dyn Layer>, Log) {
     let (below, log) = constants(members, 100 * CHUNK, SERVICE);
     let params = params(toml);
     let entry = find(name, ENTRIES).expect("a layer");
-    let volume = (entry.build)(Context { below, params }).expect("a volume");
+    let volume = (entry.build)(Context {
+        below,
+        params,
+        elevators: elevator::ENTRIES,
+    })
+    .expect("a volume");
     (volume, log)
 }
 
@@ -551,6 +556,7 @@ fn volumes_refuse_what_does_not_fit() {
         let built = (find(name, ENTRIES).expect("a layer").build)(Context {
             below,
             params: params(text),
+            elevators: elevator::ENTRIES,
         });
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{name} {text}: {error:?}");

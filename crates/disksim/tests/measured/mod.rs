@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use headstack_drive::replay::{replay_closed, ReplayRequest};
-use headstack_drive::{DriveOptions, DriveSpec};
+use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
 use std::path::{Path, PathBuf};
 
 /// The drives with a measured trace.
@@ -62,7 +62,8 @@ pub fn simulated(spec: &DriveSpec, compat: bool, requests: &[ReplayRequest]) -> 
         compat_disksim_40: compat,
         ..DriveOptions::default()
     };
-    let responses = replay_closed(spec, &options, requests).unwrap();
+    let design = DriveDesign::new(spec, &Models::builtin()).unwrap();
+    let responses = replay_closed(&design, &options, requests).unwrap();
     responses
         .into_iter()
         .map(|r| r.expect("inside the drive") as f64 * 1e-9)

@@ -23,7 +23,7 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
     name: "components",
     summary: "the sum of its components (ISCA 2008, Table 9a)",
     example: "usd = { head = [2.5, 3], media = [6, 7] }",
-    build: |table| {
+    build: &|table| {
         let p: Params = params_beside(&["model"], table)?;
         let mut prices: Vec<Component> = TABLE.to_vec();
         for (name, range) in &p.usd {

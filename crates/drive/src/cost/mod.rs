@@ -5,9 +5,10 @@
 //! - [`build`] rounds them to 1e-9 dollars.
 //! - A cost depends on the drive's description only.
 //!
-//! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
-use crate::plugin::{find, model, plugins};
+use crate::plugin::{find, model, plugins, Plugin};
 use crate::power::Shape;
 use crate::spec::{ArmShare, DriveSpec, Params};
 use headstack_engine::SpecError;
@@ -98,17 +99,21 @@ pub trait CostModel: Send + Sync {
 
 plugins! { dyn CostModel: components, price }
 
-/// The cost of a drive from its `cost` table; `None` without a table.
+/// The cost of a drive from its `cost` table, whose model is one of `models`; `None` without a table.
 ///
 /// # Errors
 /// A table without `model`, parameters that do not fit the model, or a cost that breaks the contract.
-pub fn build(params: &Params, parts: &Parts) -> Result<Option<CostRange>, SpecError> {
+pub fn build(
+    params: &Params,
+    parts: &Parts,
+    models: &[Plugin<dyn CostModel>],
+) -> Result<Option<CostRange>, SpecError> {
     if params.is_empty() {
         return Ok(None);
     }
     let whole = |e: SpecError| e.within("cost");
     let name = model(params, "cost").map_err(whole)?;
-    let model = (find(PLUGINS, "cost.model", name)?.build)(params).map_err(whole)?;
+    let model = (find(models, "cost.model", name)?.build)(params).map_err(whole)?;
     let cost = model.cost(parts).map_err(whole)?.rounded();
     if !(cost.low >= 0.0 && cost.low <= cost.high && cost.high.is_finite()) {
         return Err(SpecError::new(
@@ -155,7 +160,7 @@ mod tests {
 
     /// Cost from TOML.
     pub(super) fn cost(toml: &str, parts: &Parts) -> Result<CostRange, SpecError> {
-        let cost = build(&toml::from_str(toml).expect("TOML"), parts)?;
+        let cost = build(&toml::from_str(toml).expect("TOML"), parts, PLUGINS)?;
         Ok(cost.expect("a table"))
     }
 
@@ -175,7 +180,7 @@ mod tests {
             cost("usd = [1, 2]", &parts(1)).unwrap_err().key,
             "cost.model"
         );
-        assert_eq!(build(&Params::new(), &parts(1)), Ok(None));
+        assert_eq!(build(&Params::new(), &parts(1), PLUGINS), Ok(None));
     }
 
     /// Four platters: all assemblies on all surfaces; each on its own half; two stacks; two heads per arm.
@@ -212,9 +217,9 @@ mod tests {
                     heads,
                     capacity_blocks: Some(1 << 30),
                 };
-                let cost = build(&table, &parts).unwrap().expect(plugin.name);
+                let cost = build(&table, &parts, PLUGINS).unwrap().expect(plugin.name);
                 assert!(0.0 < cost.low && cost.low <= cost.mid() && cost.mid() <= cost.high);
-                assert_eq!(build(&table, &parts), Ok(Some(cost)));
+                assert_eq!(build(&table, &parts, PLUGINS), Ok(Some(cost)));
             }
         }
     }

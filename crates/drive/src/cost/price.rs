@@ -19,7 +19,7 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
     name: "price",
     summary: "a stated price of the drive, or per megabyte",
     example: "usd = [255, 315]",
-    build: |table| {
+    build: &|table| {
         let p: Params = params_beside(&["model"], table)?;
         match (p.usd, p.usd_per_mb) {
             (Some(usd), None) => check_range("usd", usd)?,

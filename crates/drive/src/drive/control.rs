@@ -142,9 +142,10 @@ impl Drive {
                 let mut queue = self.design().spec().queue.clone();
                 queue.scheduler = name;
                 queue.scheduler_parameters = parameters;
+                let schedulers = self.design.models().schedulers;
                 self.units
                     .iter_mut()
-                    .try_for_each(|u| u.set_scheduler(&queue))
+                    .try_for_each(|u| u.set_scheduler(&queue, schedulers))
             }
             Setting::ArmsInMotion(limit) => {
                 for unit in &mut self.units {

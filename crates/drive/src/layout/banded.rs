@@ -23,7 +23,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "banded",
     summary: "a band of cylinders on one surface, then on the next surface",
     example: "band_cylinders = 4",
-    build: |spec| {
+    build: &|spec| {
         let Banded { band_cylinders } = parameters(spec)?;
         if band_cylinders == 0 {
             return Err(SpecError::new(

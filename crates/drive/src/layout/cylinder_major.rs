@@ -18,7 +18,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "cylinder-major",
     summary: "all heads of a cylinder, then the next cylinder",
     example: "",
-    build: |spec| {
+    build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(
             spec,

@@ -23,7 +23,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "extents",
     summary: "a list says which run of addresses lies on which track",
     example: "extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]\nextent_defects = [[0, 1, 0]]",
-    build: |spec| Ok(Box::new(Extents::build(spec, &parameters(spec)?)?)),
+    build: &|spec| Ok(Box::new(Extents::build(spec, &parameters(spec)?)?)),
 };
 
 /// The parameters: the map.

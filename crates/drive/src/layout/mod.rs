@@ -10,11 +10,12 @@
 //! A layout's own parameters are keys of `[geometry]`. The layout's file reads them into a type and refuses
 //! unknown keys.
 //!
-//! To add one: write `crates/drive/src/layout/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/layout/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
-use crate::plugin::{find, plugins};
-use crate::spec::GeometrySpec;
-use headstack_engine::describe::{from_rest, misspelt};
+use crate::plugin::{find, plugins, Plugin};
+use crate::spec::{GeometrySpec, Params};
+use headstack_engine::describe::{from_rest, from_value, misspelt};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 use serde::de::DeserializeOwned;
@@ -88,19 +89,36 @@ fn no_parameters(spec: &GeometrySpec) -> Result<(), SpecError> {
 
 plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, extents }
 
-/// The layout's error for a key that it does not know, as seen from inside the geometry. Layouts read their
-/// own keys first, so the rest of the geometry may be inconsistent.
-pub(crate) fn unknown_key(spec: &GeometrySpec) -> Option<SpecError> {
-    let plugin = PLUGINS.iter().find(|p| p.name == spec.layout)?;
-    let error = (plugin.build)(spec).err()?;
-    let unknown = error.key == "geometry" && error.got.starts_with("key ");
-    unknown.then(|| SpecError::new("", error.got, error.need))
+/// Of a geometry that could not be read: the error of its layout for a key that the layout does not know,
+/// because that may be a misspelling of a key that is missing. `None` if something else is wrong.
+///
+/// Stand-ins take the place of missing keys. Layouts read their own keys first, so the geometry may be
+/// inconsistent.
+pub(crate) fn unknown_key(
+    mut table: Params,
+    layouts: &[Plugin<dyn Layout, GeometrySpec>],
+) -> Option<SpecError> {
+    for (key, stand_in) in [
+        ("rotation_speed", "7200 rpm".into()),
+        ("surfaces", 1.into()),
+        ("cylinders", 1.into()),
+        ("zones", Value::Array(Vec::new())),
+    ] {
+        table.entry(key).or_insert(stand_in);
+    }
+    let spec: GeometrySpec = from_value(Value::Object(table)).ok()?;
+    let plugin = layouts.iter().find(|p| p.name == spec.layout)?;
+    let error = (plugin.build)(&spec).err()?;
+    (error.key == "geometry" && error.got.starts_with("key ")).then_some(error)
 }
 
-/// Builds the layout of a geometry.
+/// Builds the layout, one of `layouts`, of a geometry.
 ///
 /// # Errors
 /// Unknown layout names and geometries that do not fit together, by dotted key.
-pub fn build(spec: &GeometrySpec) -> Result<Box<dyn Layout>, SpecError> {
-    (find(PLUGINS, "geometry.layout", &spec.layout)?.build)(spec)
+pub fn build(
+    spec: &GeometrySpec,
+    layouts: &[Plugin<dyn Layout, GeometrySpec>],
+) -> Result<Box<dyn Layout>, SpecError> {
+    (find(layouts, "geometry.layout", &spec.layout)?.build)(spec)
 }

@@ -19,7 +19,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "serpentine",
     summary: "as cylinder-major, heads reversed in odd cylinders of each zone",
     example: "",
-    build: |spec| {
+    build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(
             spec,

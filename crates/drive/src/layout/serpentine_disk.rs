@@ -17,7 +17,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "serpentine-disk",
     summary: "as serpentine, counting cylinders from the disk's start",
     example: "",
-    build: |spec| {
+    build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(
             spec,

@@ -3,10 +3,15 @@
 use super::extents::Map;
 use super::*;
 use crate::plugin::contract;
-use crate::spec::{Params, PerSurface, SkewUnit, Sparing, ZoneSpec};
+use crate::spec::{PerSurface, SkewUnit, Sparing, ZoneSpec};
 use headstack_testkit::SplitMix;
 use headstack_units::{Bytes, Rpm};
 use std::collections::BTreeMap;
+
+/// The built-in layout of a geometry.
+fn build(spec: &GeometrySpec) -> Result<Box<dyn Layout>, SpecError> {
+    super::build(spec, PLUGINS)
+}
 
 fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
     GeometrySpec {

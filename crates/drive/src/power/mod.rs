@@ -10,13 +10,14 @@
 //!
 //! How an idle drive enters and leaves low-power conditions is described in [`conditions`].
 //!
-//! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
 pub mod conditions;
 pub mod seek_energy;
 
 use crate::bounds::{bounded, MOST_PAUSE, MOST_SURFACES};
-use crate::plugin::{find, model, plugins};
+use crate::plugin::{find, model, plugins, Plugin};
 use crate::spec::{DriveSpec, Params};
 use headstack_engine::describe::misspelt;
 use headstack_engine::SpecError;
@@ -120,12 +121,16 @@ plugins! { dyn PowerModel: modes, rails }
 /// read.
 const KEYS: &[&str] = &["model", "conditions", seek_energy::KEY];
 
-/// Power by state from a drive's `power` table. The model is `modes` if none is named.
+/// Power by state from a drive's `power` table, whose model is one of `models`: `modes` if none is named.
 ///
 /// # Errors
 /// Parameters that do not fit the model, and values that break the contract.
-pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
-    let watts = of_model(params, shape)?;
+pub fn build(
+    params: &Params,
+    shape: &Shape,
+    models: &[Plugin<dyn PowerModel>],
+) -> Result<StateWatts, SpecError> {
+    let watts = of_model(params, shape, models)?;
     check(&watts)?;
     Ok(watts)
 }
@@ -135,8 +140,12 @@ pub fn build(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
 ///
 /// # Errors
 /// As [`build`].
-pub fn build_bounded(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
-    let mut watts = of_model(params, shape)?;
+pub fn build_bounded(
+    params: &Params,
+    shape: &Shape,
+    models: &[Plugin<dyn PowerModel>],
+) -> Result<StateWatts, SpecError> {
+    let mut watts = of_model(params, shape, models)?;
     let mut most = watts.idle;
     let low = &mut watts.low_power;
     let steps = [&mut low.idle_a, &mut low.idle_b, &mut low.idle_c];
@@ -150,12 +159,16 @@ pub fn build_bounded(params: &Params, shape: &Shape) -> Result<StateWatts, SpecE
     Ok(watts)
 }
 
-fn of_model(params: &Params, shape: &Shape) -> Result<StateWatts, SpecError> {
+fn of_model(
+    params: &Params,
+    shape: &Shape,
+    models: &[Plugin<dyn PowerModel>],
+) -> Result<StateWatts, SpecError> {
     let name = match misspelt(params, "model", &[]) {
         None if !params.contains_key("model") => "modes",
         _ => model(params, "power").map_err(|e| e.within("power"))?,
     };
-    let plugin = find(PLUGINS, "power.model", name)?;
+    let plugin = find(models, "power.model", name)?;
     let model = (plugin.build)(params).map_err(|e| e.within("power"))?;
     Ok(model.watts(shape))
 }
@@ -313,7 +326,7 @@ mod tests {
 
     /// Power by state for a table in TOML and any shape.
     pub(super) fn of_shape(toml: &str, shape: &Shape) -> Result<StateWatts, SpecError> {
-        build(&toml::from_str(toml).expect("TOML"), shape)
+        build(&toml::from_str(toml).expect("TOML"), shape, PLUGINS)
     }
 
     #[test]
@@ -341,7 +354,7 @@ mod tests {
                         stacks,
                         platters,
                     };
-                    let w = build(&table, &shape).expect(plugin.name);
+                    let w = build(&table, &shape, PLUGINS).expect(plugin.name);
                     assert!(0.0 <= w.standby && w.standby <= w.idle && w.idle.is_finite());
                     for active in [w.seek, w.rotation, w.transfer] {
                         assert!(active >= w.idle && active.is_finite(), "{}", plugin.name);

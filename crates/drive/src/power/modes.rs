@@ -29,7 +29,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     name: "modes",
     summary: "spindle, electronics and an adder per active mode",
     example: "profile = \"main\"\nvoice_coil = \"6 W\"",
-    build: |table| {
+    build: &|table| {
         let p: Params = params_beside(super::KEYS, table)?;
         let [spindle, electronics, voice_coil, access, per_extra_arm] = p.profile.watts();
         // The profiles' spindles drive the 3.7 inch platters of Table 1.

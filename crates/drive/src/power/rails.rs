@@ -37,7 +37,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     summary: "from the 5 V and 12 V currents per workload in a manual",
     example: "idle = [0.37, 0.51]\nrandom_read = [0.50, 0.78]\nsequential_read = [0.82, 0.55]\n\
               standby = [0.24, 0.0]",
-    build: |table| {
+    build: &|table| {
         let p: Params = params_beside(super::KEYS, table)?;
         Ok(Box::new(solve(&p)?))
     },

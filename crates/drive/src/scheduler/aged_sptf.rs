@@ -23,7 +23,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "aged-sptf",
     summary: "Aged SPTF: waiting makes a command cheaper",
     example: "weight = 0.05",
-    build: |table| {
+    build: &|table| {
         let model: AgedSptf = params(table)?;
         if !(model.weight >= 0.0 && model.weight.is_finite()) {
             return Err(SpecError::new(

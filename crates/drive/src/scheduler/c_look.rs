@@ -17,7 +17,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "c-look",
     summary: "C-LOOK: sweeps up in address order, then back to the lowest",
     example: "",
-    build: |table| Ok(Box::new(params::<CLook>(table)?)),
+    build: &|table| Ok(Box::new(params::<CLook>(table)?)),
 };
 
 #[derive(Deserialize)]

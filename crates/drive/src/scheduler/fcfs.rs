@@ -17,7 +17,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "fcfs",
     summary: "First come, first served",
     example: "",
-    build: |table| Ok(Box::new(params::<Fcfs>(table)?)),
+    build: &|table| Ok(Box::new(params::<Fcfs>(table)?)),
 };
 
 #[derive(Deserialize)]

@@ -18,7 +18,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "look",
     summary: "LOOK: sweeps in address order, turns at the last command",
     example: "",
-    build: |table| Ok(Box::new(params::<Sweep>(table)?)),
+    build: &|table| Ok(Box::new(params::<Sweep>(table)?)),
 };
 
 /// A sweep in address order.

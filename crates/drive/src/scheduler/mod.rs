@@ -7,11 +7,12 @@
 //! - Positional schedulers predict with [`View::cost`], which calls the same functions as the service.
 //! - Of equal commands the one that has waited longest is chosen.
 //!
-//! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, Path};
-use crate::plugin::{find, plugins};
+use crate::plugin::{find, plugins, Plugin};
 use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
 use headstack_engine::SpecError;
@@ -199,12 +200,15 @@ pub trait Scheduler: Send {
 
 plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf }
 
-/// Builds the scheduler that a queue description asks for.
+/// Builds the scheduler of `schedulers` that a queue description asks for.
 ///
 /// # Errors
 /// Unknown names and parameters, by dotted key.
-pub fn build(spec: &QueueSpec) -> Result<Box<dyn Scheduler>, SpecError> {
-    let plugin = find(PLUGINS, "queue.scheduler", &spec.scheduler)?;
+pub fn build(
+    spec: &QueueSpec,
+    schedulers: &[Plugin<dyn Scheduler>],
+) -> Result<Box<dyn Scheduler>, SpecError> {
+    let plugin = find(schedulers, "queue.scheduler", &spec.scheduler)?;
     (plugin.build)(&spec.scheduler_parameters).map_err(|e| e.within("queue.scheduler_parameters"))
 }
 

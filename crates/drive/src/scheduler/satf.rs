@@ -18,7 +18,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "satf",
     summary: "Shortest access time first: positioning and transfer, buffer hits first",
     example: "cache_aware = true",
-    build: |table| Ok(Box::new(params::<Satf>(table)?)),
+    build: &|table| Ok(Box::new(params::<Satf>(table)?)),
 };
 
 #[derive(Deserialize)]

@@ -21,7 +21,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "scan",
     summary: "SCAN: sweeps in address order, turns at the edge of the stroke",
     example: "",
-    build: |table| {
+    build: &|table| {
         Ok(Box::new(Scan {
             sweep: params(table)?,
             edge: None,

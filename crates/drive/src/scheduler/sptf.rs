@@ -18,7 +18,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "sptf",
     summary: "Shortest positioning time first, over commands and arms",
     example: "",
-    build: |table| Ok(Box::new(params::<Sptf>(table)?)),
+    build: &|table| Ok(Box::new(params::<Sptf>(table)?)),
 };
 
 #[derive(Deserialize)]

@@ -17,7 +17,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "sstf",
     summary: "Shortest seek time first, by cylinder",
     example: "",
-    build: |table| Ok(Box::new(params::<Sstf>(table)?)),
+    build: &|table| Ok(Box::new(params::<Sstf>(table)?)),
 };
 
 #[derive(Deserialize)]

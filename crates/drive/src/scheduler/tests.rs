@@ -69,7 +69,7 @@ fn requests(seed: u64, n: u64, gap_ns: u64) -> Vec<(u64, DriveRequest)> {
 }
 
 fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
-    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let mut done = Vec::new();
     for (at, request) in requests {
         drive.advance(Time(*at), &mut |c| done.push(*c));
@@ -189,7 +189,7 @@ fn unknown_keys_are_refused() {
     spec.queue
         .scheduler_parameters
         .insert("wieght".into(), 1.into());
-    let error = build(&spec.queue)
+    let error = build(&spec.queue, PLUGINS)
         .err()
         .map(|e| e.to_string())
         .unwrap_or_default();

@@ -19,7 +19,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "vscan",
     summary: "V(R): SSTF with a penalty for turning round",
     example: "r = 0.2",
-    build: |table| {
+    build: &|table| {
         let model: VScan = params(table)?;
         if !(0.0..=1.0).contains(&model.r) {
             return Err(SpecError::new("r", model.r, "0 (SSTF) to 1 (SCAN)"));

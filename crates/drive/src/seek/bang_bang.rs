@@ -27,7 +27,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "physics: accelerate, coast at a speed limit, brake, settle",
     example: "acceleration = \"600 m/s2\"\nvelocity_limit = \"2 m/s\"\n\
               tracks_per_inch = 150000\nsettle = \"0.6 ms\"",
-    build: |table| {
+    build: &|table| {
         let p: BangBang = params_beside(&["model"], table)?;
         let pitch_m = match (p.track_pitch, p.tracks_per_inch) {
             (Some(pitch), None) => positive("track_pitch", pitch, 1.0)?,

@@ -17,7 +17,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "constant",
     summary: "every seek takes the same time",
     example: r#"time = "5 ms""#,
-    build: |table| {
+    build: &|table| {
         let model: Constant = params_beside(&["model"], table)?;
         seek_time("time", model.time)?;
         Ok(Box::new(model))

@@ -24,7 +24,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "square root for short seeks, line for long ones (Ruemmler & Wilkes 1994)",
     example: "short_limit = 300\nshort_base = \"3.81 ms\"\nshort_sqrt = \"0.33 ms\"\n\
               long_base = \"7.75 ms\"\nlong_slope = \"0.0059 ms\"",
-    build: |table| {
+    build: &|table| {
         let model: Hpl = params_beside(&["model"], table)?;
         bounded("short_limit", model.short_limit, 0..=MOST_CYLINDERS)?;
         for (i, time) in model.first.iter().enumerate() {

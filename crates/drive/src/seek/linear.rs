@@ -22,7 +22,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "linear",
     summary: "linear in distance with a start-up time",
     example: "single = \"1.086 ms\"\nfull = \"12.742 ms\"\ncylinders = 11474",
-    build: |table| {
+    build: &|table| {
         let model: Linear = params_beside(&["model"], table)?;
         seek_time("single", model.single)?;
         seek_time("full", model.full)?;

@@ -8,10 +8,11 @@
 //! A model is evaluated once per distance when a drive is built ([`SeekTable`]), so its evaluation may be
 //! slow.
 //!
-//! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list.
+//! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
 
 use crate::bounds::bounded;
-use crate::plugin::{find, model, plugins};
+use crate::plugin::{find, model, plugins, Plugin};
 use crate::spec::Params;
 use headstack_engine::SpecError;
 use headstack_units::{parse_with_units, Span};
@@ -33,14 +34,19 @@ pub struct SeekTable {
 }
 
 impl SeekTable {
-    /// Evaluates the model in `params` for all distances below `cylinders`, and adds `constant` to every seek
-    /// of one cylinder or more.
+    /// Evaluates the model in `params`, one of `models`, for all distances below `cylinders`, and adds
+    /// `constant` to every seek of one cylinder or more.
     ///
     /// # Errors
     /// Parameters that do not fit the model, and times that are not positive or exceed 4 s.
-    pub fn build(params: &Params, cylinders: u32, constant: Span) -> Result<SeekTable, SpecError> {
+    pub fn build(
+        params: &Params,
+        cylinders: u32,
+        constant: Span,
+        models: &[Plugin<dyn SeekModel>],
+    ) -> Result<SeekTable, SpecError> {
         let name = model(params, "seek").map_err(|e| e.within("seek"))?;
-        let plugin = find(PLUGINS, "seek.model", name)?;
+        let plugin = find(models, "seek.model", name)?;
         let model = (plugin.build)(params).map_err(|e| e.within("seek"))?;
         let mut ns = Vec::with_capacity(cylinders.max(1) as usize);
         ns.push(0);
@@ -191,7 +197,7 @@ mod tests {
         ] {
             let mut table: Params = toml::from_str(toml).expect("TOML");
             table.insert("model".into(), name.into());
-            assert!(SeekTable::build(&table, 20, Span::from_ms(1.0)).is_err(), "{name}");
+            assert!(SeekTable::build(&table, 20, Span::from_ms(1.0), PLUGINS).is_err(), "{name}");
         }
     }
 
@@ -199,7 +205,7 @@ mod tests {
     fn a_wrong_model_name_gets_the_list_and_the_nearest() {
         let mut table = Params::new();
         table.insert("model".into(), "liner".into());
-        let error = SeekTable::build(&table, 10, Span::ZERO)
+        let error = SeekTable::build(&table, 10, Span::ZERO, PLUGINS)
             .unwrap_err()
             .to_string();
         assert!(error.contains("did you mean \"linear\"?"), "{error}");

@@ -24,7 +24,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "ng",
     summary: "square root of the way plus settling by log of track density (Ng 1998)",
     example: "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000",
-    build: |table| {
+    build: &|table| {
         let model: Ng = params_beside(&["model"], table)?;
         positive("tracks_per_inch", model.tracks_per_inch, 1e9)?;
         // The constant part may be negative, because settling is added to it.

@@ -20,7 +20,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "table",
     summary: "measured times, linear between them",
     example: "points = [[1, \"1.943 ms\"], [10, \"2.4 ms\"], [2000, \"18 ms\"]]",
-    build: |table| {
+    build: &|table| {
         let model: Table = params_beside(&["model"], table)?;
         let mut points: Vec<(u32, Span)> = Vec::with_capacity(model.points.len());
         for (i, &(distance, time)) in model.points.iter().enumerate() {
@@ -88,7 +88,7 @@ impl SeekModel for Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SeekTable;
+    use super::super::{SeekTable, PLUGINS};
     use crate::seek::tests::model;
     use headstack_units::Span;
 
@@ -142,8 +142,8 @@ mod tests {
             "model = \"table\"\npoints = [[1, \"3 ms\"], [10, \"2 ms\"], [11, \"1 ms\"]]",
         )
         .unwrap();
-        assert!(SeekTable::build(&table, 12, Span::ZERO).is_ok());
-        let error = SeekTable::build(&table, 13, Span::ZERO).unwrap_err();
+        assert!(SeekTable::build(&table, 12, Span::ZERO, PLUGINS).is_ok());
+        let error = SeekTable::build(&table, 13, Span::ZERO, PLUGINS).unwrap_err();
         assert!(error.to_string().contains("for 12 cylinders"), "{error}");
     }
 }

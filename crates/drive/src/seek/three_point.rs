@@ -24,7 +24,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "three-point",
     summary: "square root plus line through single, average and full seek (Lee & Katz 1993)",
     example: "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536",
-    build: |table| {
+    build: &|table| {
         let model: ThreePoint = params_beside(&["model"], table)?;
         for (key, time) in [
             ("single", model.single),

@@ -407,7 +407,13 @@ mod tests {
     #[test]
     fn plain_passes_are_passes() {
         let spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
-        let m = Mechanics::new(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
+        let m = Mechanics::new(
+            &spec,
+            &spec.geometry,
+            &crate::Models::builtin(),
+            Turn(1 << 61),
+        )
+        .expect("mechanics");
         let mut noise = XorShift::default();
         let mut draw = |limit| noise.below(limit);
         let (mut arm, mut scratch) = (Arm::default(), Scratch::default());

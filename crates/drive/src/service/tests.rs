@@ -46,7 +46,7 @@ struct Host(Drive, u64);
 impl Host {
     fn new(spec: &DriveSpec) -> Host {
         Host(
-            Drive::new(spec, &DriveOptions::default()).expect("a drive"),
+            Drive::builtin(spec, &DriveOptions::default()).expect("a drive"),
             0,
         )
     }

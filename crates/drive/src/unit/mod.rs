@@ -12,6 +12,7 @@ use crate::buffer::Blocks;
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
 use crate::mechanics::{Arm, Mechanics};
+use crate::models::Models;
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::power::seek_energy::SeekEnergy;
@@ -75,6 +76,7 @@ impl Unit {
     /// Settings that do not fit together, by dotted key.
     pub fn new(
         spec: &DriveSpec,
+        models: &Models,
         plan: &UnitPlan,
         mechanics: Mechanics,
         options: &DriveOptions,
@@ -87,7 +89,7 @@ impl Unit {
             n => n.min(assemblies),
         };
         let mut core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
-        let scheduler = scheduler::build(&spec.queue)?;
+        let scheduler = scheduler::build(&spec.queue, models.schedulers)?;
         let needs = scheduler.needs();
         let in_order = needs.only_oldest && core.paths.len() == 1;
         let scan = Scan::new(spec, &core.mechanics)?;

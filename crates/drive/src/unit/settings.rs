@@ -4,8 +4,9 @@ use super::{faults, Unit};
 use crate::command::DriveRequest;
 use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
+use crate::plugin::Plugin;
 use crate::queue::Queue;
-use crate::scheduler;
+use crate::scheduler::{self, Scheduler};
 use crate::service::assemblies;
 use crate::spec::{DriveSpec, QueueSpec};
 use headstack_engine::SpecError;
@@ -65,12 +66,16 @@ impl Unit {
         ends.into_iter().filter(|end| *end > now).collect()
     }
 
-    /// Changes the scheduler. Waiting commands keep their age.
+    /// Changes the scheduler to one of `schedulers`. Waiting commands keep their age.
     ///
     /// # Errors
     /// An unknown scheduler, or parameters that it does not have.
-    pub fn set_scheduler(&mut self, spec: &QueueSpec) -> Result<(), SpecError> {
-        self.scheduler = scheduler::build(spec)?;
+    pub fn set_scheduler(
+        &mut self,
+        spec: &QueueSpec,
+        schedulers: &[Plugin<dyn Scheduler>],
+    ) -> Result<(), SpecError> {
+        self.scheduler = scheduler::build(spec, schedulers)?;
         let needs = self.scheduler.needs();
         self.fcfs = needs.only_oldest;
         self.in_order = needs.only_oldest && self.core.paths.len() == 1;

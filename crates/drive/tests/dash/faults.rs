@@ -124,7 +124,7 @@ fn times_of_failure_come_from_the_seed() {
             seed,
             ..DriveOptions::default()
         };
-        let mut drive = Drive::new(&spec, &options).unwrap();
+        let mut drive = Drive::builtin(&spec, &options).unwrap();
         run(&mut drive, &reads);
         drive.faults().iter().map(|f| f.failed).collect::<Vec<_>>()
     };
@@ -137,7 +137,7 @@ fn times_of_failure_come_from_the_seed() {
             seed,
             ..DriveOptions::default()
         };
-        let mut drive = Drive::new(&spec, &options).unwrap();
+        let mut drive = Drive::builtin(&spec, &options).unwrap();
         drive.submit(Time(u64::MAX / 4), reads[0].1);
         drive.advance(Time::NEVER, &mut |_| {});
         for f in drive.faults() {

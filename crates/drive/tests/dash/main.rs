@@ -112,7 +112,7 @@ fn run(drive: &mut Drive, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
 }
 
 fn new(spec: &DriveSpec) -> Drive {
-    Drive::new(spec, &DriveOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", spec.dash))
+    Drive::builtin(spec, &DriveOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", spec.dash))
 }
 
 /// Nothing lost or repeated, shares add up, energy is the integral of power.
@@ -276,7 +276,7 @@ proptest! {
             spec.media_scan.mode = [None, Freeblock, OwnArm][mode];
             spec.media_scan.block = headstack_units::Bytes(block * 512);
         }
-        let Ok(mut drive) = Drive::new(&spec, &DriveOptions::default()) else { return Ok(()) };
+        let Ok(mut drive) = Drive::builtin(&spec, &DriveOptions::default()) else { return Ok(()) };
         let capacity = drive.capacity_blocks();
         if capacity > 200 {
             let requests = requests(spacing, 20, 1_000_000, capacity);
@@ -581,7 +581,7 @@ fn wrong_descriptions_say_what_is_needed() {
     let error = |change: &dyn Fn(&mut DriveSpec)| {
         let mut spec = at("D1A2S1H1");
         change(&mut spec);
-        match Drive::new(&spec, &DriveOptions::default()) {
+        match Drive::builtin(&spec, &DriveOptions::default()) {
             Ok(_) => panic!("it was accepted"),
             Err(e) => e.to_string(),
         }

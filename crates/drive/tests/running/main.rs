@@ -68,7 +68,7 @@ fn buffered(mut spec: DriveSpec) -> DriveSpec {
 }
 
 fn new(spec: &DriveSpec) -> Drive {
-    Drive::new(spec, &DriveOptions::default()).expect("a drive")
+    Drive::builtin(spec, &DriveOptions::default()).expect("a drive")
 }
 
 fn request(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {

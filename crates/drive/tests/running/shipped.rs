@@ -20,7 +20,7 @@ fn drives() -> Vec<DriveSpec> {
 }
 
 fn sleepy(mut spec: DriveSpec) -> DriveSpec {
-    let watts = power::build(&spec.power, &Shape::of(&spec)).expect("power");
+    let watts = power::build(&spec.power, &Shape::of(&spec), power::PLUGINS).expect("power");
     let rails = spec.power.get("model").is_some_and(|m| m == "rails");
     for (key, share) in [("idle_a", 0.95), ("idle_b", 0.8), ("idle_c", 0.6)] {
         let w = watts.standby + share * (watts.idle - watts.standby);
@@ -80,7 +80,7 @@ fn run(spec: &DriveSpec, seed: u64, sampled: bool, changing: bool) -> Run {
         seed,
         ..DriveOptions::default()
     };
-    let mut drive = Drive::new(spec, &options).expect(&spec.name);
+    let mut drive = Drive::builtin(spec, &options).expect(&spec.name);
     drive.listen(Time::ZERO);
     let random = &mut random::stream(seed, "running");
     let sampling = &mut random::stream(seed, "samples");

@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry {
     name: "deadline",
     summary: "sorted batches, deadlines between them (Linux 3.x)",
     example: "fifo_batch = 4\nread_expire = \"100 ms\"",
-    build: |context| {
+    build: &|context| {
         let parameters = params::<Parameters>(&context.params)?.check()?;
         Ok(Box::new(Deadline::new(parameters)))
     },

@@ -6,7 +6,8 @@
 //! - Requests are named by slots. A slot is used again only after its request has ended.
 //! - The same calls give the same order.
 //!
-//! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list.
+//! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program
+//! adds its own in [`Inputs`](crate::Inputs).
 
 pub(crate) mod sorted;
 
@@ -65,6 +66,9 @@ pub struct Context {
     pub params: Params,
 }
 
+/// How an elevator is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(&Context) -> Result<Box<dyn Elevator>, SpecError> + Send + Sync;
+
 /// One entry of the registry.
 pub struct Entry {
     /// The name in experiments.
@@ -77,25 +81,25 @@ pub struct Entry {
     ///
     /// # Errors
     /// Unknown parameters, and values out of bounds.
-    pub build: fn(&Context) -> Result<Box<dyn Elevator>, SpecError>,
+    pub build: &'static Build,
 }
 
 macro_rules! elevators {
     ($($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
-        /// Every elevator.
+        /// Every elevator that comes with this crate.
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
 elevators! { none, deadline, mq_deadline, ranges }
 
-/// Finds an elevator by name.
+/// Finds one of `entries` by name.
 ///
 /// # Errors
 /// An unknown name; the error lists the known names and hints at the nearest one.
-pub fn find(name: &str) -> Result<&'static Entry, SpecError> {
-    ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
+pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
+    entries.iter().find(|e| e.name == name).ok_or_else(|| {
+        let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
         let hint = did_you_mean(name, names.iter().copied());
         SpecError::new(
             "elevator",

@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     name: "mq-deadline",
     summary: "sorted batches from the last address on, deadlines between them (blk-mq)",
     example: "writes_starved = 4",
-    build: |context| {
+    build: &|context| {
         let parameters = params::<Parameters>(&context.params)?.check()?;
         Ok(Box::new(MqDeadline::new(parameters)))
     },

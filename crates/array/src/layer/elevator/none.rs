@@ -19,7 +19,7 @@ pub const ENTRY: Entry = Entry {
     name: "none",
     summary: "first come, first served",
     example: "",
-    build: |context| {
+    build: &|context| {
         params::<NoParameters>(&context.params)?;
         Ok(Box::<First>::default())
     },

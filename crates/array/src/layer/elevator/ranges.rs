@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     name: "ranges",
     summary: "deadlines per independent access range, idle actuators first",
     example: "ranges = 2",
-    build: |context| Ok(Box::new(Ranges::new(context)?)),
+    build: &|context| Ok(Box::new(Ranges::new(context)?)),
 };
 
 #[derive(Deserialize)]

@@ -8,7 +8,7 @@ fn build(name: &str, toml: &str) -> Box<dyn Elevator> {
         blocks: 1000,
         params: toml::from_str(toml).expect("a table"),
     };
-    (find(name).expect("an elevator").build)(&context).expect("parameters that fit")
+    (find(name, ENTRIES).expect("an elevator").build)(&context).expect("parameters that fit")
 }
 
 fn queued(slot: u32, write: bool, lba: u64) -> Queued {
@@ -215,11 +215,11 @@ fn parameters_that_do_not_fit_are_refused() {
             blocks: 1000,
             params: toml::from_str(text).expect("a table"),
         };
-        let built = (find(name).expect("an elevator").build)(&context);
+        let built = (find(name, ENTRIES).expect("an elevator").build)(&context);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{name} {text}: {error:?}");
     }
-    let error = find("cfq").err().expect("an error").to_string();
+    let error = find("cfq", ENTRIES).err().expect("an error").to_string();
     assert!(
         error.contains("none, deadline, mq-deadline, ranges"),
         "{error}"

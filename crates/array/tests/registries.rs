@@ -1,0 +1,361 @@
+//! Models and elevators that are made at run time and passed to a run.
+//!
+//! Each is built by a closure that captures a value, and no list has a built-in entry. What the experiment
+//! gives follows from the captured values alone.
+
+#![allow(clippy::result_large_err)]
+
+use headstack_array::layer::elevator::{self, Elevator, Queued};
+use headstack_array::{run, Experiment, Inputs, Opened, RunError, RunOptions, RunResult};
+use headstack_drive::cost::{CostModel, CostRange, Parts};
+use headstack_drive::layout::{Layout, Place};
+use headstack_drive::plugin::{params_beside, Build, Plugin};
+use headstack_drive::power::{LowPower, PowerModel, Shape, StateWatts};
+use headstack_drive::queue::Queue;
+use headstack_drive::scheduler::{Choice, Scheduler, View};
+use headstack_drive::seek::SeekModel;
+use headstack_drive::spec::{GeometrySpec, Params};
+use headstack_drive::Models;
+use headstack_engine::SpecError;
+use headstack_trace::{Each, Request};
+use headstack_units::{Lba, Span, Time, Turn};
+use serde::Deserialize;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// Sectors of every track: those of the zones play no part.
+const SECTORS: u64 = 100;
+const SEEK: Span = Span(3_000_000);
+const WATTS: f64 = 7.25;
+const DOLLARS: f64 = 123.0;
+
+/// What a scheduler or an elevator has chosen: first blocks.
+type Chosen = Arc<Mutex<Vec<u64>>>;
+
+/// One surface, a fixed number of sectors on every track, no skew.
+struct Plain {
+    sectors: u64,
+    cylinders: u64,
+    turn_ns: f64,
+}
+
+impl Layout for Plain {
+    fn capacity(&self) -> u64 {
+        self.sectors * self.cylinders
+    }
+    fn locate_into(&self, sector: u64, place: &mut Place) -> bool {
+        let (cylinder, at) = (sector / self.sectors, sector % self.sectors);
+        if cylinder >= self.cylinders {
+            return false;
+        }
+        *place = Place {
+            cylinder: cylinder as u32,
+            sector: at as u32,
+            sectors_per_track: self.sectors as u32,
+            run: (self.sectors - at) as u32,
+            before: at as u32,
+            angle: Turn(((u128::from(at) << 64) / u128::from(self.sectors)) as u64),
+            sector_ns: self.turn_ns / self.sectors as f64,
+            ..Place::default()
+        };
+        true
+    }
+    fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {
+        let inside =
+            head == 0 && u64::from(cylinder) < self.cylinders && u64::from(sector) < self.sectors;
+        inside.then(|| u64::from(cylinder) * self.sectors + u64::from(sector))
+    }
+    fn track_bounds(&self, sector: u64) -> (u64, u64) {
+        let first = sector / self.sectors * self.sectors;
+        (first, first + self.sectors - 1)
+    }
+}
+
+struct Same(Span);
+
+impl SeekModel for Same {
+    fn seek(&self, distance: u32) -> Span {
+        match distance {
+            0 => Span::ZERO,
+            _ => self.0,
+        }
+    }
+}
+
+/// The newest command first.
+struct Newest(Chosen);
+
+impl Scheduler for Newest {
+    fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
+        let index = queue.by_age().last().expect("a waiting command");
+        let lba = queue.items()[index].request.lba.0;
+        self.0.lock().expect("a list").push(lba);
+        Choice {
+            index,
+            arm: view.best_arm(queue, index),
+        }
+    }
+    fn picks_lone(&self) -> bool {
+        true
+    }
+}
+
+/// The same in every state, in proportion to the speed.
+struct Level {
+    watts: f64,
+    rpm: f64,
+}
+
+impl PowerModel for Level {
+    fn watts(&self, shape: &Shape) -> StateWatts {
+        let watts = self.watts * shape.rotation_speed.0 / self.rpm;
+        StateWatts {
+            idle: watts,
+            seek: watts,
+            rotation: watts,
+            transfer: watts,
+            standby: 0.0,
+            low_power: LowPower::default(),
+        }
+    }
+}
+
+struct PerArm(f64);
+
+impl CostModel for PerArm {
+    fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError> {
+        let usd = self.0 * f64::from(parts.arms);
+        Ok(CostRange {
+            low: usd,
+            high: usd,
+        })
+    }
+}
+
+/// The newest request first.
+struct Stack {
+    waiting: Vec<Queued>,
+    chosen: Chosen,
+}
+
+impl Elevator for Stack {
+    fn add(&mut self, _now: Time, request: &Queued) {
+        self.waiting.push(*request);
+    }
+    fn take(&mut self, _now: Time) -> Option<u32> {
+        let newest = self.waiting.pop()?;
+        self.chosen.lock().expect("a list").push(newest.lba);
+        Some(newest.slot)
+    }
+    fn resort(&mut self, request: &Queued) {
+        let same = self.waiting.iter_mut().find(|w| w.slot == request.slot);
+        *same.expect("a waiting request") = *request;
+    }
+    fn absorb(&mut self, _survivor: u32, gone: u32) {
+        self.waiting.retain(|w| w.slot != gone);
+    }
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+/// A list of one plug-in that is built by a closure.
+fn list<T: ?Sized, C>(
+    name: &'static str,
+    build: impl Fn(&C) -> Result<Box<T>, SpecError> + Send + Sync + 'static,
+) -> &'static [Plugin<T, C>] {
+    let build: &'static Build<T, C> = Box::leak(Box::new(build));
+    let plugin = Plugin {
+        name,
+        summary: "made at run time",
+        example: "",
+        build,
+    };
+    std::slice::from_ref(Box::leak(Box::new(plugin)))
+}
+
+/// Lists in which every entry captures a value; what schedulers choose goes to `chosen`.
+fn models(chosen: &Chosen) -> Models {
+    let (sectors, seek, watts, dollars, chosen) = (SECTORS, SEEK, WATTS, DOLLARS, chosen.clone());
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct None {}
+    Models {
+        layouts: list("own-layout", move |spec: &GeometrySpec| {
+            params_beside::<None>(GeometrySpec::KEYS, &spec.layout_parameters)
+                .map_err(|e| e.within("geometry"))?;
+            Ok(Box::new(Plain {
+                sectors,
+                cylinders: u64::from(spec.cylinders),
+                turn_ns: 60e9 / spec.rotation_speed.0,
+            }) as Box<dyn Layout>)
+        }),
+        seek: list("own-seek", move |_: &Params| {
+            Ok(Box::new(Same(seek)) as Box<dyn SeekModel>)
+        }),
+        schedulers: list("own-scheduler", move |_: &Params| {
+            Ok(Box::new(Newest(chosen.clone())) as Box<dyn Scheduler>)
+        }),
+        power: list("own-power", move |_: &Params| {
+            Ok(Box::new(Level { watts, rpm: 6000.0 }) as Box<dyn PowerModel>)
+        }),
+        cost: list("own-cost", move |_: &Params| {
+            Ok(Box::new(PerArm(dollars)) as Box<dyn CostModel>)
+        }),
+    }
+}
+
+/// One elevator; what it chooses goes to `chosen`.
+fn elevators(chosen: &Chosen) -> &'static [elevator::Entry] {
+    let chosen = chosen.clone();
+    let build: &'static elevator::Build = Box::leak(Box::new(move |_: &elevator::Context| {
+        Ok(Box::new(Stack {
+            waiting: Vec::new(),
+            chosen: chosen.clone(),
+        }) as Box<dyn Elevator>)
+    }));
+    let entry = elevator::Entry {
+        name: "own-elevator",
+        summary: "made at run time",
+        example: "",
+        build,
+    };
+    std::slice::from_ref(Box::leak(Box::new(entry)))
+}
+
+/// A system of one drive with the models of these lists; `keys` are further keys of the system.
+fn experiment(keys: &str) -> String {
+    format!(
+        r#"
+[workload]
+synthetic = {{ three = true }}
+[system]
+{keys}
+[system.drive]
+name = "made-up"
+geometry = {{ layout = "own-layout", rotation_speed = "6000 rpm", surfaces = 1, cylinders = 200, zones = [{{ first_cylinder = 0, last_cylinder = 199, sectors_per_track = 7 }}] }}
+seek = {{ model = "own-seek" }}
+queue = {{ scheduler = "own-scheduler" }}
+power = {{ model = "own-power" }}
+cost = {{ model = "own-cost" }}
+"#
+    )
+}
+
+/// What a run chose and gave.
+struct Ran {
+    result: RunResult,
+    by_scheduler: Vec<u64>,
+    by_elevator: Vec<u64>,
+}
+
+/// Three reads of half a track each, a millisecond apart, of cylinders 10, 20 and 30.
+fn go(text: &str) -> Result<Ran, RunError> {
+    let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
+    let (by_scheduler, by_elevator) = (Chosen::default(), Chosen::default());
+    let inputs = Inputs {
+        models: models(&by_scheduler),
+        elevators: elevators(&by_elevator),
+        open: &|_| {
+            let read = |i: u64| {
+                Ok(Request {
+                    time: Time(i * 1_000_000),
+                    lba: Lba((i + 1) * 10 * SECTORS),
+                    blocks: 50,
+                    ..Request::default()
+                })
+            };
+            Ok(Opened::new(Box::new(Each((0..3).map(read)))))
+        },
+        ..Inputs::new(Vec::new())
+    };
+    let result = run(&experiment, &inputs, &RunOptions::default())?;
+    let taken = |chosen: Chosen| std::mem::take(&mut *chosen.lock().expect("a list"));
+    Ok(Ran {
+        result,
+        by_scheduler: taken(by_scheduler),
+        by_elevator: taken(by_elevator),
+    })
+}
+
+/// Every seek takes what was captured, half of the 100 captured sectors are half a turn, the command that came
+/// last is served before the one that waited longer.
+#[test]
+fn models_made_at_run_time_decide_what_a_run_gives() {
+    let ran = go(&experiment("")).unwrap_or_else(|e| panic!("{e}"));
+    let system = &ran.result.systems[0];
+    assert_eq!((system.n_requests, system.n_errors), (3, 0));
+    assert_eq!(ran.by_scheduler, [1000, 3000, 2000]);
+    assert!((system.components_s.seek - SEEK.as_secs_f64()).abs() < 1e-12);
+    assert!((system.components_s.transfer - 5e-3).abs() < 1e-8);
+    assert!((system.power_w.mean - WATTS).abs() < 1e-9);
+    assert_eq!(
+        (system.cost_usd.low, system.cost_usd.high),
+        (Some(DOLLARS), Some(DOLLARS))
+    );
+    assert!(ran.by_elevator.is_empty());
+}
+
+#[test]
+fn an_elevator_made_at_run_time_orders_a_host_queue() {
+    let layers = r#"layers = [{ name = "host-queue", elevator = "own-elevator", depth = 1 }]"#;
+    let ran = go(&experiment(layers)).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(ran.by_elevator, [1000, 3000, 2000]);
+    assert_eq!(ran.by_scheduler, [1000, 3000, 2000]);
+    assert_eq!(ran.result.systems[0].n_requests, 3);
+}
+
+/// A running drive finds schedulers, and its power at another speed, in the lists that it was built with.
+#[test]
+fn changes_of_a_running_drive_use_the_passed_lists() {
+    let half = r#"change = [
+        { at = "0.5 ms", scheduler = "own-scheduler" },
+        { at = "1 ms", spindle_speed = { speed = "3000 rpm" } },
+    ]"#;
+    let ran = go(&experiment(half)).unwrap_or_else(|e| panic!("{e}"));
+    let system = &ran.result.systems[0];
+    assert_eq!(ran.by_scheduler, [1000, 3000, 2000]);
+    let mean = system.power_w.mean;
+    assert!(WATTS / 2.0 < mean && mean < WATTS * 0.9, "{mean}");
+    let change = r#"change = [{ at = "1 ms", scheduler = "fcfs" }]"#;
+    let error = go(&experiment(change)).err().expect("an error").to_string();
+    assert!(
+        error.contains("got \"fcfs\", need one of own-scheduler"),
+        "{error}"
+    );
+}
+
+#[test]
+fn unknown_names_get_the_passed_lists() {
+    let host_queue = "layers = [{ name = \"host-queue\", elevator = \"own-elevator\" }]";
+    for (own, other) in [
+        ("own-layout", "cylinder-major"),
+        ("own-seek", "constant"),
+        ("own-scheduler", "fcfs"),
+        ("own-power", "modes"),
+        ("own-cost", "price"),
+        ("own-elevator", "none"),
+    ] {
+        let text = experiment(host_queue).replace(own, other);
+        let error = go(&text).err().expect(other).to_string();
+        let want = format!("got \"{other}\", need one of {own}");
+        assert!(error.ends_with(&want), "{error}");
+        // Near to a passed name.
+        let error = go(&experiment(host_queue).replace(own, &own[1..]));
+        let error = error.err().expect(own).to_string();
+        let hint = format!("need one of {own}; did you mean \"{own}\"?");
+        assert!(error.ends_with(&hint), "{error}");
+    }
+}
+
+/// Which keys a geometry has is asked of the passed layout, also where the misspelt key is a required one.
+#[test]
+fn a_misspelt_key_is_one_that_the_passed_layout_does_not_know() {
+    let text = experiment("").replace("cylinders = 200", "cylindrs = 200");
+    let error = go(&text).err().expect("an error").to_string();
+    assert!(
+        error.starts_with("system[0].drive.geometry: got key \"cylindrs\", need one of ")
+            && error.ends_with("; did you mean \"cylinders\"?"),
+        "{error}"
+    );
+}
