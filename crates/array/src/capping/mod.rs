@@ -37,6 +37,8 @@ mod summary;
 pub use series::{write_drives, write_series, CapPoint, CapSeries, DrivePoint};
 pub use summary::{CappedDrive, CappingResult, CappingSeries, Settling};
 
+/// Every policy that `policy` can name.
+pub use headstack_control::policy::PLUGINS as POLICIES;
 pub use runtime::Knobs;
 pub(crate) use runtime::{Capper, CappingOutcome, Done as DoneRequest};
 pub(crate) use summary::summarise;
