@@ -1,4 +1,4 @@
-"""The shape of the repository: who may import whom, how long files are, what is in which list."""
+"""The structure of the repository: imports, lengths of files, lists of plug-ins."""
 
 import json
 import re
@@ -13,14 +13,14 @@ LAYERS = ["units", "control", "engine", "trace", "drive", "testkit", "array", "d
 PREFIX = "headstack-"
 MAXIMUM_LINES = 800
 
-# A folder's list: `plugins! { dyn Trait: a, b }`, or another macro call of the same shape.
+# The list of a folder: `plugins! { dyn Trait: a, b }`, or another macro call of this form.
 LIST = re.compile(r"^\s*\w+!\s*[{(\[](?:\s*dyn\s+\w+\s*:)?(?P<names>[^;})\]]*)[})\]]", re.MULTILINE)
 MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;", re.MULTILINE)
 COMMENT = re.compile(r"//.*")
 
 
 def tracked() -> list[Path]:
-    """Every file that git tracks, or would."""
+    """Every file that git tracks or would track."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
@@ -45,7 +45,7 @@ def test_imports_point_up_the_list() -> None:
             continue
         for dependency in package["dependencies"]:
             other = dependency["name"]
-            # Tests may borrow from below; what is built may not.
+            # Tests may import any crate; other code only crates before its own in the list.
             if not other.startswith(PREFIX) or dependency["kind"] == "dev":
                 continue
             other = other.removeprefix(PREFIX)
@@ -66,7 +66,7 @@ def test_no_file_is_too_long() -> None:
 
 
 def listed_modules(text: str) -> set[str]:
-    """The files that a `mod.rs` takes in, by a list macro or by `mod`."""
+    """The files that a `mod.rs` includes, by a list macro or by `mod`."""
     text = COMMENT.sub("", text)
     names = set(MODULE.findall(text))
     for match in LIST.finditer(text):
@@ -75,7 +75,7 @@ def listed_modules(text: str) -> set[str]:
 
 
 def plugin_folders() -> list[Path]:
-    """Folders of crates that have a `mod.rs`, which is where lists are."""
+    """Folders of crates with a `mod.rs`, which contains a list."""
     return sorted(path.parent for path in (ROOT / "crates").glob("*/src/**/mod.rs"))
 
 
@@ -94,7 +94,7 @@ def test_the_reader_of_lists_finds_what_is_missing() -> None:
 
 
 def test_nothing_names_a_developers_machine() -> None:
-    """Paths of somebody's home or checkout make examples and notes useless to everyone else."""
+    """Paths in somebody's home or checkout make examples and notes useless for others."""
     pattern = re.compile(r"(?<![\w.~/-])/(?:work|home|Users|root)/\w")
     wrong = []
     for path in tracked():

@@ -1,4 +1,4 @@
-"""Relative links of all Markdown files lead to a file or folder of the repository."""
+"""Relative links in all Markdown files lead to a file or folder of the repository."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def markdown_files() -> list[Path]:
-    """Every Markdown file that git tracks, or would."""
+    """Every Markdown file that git tracks or would track."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"]
     try:
         listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)

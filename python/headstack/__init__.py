@@ -30,7 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # What is not asked for is not imported: the command line starts in a fraction of the time.
+    # Modules are imported at first use, so that the command line starts in a fraction of the time.
     if name in ("Result", "load", "run"):
         from headstack import api
 

@@ -1,4 +1,4 @@
-"""Calls into the Rust core: JSON in and out, with one clear error where a part is not built in."""
+"""Calls into the Rust core with JSON in and out; one clear error if a function is missing."""
 
 import json
 from typing import Any
@@ -20,5 +20,5 @@ def call(name: str, *args: Any) -> Any:
 
 
 def known(name: str) -> bool:
-    """Whether the core that is installed has `name`."""
+    """Return whether the installed core has `name`."""
     return hasattr(_core, name)

@@ -1,4 +1,4 @@
-"""Types of the Rust core. JSON goes in and out as text; errors are those of `headstack.errors`."""
+"""Types of the Rust core. JSON is passed as text; errors are those of `headstack.errors`."""
 
 from collections.abc import Callable, Mapping
 from os import PathLike
@@ -9,17 +9,18 @@ def version() -> str:
 def plugins() -> str:
     """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}.
 
-    Organisations have no example; that of a trace reader is its parameters.
+    Organisations have no example; the example of a trace reader is its parameters.
     """
 
 def check_drive(spec_json: str) -> str:
     """Return the drive of `spec_json` with every default filled in, as JSON."""
 
 def drive_info(spec_json: str) -> str:
-    """JSON: what follows from a drive's description.
+    """JSON: values derived from a drive's description.
 
     Year, actuators, capacity, zones with their media rates, sustained rate outside and inside (all
-    actuators together), seek curve, average seek, power by state, cost.
+    actuators together), seek curve, average seek, power by state, cost. "surfaces" has the format
+    of each surface in each zone with the layout `adaptive`, else it is null.
     """
 
 def quantity(kind: str, text: str) -> float:
@@ -42,13 +43,14 @@ def run(
 ) -> str:
     """Run an experiment; returns the result document. Ctrl-C returns it with "partial": true.
 
-    With `file` it is that TOML file, or `text` if it was read already; else `text` is the
-    experiment as JSON, its paths seen from the current directory. `overrides_json` holds what
-    replaces parts of it: {"run", "cost", "set", "seed"}. `places` has the files of traces that
-    lie elsewhere than their names in the experiment say.
+    If `file` is given, the experiment is that TOML file, or `text` if it was already read; else
+    `text` is the experiment as JSON, with paths relative to the current directory. `overrides_json`
+    replaces parts of it: {"run", "cost", "set", "seed"}. `places` has the actual paths of traces
+    that cannot be found by their names in the experiment.
 
-    `progress` is given the requests done and how many there will be over all systems and
-    workloads: exact for synthetic workloads, estimated while a trace is read, None before that.
+    `progress` is called with the number of requests done and their total over all systems and
+    workloads. The total is exact for synthetic workloads, estimated while a trace is read, and None
+    before that.
     """
 
 def read_toml(path: str) -> str:
@@ -61,10 +63,10 @@ def trace_info(
     order: str = "format",
     parameters_json: str = "{}",
 ) -> str:
-    """JSON: what a trace holds, how it was opened, and what was left out or moved.
+    """JSON: statistics of a trace, how it was opened, and counts of records left out or moved.
 
-    "opened" has "fits", the formats that its beginning fits with scores up to 100, best first; null
-    where the format was named. Ctrl-C ends it at any point, as it does `convert`.
+    "opened" has "fits", the formats that fit its beginning with scores up to 100, best first; null
+    if the format was named. Ctrl-C ends it at any point, as it does `convert`.
     """
 
 def convert(
@@ -78,7 +80,7 @@ def convert(
     order: str = "format",
     parameters_json: str = "{}",
 ) -> str:
-    """Write `src` into the file `part`, which messages call `dst`; returns JSON counts."""
+    """Write `src` into the file `part`, which messages call `dst`; returns counts as JSON."""
 
 def formats() -> str:
     """JSON: the trace formats, [{"name", "summary", "parameters", "time_unit", "size_unit"}]."""
@@ -86,7 +88,7 @@ def formats() -> str:
 def import_disksim(path: str, sources_anywhere: bool = False) -> str:
     """JSON {"spec", "report"}: a DiskSim file as a drive.
 
-    Files that it names lie in its folder or below, unless they may be anywhere.
+    Files that it names must be in its folder or below, unless `sources_anywhere`.
     """
 
 def import_experiment(path: str, trace: str | None, sources_anywhere: bool = False) -> str:
@@ -105,3 +107,28 @@ def read_validate(path: str) -> tuple[list[bool], list[int], list[int], list[flo
 
 def demerit(measured: list[float], simulated: list[float]) -> float:
     """Demerit figure of two samples of one unit, in that unit; not-a-number if one is empty."""
+
+def sweep(
+    drive_json: str,
+    densities: bytes,
+    factors: bytes,
+    block_bytes: int,
+    first_byte: int,
+    last_byte: int,
+    trials: int,
+    seed: int,
+    noise_json: str,
+    threads: int,
+) -> bytes:
+    """float64 (drives, trials, blocks): rate of each block in B/s; see `headstack.streaming`.
+
+    `densities` are float64 (drives, surfaces, 2), `factors` float64 (drives); both may be empty.
+    The range ends before `last_byte`. `noise_json` is {"lost_turns_per_byte", "trial_factor",
+    "damage": [[drive, from, to, rate factor], ...]}, all optional.
+    """
+
+def zone_rates(drive_json: str, densities: bytes, factors: bytes, threads: int) -> bytes:
+    """float64 (drives, zones): mean rate of each zone in B/s."""
+
+def capacities(drive_json: str, densities: bytes, threads: int) -> bytes:
+    """uint64 (drives): bytes that the surfaces hold, whatever the drive offers."""

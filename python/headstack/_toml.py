@@ -1,4 +1,4 @@
-"""Documents as TOML."""
+"""Writes documents as TOML."""
 
 from typing import Any
 

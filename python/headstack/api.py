@@ -18,20 +18,20 @@ from headstack.plain import plain
 from headstack.plain import told as shown
 from headstack.suggest import need_one_of
 
-# What only some runs need is imported where it is needed.
+# Modules that only some runs need are imported where they are needed.
 if TYPE_CHECKING:
     import tempfile
 
     import pandas as pd
     import polars as pl
 
-#: Called now and then with requests done and their total, where that is known.
+#: Called from time to time with the number of requests done and their total, if known.
 Progress = Callable[[int, int | None], None]
 
-#: An experiment is not longer than this, in bytes: what is, is something else.
+#: Most bytes of an experiment; a larger file is not an experiment.
 _MOST_BYTES = 64 << 20
 
-#: The systems that `repr` shows.
+#: Most systems that `repr` shows.
 _MOST_SHOWN = 12
 
 
@@ -53,7 +53,7 @@ class Plots:
         return plots.cdf(self._document)
 
     def tail(self) -> Any:
-        """Tail of the response time (ms): a decade of the axis for each further nine.
+        """Tail of the response time (ms): one decade of the axis for each further nine.
 
         Raises:
             ConfigError: no system has a distribution.
@@ -64,10 +64,10 @@ class Plots:
         return plots.tail(self._document)
 
     def components(self) -> Any:
-        """Mean response time (ms) by where it went, one bar per system.
+        """Mean response time (ms) by component, one bar per system.
 
         Raises:
-            ConfigError: no system has these shares.
+            ConfigError: no system has components.
 
         """
         from headstack import plots
@@ -78,7 +78,7 @@ class Plots:
         """Mean power (W) by state of the drives, one bar per system.
 
         Raises:
-            ConfigError: no system has these shares.
+            ConfigError: no system has power by state.
 
         """
         from headstack import plots
@@ -86,10 +86,10 @@ class Plots:
         return plots.power(self._document)
 
     def operations(self) -> Any:
-        """Response times (ms) of reads, writes and flushes apart, a panel each.
+        """Response times (ms) of reads, writes and flushes, one panel each.
 
         Raises:
-            ConfigError: no system tells operations apart.
+            ConfigError: no system has results by operation.
 
         """
         from headstack import plots
@@ -109,7 +109,7 @@ class Plots:
 
 
 class Record(Mapping[str, Any]):
-    """A table of a result document, whose entries are attributes too.
+    """A table of a result document; its entries are also attributes.
 
     Example:
         >>> system = Record({"name": "one", "response_time_s": {"p99": 0.02}})
@@ -131,7 +131,8 @@ class Record(Mapping[str, Any]):
         return len(self._entries)
 
     def __getattr__(self, name: str) -> Any:
-        # What Python itself looks for is never an entry, not even while one is being copied.
+        # Names with an underscore are Python's own and never entries, also while an object is
+        # copied.
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self._entries:
@@ -154,11 +155,11 @@ def _record(value: Any) -> Any:
 
 
 class Result:
-    """What a run produced.
+    """The result of a run.
 
-    Iteration gives its systems, one for each system and workload of the experiment, as `Record`:
-    ``system.power_w.mean`` is ``system["power_w"]["mean"]``, by the keys of ``run --json``. One
-    system is ``result["its name"]`` or ``result[0]``.
+    Iteration returns its systems, one for each system and workload of the experiment, as `Record`:
+    ``system.power_w.mean`` is ``system["power_w"]["mean"]``, by the keys of ``run --json``. A
+    single system is ``result["its name"]`` or ``result[0]``.
 
     Attributes:
         document: the whole result document, curves included.
@@ -174,7 +175,7 @@ class Result:
     ) -> None:
         self.document = document
         self.out = out
-        # A temporary directory lives as long as the result that reads from it.
+        # A temporary directory is kept as long as the result that reads from it.
         self._keep = _keep
 
     def __repr__(self) -> str:
@@ -191,7 +192,7 @@ class Result:
         return "\n".join([f"headstack.Result: {head}{', partial' * self.partial}", *lines])
 
     def _repr_html_(self) -> str:
-        """Return the comparison table for notebooks, with what the report says below it."""
+        """Return the comparison table for notebooks, with the report's warnings below it."""
         from html import escape
 
         from headstack import table
@@ -222,11 +223,11 @@ class Result:
         return len(self.document["systems"])
 
     def __getitem__(self, which: int | str) -> Record:
-        """Return one system by its place or by its name; of several of one name the first.
+        """Return one system by index or name; if several have the name, the first.
 
         Raises:
-            IndexError: there are fewer.
-            KeyError: none has that name.
+            IndexError: there is no such index.
+            KeyError: no system has that name.
 
         """
         systems = self.document["systems"]
@@ -281,7 +282,7 @@ class Result:
 
     @property
     def series(self) -> "pd.DataFrame":
-        """One row per system and stretch of time: `headstack.frames.Tables.series` in pandas.
+        """One row per system and time bucket: `headstack.frames.Tables.series` in pandas.
 
         Raises:
             ConfigError: no system has a time series.
@@ -290,7 +291,7 @@ class Result:
         return self._tables.series
 
     def requests_files(self) -> list[tuple[Mapping[str, Any], Path]]:
-        """Each system with the Parquet file of its requests; Polars and DuckDB read it too.
+        """Each system with the Parquet file of its requests, readable by Polars and DuckDB too.
 
         Raises:
             ConfigError: the run logged no requests.
@@ -304,7 +305,7 @@ class Result:
         return Plots(self.document)
 
     def to_json(self, *, curves: bool = False) -> str:
-        """Return the document of ``headstack run --json``; with `curves`, CDFs and series too.
+        """Return the document of ``headstack run --json``; with `curves` also CDFs and series.
 
         ``response_time_cdf`` holds pairs of seconds and share, ``series`` lists of equal length.
         """
@@ -315,10 +316,10 @@ class Result:
         return json.dumps(document, indent=2)
 
     def experiment_toml(self) -> str:
-        """Return the experiment as a TOML file that runs again, see `headstack.resolved`.
+        """Return the experiment as a TOML file that can be run again, see `headstack.resolved`.
 
         Raises:
-            ConfigError: the result is of a version that did not keep its experiment.
+            ConfigError: the result is from a version that did not store its experiment.
 
         """
         from headstack import resolved
@@ -326,7 +327,7 @@ class Result:
         return resolved.experiment_toml(self.document)
 
     def _own_traces(self) -> Iterator[Path]:
-        """Give the traces beside the results, which stand for DataFrames."""
+        """Yield the trace files that were written for DataFrames, beside the results."""
         for given in self.document.get("inputs") or ():
             name = str(given.get("path") or "")
             if given.get("kind") != "trace" or self.out is None or Path(name).name != name:
@@ -337,7 +338,7 @@ class Result:
     def save(self, out: str | Path) -> Path:
         """Write the results file and copy the tables into the directory `out`; return `out`.
 
-        The traces that stand for DataFrames are copied too.
+        The trace files of DataFrames are copied too.
 
         Raises:
             OSError: the directory cannot be written to.
@@ -361,7 +362,7 @@ class Result:
 
 
 def _lines(systems: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each system: its name, workload and what matters of it."""
+    """Return a line for each system: its name, workload and main numbers."""
     from headstack import table
 
     systems = list(systems)
@@ -391,14 +392,14 @@ def _gist(system: Mapping[str, Any]) -> str:
 
 
 def _listed(given: Any) -> Any:
-    """Return what may be one table or several; anything iterable but text is several."""
+    """Return one table or several as a list; any iterable but text is several."""
     if isinstance(given, Iterable) and not isinstance(given, Mapping | str | bytes | os.PathLike):
         return list(given)
     return given
 
 
 class _Source(NamedTuple):
-    """An experiment as the core takes it: its file and text, and where traces lie that it names."""
+    """An experiment in the form of the core: file, text, and actual paths of traces."""
 
     file: str | None
     text: str | None
@@ -408,7 +409,7 @@ class _Source(NamedTuple):
 def _tables(
     workload: Any, systems: Any, experiment: Mapping[str, Any], stack: ExitStack
 ) -> _Source:
-    """Return an experiment from Python; files that stand for its DataFrames live in `stack`."""
+    """Return an experiment given in Python; `stack` keeps its trace files."""
     from headstack import workload as workloads
 
     places: dict[str, Path] = {}
@@ -422,7 +423,7 @@ def _tables(
         table = stack.enter_context(workloads.as_spec(value, key))
         trace = table.get("trace")
         if trace is not None and trace not in taken:
-            # The file is gone after the run: results must not say where it was.
+            # The file is removed after the run, so results show a name instead of its path.
             name = workloads.trace_name(key, taken)
             places[name] = Path(trace)
             table = {**table, "trace": name}
@@ -463,7 +464,7 @@ def _text(file: IO[Any]) -> tuple[str, str]:
 
 
 def _source(experiment: Any, workload: Any, systems: Any, stack: ExitStack) -> _Source:
-    """Return the experiment as the core takes it."""
+    """Return the experiment in the form of the core."""
     if isinstance(experiment, Mapping) or experiment is None:
         return _tables(workload, systems, experiment or {}, stack)
     if hasattr(experiment, "read"):
@@ -476,7 +477,7 @@ def _source(experiment: Any, workload: Any, systems: Any, stack: ExitStack) -> _
 
 
 def _settings(given: Any) -> dict[str, Any]:
-    """Return single values and what errors call them, which the command line says itself."""
+    """Return the single values of `set`, and the name that errors use for it."""
     name = str(getattr(given, "option", "set"))
     if given is None:
         return {}
@@ -493,7 +494,7 @@ def _threads(given: Any) -> int | None:
     number = plain(given, "threads")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ConfigError(f"threads: got {shown(number)}, need a whole number, 1 or more")
-    # More than there is work for are not started.
+    # More threads than this are never useful.
     return min(number, 1 << 16)
 
 
@@ -514,30 +515,30 @@ def run(
 ) -> Result:
     """Simulate the systems of an experiment on its workloads.
 
-    Tables may hold paths, NumPy's numbers and arrays, and dates beside text and numbers. What is
-    wrong in them is told as of a file, by its key: ``system[0].count: got 0, need ...``.
+    Besides text and numbers, tables may contain paths, NumPy numbers and arrays, and dates. Errors
+    name the key, as for a file: ``system[0].count: got 0, need ...``.
 
     Args:
-        experiment: an experiment file (TOML), an open one such as ``sys.stdin``, or the whole
+        experiment: an experiment file (TOML), an open file such as ``sys.stdin``, or the whole
             experiment as a table; or leave it out and give `workload` and `systems`. Relative
             paths start from the folder of the file, else from the current directory.
-        workload: the table ``[workload]``, or a list of several; instead of a table or of its
-            ``trace`` also the path of a trace, or a DataFrame (see `headstack.workload`).
+        workload: the table ``[workload]``, or a list of several; instead of a table or its
+            ``trace``, the path of a trace or a DataFrame (see `headstack.workload`).
         systems: the tables ``[[system]]``, or one.
         run: replaces the table ``[run]``.
         cost: replaces the table ``[cost]``.
         set: single values to replace, by dotted key: ``{"system.0.scheduler": "sptf"}``. Tables
             are merged, None removes a value.
         seed: replaces the experiment's seed.
-        out: where results and tables go; without it they live as long as the result.
-        log_requests: whether to keep one row per request (`Result.requests`).
-        threads: threads to use; all cores by default. The results do not depend on it.
-        progress: called now and then with requests done and their total (None: unknown). What it
-            raises ends the run and comes out here.
+        out: directory for results and tables; without it they are kept as long as the result.
+        log_requests: whether to log every request (`Result.requests`).
+        threads: number of threads; all cores by default. It has no effect on the results.
+        progress: called from time to time with the number of requests done and their total
+            (None: unknown). An exception that it raises ends the run and is raised again here.
         sources_anywhere: whether DiskSim's drive files may name files outside their folder.
 
     Returns:
-        The result. After Ctrl-C it holds the requests completed until then and is `partial`.
+        The result. After Ctrl-C it has the requests completed until then, and `partial` is true.
 
     Raises:
         ConfigError: the experiment cannot be used.
@@ -584,7 +585,7 @@ def run(
                 source.places,
             )
             if place is not None:
-                # Beside the results, so that their experiment can be run again.
+                # Stored beside the results, so that their experiment can be run again.
                 for name, trace in source.places.items():
                     shutil.copyfile(trace, place / name)
             return answer
@@ -600,11 +601,11 @@ def run(
 
 
 def load(results: str | os.PathLike[str]) -> Result:
-    """Return the result that an earlier run wrote: its directory or its results file.
+    """Return the result of an earlier run from its directory or its results file.
 
     Raises:
-        ConfigError: there is none, it is not a result document, or it and its tables are not those
-            of one run.
+        ConfigError: there is none, it is not a result document, or its tables are from another
+            run.
 
     """
     from headstack import outputs
@@ -636,7 +637,7 @@ _NUMBERS = ("throughput_iops", "queue_depth_mean", "energy_cost_usd")
 
 
 def _check_system(system: Mapping[str, Any]) -> None:
-    """Refuse a system whose parts are not of the shape that tables and figures are made of."""
+    """Refuse a system whose values have a form that tables and figures cannot use."""
     if not isinstance(system.get("name"), str):
         raise ConfigError(f"name: got {system.get('name')!r}, need text")
     for key, value in system.items():

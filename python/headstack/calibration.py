@@ -1,15 +1,15 @@
-"""Fitting a drive's overheads and read-ahead policy to responses measured on the real one.
+"""Fits a drive's overheads and read-ahead policy to response times measured on the real drive.
 
 # Model
-Numbers: link time (the ratio of write to read is kept), read-hit, read-miss and write overhead
-after a read and after a write, and optionally the lower bound of positioning after a read and
-after a write and a seek constant (drives without write buffering: write settle and head switch).
-The objective on the fitted half is ``D**2 + 0.3 * sum(share * D_class**2)`` in milliseconds, ``D``
-the demerit figure of sorted samples, the classes read or write after read or write, sequential or
-not. Each policy of a short menu starts from moments (response times of hits and buffered writes
-are straight lines in the number of blocks) and is fitted by least squares on the sorted samples
-(SciPy's trust-region reflective algorithm, which keeps within bounds). A Nelder-Mead run refines
-the numbers of the best three.
+Fitted numbers: link time (the ratio of write to read is kept), read-hit, read-miss and write
+overhead after a read and after a write, and optionally the lower bound of positioning after a read
+and after a write and a seek constant (drives without write buffering: write settle and head
+switch). The objective on the fitted half is ``D**2 + 0.3 * sum(share * D_class**2)`` in
+milliseconds, where ``D`` is the demerit figure of sorted samples, and the classes are read or write
+after read or write, sequential or not. Each policy of a short list starts from estimates by moments
+(response times of hits and buffered writes are linear in the number of blocks) and is fitted by
+least squares on the sorted samples (SciPy's trust-region reflective algorithm, which respects
+bounds). A Nelder-Mead run refines the numbers of the best three.
 
 # Source
 Demerit figure: Ruemmler & Wilkes, IEEE Computer 27(3), 1994. Simplex: Nelder & Mead, Computer
@@ -17,8 +17,8 @@ Journal 7(4), 1965. Least squares within bounds: Branch, Coleman & Li, SIAM J. S
 1999.
 
 # Validity
-Fitted on one half of a trace, tested on the other, which takes no part in any choice. Mechanics
-are taken as the drive file says.
+One half of a trace is fitted. The other half is used for the test only, not for any choice. The
+mechanics are those of the drive file.
 """
 
 import copy
@@ -39,7 +39,7 @@ from headstack.suggest import need_one_of
 
 Floats = npt.NDArray[np.float64]
 Spec = dict[str, Any]
-#: Simulates a drive (JSON) on the fitted requests; response times in seconds.
+#: Simulates a drive (JSON) on the fitted requests; returns response times in seconds.
 Evaluate = Callable[[str], npt.ArrayLike]
 
 _UNIT_MS = {
@@ -52,7 +52,7 @@ _UNIT_MS = {
     "h": 3.6e6,
 }
 
-#: Read-ahead policies that drives follow without saying so in their files.
+#: Read-ahead policies that drives use although their files do not state them.
 POLICIES: dict[str, dict[str, Any]] = {
     "as-given": {},
     "no-read-on-arrival": {"read_on_arrival": False, "write_on_arrival": False},
@@ -71,8 +71,8 @@ POLICIES: dict[str, dict[str, Any]] = {
 }
 
 _BASE = ("link", "hit_r", "hit_w", "miss_r", "miss_w", "write_r", "write_w")
-#: Beside those: with a write buffer the tables of movements hide part of the overheads; without
-#: one every write shows how long the arm settles.
+#: Further numbers. With a write buffer, measured seek tables include a part of the overheads;
+#: without one, every write depends on the settling time.
 _MECHANICAL = {True: ("minimum_r", "minimum_w", "seek"), False: ("settle", "head_switch")}
 _KEYS = {
     "hit_r": ("overhead", "read_hit", "after_read"),
@@ -92,7 +92,7 @@ class Requests:
     """A validation trace: four arrays of shape (n_requests,), in trace order.
 
     Attributes:
-        write: write, or read.
+        write: true for a write, false for a read.
         lba: first 512-byte block.
         blocks: number of 512-byte blocks.
         measured_s: response time of the real drive in seconds.
@@ -197,7 +197,7 @@ def _residuals(requests: Requests, simulated_s: Floats) -> Floats:
 
 
 def objective(requests: Requests, simulated_s: Floats) -> float:
-    """Squared demerit (ms²) of the whole and, at 0.3, of each class by its share.
+    """Squared demerit (ms²) of all requests, plus 0.3 times that of each class by its share.
 
     `simulated_s` are response times in seconds in the order of `requests`, shape (n_requests,).
     """
@@ -255,7 +255,7 @@ def numbers_of(spec: Spec, names: tuple[str, ...]) -> Floats:
 def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -> Spec:
     """Return the drive with other numbers (milliseconds, one for each of `names`).
 
-    All but the seek constant are cut at zero. `spec` itself stays as it is.
+    All but the seek constant are limited to zero or more. `spec` itself is not changed.
     """
     result = copy.deepcopy(spec)
     keys = _keys(spec)
@@ -275,7 +275,7 @@ def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -
 
 
 def with_policy(spec: Spec, policy: str) -> Spec:
-    """Return the drive with a policy of the menu.
+    """Return the drive with a policy of `POLICIES`.
 
     Raises:
         ConfigError: `POLICIES` has no such name.
@@ -289,12 +289,12 @@ def with_policy(spec: Spec, policy: str) -> Spec:
 
 
 def _bounds(names: tuple[str, ...], given: Floats) -> tuple[Floats, Floats]:
-    """Range of each number: 1.5 ms to either side of the given, none below zero.
+    """Range of each number: 1.5 ms below and above the given number, but not below zero.
 
-    The link: half its time, at least 0.05 ms.
+    The range of the link time is half of it, at least 0.05 ms.
 
-    A class of few requests that holds something else than its name says (hits that the real drive
-    had to read) would otherwise carry its number away.
+    Without bounds, a class of few requests with wrong members (hits that the real drive had to read
+    from the medium) would shift its number far away.
     """
     room = np.array(
         [max(0.5 * g, 0.05) if n == "link" else 1.5 for n, g in zip(names, given, strict=True)]
@@ -311,16 +311,16 @@ def _moments(
     evaluate: Evaluate,
     rounds: int,
 ) -> Floats:
-    """Numbers from class medians of measured minus simulated times, in damped rounds.
+    """Estimate numbers from class medians of measured minus simulated times, in damped rounds.
 
-    Sequential requests on the link alone lie on a line in the number of blocks: the slope's error
-    is the link's, the rest of a class's median that of its overhead.
+    The times of sequential requests that use only the link are linear in the number of blocks: the
+    error of the slope is that of the link, the rest of a class's median is that of its overhead.
     """
     given = numbers_of(spec, names)
     low, high = _bounds(names, given)
     values = given.copy()
     classes = requests.classes()
-    # Sequential reads are mostly hits; the others mostly need the arm.
+    # Sequential reads are mostly hits; most other reads need the arm.
     of = {"hit_r": 1, "hit_w": 3, "miss_r": 0, "miss_w": 2}
     back = bool(spec.get("cache", {}).get("write_back"))
     line = np.isin(classes, (1, 4, 5, 6, 7) if back else (1,))
@@ -360,12 +360,12 @@ def _least_squares(
     bounds: tuple[Floats, Floats],
     steps: int,
 ) -> tuple[Floats, float]:
-    """Least squares within the bounds from `start`; the numbers and the objective reached.
+    """Fit by least squares within the bounds from `start`; return numbers and objective.
 
-    Differences are taken 0.04 ms apart (the link's 0.004 ms): a single request gains or loses
-    whole turns, but the sorted samples change smoothly over that distance. On the way numbers are
-    pulled to the start, 0.01 per square (ms²): without that they follow what is peculiar to the
-    fitted half, and the other half gets worse.
+    Differences are taken over 0.04 ms (for the link 0.004 ms): the time of a single request changes
+    by whole turns, but the sorted samples change smoothly over that distance. A penalty of 0.01 per
+    squared distance from the start (ms²) keeps the numbers from adapting to peculiarities of the
+    fitted half, which would make the other half worse.
     """
     apart = np.array([0.002 if n == "link" else 0.02 for n in names])
 
@@ -405,10 +405,10 @@ def fit_numbers(
 ) -> tuple[Floats, float]:
     """Fit the numbers; milliseconds, shape (len(names),), and the objective reached (ms²).
 
-    `rounds` of moments and `5 * iterations` trial steps of least squares find the valley from
-    several starts (or from `start` alone), `runs` of Nelder-Mead with `steps` each refine the
-    best. A weak pull to the given numbers, 4e-4 per square, holds those that the requests do not
-    show.
+    `rounds` of moments and `5 * iterations` trial steps of least squares from several starts (or
+    from `start` alone) find the region of the minimum; `runs` of Nelder-Mead with `steps` each
+    refine the best. A weak penalty, 4e-4 per squared distance from the given numbers, keeps those
+    on which the requests do not depend.
     """
     given = numbers_of(spec, names)
     bounds = _bounds(names, given)
@@ -419,7 +419,7 @@ def fit_numbers(
         return np.concatenate([of_requests, 0.02 * (values - given)])
 
     def score(values: Floats) -> float:
-        # The penalty leads the simplex back into the bounds.
+        # The penalty moves the simplex back into the bounds.
         inside = np.clip(values, *bounds)
         r = residuals(inside)
         return float(r @ r) + float(np.sum(np.abs(values - inside))) ** 2
@@ -428,15 +428,15 @@ def fit_numbers(
     if start is None and rounds:
         starts.append(_moments(spec, names, requests, evaluate, rounds))
     if start is None and "seek" in names:
-        # Extracted tables of movements contain part of the command time, and movements within a
-        # cylinder show none of it: the other side of that valley.
+        # Measured seek tables include part of the command time, which moves within a cylinder do
+        # not show. So a second start shifts time between them.
         shifted = starts[-1].copy()
         for i, name in enumerate(names):
             shifted[i] += {"minimum_r": 0.8, "minimum_w": 0.8, "seek": -0.2}.get(name, 0.0)
         starts.append(shifted)
     found = [_least_squares(residuals, names, s, bounds, iterations) for s in starts]
     values, reached = min(found, key=lambda f: f[1])
-    # Each run starts a smaller simplex at the best point, in turn to the other side.
+    # Each run starts a smaller simplex at the best point, alternately to the other side.
     for run, size in enumerate(0.1 * 0.5**k for k in range(runs)):
         step = size * (-1) ** run
         scale = np.array([0.1 if n == "link" else 1.0 for n in names])
@@ -504,10 +504,11 @@ def calibrate(
         numbers: 7, or 10 with minimum positioning and seek constant (for a drive without write
             buffering 9: write settle and head switch instead).
         policies: names of `POLICIES` to choose from, by the fitted half alone.
-        evaluate: ``(spec_json, start, count)`` to response seconds; the simulator by default.
-        runs: Nelder-Mead runs of the chosen policies.
+        evaluate: computes response times in seconds from ``(spec_json, start, count)``; the
+            simulator by default.
+        runs: Nelder-Mead runs for each chosen policy.
         steps: steps of each run.
-        progress: called with a line of text now and then.
+        progress: called with a line of text from time to time.
 
     Raises:
         ConfigError: an argument or the drive cannot be used.
@@ -532,12 +533,12 @@ def calibrate(
 
     back = bool(spec.get("cache", {}).get("write_back"))
     names = _BASE + (_MECHANICAL[back] if numbers == 10 else ())
-    # A short run ranks the menu; the best three get the whole treatment.
+    # A short run ranks the policies; the best three are fitted fully.
     short: list[tuple[float, str, Floats]] = []
     seen: list[Spec] = []
     for policy in policies:
         candidate = with_policy(spec, policy)
-        # What the drive's file says already is not tried twice.
+        # The policy of the drive's file is not tried twice.
         if candidate in seen:
             continue
         seen.append(candidate)
@@ -546,7 +547,7 @@ def calibrate(
         if progress:
             progress(f"{policy}: {reached:.5f} ms²")
     best: tuple[float, str, Floats] | None = None
-    # At equal objectives the name decides.
+    # Of equal objectives, the name decides.
     for _, policy, start in sorted(short, key=lambda s: s[:2])[:3]:
         candidate = with_policy(spec, policy)
         values, reached = fit_numbers(

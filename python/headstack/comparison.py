@@ -1,4 +1,4 @@
-"""Results beside each other: what differs, and by how much."""
+"""Compares results: differences and ratios."""
 
 import math
 from collections import Counter
@@ -14,33 +14,33 @@ System = Mapping[str, Any]
 
 
 class Row(NamedTuple):
-    """One system on one workload, as each result has it."""
+    """One system on one workload, in each result."""
 
     name: str
     workload: str
-    #: In the order of the results; None where a result has no such system.
+    #: In the order of the results; None if a result has no such system.
     systems: list[System | None]
 
 
 class Comparison(NamedTuple):
-    """Results with the same systems, or with one each; the first is what others are compared to."""
+    """Results with the same systems, or with one each; the first is the base of comparison."""
 
     labels: list[str]
     documents: list[Mapping[str, Any]]
     rows: list[Row]
-    #: The index of a result, and a system of it that stands in no row.
+    #: Index of a result, and a system of it that was not compared.
     unmatched: list[tuple[int, System]]
 
 
 def compare(documents: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Comparison:
-    """Put systems of one name and workload beside each other.
+    """Match systems with equal name and workload.
 
-    Where no two results have any in common, systems of one name are compared whatever their
-    workloads are called, and results of one system each whatever that is called.
+    If no two results have such systems in common, systems with equal names are matched whatever
+    their workloads, and results with one system each whatever its name.
 
     Args:
-        documents: the documents of two results or more.
-        labels: what each is called.
+        documents: the documents of two or more results.
+        labels: the label of each.
 
     Raises:
         ConfigError: fewer than two, or they have no system in common.
@@ -76,7 +76,7 @@ def compare(documents: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Co
 def _keyed(
     systems: Sequence[System], way: Callable[[System], tuple[str, ...]]
 ) -> dict[tuple[Any, ...], System]:
-    """Return systems by key; those of one key are numbered."""
+    """Return systems by key; those with equal keys are numbered."""
     number = Counter[tuple[str, ...]]()
     keyed: dict[tuple[Any, ...], System] = {}
     for system in systems:
@@ -94,10 +94,10 @@ def _row(systems: list[System | None]) -> Row:
 
 
 def to_document(comparison: Comparison) -> dict[str, Any]:
-    """Return every number of the systems compared, with differences and ratios to the first result.
+    """Return all numbers of the matched systems, with differences and ratios to the first result.
 
-    Keys are the columns of `Result.summary`. A number that a result does not have, a ratio to
-    zero, and a difference between prices of different kinds is None.
+    Keys are the columns of `Result.summary`. A number that is missing in a result, a ratio to zero,
+    and a difference between prices of different kinds is None.
     """
     labels = comparison.labels
     return {
@@ -135,7 +135,7 @@ def _numbers(row: Row) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    """Return a finite number; the middle of a span."""
+    """Return a finite number; for a range its middle."""
     if isinstance(value, tuple) and len(value) == 2:
         low, high = map(_number, value)
         return None if low is None or high is None else (low + high) / 2
@@ -144,12 +144,12 @@ def _number(value: Any) -> float | None:
 
 
 def difference(base: float | None, value: float | None) -> float | None:
-    """Return how much `value` is above `base`; None without both."""
+    """Return `value` minus `base`; None unless both are given."""
     return None if base is None or value is None else value - base
 
 
 def ratio(base: float | None, value: float | None) -> float | None:
-    """Return `value` over `base`; None without both, or where `base` is zero."""
+    """Return `value` divided by `base`; None unless both are given and `base` is not zero."""
     return None if not base or value is None else value / base
 
 
@@ -169,10 +169,10 @@ def _several(comparison: Comparison) -> bool:
 
 
 def cells(comparison: Comparison, *, marks: bool = True) -> list[list[str]]:
-    """Return a line of texts for each system and column of numbers of the comparison table.
+    """Return a row of texts for each system and column of numbers of the comparison table.
 
-    Prices that are spans are compared by their middles, prices of different kinds not at all.
-    With `marks` numbers bear those of the table.
+    Ranges of prices are compared by their middles, prices of different kinds not at all. With
+    `marks`, numbers have the marks of the table.
     """
     lines = []
     for row in comparison.rows:
@@ -187,7 +187,7 @@ def cells(comparison: Comparison, *, marks: bool = True) -> list[list[str]]:
     return lines
 
 
-#: What stands where there is no number.
+#: Text for a missing number.
 _NONE = "–"  # noqa: RUF001
 
 
@@ -218,7 +218,7 @@ def _signed(number: float, form: Callable[[Any], str], whole: bool) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return what to know before trusting the numbers: of each result, and what stands alone."""
+    """Return the warnings of each result, and the systems that were not compared."""
     lines = []
     for label, document in zip(comparison.labels, comparison.documents, strict=True):
         partial = ", partial" if document.get("partial") else ""

@@ -1,26 +1,26 @@
-"""A drive from its data sheet: tracks, zones, seek curve, skews and power that its numbers imply.
+"""Computes a drive from its data sheet: tracks, zones, seek curve, skews and power.
 
-Every value of the result says where it comes from: the data sheet, a formula ("derived"), or a
-habit of the class ("chosen").
+Every value of the result has a source: the data sheet, a formula ("derived"), or a usual value of
+the class ("chosen").
 
 # Model
 With `T` the time of a turn, `h` surfaces and `b` bytes per sector:
 
-- Skews cover the switch: `track_skew = (head_switch + write_settle)/T`,
+- Skews cover the switch time: `track_skew = (head_switch + write_settle)/T`,
   `cylinder_skew = (track seek + write_settle)/T`, rounded up to 0.001 turn.
 - Sectors per track from the sustained rate `R` of the outermost and of the innermost zone:
-  `n = R T (h + (h-1) track_skew + cylinder_skew) / (h b)`; in between they fall in a straight line,
-  as with equally wide zones of one linear density.
-- Cylinders: as few as hold the capacity.
-- Densities: the recording band ends 1.5 mm inside the platter's edge, its radii are in proportion
-  to the sectors per track. More tracks or bits per inch than any drive has are refused.
-- Power: `idle = spindle + electronics`; one random read after another seeks for `s` and waits for
+  `n = R T (h + (h-1) track_skew + cylinder_skew) / (h b)`; in between they decrease linearly, as
+  for equally wide zones of equal linear density.
+- Cylinders: the least number that holds the capacity.
+- Densities: the recording band ends 1.5 mm inside the platter's edge, its radii are proportional to
+  the sectors per track. More tracks or bits per inch than any drive has are errors.
+- Power: `idle = spindle + electronics`; a random read seeks for `s` and waits for
   `T/2`, so `active = idle + (voice_coil s + access T/2)/(s + T/2)`, with `voice_coil = 2 access`.
 
 # Validity
-Data sheets give averages and best cases. Response times follow from seek times and speed, rates
-and capacity from the numbers given; buffer policy, order of commands and the split of the power are
-choices of the class.
+Data sheets give averages and best cases. Response times follow from the sheet's seek times and
+speed, rates and capacity are its own; buffer policy, scheduling and the division of power are usual
+values of the class.
 """
 
 import json
@@ -34,7 +34,7 @@ from headstack import _bridge, drives
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
-#: What a data sheet may say, each with an example: keys of a sheet's file and of `solve`.
+#: Possible values of a data sheet, each with an example: keys of a sheet's file and of `solve`.
 KEYS = {
     "name": "nearline-4tb",
     "title": "Maker, family and model",
@@ -60,19 +60,19 @@ KEYS = {
     "price": "255/315",
 }
 
-#: Names that are files and keys of results at once.
+#: Names that can be both files and keys of results.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[0-9A-Za-z_+-]+)*")
 
 _INCH = 0.0254
-#: From the edge of the platter to the outermost track.
+#: Distance from the edge of the platter to the outermost track.
 _EDGE = 1.5e-3
-#: Tracks and bits per inch: from those of the IBM 350 of 1956 to more than any drive of 2025 has,
-#: 0.6 and 3 million.
+#: Tracks and bits per inch: from those of the IBM 350 of 1956 to more than those of any drive of
+#: 2025, 0.6 and 3 million.
 _TRACKS_PER_INCH = (20.0, 1e6)
 _BITS_PER_INCH = (100.0, 5e6)
-#: The innermost track's share of the outermost one's length: the hub needs the rest.
+#: Least length of the innermost track as a share of the outermost one's: the hub needs the rest.
 _LEAST_INNER = 0.25
-#: The Constellation ES.3's manual: 83 of 175 MB/s.
+#: From the Constellation ES.3's manual: 83 of 175 MB/s.
 _INNER = 0.47
 
 
@@ -81,7 +81,7 @@ class DriveFile(NamedTuple):
 
     Attributes:
         spec: its description, as a drive file has it.
-        comments: lines for the file, by table: the formulas with their numbers.
+        comments: lines for the file, by table: the formulas with their values.
 
     """
 
@@ -89,7 +89,7 @@ class DriveFile(NamedTuple):
     comments: dict[str, list[str]]
 
     def text(self) -> str:
-        """Return the drive file as TOML: formulas in comments, what was not given marked."""
+        """Return the drive file as TOML, with formulas and marks of derived values as comments."""
         lines = [f"# {line}" for line in self.comments.get("", ())]
         tables = {k: v for k, v in self.spec.items() if isinstance(v, Mapping)}
         lines += [f"{k} = {toml(v)}" for k, v in self.spec.items() if k not in tables]
@@ -104,7 +104,7 @@ class DriveFile(NamedTuple):
         return "\n".join(lines) + "\n"
 
     def source_of(self, dotted: str) -> str:
-        """Return where the value at a dotted key comes from."""
+        """Return the source of the value at a dotted key."""
         return drives.source_of(self.spec["sources"], dotted)
 
 
@@ -124,7 +124,7 @@ def toml(value: object) -> str:
         return "{ " + ", ".join(f"{k} = {toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml, value)) + "]"
-    # A JSON string without raw DEL is a TOML basic string; numbers and truth values are alike.
+    # A JSON string without raw DEL is a TOML basic string; numbers and booleans are written alike.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -135,16 +135,16 @@ def zones(
     sectors: tuple[float, float],
     skews: tuple[Fraction, Fraction],
 ) -> list[dict[str, Any]]:
-    """Return the zones of a drive: equally wide, sectors per track falling in a straight line.
+    """Return the zones of a drive: equally wide, with sectors per track that decrease linearly.
 
-    Offsets continue the skew of the zones before, so that no border breaks the spiral.
+    Offsets continue the skew of the zones before, so that the skew is continuous at borders.
 
     Args:
         cylinders: tracks per surface.
-        count: how many zones.
+        count: number of zones.
         surfaces: of the drive.
         sectors: per track in the outermost and the innermost zone; rounded to whole ones.
-        skews: from track to track of a cylinder, and from cylinder to cylinder, in turns.
+        skews: between tracks of a cylinder, and between cylinders, in turns.
 
     """
     outer, inner = sectors
@@ -165,11 +165,11 @@ def zones(
 
 
 def standard_blocks(capacity_bytes: float) -> int:
-    """Return the 512-byte blocks of a drive that is sold as so many bytes.
+    """Return the number of 512-byte blocks of a drive that is sold with this capacity.
 
-    Whole gigabytes mean the industry's counts: IDEMA LBA1-03 from 50 GB to 8 TB,
-    ``97,696,368 + 1,953,504 (GB - 50)``, and SFF-8447 beyond, rounded up to a multiple of 2^21
-    blocks. Other sizes are taken as they are.
+    Whole gigabytes mean the counts of the industry: IDEMA LBA1-03 from 50 GB to 8 TB, ``97,696,368
+    + 1,953,504 (GB - 50)``, and SFF-8447 above, rounded up to a multiple of 2^21 blocks. Other
+    capacities are used unchanged.
 
     Example:
         >>> standard_blocks(4e12), standard_blocks(18e12)
@@ -186,7 +186,7 @@ def standard_blocks(capacity_bytes: float) -> int:
 
 
 class _Sheet:
-    """What was given, read into numbers; errors name the key."""
+    """The given values, converted to numbers; errors name the key."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         unknown = next((k for k in given if k not in KEYS), None)
@@ -202,12 +202,12 @@ class _Sheet:
         return "/".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
     def refuse(self, key: str, need: str, why: str = "") -> ConfigError:
-        """Return the error of a value that cannot be; `why` stands behind it."""
+        """Return the error for an impossible value; `why` is added at the end."""
         got = f'"{self.shown(key)}"' if key in self else "nothing"
         return ConfigError(f"{key}: got {got}{why}, need {need}")
 
     def numbers(self, key: str, kind: str, need: str, counts: tuple[int, ...]) -> list[float]:
-        """Return the numbers of ``a/b unit`` or of a list, in SI units and above zero."""
+        """Return the numbers of ``a/b unit`` or of a list, in SI units; they must be above zero."""
         example = f'{need}, as in "{KEYS[key]}"'
         if key not in self:
             raise self.refuse(key, example)
@@ -271,7 +271,7 @@ class _Motion(NamedTuple):
 
 
 class _Drive:
-    """A description under way: values with their sources."""
+    """A description in preparation: values with their sources."""
 
     def __init__(self, source: str) -> None:
         self.spec: dict[str, Any] = {}
@@ -280,7 +280,7 @@ class _Drive:
         self.source = source
 
     def put(self, dotted: str, value: object, source: str | None) -> None:
-        """Set a value; `source` is text, the data sheet if empty, the table's if None."""
+        """Set a value; the source is the data sheet if empty, and that of the table if None."""
         table, _, key = dotted.partition(".")
         if key:
             self.spec.setdefault(table, {})[key] = value
@@ -299,7 +299,7 @@ def _watts(watts: float) -> str:
 
 
 def _motion(sheet: _Sheet, drive: _Drive) -> _Motion:
-    """Seek times, what settling adds to writes, and the skews that cover both."""
+    """Seek times, the settling added to writes, and the skews that cover both."""
     turn = 60.0 / _rpm(sheet)
     need = "the average seek, or average, track to track and full stroke"
     seeks = sheet.numbers("seek", "time", need, (1, 3))
@@ -341,7 +341,7 @@ def _rpm(sheet: _Sheet) -> float:
 
 
 def _check_seek(sheet: _Sheet, average: float, track: float, full: float) -> None:
-    """Refuse times through which the three-point curve would fall somewhere."""
+    """Refuse times for which the three-point curve would decrease somewhere."""
     if not 0 < track < average < full:
         raise sheet.refuse(
             "seek", "average / track to track / full, track the least, full the most"
@@ -376,7 +376,7 @@ def _held(listed: list[dict[str, Any]], surfaces: int) -> int:
 
 
 def _rates(sheet: _Sheet) -> tuple[float, float, str]:
-    """Return the sustained rates outside and inside, in bytes per second, and what was chosen."""
+    """Return the outer and inner sustained rates in bytes per second, and the chosen part."""
     need = "the sustained rate outside, or outside and inside"
     rates = sheet.numbers("rate", "rate", need, (1, 2))
     outer, inner = rates if len(rates) == 2 else (rates[0], rates[0] * _INNER)
@@ -388,7 +388,7 @@ def _rates(sheet: _Sheet) -> tuple[float, float, str]:
 
 
 def _capacity(sheet: _Sheet, drive: _Drive) -> tuple[int, int]:
-    """Return the bytes of a sector, and how many sectors hold the capacity."""
+    """Return the bytes per sector, and the number of sectors that hold the capacity."""
     capacity = sheet.number("capacity", "size", "the capacity")
     sector, why = 4096 if capacity > 1e12 else 512, "chosen: 4 KiB above 1 TB, else 512 B"
     if "sector" in sheet:
@@ -408,7 +408,7 @@ def _capacity(sheet: _Sheet, drive: _Drive) -> tuple[int, int]:
 def _zones_that_hold(
     needed: int, count: int, surfaces: int, sectors: tuple[float, float], motion: _Motion
 ) -> list[dict[str, Any]]:
-    """Return the zones of as few cylinders as hold the sectors that are needed."""
+    """Return the zones with the least number of cylinders for the needed sectors."""
     cylinders = max(2, _cylinders(needed, surfaces, sectors))
     while True:
         listed = zones(cylinders, min(count, cylinders), surfaces, sectors, motion.skews)
@@ -419,12 +419,12 @@ def _zones_that_hold(
 
 
 def _cylinders(needed: int, surfaces: int, sectors: tuple[float, float]) -> int:
-    """Return the tracks per surface at the mean number of sectors."""
+    """Return the tracks per surface for the mean number of sectors."""
     return math.ceil(needed / (surfaces * (round(sectors[0]) + round(sectors[1])) / 2))
 
 
 def _geometry(sheet: _Sheet, motion: _Motion, drive: _Drive) -> int:
-    """Solve sectors per track from the rates, then cylinders; return the bytes of a sector."""
+    """Compute sectors per track from the rates, then cylinders; return the bytes per sector."""
     speed = _rpm(sheet)
     drive.put("geometry.rotation_speed", f"{speed:g} rpm", "")
     surfaces, why = _surfaces(sheet)
@@ -482,7 +482,7 @@ def _check_density(
             f"{low:,.0f} to {high:,.0f} bits per inch; a rate, speed or diameter cannot be",
             f" ({bits:,.0f} bits per inch of the outermost track)",
         )
-    # A band has some width even where all tracks are equally long.
+    # A band has a minimum width even if all tracks are equally long.
     band = radius * (1 - min(sectors[1] / sectors[0], 0.9)) / _INCH
     tracks = cylinders / band
     low, high = _TRACKS_PER_INCH
@@ -503,7 +503,7 @@ def _buffer(sheet: _Sheet, sector: int, drive: _Drive) -> None:
     if "cache" not in sheet:
         return
     size = sheet.number("cache", "size", "the size of the buffer")
-    # About a megabyte each.
+    # About one megabyte each.
     segments = min(128, max(16, 1 << int(size / 1e6).bit_length() - 1)) if size >= 1e6 else 4
     each = int(size // (segments * sector))
     if each < 1:
@@ -544,7 +544,7 @@ def _switch(sheet: _Sheet, key: str, otherwise: bool) -> bool:
 
 
 def _power(sheet: _Sheet, motion: _Motion, drive: _Drive) -> None:
-    """Split idle and active power into states."""
+    """Divide idle and active power among the states."""
     if "power" not in sheet:
         return
     watts = sheet.numbers("power", "power", "the power idle, or idle and in random reads", (1, 2))
@@ -599,7 +599,7 @@ def _surroundings(sheet: _Sheet, drive: _Drive) -> None:
         drive.sources["cost"] = "price as given"
 
 
-#: What a sheet may leave out, and what that means.
+#: Optional values, and the effect of their absence.
 _MISSING: dict[str, str] = {
     "cache": "no buffer: neither read-ahead nor write cache",
     "power": "no power: the power model's defaults hold, which are another drive's",
@@ -612,12 +612,12 @@ def solve(sheet: Mapping[str, Any]) -> DriveFile:
     """Return the drive that a data sheet describes.
 
     Args:
-        sheet: values by the keys of `KEYS`; quantities are text with a unit, several numbers of
-            one value are ``a/b unit`` or a list. Needed are ``name``, ``capacity``, ``rpm``,
-            ``heads`` or ``platters``, ``rate`` and ``seek``.
+        sheet: values by the keys of `KEYS`; quantities are text with a unit, several numbers are
+        ``a/b unit`` or a list. Required are ``name``, ``capacity``, ``rpm``, ``heads`` or
+        ``platters``, ``rate`` and ``seek``.
 
     Raises:
-        ConfigError: a value is missing, or they cannot be one drive's.
+        ConfigError: a value is missing, or the values contradict each other.
 
     Example:
         >>> drive = solve({"name": "d", "capacity": "4 TB", "rpm": 7200, "heads": 10,
@@ -635,7 +635,7 @@ def solve(sheet: Mapping[str, Any]) -> DriveFile:
     drive.spec = {"name": name, "title": given.text("title", title), "description": ""}
     if "year" in given:
         drive.put("year", given.whole("year", 1956, 2100), "")
-    # Tables stand in the order of the schema.
+    # Tables are in the order of the schema.
     for table in ("geometry", "seek", "positioning", "cache", "overhead", "link", "queue", "power"):
         drive.spec[table] = {}
     motion = _motion(given, drive)

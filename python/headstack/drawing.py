@@ -1,8 +1,8 @@
-"""Whether figures can be drawn in this process.
+"""Checks whether figures can be drawn in this process.
 
-What draws them, V8 inside ``vl_convert``, reserves tens of gigabytes of addresses. Where a limit on
-a process's memory forbids that, it ends the process at once, which nothing can catch: a small
-drawing in a process of its own shows it before.
+The drawing library runs V8 (in ``vl_convert``), which reserves tens of gigabytes of address space.
+If a memory limit forbids that, it ends the process at once, and no handler can prevent it. So a
+small drawing in a separate process tests it first.
 """
 
 import functools
@@ -12,7 +12,8 @@ import sys
 
 from headstack.errors import HeadstackError, printable
 
-#: What every object of JavaScript has: a scale that looks a label up by its name would find this.
+#: Names of the properties of every JavaScript object: a scale that looks up such a label finds
+#: them.
 _TAKEN = frozenset(
     {
         "constructor",
@@ -33,10 +34,10 @@ vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})
 
 @functools.cache
 def check_memory() -> None:
-    """Refuse to draw where a limit on memory would end the process.
+    """Refuse to draw if a memory limit would end the process.
 
     Raises:
-        HeadstackError: the limit is too low for what draws figures.
+        HeadstackError: the limit is too low for the drawing library.
 
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -51,7 +52,7 @@ def check_memory() -> None:
 
 
 def label(text: str) -> str:
-    r"""Return text as figures can show it: without what ends a line or a program's text.
+    r"""Return text that figures can display, with line ends and control characters escaped.
 
     Example:
         >>> label("one\u2028two"), label("constructor") == "constructor"

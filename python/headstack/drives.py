@@ -1,7 +1,7 @@
-"""Drive files: where they are, and reading them.
+"""Finds and reads drive files.
 
-A drive is asked for by name (the file's stem) or by path. Names are looked up in each directory of
-``$HEADSTACK_DRIVES`` (separated like ``$PATH``), then in the drives that come with Headstack.
+A drive is given by its name (the file's stem) or by path. Names are looked up in each directory of
+``$HEADSTACK_DRIVES`` (separated like ``$PATH``), then among the drives of Headstack.
 """
 
 import os
@@ -18,7 +18,7 @@ DISKSIM_SUFFIXES = (".parv", ".diskspecs", ".model")
 
 
 def drive_dirs() -> list[Path]:
-    """Return the directories that hold drive files, in the order in which names are looked up."""
+    """Return the directories with drive files, in the order in which names are looked up."""
     extra = [Path(p) for p in os.environ.get("HEADSTACK_DRIVES", "").split(os.pathsep) if p]
     here = Path(__file__).resolve().parent
     # Installed: inside the package. In a source tree: `drives/` beside `python/`.
@@ -27,15 +27,15 @@ def drive_dirs() -> list[Path]:
 
 
 def names() -> list[str]:
-    """Return the name of every drive that can be asked for, sorted."""
+    """Return the names of all known drives, sorted."""
     return sorted({f.stem for d in drive_dirs() for f in d.glob("*.toml")})
 
 
 def find(name: str | os.PathLike[str], base_dir: str | Path = ".") -> Path:
-    """Return the file of a drive given by name, or by path relative to `base_dir`.
+    """Return the file of a drive, given by name or by path relative to `base_dir`.
 
     Raises:
-        ConfigError: there is no such drive; the message lists those there are.
+        ConfigError: there is no such drive; the message lists the known ones.
 
     """
     path = Path(base_dir) / name
@@ -55,7 +55,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     """Return the document of a TOML file.
 
     Raises:
-        ConfigError: the file is absent or is not TOML; the message names file and line.
+        ConfigError: the file is missing or invalid; the message names file and line.
 
     """
     document: dict[str, Any] = _bridge.call("read_toml", str(path))
@@ -68,17 +68,17 @@ def load(
     *,
     sources_anywhere: bool = False,
 ) -> dict[str, Any]:
-    """Return a drive's description as its file gives it; DiskSim files are imported.
+    """Return a drive's description as in its file; DiskSim files are imported.
 
     Quantities are text with their unit, as in the file; defaults are not filled in.
 
     Args:
         name: a drive's name, or the path of its file.
-        base_dir: where relative paths start.
+        base_dir: directory of relative paths.
         sources_anywhere: whether a DiskSim file may name files outside its folder.
 
     Raises:
-        ConfigError: there is no such drive, or its file is no TOML or DiskSim file.
+        ConfigError: there is no such drive, or its file is neither TOML nor a DiskSim file.
 
     Example:
         >>> from headstack import drives
@@ -93,12 +93,12 @@ def load(
     return read_toml(path)
 
 
-#: What kind of price each cost model gives: two kinds do not compare.
+#: Kind of price of each cost model; prices of different kinds cannot be compared.
 PRICE_KINDS = {"components": "material", "price": "retail"}
 
 
 def described(spec: Mapping[str, Any], where: object) -> dict[str, Any]:
-    """Return what follows from a description: capacity, rates, zones, seek times, power, cost.
+    """Return values derived from a description: capacity, rates, zones, seek times, power, cost.
 
     Rates are in bytes per second, times in seconds, power in watts, cost in US dollars.
 
@@ -116,12 +116,12 @@ def described(spec: Mapping[str, Any], where: object) -> dict[str, Any]:
 
 
 def overview() -> list[dict[str, Any]]:
-    """Return one row of main numbers for every drive that can be asked for, sorted by name.
+    """Return one row of main numbers for every known drive, sorted by name.
 
-    ``sustained_bytes_per_s`` has the rates of long reads ``outer`` and ``inner``, all actuators
+    ``sustained_bytes_per_s`` has the ``outer`` and ``inner`` rates of long reads, all actuators
     together. ``power_is_default``: the file has no power, the model's defaults are shown.
-    ``cost_kind``: "material" or "retail", whose dollars do not compare; None without a cost.
-    A drive whose file cannot be used has ``error`` instead.
+    ``cost_kind``: "material" or "retail", which cannot be compared; None without a cost. A drive
+    whose file cannot be used has ``error`` instead.
 
     Example:
         >>> [d["n_actuators"] for d in overview() if d["name"] == "exos-2x14"]
@@ -162,15 +162,15 @@ def overview() -> list[dict[str, Any]]:
 
 
 def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:
-    """Return the description of a drive that a data sheet gives, for `headstack.run` or a file.
+    """Return the description of a drive from its data sheet, for `headstack.run` or a file.
 
     Args:
-        name: the drive's.
-        sheet: `capacity`, `rpm`, `heads` or `platters`, `rate`, `seek`, and what else the keys of
-            `headstack.datasheet` name; quantities are text with a unit.
+        name: name of the drive.
+        sheet: `capacity`, `rpm`, `heads` or `platters`, `rate`, `seek`, and other keys of
+            `headstack.datasheet`; quantities are text with a unit.
 
     Raises:
-        ConfigError: a value is missing, or they cannot be one drive's.
+        ConfigError: a value is missing, or the values contradict each other.
 
     Example:
         >>> drive = from_datasheet("d", capacity="4 TB", rpm=7200, heads=10,
@@ -185,7 +185,7 @@ def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:
 
 
 def source_of(sources: dict[str, str], key: str) -> str:
-    """Return where the value at dotted `key` comes from: the longest prefix that has a source.
+    """Return the source of the value at dotted `key`: that of the longest prefix with a source.
 
     Example:
         >>> source_of({"seek": "data sheet", "seek.full": "chosen"}, "seek.average")

@@ -1,9 +1,9 @@
-"""Every exception of the package; the Rust core raises these too."""
+"""All exceptions of the package; the Rust core raises them too."""
 
 import errno
 import re
 
-#: What the operating system says of paths that cannot be used: the user's input is wrong.
+#: Errors of the operating system that mean that the user gave an unusable path.
 UNUSABLE = frozenset(
     {
         errno.ENOENT,
@@ -18,7 +18,7 @@ UNUSABLE = frozenset(
     }
 )
 
-#: What it says where there is no room for what is written.
+#: Errors of the operating system that mean that there is no space for a file.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 _TOLD = {
@@ -29,11 +29,11 @@ _TOLD = {
 
 
 def told(error: OSError) -> str:
-    """Return what the operating system says of a path, in the words of all messages."""
+    """Return the operating system's error for a path, in the words of all messages."""
     return _TOLD.get(error.errno or 0) or (error.strerror or str(error)).lower()
 
 
-#: What steers a terminal, ends a line or turns the direction of writing; half characters too.
+#: Terminal control characters, line ends, marks of writing direction, and lone surrogates.
 _STEERING = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff]"
 )
@@ -41,7 +41,7 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def printable(text: str) -> str:
-    r"""Return text that came from a file as a terminal may show it.
+    r"""Return text from a file with characters that control a terminal escaped.
 
     Example:
         >>> print(printable("one\x1b[2J"))
@@ -52,10 +52,10 @@ def printable(text: str) -> str:
 
 
 class HeadstackError(Exception):
-    """Anything that went wrong, told as ``<where>: got <value>, need <bound>``."""
+    """Any error, with a message of the form ``<where>: got <value>, need <bound>``."""
 
     def __str__(self) -> str:
-        """Return the message; nothing in it steers a terminal."""
+        """Return the message with control characters escaped."""
         return printable(super().__str__())
 
 
@@ -64,11 +64,11 @@ class ConfigError(HeadstackError):
 
 
 class TraceError(HeadstackError, ValueError):
-    """A trace that cannot be read, with file, line and column where known."""
+    """A trace that cannot be read, with file, line and column if known."""
 
 
 class DeviceError(HeadstackError, OSError):
-    """A device or file that the operating system would not let us use."""
+    """A device or file that the operating system refused to open or use."""
 
     def __str__(self) -> str:
         """Return the message alone, not ``OSError``'s tuple."""

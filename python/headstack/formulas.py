@@ -1,15 +1,15 @@
 """Closed forms of disk performance: times, rates, switches, cylinders, allocation.
 
-Most are those of S. W. Ng, "Advances in Disk Technology: Performance Issues", IEEE Computer 31(5),
-1998; each function names the article's section, or says that the form is derived here. All take
-numbers or arrays, which are broadcast, and return arrays of floats (of no dimension for numbers
-alone). Units are the last word of a name: ``_s`` seconds, ``_bytes``, ``_sectors``, ``_rpm``; a
+Most are from S. W. Ng, "Advances in Disk Technology: Performance Issues", IEEE Computer 31(5),
+1998; each function names the article's section, or states that the formula is derived here. All
+accept numbers or arrays, which are broadcast, and return arrays of floats (zero-dimensional if all
+arguments are numbers). Names end with units: ``_s`` seconds, ``_bytes``, ``_sectors``, ``_rpm``; a
 ``_ratio`` or ``_factor`` has none.
 
-The article counts in KB = 1024 bytes, MB = 1000 KB and GB = 1000 MB (`KB`, `MB`, `GB`): its sums
-come out in no other way. Sectors have 512 bytes.
+The article's units are KB = 1024 bytes, MB = 1000 KB and GB = 1000 MB (`KB`, `MB`, `GB`): only with
+them its sums agree. Sectors have 512 bytes.
 
-What the forms leave out, and how they compare with the simulator: ``docs/models/formulas.md``.
+See ``docs/models/formulas.md`` for the limits of the formulas and a comparison with the simulator.
 """
 
 import numpy as np
@@ -29,13 +29,13 @@ FAT_ENTRIES = SECTOR_BYTES // 2
 #: Smallest and largest cluster of FAT16, and that of FAT12, in sectors.
 SMALLEST_CLUSTER, LARGEST_CLUSTER, FAT12_CLUSTER = 4, 64, 8
 
-#: FAT16 has fewer clusters than this.
+#: FAT16 has fewer clusters than this number.
 FAT16_CLUSTERS = 65_536
 
-#: Capacities in MiB: FAT12 below the first; no FAT16 of the DOS of the time from the second on.
+#: Capacities in MiB: FAT12 below the first; from the second on too large for FAT16 in DOS.
 FAT12_MIB, FAT16_MIB = 16, 2048
 
-#: Mean of the square root of the distance of two random places on a stroke of length 1.
+#: Mean square root of the distance between two random places on a stroke of length 1.
 MEAN_SQRT_DISTANCE = 8 / 15
 
 Numbers = npt.ArrayLike
@@ -45,7 +45,7 @@ Array = npt.NDArray[np.float64]
 def _number(
     name: str, value: Numbers, low: float = 0.0, *, above: bool = False, below: float = np.inf
 ) -> Array:
-    """Return a value as an array; `above` leaves out `low` itself, `below` is always left out."""
+    """Return a value as an array; `above` excludes `low` itself, `below` is always excluded."""
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -102,10 +102,10 @@ def access_time_s(
     size_bytes: Numbers,
     media_rate_bytes_per_s: Numbers,
 ) -> Array:
-    """Return the mean time of a request that the medium serves (article: "How it adds up").
+    """Return the mean time of a request served from the medium (article: "How it adds up").
 
-    Overhead + seek + half a turn + transfer. The transfer over the interface runs beside that from
-    the medium and is not added. Switches are left out: add `switch_time_s`.
+    Overhead + seek + half a turn + transfer. The transfer over the interface overlaps with that
+    from the medium and is not added. Switches are left out: add `switch_time_s`.
 
     Example:
         The article's random 4-Kbyte request, 16.9 ms:
@@ -123,7 +123,7 @@ def access_time_s(
 def buffer_hit_time_s(
     overhead_s: Numbers, size_bytes: Numbers, interface_rate_bytes_per_s: Numbers
 ) -> Array:
-    """Return the time of a request that the buffer serves (article: "Caching")."""
+    """Return the time of a request served from the buffer (article: "Caching")."""
     transfer = transfer_time_s(size_bytes, interface_rate_bytes_per_s)
     return _number("overhead_s", overhead_s) + transfer
 
@@ -132,7 +132,7 @@ def buffer_hit_time_s(
 
 
 def media_rate_bytes_per_s(track_sectors: Numbers, rotation_rpm: Numbers) -> Array:
-    """Return the rate at which a track passes below its head (article: "Data transfer time")."""
+    """Return the rate at which a track passes its head (article: "Data transfer time")."""
     track_bytes = SECTOR_BYTES * _number("track_sectors", track_sectors)
     return track_bytes / rotation_time_s(rotation_rpm)
 
@@ -150,9 +150,9 @@ def density_rate_bytes_per_s(
 
 
 def highest_rotation_rpm(channel_rate_bytes_per_s: Numbers, track_sectors: Numbers) -> Array:
-    """Return the speed at which a track fills the data channel (article: "Constraint on rpm").
+    """Return the speed at which a track needs the whole channel (article: "Constraint on rpm").
 
-    With ID fields on the medium, count them as sectors: the channel reads them too.
+    With ID fields on the medium, count them as sectors: the channel also reads them.
     """
     channel = _number("channel_rate_bytes_per_s", channel_rate_bytes_per_s)
     return 60.0 * channel / (SECTOR_BYTES * _positive("track_sectors", track_sectors))
@@ -184,9 +184,9 @@ def switches_per_request(
 ) -> Array:
     """Return the mean number of track boundaries in a request.
 
-    Starts are uniform over the multiples of `alignment_sectors`. With every sector as likely it is
-    (n - 1)/S, exact for any n and S: each of the n - 1 pairs of neighbours is split with
-    probability 1/S. With g the greatest common divisor of alignment and track it is floor((n -
+    Starts are uniform over the multiples of `alignment_sectors`. If every sector is equally likely,
+    the number is (n - 1)/S, exact for any n and S: each of the n - 1 pairs of neighbours is split
+    with probability 1/S. With g the greatest common divisor of alignment and track it is floor((n -
     1)/g) g/S.
 
     The article prints "(request size - 1/track size) x head switch time": the parenthesis is
@@ -219,8 +219,8 @@ def switch_time_s(
 ) -> Array:
     """Return the mean time that a request spends in switches (article: "Fewer head switches").
 
-    For `switch_s` take `mean_switch_s` where cylinder switches differ. Holds where sectors are
-    skewed by the switch; without skew each switch costs a turn.
+    For `switch_s` use `mean_switch_s` if cylinder switches differ. The formula assumes that sectors
+    are skewed by the switch time; without skew each switch costs a turn.
     """
     switches = switches_per_request(request_sectors, track_sectors, alignment_sectors)
     return switches * _number("switch_s", switch_s)
@@ -258,7 +258,7 @@ def seek_time_s(
     The same as the seek model ``ng``.
 
     Args:
-        distance_in: the way in inches; the same blocks are nearer on denser tracks.
+        distance_in: distance in inches; with denser tracks the same blocks are closer.
         tracks_per_inch: track density.
         base_s: A; may be negative, because the settling is added to it.
         travel_s: B, over one inch.
@@ -272,10 +272,10 @@ def seek_time_s(
 
 
 def mean_seek_time_s(displacement_cylinders: Numbers, table_s: Numbers) -> Array:
-    """Return the mean seek time over displacements that start anywhere in a cylinder. Derived here.
+    """Return the mean seek time over displacements with a random start. Derived here.
 
-    A displacement of x cylinders crosses floor(x) or floor(x) + 1 of them, x on average, so the
-    mean is the table of seek times interpolated at x: exact.
+    A displacement of x cylinders crosses floor(x) or floor(x) + 1 of them, x on average. So the
+    mean is the table of seek times interpolated at x, exactly.
 
     Args:
         displacement_cylinders: real numbers.
@@ -290,7 +290,7 @@ def mean_seek_time_s(displacement_cylinders: Numbers, table_s: Numbers) -> Array
 
 
 def no_seek_probability(window_cylinders: Numbers, *, aligned: bool = True) -> Array:
-    """Return the chance that the next of uniform accesses lies in the current cylinder.
+    """Return the probability that the next of uniform accesses is in the current cylinder.
 
     Article: "Bigger cylinder", 1/N for data that fill N cylinders. If the data start anywhere in a
     cylinder it is 1/N - 1/(3 N^2), derived here.
@@ -309,7 +309,7 @@ def no_seek_probability(window_cylinders: Numbers, *, aligned: bool = True) -> A
 def log_uniform_seek_probability(
     shortest_bytes: Numbers, longest_bytes: Numbers, cylinder_bytes: Numbers
 ) -> Array:
-    """Return the chance of a seek where the logarithm of the displacement is uniform. Derived here.
+    """Return the probability of a seek for log-uniform displacements. Derived here.
 
     With a, b the displacements and c the cylinder, a <= c <= b: (ln(b/c) + 1 - a/c)/ln(b/a). Making
     the cylinder k times larger saves ln(k)/(ln(b/c) + 1) of the seeks (for a far below c).
@@ -325,7 +325,7 @@ def log_uniform_seek_time_s(
     base_s: float,
     travel_s: float,
 ) -> Array:
-    """Return the mean seek time per request of the same, for A + B sqrt(cylinders). Derived here.
+    """Return the mean time per request of those seeks, for A + B sqrt(cylinders). Derived here.
 
     (A (ln(b/c) + 1 - a/c) + B (1 - a/c + 2 (sqrt(b/c) - 1)))/ln(b/a).
     """
@@ -350,10 +350,10 @@ def _log_uniform(a: Numbers, b: Numbers, c: Numbers) -> tuple[Array, Array, Arra
 def seek_time_factor(
     seek_count_factor: Numbers, travel_share: Numbers, cylinder_factor: Numbers
 ) -> Array:
-    """Return what becomes of the total seek time when cylinders grow. Derived here.
+    """Return the factor of the total seek time when cylinders grow. Derived here.
 
-    Holds for any workload, if the seek time is A + B sqrt(cylinders) and B's share of it was f:
-    (1 - f) x factor of the number of seeks + f/sqrt(k).
+    For any workload, if the seek time is A + B sqrt(cylinders) and the share of B was f: (1 - f) x
+    factor of the number of seeks + f/sqrt(k).
     """
     f = _number("travel_share", travel_share)
     k = _positive("cylinder_factor", cylinder_factor)
@@ -363,7 +363,7 @@ def seek_time_factor(
 def travel_share(
     seek_count_factor: Numbers, time_factor: Numbers, cylinder_factor: Numbers
 ) -> Array:
-    """Return the share of travel in the seek time that `seek_time_factor` needs. Derived here."""
+    """Return the share of travel in the seek time, for `seek_time_factor`. Derived here."""
     n = _number("seek_count_factor", seek_count_factor)
     root = 1 / np.sqrt(_positive("cylinder_factor", cylinder_factor))
     if np.any(n == root):
@@ -372,14 +372,14 @@ def travel_share(
 
 
 def break_even_cylinders(tpi_factor: Numbers, travel_s: Numbers, settle_s: Numbers) -> Array:
-    """Return from which distance on denser tracks make a seek shorter. Derived here.
+    """Return the distance from which denser tracks make a seek shorter. Derived here.
 
     (C ln y/(B (1 - 1/sqrt y)))^2, in cylinders before the change; (2 C/B)^2 for small steps
     (article: "Higher tracks per inch": two opposing effects).
 
     Args:
         tpi_factor: y, above 1.
-        travel_s: B, over one cylinder of before.
+        travel_s: B, over one cylinder before the change.
         settle_s: C.
 
     """
@@ -389,10 +389,10 @@ def break_even_cylinders(tpi_factor: Numbers, travel_s: Numbers, settle_s: Numbe
 
 
 def break_even_window_cylinders(tpi_factor: Numbers, travel_s: Numbers, settle_s: Numbers) -> Array:
-    """Return the same for uniform accesses: the window in which denser tracks change nothing.
+    """Return the window of uniform accesses in which denser tracks have no effect.
 
-    (15/8)^2 times the distance, since the mean square root of a distance in N cylinders is 8/15
-    sqrt(N).
+    (15/8)^2 times the distance of `break_even_cylinders`, because the mean square root of a
+    distance in N cylinders is 8/15 sqrt(N).
     """
     return break_even_cylinders(tpi_factor, travel_s, settle_s) / MEAN_SQRT_DISTANCE**2
 
@@ -407,9 +407,10 @@ def capacity_bytes(heads: Numbers, cylinders: Numbers, track_sectors: Numbers) -
 
 
 def heads_at_capacity(heads: Numbers, bpi_factor: Numbers, tpi_factor: Numbers) -> Array:
-    """Return the heads that keep the capacity, a fraction (article: "Smaller cylinder"): /(xy).
+    """Return the number of heads for equal capacity, in general not whole: heads/(xy).
 
-    A cylinder then has 1/y of the sectors, and distances in inches stay.
+    Article: "Smaller cylinder". A cylinder then has 1/y of the sectors, and distances in inches do
+    not change.
     """
     density = _positive("bpi_factor", bpi_factor) * _positive("tpi_factor", tpi_factor)
     return _positive("heads", heads) / density
@@ -419,14 +420,14 @@ def platters(capacity: Numbers, platter_capacity: Numbers, density_factor: Numbe
     """Return the platters that a capacity needs, both in one unit (article: "Fewer heads")."""
     one = _positive("platter_capacity", platter_capacity)
     exact = _number("capacity", capacity) / (one * _positive("density_factor", density_factor))
-    # A whole number that rounding lifted by a hair needs no further platter.
+    # A whole number that rounding made slightly larger needs no further platter.
     return np.asarray(np.ceil(exact * (1 - 1e-12)))
 
 
 def no_id_sectors(track_sectors: Numbers, id_share_ratio: Numbers) -> Array:
     """Return the sectors of a track without ID fields (article: "No-ID recording format").
 
-    In general no whole number.
+    The result is in general not an integer.
 
     Args:
         track_sectors: sectors with ID fields.
@@ -441,9 +442,9 @@ def no_id_sectors(track_sectors: Numbers, id_share_ratio: Numbers) -> Array:
 
 
 def cluster_sectors(capacity_mib: Numbers) -> Array:
-    """Return the cluster of a FAT partition (article: "Larger drive capacity").
+    """Return the cluster size of a FAT partition (article: "Larger drive capacity").
 
-    The least power of two with fewer than 65,536 clusters.
+    The least power of two for which there are fewer than 65,536 clusters.
 
     At least 4 sectors; 8 in FAT12, below 16 MiB.
 
@@ -457,14 +458,14 @@ def cluster_sectors(capacity_mib: Numbers) -> Array:
     """
     mib = _number("capacity_mib", capacity_mib, above=True, below=FAT16_MIB)
     fewest = mib * 2**20 / SECTOR_BYTES / FAT16_CLUSTERS
-    # Strictly fewer clusters: a whole number of them goes to the next size.
+    # The number of clusters must be below the limit: at the limit the next size is needed.
     power = 2.0 ** (np.floor(np.log2(np.maximum(fewest, 2.0**-30))) + 1)
     fat16 = np.clip(power, SMALLEST_CLUSTER, LARGEST_CLUSTER)
     return np.asarray(np.where(mib < FAT12_MIB, float(FAT12_CLUSTER), fat16))
 
 
 def fat_sectors(file_sectors: Numbers, cluster: Numbers, *, aligned: bool = True) -> Array:
-    """Return the FAT sectors that hold a file's chain (article: "Large files").
+    """Return the FAT sectors with a file's cluster chain (article: "Large files").
 
     With k clusters ceil(k/256), or 1 + (k - 1)/256 on average if the chain starts anywhere in a FAT
     sector.
@@ -485,11 +486,11 @@ def allocated_sectors(file_sectors: Numbers, cluster: Numbers) -> Array:
     return np.ceil(_whole("file_sectors", file_sectors, 0) / size) * size
 
 
-# What the article does not ask.
+# Not in the article.
 
 
 def access_density_per_s_per_tb(capacity: Numbers, seek_s: Numbers, rotation_rpm: Numbers) -> Array:
-    """Return random accesses per second and 10^12 bytes: one at a time, without transfer.
+    """Return random accesses per second per 10^12 bytes, one at a time, without transfer.
 
     Args:
         capacity: in bytes.

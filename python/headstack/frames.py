@@ -1,4 +1,4 @@
-"""Tables of a result as DataFrames: of pandas, or of Polars where it is installed."""
+"""Tables of a result as DataFrames of pandas, or of Polars if it is installed."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Frame = TypeVar("Frame")
 
-#: Keys of a system that hold curves: in the results file, not in `run --json`.
+#: Keys of a system with curves: they are in the results file, not in `run --json`.
 CURVES = ("response_time_cdf", "series")
 
 
@@ -22,7 +22,7 @@ class Tables(Generic[Frame]):
     """The tables of a result, as DataFrames of one library."""
 
     def __init__(self, systems: Sequence[Mapping[str, Any]], out: Path | None) -> None:
-        """Take the systems of a result document, and the directory with their Parquet files."""
+        """Store the systems of a result document, and the directory of their Parquet files."""
         self._systems = systems
         self._out = out
 
@@ -34,10 +34,10 @@ class Tables(Generic[Frame]):
 
     @cached_property
     def summary(self) -> Frame:
-        """One row per system and workload; nested keys joined with the unit last.
+        """One row per system and workload; nested keys are joined, with the unit last.
 
         ``response_time_s.p99`` of the JSON is the column ``response_time_p99_s``. Times are in
-        seconds, energy in joules, power in watts; a number that a run does not have is missing.
+        seconds, energy in joules, power in watts; numbers that a run does not have are missing.
         """
         return self._from_rows([flat(s) for s in self._systems])
 
@@ -45,10 +45,11 @@ class Tables(Generic[Frame]):
     def requests(self) -> Frame:
         """One row per request of every system, from the Parquet logs.
 
-        The columns ``system`` and ``workload`` stand before those of the logs. ``arrival_ns`` and
-        ``completion_ns`` are moments in simulated nanoseconds, ``..._s`` lengths in seconds;
-        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders. ``error_kind`` says
-        why a request failed.
+        The columns ``system`` and ``workload`` come first, then those of the logs. ``arrival_ns``
+        and ``completion_ns`` are times in simulated nanoseconds, ``..._s`` durations in seconds;
+        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders (with the layout
+        ``adaptive`` quarters of a cylinder). ``error_kind`` is the kind of error of a failed
+        request.
 
         Raises:
             ConfigError: the run logged no requests.
@@ -62,9 +63,9 @@ class Tables(Generic[Frame]):
 
     @cached_property
     def series(self) -> Frame:
-        """One row per system and stretch of time: what happened in it.
+        """One row per system and time bucket.
 
-        The columns ``system`` and ``workload`` stand first; ``t_s`` is the stretch's beginning in
+        The columns ``system`` and ``workload`` come first; ``t_s`` is the start of the bucket in
         simulated seconds, ``queue_depth`` the mean number of requests in the system,
         ``response_time_mean_s`` that of the completions, ``throughput_iops`` completions per
         second, ``power_w`` the mean power of all drives.
@@ -159,7 +160,7 @@ def request_logs(
 
 
 def flat(system: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of one system as one level of columns, unit last.
+    """Return the numbers of one system as a flat row of columns, unit last.
 
     Lists and curves are left out.
 

@@ -1,14 +1,14 @@
-"""Files that commands write: aside first, then renamed, and listed in a manifest.
+"""Output files of commands: written aside, then renamed, and listed in a manifest.
 
 # Model
-A folder of results has ``manifest.json``, which names each file with its size, SHA-256 hash and
-run. New files are written into a folder beside the old ones, ``.headstack-...``. Once they are
-whole, that folder is renamed ``.headstack-ready``: from then on the new set counts. Its files are
-moved to their places, files that only the old manifest names are removed, and the new manifest
-comes last. Whoever is killed before the renaming leaves the old set, whoever is killed after it
-leaves a move that the next reader or writer completes (`settle`). Other files are left alone.
+A folder of results has ``manifest.json``, which lists each file with its size, SHA-256 hash and
+run. New files are written into a folder beside the old ones, ``.headstack-...``. When they are
+complete, that folder is renamed ``.headstack-ready``: from then on the new set is valid. Its files
+are moved to their places, files that only the old manifest lists are removed, and the new manifest
+is moved last. A process killed before the renaming leaves the old set; one killed after it leaves a
+move that the next reader or writer completes (`settle`). Other files are not changed.
 
-Writers lock the folder where they touch what others see.
+Writers lock the folder while they change files that others can see.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ from headstack.errors import ConfigError, HeadstackError, told
 #: The list of a folder's files.
 MANIFEST = "manifest.json"
 
-#: The document with the results: what else belongs to it, it names.
+#: The document with the results; it names the other files.
 RESULTS_FILE = "result.json"
 
-#: Where files are written that are not whole yet, and where they are once they are.
+#: Folder names of files that are not complete yet, and of complete ones.
 _PART, _READY = ".headstack-part-", ".headstack-ready"
 
 
@@ -46,7 +46,7 @@ def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # a folder that one may write to but not read
+    except PermissionError:  # the folder can be written to, but not read
         yield
         return
     try:
@@ -55,7 +55,7 @@ def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
         except BlockingIOError:
             raise
         except OSError:
-            pass  # a file system without locks
+            pass  # the file system has no locks
         yield
     finally:
         os.close(descriptor)
@@ -68,16 +68,16 @@ def sha256(path: Path) -> str:
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the files below a folder, as the manifest names them, sorted."""
+    """Return the files in a folder and below by their names in the manifest, sorted."""
     found = (f for f in folder.rglob("*") if f.is_file())
     return sorted(f.relative_to(folder).as_posix() for f in found)
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest of a folder; None where there is none.
+    """Return the manifest of a folder; None if there is none.
 
     Raises:
-        ConfigError: it is there but cannot be used.
+        ConfigError: it cannot be used.
 
     """
     path = folder / MANIFEST
@@ -96,7 +96,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _is_entry(entry: object) -> bool:
-    """Whether this names a file below the folder, with its size and hash."""
+    """Return whether an entry has the name of a file below the folder, its size and hash."""
     if not isinstance(entry, Mapping):
         return False
     name = entry.get("file")
@@ -139,7 +139,7 @@ def _write_manifest(folder: Path, entries: list[dict[str, Any]], run_id: str | N
 
 
 def _unlink(folder: Path, name: str) -> None:
-    """Remove a file, and the folders above it that this leaves empty."""
+    """Remove a file, and the folders above it that become empty."""
     path = folder / name
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         path.unlink()
@@ -151,13 +151,13 @@ def _unlink(folder: Path, name: str) -> None:
 
 
 def _move(ready: Path, folder: Path) -> None:
-    """Put what is ready in its place; may be begun again at any point."""
+    """Move complete files to their places; can be repeated after an interruption at any point."""
     old, new = read_manifest(folder), read_manifest(ready)
     names = _files(ready) if new is None else list(_named(new))
     for name in names:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        # What is not there any more was moved before.
+        # A file that is not there was moved before the interruption.
         with contextlib.suppress(FileNotFoundError):
             os.replace(ready / name, target)
     if new is not None:
@@ -168,7 +168,7 @@ def _move(ready: Path, folder: Path) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Complete the move of a set of files, of which the writer was killed.
+    """Complete the move of a set of files whose writer was killed.
 
     Raises:
         ConfigError: the folder cannot be written to.
@@ -189,7 +189,7 @@ def settle(folder: Path) -> None:
 
 
 def _remove_left(folder: Path) -> None:
-    """Remove what killed writers left unfinished."""
+    """Remove incomplete files of killed writers."""
     for part in folder.glob(f"{_PART}*"):
         with contextlib.suppress(OSError), _locked(part, wait=False):
             if part.is_dir():
@@ -200,7 +200,7 @@ def _remove_left(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _part(folder: Path, *, directory: bool) -> Iterator[Path]:
-    """Give a file or folder to write to, locked as long as somebody does; it is gone afterwards."""
+    """Yield a file or folder to write to, locked while it is in use; it is removed afterwards."""
     with contextlib.ExitStack() as stack:
         with _locked(folder):
             _remove_left(folder)
@@ -218,7 +218,7 @@ def _part(folder: Path, *, directory: bool) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _told_of(part: Path, folder: Path) -> Iterator[None]:
-    """Let errors name the folder instead of the one where files are written aside."""
+    """Make errors name the folder, instead of the one where files are written aside."""
 
     def final(text: str) -> str:
         return text.replace(str(part), str(folder))
@@ -230,23 +230,23 @@ def _told_of(part: Path, folder: Path) -> Iterator[None]:
             raise
         raise type(e)(final(str(e))) from None
     except OSError as e:
-        # Writing into an open file that has no more room does not say which file it is.
+        # The error of a write to an open file, for lack of space, does not name the file.
         where = folder if e.filename is None else Path(final(os.fsdecode(e.filename)))
         raise OSError(e.errno or errno.EIO, e.strerror or str(e), str(where)) from None
 
 
 @contextlib.contextmanager
 def _aside(folder: Path) -> Iterator[Path]:
-    """Give a folder to write files aside in; it is gone afterwards."""
+    """Yield a folder for files that are written aside; it is removed afterwards."""
     folder.mkdir(parents=True, exist_ok=True)
     settle(folder)
-    read_manifest(folder)  # what cannot be used must not stop a long run at its end
+    read_manifest(folder)  # an unusable manifest must not stop a long run at its end
     with _part(folder, directory=True) as part, _told_of(part, folder):
         yield part
 
 
 def _publish(part: Path, folder: Path) -> None:
-    """Make what was written aside count; the caller holds the folder's lock."""
+    """Publish files that were written aside; the caller must hold the folder's lock."""
     ready = folder / _READY
     if ready.is_dir():
         _move(ready, folder)
@@ -259,9 +259,9 @@ class Written:
     """Files that are being written aside.
 
     Attributes:
-        path: where they are written.
-        folder: where they will be.
-        run_id: the run that they are of, or None.
+        path: folder where they are written.
+        folder: folder where they will be.
+        run_id: their run, or None.
 
     """
 
@@ -273,10 +273,10 @@ class Written:
 
 @contextlib.contextmanager
 def replacing(folder: Path) -> Iterator[Written]:
-    """Write a new set of files into a folder: files that only the old manifest names go.
+    """Write a new set of files into a folder and remove those that only the old manifest lists.
 
-    The caller sets `run_id` before the end. Nothing changes in the folder where an exception ends
-    the writing.
+    The caller sets `run_id` before the end. If an exception ends the writing, the folder is not
+    changed.
 
     Raises:
         ConfigError: the folder's manifest cannot be used.
@@ -294,10 +294,10 @@ def replacing(folder: Path) -> Iterator[Written]:
 
 @contextlib.contextmanager
 def adding(folder: Path, run_id: str | None = None) -> Iterator[Written]:
-    """Write files beside those of a folder; its manifest names them if it is of the same run.
+    """Add files to those of a folder; its manifest lists them if it is of the same run.
 
     Raises:
-        ConfigError: the folder's manifest is of another run and names one of the files, or it
+        ConfigError: the folder's manifest is of another run and lists one of the files, or it
             cannot be used.
         OSError: a file cannot be written; it is named by its place in `folder`.
 
@@ -319,7 +319,7 @@ def adding(folder: Path, run_id: str | None = None) -> Iterator[Written]:
 def _check_foreign(
     folder: Path, manifest: Mapping[str, Any] | None, new: list[dict[str, Any]]
 ) -> None:
-    """Refuse to replace single files of another run's set."""
+    """Refuse to replace single files in the set of another run."""
     foreign = sorted(_named(manifest).keys() & _named({"files": new}).keys())
     if foreign:
         raise ConfigError(
@@ -328,16 +328,16 @@ def _check_foreign(
         )
 
 
-#: What each figure of a folder was drawn of, where it is not a run's.
+#: Sources of the figures in a folder that belong to no run.
 _SOURCES = ".headstack-figures.json"
 
 
 @contextlib.contextmanager
 def figures_of(source: Path, folder: Path) -> Iterator[Written]:
-    """Write figures of a file beside those of others; those of the same file are replaced.
+    """Write the figures of a source file into a folder; its earlier figures are replaced.
 
     Raises:
-        ConfigError: one of the names is a figure of another file, or of a run.
+        ConfigError: one of the names is a figure of another source, or of a run.
         OSError: a file cannot be written; it is named by its place in `folder`.
 
     """
@@ -362,7 +362,7 @@ def figures_of(source: Path, folder: Path) -> Iterator[Written]:
 
 
 def _sources(folder: Path) -> dict[str, str]:
-    """Return what is known of a folder's figures: nothing where the list cannot be read."""
+    """Return the sources of a folder's figures; empty if the list cannot be read."""
     try:
         found = json.loads((folder / _SOURCES).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -374,9 +374,9 @@ def _sources(folder: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """Give a path to write to; the file appears at `target` when it is whole.
+    """Yield a path to write to; the file appears at `target` when it is complete.
 
-    Devices and pipes are written as they are.
+    Devices and pipes are written directly.
 
     Raises:
         OSError: the file cannot be written; it is named `target`.
@@ -387,7 +387,7 @@ def whole_file(target: Path) -> Iterator[Path]:
             yield target
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Through a link, the file that it leads to is replaced, not the link.
+    # If the target is a link, the file that it refers to is replaced, not the link.
     place = target.resolve()
     with _part(place.parent, directory=False) as part, _told_of(part, target):
         yield part
@@ -402,18 +402,18 @@ def _new_mode() -> int:
 
 
 def check(folder: Path) -> None:
-    """Check that the results in a folder are those of one run; without a manifest nobody knows.
+    """Check that the results in a folder are those of one run; without a manifest, do nothing.
 
-    A file that somebody removed is missed where it is used.
+    A missing file is an error only where it is used.
 
     Raises:
-        ConfigError: a file is not the one that the manifest names.
+        ConfigError: a file differs from its entry in the manifest.
 
     """
     settle(folder)
     for name, entry in _named(read_manifest(folder)).items():
         path = folder / name
-        # Pages and figures may be changed by hand: no number is read from them.
+        # Pages and figures may be edited: no numbers are read from them.
         if not (name == RESULTS_FILE or name.endswith(".parquet")) or not path.exists():
             continue
         size = path.stat().st_size

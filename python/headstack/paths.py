@@ -1,23 +1,23 @@
-"""Places that results are written to."""
+"""Output directories."""
 
 import os
 from pathlib import Path
 
 from headstack.errors import ConfigError, told
 
-#: The command line that runs, or None in other programs; set by who reads it.
+#: The current command line, or None in other programs; set by the code that parses it.
 command_line: list[str] | None = None
 
 
 def output_directory(path: str | os.PathLike[str], where: str) -> Path:
-    """Make a directory and try that it can be written to: a long run must not fail at its end.
+    """Create a directory and test that it can be written to, so that no long run fails at its end.
 
     Args:
-        path: the directory; it is made with its parents if absent.
-        where: the argument that asked for it, for the message.
+        path: the directory; it is created with its parents if absent.
+        where: the argument that names it, for the message.
 
     Raises:
-        ConfigError: it cannot be made, or not be written to.
+        ConfigError: it cannot be created or written to.
 
     """
     import tempfile

@@ -1,4 +1,4 @@
-"""Values of Python as the tables of an experiment: what JSON can write, each with its key."""
+"""Converts Python values to tables of an experiment, which JSON can represent."""
 
 import json
 import math
@@ -8,25 +8,25 @@ from typing import Any
 
 from headstack.errors import ConfigError
 
-#: Tables of an experiment are not nested more deeply than this.
+#: Deepest nesting of tables in an experiment.
 _MOST_LEVELS = 64
 
-#: The whole numbers that descriptions can hold: those of 64 bits, with or without a sign.
+#: The integers that descriptions can contain: 64 bits, with or without a sign.
 _LEAST, _GREATEST = -(2**63), 2**64 - 1
 
-#: Characters of a key or value that messages show.
+#: Most characters of a key or value in messages.
 _SHOWN = 80
 
 
 def plain(value: object, key: str = "", level: int = 0) -> Any:
-    """Return `value` with nothing in it but tables, lists, text, numbers and None.
+    """Return `value` converted to tables, lists, text, numbers and None only.
 
     Takes mappings, lists, tuples, ranges, paths, dates, and NumPy's scalars and arrays.
 
     Args:
         value: a table or a value of an experiment.
         key: its dotted key, for messages.
-        level: how many tables and lists it is in.
+        level: number of tables and lists around it.
 
     Raises:
         ConfigError: a value of another kind, a number that is not finite or too large, a key that
@@ -47,14 +47,14 @@ def plain(value: object, key: str = "", level: int = 0) -> Any:
         }
     if isinstance(value, list | tuple | range):
         return [plain(v, f"{key}[{i}]", level + 1) for i, v in enumerate(value)]
-    # NumPy's scalars and arrays, pandas' columns.
+    # NumPy scalars and arrays, pandas columns.
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return plain(value.tolist(), key, level + 1)
     return _scalar(value, key)
 
 
 def told(value: object) -> str:
-    """Return a plain value as messages show it."""
+    """Return a plain value as displayed in messages."""
     return _cut(json.dumps(value))
 
 
@@ -78,7 +78,7 @@ def _text(text: str, place: str) -> str:
     except UnicodeEncodeError:
         shown = _cut(text.encode("ascii", "backslashreplace").decode())
         raise ConfigError(f'{place}: got "{shown}", need text in Unicode') from None
-    # Without the class of a subclass, such as NumPy's.
+    # The text without the class of a subclass, such as NumPy's.
     return str.__str__(text)
 
 

@@ -1,4 +1,4 @@
-"""The experiment that a result holds, as a file that runs again."""
+"""The experiment of a result, as a file that can be run again."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,16 +10,17 @@ _MOST = 2**63 - 1
 
 
 def experiment_toml(document: Mapping[str, Any]) -> str:
-    """Return the experiment of a result document as TOML, every value filled in.
+    """Return the experiment of a result document as TOML, with every value filled in.
 
-    Run by the same version it gives the same result, byte for byte. Its list ``defaults`` names the
-    values that nobody gave. Paths are those of the original: the file belongs into the same folder.
+    Run with the same version it gives the same result, byte for byte. Its list ``defaults`` names
+    the values that were filled in. Paths are those of the original, so the file must be in the same
+    folder.
 
     Args:
-        document: what ``headstack run --json`` prints, or `Result.document`.
+        document: the output of ``headstack run --json``, or `Result.document`.
 
     Raises:
-        ConfigError: the document holds no experiment, or an integer that TOML cannot hold.
+        ConfigError: the document has no experiment, or an integer too large for TOML.
 
     """
     import tomli_w
@@ -39,7 +40,7 @@ def experiment_toml(document: Mapping[str, Any]) -> str:
 
 
 def _check(experiment: Mapping[str, Any]) -> None:
-    """Refuse integers beyond those of TOML."""
+    """Refuse integers outside the range of TOML."""
     rest: list[tuple[str, Any]] = [("", experiment)]
     while rest:
         key, value = rest.pop()

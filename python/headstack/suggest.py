@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 
 def did_you_mean(got: str, known: Iterable[str]) -> str:
-    """Return the hint, or nothing when no known name is near."""
-    # Imported where it is needed: most commands never are wrong.
+    """Return the hint, or an empty text if no known name is near."""
+    # Imported here, because most commands have no errors.
     import difflib
 
     near = difflib.get_close_matches(got, list(known), n=1, cutoff=0.6)

@@ -1,4 +1,4 @@
-"""The comparison table of a result, the same on the terminal and in the report."""
+"""The comparison table of a result, for the terminal and the report."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,15 +8,15 @@ from headstack.drives import PRICE_KINDS
 
 
 class Column(NamedTuple):
-    """One column: its heading with the unit, how to get the number, and how to write it."""
+    """One column: its heading with the unit, its value, and its format."""
 
     title: str
     value: Callable[[Mapping[str, Any]], Any]
     form: Callable[[Any], str] = str
     text: bool = False
-    #: Left out where no system has it.
+    #: Left out if no system has a value.
     optional: bool = False
-    #: The mark behind the number of a system of which it must not be taken as it stands.
+    #: A mark after a number that needs a warning.
     mark: Callable[[Mapping[str, Any]], str] = lambda system: ""
 
 
@@ -51,7 +51,7 @@ def _part(key: str, part: str) -> Callable[[Mapping[str, Any]], Any]:
     return lambda system: (system.get(key) or {}).get(part)
 
 
-#: Behind times and queues that say how long the run was, and behind numbers from defaults.
+#: Marks: after times and queues that grow with the length of the run, and after defaults.
 OVERLOADED, DEFAULT = "!", "*"
 
 
@@ -64,7 +64,7 @@ def _default_power(system: Mapping[str, Any]) -> str:
 
 
 def _missing(system: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Return each drive of which parts that decide the numbers are defaults, with these parts."""
+    """Return each drive with important parts that are defaults, and these parts."""
     deciding = ("cache", "queue", "power")
     drives = [(str(d["name"]), d.get("missing") or ()) for d in system.get("drive") or ()]
     found = [(name, [part for part in deciding if part in missing]) for name, missing in drives]
@@ -94,7 +94,7 @@ COLUMNS = (
     ),
 )
 
-#: Of one operation of a system; the columns before them are system and operation.
+#: Columns of one operation of a system; before them are columns of system and operation.
 OPERATION_COLUMNS = (
     Column("requests", lambda o: o.get("n_requests"), _count),
     Column("errors", lambda o: o.get("n_errors") or None, _count, optional=True),
@@ -112,15 +112,15 @@ OPERATION_COLUMNS = (
 
 
 def _half_width(operation: Mapping[str, Any]) -> float | None:
-    """Return how far the mean may lie off, in seconds."""
+    """Return half the width of the mean's confidence interval, in seconds."""
     ends = (operation.get("confidence_s") or {}).get("mean")
     return None if ends is None else float(ends[1] - operation["response_time_s"]["mean"])
 
 
 def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str]]]:
-    """Return columns and rows of reads, writes and flushes apart, and of all of them.
+    """Return columns and rows of reads, writes and flushes, and of all operations.
 
-    Without rows where the document does not keep them apart.
+    There are no rows if the document has no results by operation.
     """
     systems = document["systems"]
     texts = [Column("system", str, text=True), Column("operation", str, text=True)]
@@ -145,9 +145,9 @@ def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str
 
 
 def columns(document: Mapping[str, Any]) -> list[Column]:
-    """Return the columns that a document has something to say in.
+    """Return the columns for which a document has values.
 
-    A workload that all systems have is in the note, not in a column.
+    A workload that all systems share is in the note, not in a column.
     """
     systems = document["systems"]
     found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
@@ -161,9 +161,9 @@ def _price_kind(system: Mapping[str, Any]) -> str | None:
 
 
 def by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:
-    """Return one column for each kind of price: prices of different kinds do not compare.
+    """Return one column for each kind of price, because different kinds cannot be compared.
 
-    A column of anything else stays as it is.
+    Other columns are returned unchanged.
     """
     if column.value is not _price:
         return [column]
@@ -183,7 +183,7 @@ def _remarks(system: Mapping[str, Any]) -> str:
 
 
 def data_columns(document: Mapping[str, Any]) -> list[Column]:
-    """Return the columns of a document for programs: numbers bear no marks, a column has them."""
+    """Return the columns of a document for programs: marks are in a column of their own."""
     found = [c._replace(mark=lambda system: "") for c in columns(document)]
     remarks = Column("remarks", _remarks, text=True)
     return [*found, *([remarks] if any(map(_remarks, document["systems"])) else [])]
@@ -194,7 +194,7 @@ def _workloads(systems: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]:
-    """Return the row of one system, one text per column; a dash where there is no number."""
+    """Return the row of one system, one text per column; a dash for a missing number."""
     row = []
     for column in columns:
         value = column.value(system)
@@ -204,7 +204,7 @@ def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> lis
 
 
 def names(systems: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the systems' names; those of one name and workload are numbered."""
+    """Return the systems' names; systems with equal name and workload are numbered."""
     given = [(str(s["name"]), s.get("workload")) for s in systems]
     several, number = Counter(given), Counter[tuple[str, Any]]()
     result = []
@@ -222,11 +222,11 @@ def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> li
 
 
 def warnings(document: Mapping[str, Any]) -> list[str]:
-    """Return one line for each system whose numbers must not be compared as they are.
+    """Return one line for each reason not to compare the numbers of a system as they are.
 
-    Systems that cannot keep up, and those with failed requests; numbers that come from defaults;
-    traces with records left out or moved; parts of drives that were taken out of use; writes that
-    cost a turn because they do not cover whole sectors; keys that were not used.
+    Overloaded systems, and those with failed requests; numbers that come from defaults; traces with
+    records left out or moved; parts of drives taken out of use; writes that cost a turn because
+    they do not cover whole sectors; keys that were not used.
     """
     several = len(_workloads(document["systems"])) > 1
     failed = [
@@ -249,7 +249,7 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
 
 
 def _run(system: Mapping[str, Any], several: bool) -> str:
-    """Return what a line begins with: the system, of `several` workloads with its own."""
+    """Return the start of a line: the system, and its workload if there are `several`."""
     return f"{system['name']} on {system.get('workload')}" if several else str(system["name"])
 
 
@@ -270,11 +270,11 @@ def _defaults(document: Mapping[str, Any]) -> list[str]:
         for s in document["systems"]
         for drive, parts in _missing(s)
     ]
-    # Each system has one line for all workloads.
+    # The lines of a system are equal for all workloads.
     return [line.strip() for line in dict.fromkeys(lines)]
 
 
-#: More sectors written in part, per request, are worth a line.
+#: A higher number of sectors written in part, per request, is reported.
 PARTIAL_SECTORS_RATIO = 0.03
 
 
@@ -305,7 +305,7 @@ def _records(document: Mapping[str, Any]) -> list[str]:
         for key, what in said.items()
         if (n := (s.get("trace_records") or {}).get(key))
     ]
-    # Every system reads the same trace.
+    # All systems read the same trace.
     return list(dict.fromkeys(lines))
 
 
@@ -315,7 +315,7 @@ def _part_of_drive(fault: Mapping[str, Any]) -> str:
 
 
 def note(document: Mapping[str, Any]) -> str:
-    """Return one line on how the numbers were made."""
+    """Return one line on how the numbers were computed."""
     methods = {str(s["quantile_method"]) for s in document["systems"] if s.get("quantile_method")}
     parts = [f"Headstack {document.get('version', '')}".strip()]
     workloads = _workloads(document["systems"])

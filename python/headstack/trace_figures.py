@@ -10,10 +10,10 @@ import pandas as pd
 from headstack import plots
 from headstack.plots import HEIGHT, PALETTE, WIDTH, style
 
-#: Of so many devices, the busiest, addresses are drawn.
+#: Addresses are drawn for at most this many devices, the busiest ones.
 MOST_MAPS = 4
 
-#: Bins of a line that can still be told from its neighbour.
+#: Most bins of a line that can be distinguished.
 _MOST_BINS = 128
 
 _READ_WRITE = alt.Scale(domain=["reads", "writes"], range=[PALETTE[0], PALETTE[3]])
@@ -55,22 +55,22 @@ def figures(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whole(course: Mapping[str, Any], duration_s: float) -> int:
-    """Return how many bins lie within the trace: one that is cut short would look like a fall."""
+    """Return the number of complete bins: an incomplete last one would look like a fall."""
     bins = len(course["n_reads"])
     return min(bins, max(1, int(duration_s / course["bin_s"])))
 
 
 def rates(course: Mapping[str, Any], duration_s: float) -> alt.VConcatChart:
-    """Draw requests and bytes per second over time, reads and writes apart.
+    """Draw requests and bytes per second over time, separately for reads and writes.
 
     Args:
         course: ``bin_s``, and for each bin ``n_reads``, ``n_writes``, ``read_bytes``,
             ``write_bytes``.
-        duration_s: of the trace.
+        duration_s: duration of the trace.
 
     """
     bins = _whole(course, duration_s)
-    # As many neighbours become one bin as bring them down to the number that is drawn.
+    # Neighbouring bins are merged until there are few enough to draw.
     together = max(1, -(-bins // _MOST_BINS))
     bins -= bins % together
     width = course["bin_s"] * together
@@ -82,7 +82,7 @@ def rates(course: Mapping[str, Any], duration_s: float) -> alt.VConcatChart:
         parts = [
             pd.DataFrame(
                 {
-                    # The last bin ends where a further one would begin.
+                    # The end of the last bin is where another one would begin.
                     "t": np.arange(len(sums(key)) + 1) * width,
                     "y": np.append(sums(key), sums(key)[-1:]) * factor / width,
                     "op": op,
@@ -116,7 +116,7 @@ def rates(course: Mapping[str, Any], duration_s: float) -> alt.VConcatChart:
 
 
 def addresses(one: Mapping[str, Any]) -> alt.Chart:
-    """Draw requests of a device by time and address, as tiles whose colour counts them.
+    """Draw requests of a device by time and address, as tiles coloured by count.
 
     Args:
         one: ``device``, ``bin_s``, ``bin_bytes``, and for each bin of time ``n_requests`` in each
@@ -152,7 +152,7 @@ def addresses(one: Mapping[str, Any]) -> alt.Chart:
                     type="log",
                     scheme="viridis",
                     reverse=True,
-                    # Where all tiles are alike, the scale is not.
+                    # The domain must not be empty if all tiles are equal.
                     domain=[1, max(10.0, float(counts.max()))],
                 ),
                 legend=alt.Legend(format=",~f"),
@@ -168,7 +168,7 @@ def addresses(one: Mapping[str, Any]) -> alt.Chart:
 
 
 def reuse(found: Mapping[str, Any]) -> alt.LayerChart:
-    """Draw pages by how often they were touched, as bars with their counts.
+    """Draw pages by number of touches, as bars with their counts.
 
     Args:
         found: ``page_bytes``, and ``pages``, each class with ``up_to_touches`` and ``n_pages``.

@@ -1,16 +1,16 @@
-"""How far simulated response times are from those measured on real drives.
+"""Compares simulated response times with those measured on real drives.
 
 # Model
-Requests are run closed-loop, each sent when the one before has ended and its pause is over. The
-demerit is the root mean square horizontal distance between the measured and the simulated
-distribution of response times; it is given for all requests and for each class: read or write,
-after read or write, sequential or not.
+Requests are replayed closed-loop: each is sent when the previous one has ended and its pause is
+over. The demerit is the root mean square horizontal distance between the measured and the simulated
+distribution of response times, for all requests and for each class: read or write, after read or
+write, sequential or not.
 
 # Source
 Ruemmler & Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994.
 
 # Validity
-Errors of opposite sign cancel in a distribution, also within a class.
+Errors of opposite sign cancel in a distribution, even within a class.
 """
 
 import json
@@ -32,8 +32,8 @@ def validate(
     """Compare every drive of a directory with its measurements.
 
     Args:
-        directory: holds DiskSim parameter files ``NAME.parv`` and measured traces ``NAME.trace``.
-        compat: whether to keep DiskSim 4.0's quirks.
+        directory: contains DiskSim parameter files ``NAME.parv`` and traces ``NAME.trace``.
+        compat: whether to reproduce peculiarities of DiskSim 4.0.
         sources_anywhere: whether parameter files may name files outside the directory.
 
     Returns:
@@ -47,8 +47,8 @@ def validate(
         ConfigError: there is no such pair of files.
 
     Warns:
-        UserWarning: a parameter file has a value that cannot be as it stands and that DiskSim
-            runs with; the text says the place and what was made of it.
+        UserWarning: a parameter file has an impossible value that DiskSim accepts; the text names
+            the place and the value used instead.
 
     """
     directory = Path(directory)

@@ -1,8 +1,8 @@
-"""Workloads as Python has them: a table of keys, a trace's path, or a DataFrame of requests.
+"""Workloads in Python: a table of keys, a trace's path, or a DataFrame of requests.
 
 A DataFrame has the columns of a `csv` trace: ``time_s``, ``time_ms``, ``time_us`` or ``time_ns``,
-or ``time`` of a type that carries its unit; ``lba`` (512-byte blocks) or ``offset_bytes``;
-``blocks`` or ``size_bytes``; ``op``; and ``device`` if there are several. Others are not read.
+or ``time`` of a type that includes its unit; ``lba`` (512-byte blocks) or ``offset_bytes``;
+``blocks`` or ``size_bytes``; ``op``; and ``device`` if there are several. Others are ignored.
 """
 
 import os
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _TIMES = ("time_s", "time_ms", "time_us", "time_ns")
 _COLUMNS = (*_TIMES, "device", "lba", "offset_bytes", "blocks", "size_bytes", "op")
 
-#: The trace that stands for a DataFrame; its stem is the workload's name in results.
+#: File name of the trace of a DataFrame; its stem is the workload's name in results.
 _FILE = "requests.parquet"
 
 
 def trace_name(where: str, taken: Collection[str]) -> str:
-    """Return what results call the trace of a DataFrame that was given as the argument `where`.
+    """Return the name in results for the trace of a DataFrame given as the argument `where`.
 
     Example:
         >>> trace_name("workload", []), trace_name("workload[2]", [])
@@ -35,7 +35,7 @@ def trace_name(where: str, taken: Collection[str]) -> str:
     stem, _, suffix = _FILE.partition(".")
     number = re.sub(r"\D+", "", where)
     name = f"{stem}-{number}.{suffix}" if number else _FILE
-    # A file of the user may be called so.
+    # A file of the user may have this name.
     while name in taken:
         name = f"{name.removesuffix(f'.{suffix}')}-frame.{suffix}"
     return name
@@ -43,13 +43,13 @@ def trace_name(where: str, taken: Collection[str]) -> str:
 
 @contextmanager
 def as_spec(value: object, where: str = "workload") -> Iterator[dict[str, Any]]:
-    """Give the table of a workload as an experiment has it; what it needs lives inside the block.
+    """Yield the table of a workload for an experiment; its files exist only inside the block.
 
-    A DataFrame is written as Parquet into a temporary directory. Errors that the block raises about
-    that file name `where` and the row, from 0, instead.
+    A DataFrame is written as Parquet into a temporary directory. Errors of the block about that
+    file name `where` and the row, from 0, instead.
 
     Args:
-        value: a table of keys, whose ``trace`` may be any of what follows; a trace's path; or a
+        value: a table of keys, whose ``trace`` may be any of the following; a trace's path; or a
             DataFrame of requests in order of time: pandas, Polars, pyarrow, or anything else with
             ``__arrow_c_stream__``.
         where: the argument's name, for messages.
@@ -91,13 +91,13 @@ def as_spec(value: object, where: str = "workload") -> Iterator[dict[str, Any]]:
 
 
 def _without_file(message: str, file: Path, where: str) -> str:
-    """Name rows of a DataFrame, from 0, where a message names records of its file, from 1."""
+    """Name rows of the DataFrame (from 0) in a message instead of records of its file (from 1)."""
     pattern = r"(?:workload(?:\[\d+\])?\.trace: )?" + re.escape(str(file)) + r"(?::(\d+))?"
     return re.sub(pattern, lambda m: f"{where}: row {int(m[1]) - 1}" if m[1] else where, message)
 
 
 def _arrow(value: object, where: str) -> "pa.Table":
-    """Return any DataFrame as Arrow."""
+    """Return a DataFrame of any library as Arrow."""
     import pyarrow as pa
 
     try:
@@ -115,7 +115,7 @@ def _arrow(value: object, where: str) -> "pa.Table":
 
 
 def _requests(value: object, where: str) -> "pa.Table":
-    """Return the columns of requests of a DataFrame, times as numbers."""
+    """Return the columns of requests in a DataFrame, with times as numbers."""
     import pyarrow as pa
 
     frame = _arrow(value, where)
@@ -138,7 +138,7 @@ def _requests(value: object, where: str) -> "pa.Table":
 
 
 def _with_nanoseconds(frame: "pa.Table", where: str) -> "pa.Table":
-    """Replace ``time`` by ``time_ns``: lengths as they are, dates from the first on."""
+    """Replace ``time`` by ``time_ns``: durations unchanged, dates relative to the first."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

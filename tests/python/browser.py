@@ -1,7 +1,8 @@
-"""A real browser for tests: Chromium of the system, headless, told what to do through pipes.
+"""A real browser for tests: the system's Chromium, headless, controlled through pipes.
 
-It speaks the Chrome DevTools Protocol (https://chromedevtools.github.io/devtools-protocol/) with
-`--remote-debugging-pipe`: messages in JSON, each ended by a zero byte, on descriptors 3 and 4.
+It is controlled by the Chrome DevTools Protocol
+(https://chromedevtools.github.io/devtools-protocol/) with `--remote-debugging-pipe`: messages in
+JSON, each ended by a zero byte, on descriptors 3 and 4.
 """
 
 import base64
@@ -18,7 +19,7 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-#: Longest wait for one answer, in seconds: a browser that hangs fails its test.
+#: Longest wait for one answer, in seconds: if the browser hangs, the test fails.
 PATIENCE_S = 60.0
 
 
@@ -34,7 +35,8 @@ class Browser:
         program = found()
         assert program is not None
         (theirs_in, self._out), (self._in, theirs_out) = os.pipe(), os.pipe()
-        # Above all others, so that neither is written over when they are put on 3 and 4.
+        # Above all other descriptors, so that neither is overwritten when they are moved to 3 and
+        # 4.
         into, out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64) for fd in (theirs_in, theirs_out))
 
         def onto_3_and_4() -> None:
@@ -93,7 +95,7 @@ class Browser:
         return dict(json.loads(one))
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method of the protocol; events that come before its answer are kept."""
+        """Call a method of the protocol; events that arrive before its answer are stored."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         if self._session:
@@ -107,7 +109,7 @@ class Browser:
             self.events.append(answer)
 
     def until(self, method: str, holds: Callable[[Mapping[str, Any]], bool]) -> None:
-        """Wait for an event of which `holds` is true."""
+        """Wait for an event for which `holds` is true."""
         while not any(e["method"] == method and holds(e["params"]) for e in self.events):
             self.events.append(self._read())
 
@@ -139,7 +141,7 @@ class Browser:
         self.settled()
 
     def settled(self) -> None:
-        """Wait until the page is loaded and its figures are drawn at their present width."""
+        """Wait until the page is loaded and its figures are drawn at the current width."""
         self.run(
             "new Promise((done) => { const ask = () => document.readyState === 'complete' &&"
             " document.documentElement.dataset.drawn === 'yes' ? done()"
@@ -147,7 +149,7 @@ class Browser:
         )
 
     def complaints(self) -> list[str]:
-        """Errors that the page told its console, and what it asked the network for."""
+        """Errors that the page wrote to its console, and its network requests."""
         said = [
             json.dumps(e["params"])
             for e in self.events

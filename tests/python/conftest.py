@@ -8,7 +8,7 @@ SHARED = Path(os.environ.get("HEADSTACK_SHARED", ROOT.parent / "shared"))
 
 
 def system(name: str, scale: float) -> dict[str, object]:
-    """A made-up system of the shape of results: a test double, not a simulation."""
+    """A made-up system in the form of results: a test double, not a simulation."""
     quantiles = {q: scale * i * 1e-3 for i, q in enumerate(("mean", "p50", "p90", "p99", "max"), 4)}
     return {
         "name": name,

@@ -68,7 +68,7 @@ def test_a_failing_progress_function_is_not_swallowed(tmp_path):
         raise RuntimeError(f"mine of {total}")
 
     load = {"n_requests": 50_000_000, "size": "4 KiB", "rate": "50/s", "footprint": "10 GB"}
-    # It is told what all systems will do together.
+    # Progress is called with the total of all systems.
     with pytest.raises(RuntimeError, match="mine of 100000000"):
         headstack.run(
             workload={"synthetic": load},
@@ -79,14 +79,14 @@ def test_a_failing_progress_function_is_not_swallowed(tmp_path):
 
 
 def code(page: str) -> str:
-    """What the page's one script holds."""
+    """The contents of the page's script."""
     return page[page.index("<script") : page.index("</script>")].partition(">")[2]
 
 
 def test_report_needs_no_network(document, tmp_path):
     path = report.write(document, tmp_path / "r.html")
     page = path.read_text()
-    # The viewer's own code holds markup in strings; only tags outside it are loaded.
+    # The viewer's own code contains markup in strings; only tags outside it are loaded.
     markup = page.replace(code(page), "")
     assert re.findall(r"<script([^>]*)>", markup) == [' type="module"']
     assert not re.search(r"<(img|iframe|link|video|audio|object)[^>]*(src|href|data)\s*=", markup)
@@ -445,7 +445,7 @@ def test_open_files_are_experiments(tmp_path, experiment, monkeypatch):
     text = experiment.read_text()
     for file in (io.StringIO(text), io.BytesIO(text.encode())):
         assert ran(file).document["systems"] == want
-    # Relative paths start from the file's folder, on standard input from the current one.
+    # Relative paths start from the file's folder; on standard input from the current one.
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "t.csv").write_text("time_us,lba,blocks,op\n0,8,8,R\n")
     traced = '[workload]\ntrace = "t.csv"\n[[system]]\ndrive = "exos-x18"\n'
@@ -479,7 +479,7 @@ def test_single_values_are_replaced(experiment):
     assert ran(experiment, set=changes).document["systems"] == want
     few = ran(experiment, set={"workload.synthetic.n_requests": 7, "system.0.scheduler": None})
     assert few[0].n_requests == 7
-    # The seed of the run comes before that of the file and before a value that is set.
+    # The `seed` argument has priority over that of the file and that in `set`.
     assert ran(experiment, seed=5, set={"run.seed": 4}).document["seed"] == 5
     by_drive = ran(experiment, set={"system.0.set.queue.depth": 8, "system.0.scheduler": "sptf"})
     assert by_drive.document["systems"] == want
@@ -507,7 +507,7 @@ def test_systems_are_iterated_over_and_have_attributes(document):
 def test_repr_says_what_matters(document):
     lines = repr(api.Result(document)).splitlines()
     assert lines[0] == "headstack.Result: 2 systems, workload made up"
-    # Mean 4 ms and p99 7 ms of the first, twice that of the second: see conftest.
+    # Mean 4 ms and p99 7 ms for the first, twice that for the second: see conftest.
     assert lines[1] == "  one <drive>    mean 4.00 ms, p99 7.00 ms, 100.0 IOPS, 9.00 W"
     assert lines[2] == "  </script> two  mean 8.00 ms, p99 14.00 ms, 100.0 IOPS, 9.00 W"
     document["systems"][1].update(name="a\x1b[2J\nb", n_errors=1200, response_time_s=None)
@@ -548,10 +548,10 @@ def test_series_of_all_systems_are_one_table(document):
 def test_a_run_has_series_whose_completions_are_its_requests(experiment):
     result = ran(experiment)
     series = result.series
-    # The last stretch ends with the run.
+    # The last bucket ends with the run.
     lengths = np.diff([*series["t_s"], result[0].duration_s])
     assert (lengths > 0).all()
-    # Completions per second times the length of each stretch, of 300 requests.
+    # Completions per second times the length of each bucket, for 300 requests.
     assert (series["throughput_iops"] * lengths).sum() == pytest.approx(300, rel=0.01)
 
 

@@ -1,4 +1,4 @@
-"""The fit finds the numbers of a drive that the test itself makes up."""
+"""The fit finds the numbers of a drive that the test makes up."""
 
 import json
 
@@ -30,7 +30,7 @@ def made_up(n: int = 800) -> calibration.Requests:
 
 
 def responses(requests: calibration.Requests, ms: dict[str, float]) -> np.ndarray:
-    """A drive of straight lines: sequential reads hit, other reads wait for the arm too."""
+    """A linear model of a drive: sequential reads are hits, other reads also wait for the arm."""
     classes = requests.classes()
     names = [
         "miss_r",
@@ -99,7 +99,7 @@ def test_the_tested_half_takes_no_part(tmp_path):
     again = calibration.calibrate(drive(), trace, steps=60, runs=1, **kwargs)
     assert first == again
     assert first.test_demerit_s < 1e-4
-    # Both policies are the same to this drive: the name decides, the same way each time.
+    # Both policies are equal for this drive, so the name decides, always in the same way.
     assert first.policy == "as-given"
     tomli_w = pytest.importorskip("tomli_w")
     assert tomli_w

@@ -1,4 +1,4 @@
-"""The fit lowers the demerit of requests it has not seen, on measured drives."""
+"""The fit lowers the demerit of requests that it did not use, on measured drives."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def drive(name: str) -> tuple[dict, str]:
 
 
 def uncalibrated_s(spec: dict, trace: str, half: int) -> float:
-    """Demerit of the drive as given on the half that a fit of `half` does not see."""
+    """Demerit of the given drive on the half that a fit of `half` does not use."""
     requests = calibration.read_trace(trace)
     middle = len(requests.write) // 2
     start, count = ((middle, len(requests.write) - middle), (0, middle))[half]
@@ -37,7 +37,7 @@ def test_the_other_half_gets_better(name):
         spec, trace, half=1, policies=("as-given", "discard", "whole-track"), runs=0
     )
     assert fitted.test_demerit_s < uncalibrated_s(spec, trace, 1)
-    # The drive that is returned is the one whose demerit is.
+    # The returned demerit is that of the returned drive.
     assert fitted.test_demerit_s == pytest.approx(uncalibrated_s(fitted.spec, trace, 1))
 
 

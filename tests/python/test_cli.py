@@ -191,7 +191,7 @@ def test_conversion_keeps_the_requests(tmp_path):
 def test_zones_of_both_actuators_are_told():
     described = json.loads(run("drives", "exos-2x18-sata", "--json").stdout)
     rates = [z["rate_bytes_per_s"] for z in described["info"]["zones"]]
-    # One address space over two actuators: from outside to inside, and once more.
+    # One address space over two actuators: twice from outside to inside.
     once = len(described["spec"]["geometry"]["zones"])
     assert len(rates) == 2 * once
     assert rates[:once] == rates[once:] == sorted(rates[:once], reverse=True)
@@ -299,7 +299,7 @@ def test_a_wrong_results_file_names_the_place(tmp_path, system, part):
 
 @pytest.fixture
 def measured(tmp_path):
-    """A folder with a drive that can be compared, and one with a warning."""
+    """A folder with a drive that can be compared, and one that causes a warning."""
     text = (ROOT / "fuzz" / "corpus" / "disksim_parser" / "drive.parv").read_text()
     trace = "".join(f"R Hit {n * 7} 4 {9000 + n}.000000 20000.000000\n" for n in range(50))
     longer = text.replace("Last cylinder number = 19", "Last cylinder number = 20")
@@ -340,7 +340,7 @@ def test_validation_goes_on_after_files_that_cannot_be_used(measured):
     assert shown.returncode == 1
     assert [line for line in shown.stdout.splitlines() if "columns" in line and "unusable" in line]
     assert "over 2 drives" in shown.stdout
-    # The Python interface gives the same.
+    # The Python interface returns the same.
     with pytest.warns(UserWarning, match="Last cylinder number"):
         assert validation.validate(measured) == document
 
@@ -370,7 +370,7 @@ def test_validation_of_real_drives():
     done = run("validate", SHARED / "data" / "disksim", "--compat", "disksim-4.0", "--json")
     assert done.returncode == 0, done.stderr
     found = {d["name"]: d["demerit_s"] * 1e3 for d in json.loads(done.stdout)["drives"]}
-    # Published with DiskSim 4.0 (valid/), milliseconds; 0.02 for the two ways of computing it.
+    # Published with DiskSim 4.0 (valid/), milliseconds; 0.02 for the two ways to compute it.
     published = {
         "barracuda": 0.349,
         "cheetah9LP": 0.107,
@@ -394,7 +394,7 @@ def test_validation_shows_classes_and_draws_distributions(tmp_path):
         assert "simulated" in picture
         measured, simulated = validation.response_times(folder, drive["name"])
         assert calibration.demerit(measured, simulated) == pytest.approx(drive["demerit_s"])
-    # Eight classes at most; the table names each operation before.
+    # Eight classes at most; the table has each operation with the previous one.
     assert done.stdout.count("write after read, sequential") <= len(drives)
     assert "read after write" in done.stdout
     short = run("validate", folder, "--no-classes").stdout
@@ -413,7 +413,7 @@ def test_single_values_are_replaced_by_option(experiment):
         *["--set", "system.0.set.queue.depth=4"],
     )
     assert done.returncode == 0, done.stderr
-    # A file that says the same.
+    # An equivalent file.
     for old, new in [
         ('"fcfs"\ndrive', '"a = b"\ndrive'),
         ('scheduler = "fcfs"', 'scheduler = "sptf"\nqueue_depth = 4\ncache = { enabled = false }'),
@@ -477,7 +477,7 @@ def test_standard_input_is_an_experiment(experiment, tmp_path):
 
 
 def test_every_table_can_be_markdown_or_csv(experiment, measured, tmp_path):
-    """The same rows in all forms, and in CSV nothing else on standard output."""
+    """The rows are the same in all forms, and CSV output contains nothing else."""
     trace = tmp_path / "t.csv"
     trace.write_text("time_us,lba,blocks,op\n0,8,8,R\n2000000,16,8,W\n")
     for args, first in [
@@ -491,12 +491,12 @@ def test_every_table_can_be_markdown_or_csv(experiment, measured, tmp_path):
     ]:
         done = run(*args, "--format", "csv")
         assert done.returncode == 0, done.stderr
-        # Where there are several tables, an empty line stands between two.
+        # Several tables are separated by an empty line.
         tables = [list(csv.reader(io.StringIO(t))) for t in done.stdout.split("\n\n")]
         assert tables[0][0][: len(first)] == first
         marked = run(*args, "--format", "markdown").stdout
         shown = [t.splitlines() for t in marked.split("\n\n") if t.startswith("|")]
-        # The systems that were run are one table for whoever reads it on.
+        # In CSV the systems of a run are one table.
         assert len(shown) == (2 if args[0] == "run" else len(tables)), args
         assert len(tables) == 1 or args[0] != "run"
         for rows, lines in zip(tables, shown, strict=False):
@@ -552,7 +552,7 @@ def test_readers_take_parameters(tmp_path):
     def of(*more):
         return json.loads(run("trace-info", trace, "--json", *more).stdout)
 
-    # From the first to the last: 1 s where requests entered the queue, 0.75 s where they left it.
+    # From the first to the last: 1 s when requests entered the queue, 0.75 s when they left it.
     assert of()["duration_s"] == 1.0
     assert of("-p", "action=issue")["duration_s"] == 0.75
     done = run("convert", trace, tmp_path / "x.csv", "--format-parameter", 'action="issue"')
@@ -569,7 +569,7 @@ def test_readers_take_parameters(tmp_path):
 
 
 def test_tables_in_pipes_are_those_of_terminals(monkeypatch):
-    """The renderer for pipes writes what Rich writes where nothing folds."""
+    """The renderer for pipes writes the same as Rich if nothing wraps."""
     headings = [("system", True), ("n ms", False), ("why", True)]
     rows = [["a", "1.25", ""], ["a longer name", "1,000.00", "because"]]
     plain = _terminal._print_plain
@@ -609,7 +609,7 @@ def test_a_rust_binary_runs_the_same_experiment(experiment, tmp_path):
         printed = json.loads(done.stdout)
         for system, other in zip(document["systems"], printed["systems"], strict=True):
             assert {**system, **other} == {**system, "series_file": other["series_file"]}
-        # Where series lie is all that the folder adds.
+        # The folder adds only the paths of the series.
         with_files = json.loads(written)
         for system in with_files["systems"]:
             del system["series_file"]
@@ -634,7 +634,7 @@ disksim_synthio LOAD { Number of I/O requests to generate = 500, Generators = [
 
 
 def system_of_disksim(folder, more=""):
-    """A parameter file of three disks on a slow bus."""
+    """A parameter file with three disks on a slow bus."""
     corpus = ROOT / "fuzz/corpus/disksim_parser"
     shutil.copytree(corpus, folder, dirs_exist_ok=True)
     text = (corpus / "drive.parv").read_text(encoding="utf-8")
@@ -649,9 +649,9 @@ def test_a_parameter_file_is_converted_and_run(tmp_path):
     done = run("convert", parv, toml)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"wrote {toml}\n"
-    # The bus has two times, and its link one; told with file and line.
+    # The bus has two times, its link only one; the warning has file and line.
     assert f"{parv}:4:" in done.stderr
-    # The file and what was made of it are the same experiment.
+    # The file and its conversion are the same experiment.
     results = [run("run", path, "--json") for path in (parv, toml)]
     assert [r.returncode for r in results] == [0, 0], [r.stderr for r in results]
     first, second = (json.loads(r.stdout)["systems"][0] for r in results)

@@ -1,4 +1,4 @@
-"""Results beside each other: which systems, differences, ratios, and how they are printed."""
+"""Comparison of results: matched systems, differences, ratios, and output."""
 
 import copy
 import csv
@@ -19,14 +19,14 @@ def result(*systems):
 
 
 def cells(found, what):
-    """The line of a quantity, without its names."""
+    """The row of a quantity, without its names."""
     headings = [h for h, _ in comparison.headings(found)]
     (line,) = [line for line in comparison.cells(found) if what in line]
     return dict(zip(headings, line, strict=True))
 
 
 def test_systems_of_one_name_and_workload_are_compared():
-    # The p99 of a scale is 7 ms times it: see conftest.
+    # The p99 is 7 ms times the scale: see conftest.
     before = result(system("a", 1.0), system("b", 2.0))
     after = result(system("b", 3.0), system("c", 1.0), system("a", 0.5))
     found = comparison.compare([before, after], ["before", "after"])
@@ -59,7 +59,7 @@ def test_the_table_says_what_the_numbers_are():
         "difference z": "0.00",
         "ratio z": "1.000",
     }
-    # No errors in any: no ratio.
+    # No errors in any result: no ratio.
     assert cells(found, "errors")["ratio y"] == "–"  # noqa: RUF001
 
 
@@ -90,10 +90,10 @@ def test_names_that_differ_are_compared_where_that_is_clear():
 
     # One system each.
     assert rows([of("a", "w")], [of("b", "v")]) == [("a / b", "w / v")]
-    # Other names of workloads.
+    # Workloads with different names.
     both = [of("a", "w"), of("b", "w")], [of("a", "v"), of("b", "v")]
     assert rows(*both) == [("a", "w / v"), ("b", "w / v")]
-    # Systems of one name are numbered.
+    # Systems with equal names are numbered.
     assert rows([of("a", "w"), of("a", "w")], [of("a", "w"), of("a", "w")]) == [("a", "w")] * 2
     with pytest.raises(headstack.ConfigError, match=r"no system that two .*: 0 has a, b; 1 has c"):
         rows([of("a", "w"), of("b", "w")], [of("c", "w")])
@@ -123,7 +123,7 @@ def test_folders_files_and_experiments_are_compared(runs, capsys, tmp_path):
         (compared,) = document["systems"]
         mean = compared["numbers"]["response_time_mean_s"]
         assert mean["values"] == [plain.response_time_s.mean, after.response_time_s.mean]
-    # Folders of one name are told apart.
+    # Folders with equal names have different labels.
     shutil.copytree(out, tmp_path / "more" / "after")
     assert main(["compare", str(out), str(tmp_path / "more" / "after"), "--format", "csv"]) == 0
     printed = capsys.readouterr()
@@ -132,7 +132,7 @@ def test_folders_files_and_experiments_are_compared(runs, capsys, tmp_path):
     assert "more/after" in rows[0]
     assert {row["ratio"] for row in rows} <= {"1.000", ""}
     assert "Headstack" in printed.err
-    # The original stays as it is.
+    # The original file is not changed.
     assert drives.read_toml(experiment)["system"][0]["scheduler"] == "fcfs"
 
 

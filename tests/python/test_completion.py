@@ -1,4 +1,4 @@
-"""Completion scripts, asked by the shells themselves what they would offer."""
+"""Completion scripts, tested with the shells themselves."""
 
 import shlex
 import shutil
@@ -10,7 +10,7 @@ from conftest import ROOT
 from headstack import cli, drives
 from headstack.cli import completion, main
 
-#: What is typed so far, and what is offered, perhaps among others.
+#: Text typed so far, and some of the words that are suggested.
 OFFERS = [
     ("headstack tr", {"trace-info"}),
     ("headstack ", set(cli.NAMES)),
@@ -37,7 +37,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def offered(shell: str, script: str, line: str) -> set[str]:
-    """Ask a shell what it would offer after `line`."""
+    """Return the words that a shell suggests after `line`."""
     if shell == "bash":
         words = [*shlex.split(line), *[""] * line.endswith(" ")]
         script += BASH.format(words=shlex.join(words))

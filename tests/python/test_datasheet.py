@@ -1,4 +1,4 @@
-"""Drives solved from data sheets: near the hand-made files, near the maker's own geometry."""
+"""Drives computed from data sheets: close to the hand-made files and to the makers' geometry."""
 
 import json
 import tomllib
@@ -10,8 +10,8 @@ from headstack import _bridge, api, datasheet, drives
 from headstack.cli import main
 from headstack.errors import ConfigError
 
-#: What data sheet, manual or paper say of each drive, by the sources in its hand-made file; where
-#: none gives seek times or an inner rate, what that file chose for them. Nothing else of the file.
+#: Values of each drive's data sheet, manual or paper, from the sources in its hand-made file. If
+#: none states seek times or an inner rate, the values chosen in that file; no other values of it.
 SHEETS = {
     "constellation-es3-4tb": {
         "capacity": "4 TB",
@@ -84,7 +84,7 @@ def test_a_data_sheet_alone_is_within_five_percent_of_the_hand_made_file(name):
 
 
 def test_the_makers_own_number_of_tracks_comes_out():
-    """The Constellation ES.3's manual has 320,800 tracks per surface, which no input tells."""
+    """The Constellation ES.3's manual has 320,800 tracks per surface, which is not an input."""
     sheet = {**SHEETS["constellation-es3-4tb"], "head_switch": "1 ms"}
     spec = drives.from_datasheet("solved", **sheet)
     assert spec["geometry"]["cylinders"] == pytest.approx(320_800, rel=0.01)
@@ -115,7 +115,7 @@ def closed_loop(spec, outstanding, **load):
 
 
 def test_a_long_read_gets_the_rate_of_the_sheet():
-    """Sequential reads through the simulator, not the formula that was solved."""
+    """Sequential reads in the simulator, not the formula that was used."""
     spec = drives.from_datasheet("solved", **SHEETS["constellation-es3-4tb"])
     system = closed_loop(spec, 4, sequential=1.0, size="1 MiB", footprint="4 GB")
     assert system["throughput_bytes_per_s"] == pytest.approx(175e6, rel=0.02)

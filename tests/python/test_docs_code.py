@@ -1,4 +1,4 @@
-"""What README and guides print is true: their code runs, their commands end well."""
+"""README and guides are correct: their code runs, and their commands succeed."""
 
 import json
 import re
@@ -19,7 +19,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(language: str) -> list[object]:
-    """Every block of code in `language`, named by page and place."""
+    """Every block of code in `language`, named by page and line."""
     found = []
     for page in PAGES:
         texts = [t for kind, t in BLOCK.findall(page.read_text("utf-8")) if kind == language]
@@ -28,10 +28,10 @@ def blocks(language: str) -> list[object]:
 
 
 def commands() -> list[str]:
-    """Every command of the pages that runs as it is printed.
+    """Every command of the pages that can be run as printed.
 
-    Not patterns with names in capitals; not reproductions, which take minutes or the user's own
-    traces and have tests of their own.
+    Patterns with names in capitals are left out; so are reproductions, which take minutes or need
+    traces and have their own tests.
     """
     lines = []
     for page in PAGES:
@@ -50,7 +50,7 @@ def commands() -> list[str]:
 
 @pytest.fixture
 def place(tmp_path, monkeypatch) -> Path:
-    """A folder that looks like the repository's and takes what the pages write."""
+    """A folder with the repository's examples, in which the commands can write files."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""Every drive file loads, shows and plots; published numbers come out as the manual says."""
+"""Every drive file loads, shows and plots; published numbers result as in the manual."""
 
 import importlib.util
 import json
@@ -36,7 +36,7 @@ def test_the_list_has_every_file(invoke):
     assert set(NAMES) <= {d["name"] for d in listed}
 
 
-#: Published, by the sources of the files: bytes, turns a minute, MB/s outside, ms, actuators, year.
+#: Published, see the sources in the files: bytes, rpm, outer MB/s, ms, actuators, year.
 PUBLISHED = {
     "exos-x18": (18e12, 7200, 270, 8.2, 1, 2020),
     "exos-2x18-sas": (18e12, 7200, 545, 8.2, 2, 2022),
@@ -127,7 +127,7 @@ def test_steps_of_low_power_are_shown(invoke):
 
 
 def test_published_numbers_and_the_table_of_the_manual(compare):
-    """Numbers that files were tuned to or predict lie within 10 %, and the manual shows them."""
+    """Numbers to which files were fitted or that they predict agree within 10 %, as documented."""
     shown = {}
     for line in TABLE.read_text().splitlines():
         cells = [c.strip() for c in line.strip("|").split("|")]

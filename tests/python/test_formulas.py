@@ -33,7 +33,7 @@ def test_every_form_says_where_it_is_from():
         assert derived or "rticle" in text or name in AFTER_THE_ARTICLE, name
 
 
-#: What the article does not ask, and a unit.
+#: Not in the article, and a conversion of units.
 AFTER_THE_ARTICLE = {"access_density_per_s_per_tb", "rebuild_time_s", "rotation_time_s"} | {
     "break_even_window_cylinders"
 }
@@ -44,7 +44,7 @@ def test_examples():
     assert doctest.testmod(f).attempted > 4
 
 
-# Numbers that the article prints.
+# Numbers printed in the article.
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_log_uniform_seeks_are_the_integral_over_displacements(c, k, base, trave
     chance = trapezoid(np.minimum(x, 1), log) / (log[-1] - log[0])
     found = f.log_uniform_seek_probability(a, b, c)
     assert float(found) == pytest.approx(float(chance), rel=1e-5)
-    # With the square root of the way where there is more than a cylinder of it.
+    # The square root of the distance, if that is more than a cylinder.
     ways = np.where(x > 1, np.sqrt(np.maximum(x, 1)), x)
     mean = trapezoid(base * np.minimum(x, 1) + travel * ways, log) / (log[-1] - log[0])
     time = f.log_uniform_seek_time_s(a, b, c, base, travel)

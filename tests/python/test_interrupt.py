@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one keeps what there is, the second one ends at once."""
+"""Ctrl-C: the first one keeps the results so far, the second one ends at once."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import pytest
 
 import headstack
 
-#: More requests than any machine simulates while a test waits.
+#: More requests than any machine can simulate during a test.
 ENDLESS = """
 [workload]
 synthetic = { n_requests = 1_000_000_000_000, size = "4 KiB", rate = "50/s", footprint = "10 GB" }
@@ -29,14 +29,14 @@ drive = "barracuda-es-750"
 
 @contextmanager
 def running(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
-    """Give a run that has begun to write its requests."""
+    """Yield a run that has begun to write its requests."""
     experiment, out = folder / "endless.toml", folder / "out"
     experiment.write_text(ENDLESS)
     command = [sys.executable, "-m", "headstack", "run", str(experiment), "--out", str(out)]
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, *options], stdout=pipe, stderr=pipe, text=True) as process:
         try:
-            # They are written aside.
+            # They are first written into a separate folder.
             while not any(f.stat().st_size for f in out.rglob("requests-*")):
                 assert process.poll() is None, process.communicate()
                 time.sleep(0.02)
@@ -63,7 +63,7 @@ def test_an_interrupt_keeps_what_there_is(tmp_path):
 
 def test_a_second_interrupt_ends_at_once(tmp_path):
     with running(tmp_path) as process:
-        # Until the first one has been seen, a second one is the same one to the system.
+        # Two signals sent before the first is handled are delivered as one.
         while process.poll() is None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.2)
@@ -106,7 +106,7 @@ def test_a_terminal_is_told_the_time_left_and_json_stands_alone(tmp_path):
         while not re.search(rb"left\W[^\r]*\d:\d\d:\d\d", shown):
             shown += os.read(terminal, 4096)
         process.send_signal(signal.SIGINT)
-        # The terminal is read until it is closed: a full one would stop the run.
+        # The terminal must be read until it is closed; otherwise it would be full and stop the run.
         with suppress(OSError):
             while os.read(terminal, 4096):
                 pass
@@ -118,7 +118,7 @@ def test_a_terminal_is_told_the_time_left_and_json_stands_alone(tmp_path):
 
 @contextmanager
 def reading(trace: Path, *command: object) -> Iterator["subprocess.Popen[str]"]:
-    """Give a command that has opened a trace."""
+    """Yield a command that has opened a trace."""
     whole = [sys.executable, "-m", "headstack", *map(str, command)]
     pipe = subprocess.PIPE
     with subprocess.Popen(whole, stdout=pipe, stderr=pipe, text=True) as process:
@@ -144,7 +144,7 @@ def test_an_interrupt_ends_what_reads_a_trace_without_requests(name, kind, tmp_p
     else:
         os.mkfifo(trace)
     given = [trace, *([target] if name == "convert" else [])]
-    # Open at both ends, it neither blocks the opening nor ends.
+    # Opened for reading and writing, the pipe neither blocks the opening nor ends.
     held = os.open(trace, os.O_RDWR | os.O_NONBLOCK) if trace.is_fifo() else None
     with reading(trace, name, *given, "--from", "csv") as process:
         written = 0
@@ -162,7 +162,7 @@ def test_an_interrupt_ends_what_reads_a_trace_without_requests(name, kind, tmp_p
 
 
 def zstd_of_blank_lines(n_bytes: int) -> bytes:
-    """Blank lines packed by zstd (RFC 8878): blocks of one byte each, which is repeated."""
+    """Blank lines compressed by zstd (RFC 8878), in blocks with one repeated byte each."""
     block = 128 * 1024
     # Magic number; no checksum and no size; a window of 128 KiB.
     frame = bytes.fromhex("28b52ffd") + bytes([0, 7 << 3])

@@ -1,4 +1,4 @@
-"""What is wrong is told in one line: where, what was got, what is needed."""
+"""Errors are one line: where, what was got, what is needed."""
 
 import errno
 import json
@@ -26,7 +26,7 @@ UNITS = "a number and a unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 #: The form of every message.
 FORM = re.compile(r"^[^\n]+: got [^\n]+, need [^\n]+\n$")
 
-#: What libraries say, which tells a user nothing.
+#: Messages of libraries that do not help users.
 FOREIGN = re.compile(
     r"something else|did not match any variant|annot overwrite|\bmap\b|a sequence|os error|"
     r"Traceback|panicked|External|recurs|got \"\"|got ,|, need $"
@@ -47,7 +47,7 @@ def headstack_of(*args: object, limits=None, **more) -> "subprocess.CompletedPro
 
 
 def message(capfd: pytest.CaptureFixture[str], *args: object) -> str:
-    """What the command line says of wrong input."""
+    """The message of the command line for wrong input."""
     code = headstack.cli.main([str(a) for a in args])
     shown = capfd.readouterr()
     assert (code, shown.out) == (2, ""), shown
@@ -63,7 +63,7 @@ def synthetic(**keys: str) -> str:
 
 
 EXPERIMENTS = {
-    # A value of several forms: what is wrong with the form that was meant.
+    # A value with several forms: the error is that of the form that was meant.
     "size-list": (
         synthetic(size='["4 KiB"]'),
         'workload[0].synthetic.size: got ["4 KiB"], need one value with its unit',
@@ -98,7 +98,7 @@ EXPERIMENTS = {
         f"{WORKLOAD}{SYSTEM}[system.set.geometry]\nzones = [{{ first_cylinder = {{}} }}]\n",
         f"system[0].drive.geometry.zones[0].first_cylinder: got a table, need {WHOLE}",
     ),
-    # Kinds of values by the names that TOML gives them.
+    # Kinds of values, with the names in TOML.
     "table": (
         f"[workload]\nsynthetic = 3\n{SYSTEM}",
         "workload.synthetic: got integer 3, need a table",
@@ -149,7 +149,7 @@ EXPERIMENTS = {
         f'[[workload]]\n{SYNTHETIC}\n[[workload]]\ntrace = "bad.csv"\n{SYSTEM}',
         'bad.csv:2: column 3 "blocks": got "x", need an integer',
     ),
-    # Characters that steer a terminal.
+    # Characters that control a terminal.
     "key": (f'"\\u001b[2J" = 1\n{WORKLOAD}{SYSTEM}', r'got key "\u{1b}[2J", need one of'),
     "drive": (
         f'{WORKLOAD}[[system]]\ndrive = "\\u009b2J\\u202e"\n',
@@ -240,7 +240,7 @@ def test_names_of_files_do_not_steer_the_terminal(tmp_path, capfd):
 
 @pytest.mark.parametrize("command", ["run", "drives", "trace-info", "report"])
 def test_names_of_any_bytes_are_names(command, capfd):
-    # What no text has; as Python gives it.
+    # A path that is not valid text, as Python represents it.
     said = message(capfd, command, os.fsdecode(b"/absent\xff.toml"))
     assert "/absent" in said
 
@@ -340,7 +340,7 @@ def test_a_full_device_is_named(tmp_path):
     assert Path("/dev/full").is_char_device()
 
 
-#: A limit that the tables of the experiment below pass, or its page: what a full disk does.
+#: A limit that the tables of the experiment below exceed, or its page: acts as a full disk.
 @pytest.mark.parametrize("n_bytes", [4_096, 600_000])
 def test_where_there_is_no_room_nothing_half_is_left(n_bytes, experiment, tmp_path):
     def limits() -> None:
@@ -362,7 +362,7 @@ def test_where_there_is_no_room_nothing_half_is_left(n_bytes, experiment, tmp_pa
         assert left == set()
 
 
-#: From hardly enough for the core to enough for all but what draws.
+#: From almost too little for the core to enough for all but the drawing library.
 @pytest.mark.parametrize("n_bytes", [300_000_000, 450_000_000, 1_000_000_000, 20_000_000_000])
 def test_short_of_memory_is_said(n_bytes, experiment, tmp_path):
     def limits() -> None:
@@ -372,7 +372,7 @@ def test_short_of_memory_is_said(n_bytes, experiment, tmp_path):
     assert done.returncode == 1, done
     assert FORM.match(done.stderr), done.stderr
     assert "memory" in done.stderr
-    # The numbers are there all the same.
+    # The numbers are still there.
     assert headstack.load(tmp_path / "out").summary["n_requests"].tolist() == [300]
 
 
@@ -388,7 +388,7 @@ def test_a_damaged_parquet_file_is_said_in_one_line(tmp_path):
         damaged[place : place + 4] = b"\xff\xff\xff\x7f"
         packed.write_bytes(damaged)
         said.add(_told_of(packed))
-    # Some damage is not seen, in the statistics say.
+    # Some damage is not detected, for example in the statistics.
     for text in said - {""}:
         assert FORM.match(text + "\n"), text
         assert "panicked" not in text
@@ -416,7 +416,7 @@ except TraceError as e:
 
 @pytest.fixture
 def strange(tmp_path):
-    """A folder with a parameter file that somebody else wrote, and a secret beside the folder."""
+    """A folder with a parameter file from somebody else, and a secret file outside the folder."""
     folder = tmp_path / "folder"
     (folder / "below").mkdir(parents=True)
     text = (ROOT / "fuzz" / "corpus" / "disksim_parser" / "drive.parv").read_text()

@@ -1,4 +1,4 @@
-"""What commands write: whole or not at all, and checked when it is read."""
+"""Output files: complete or absent, and checked when they are read."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ def run(experiment: Path, out: Path, *args: object) -> None:
 
 
 def state(folder: Path) -> dict[str, str]:
-    """Every file of a folder by its hash, hidden ones too."""
+    """The hash of every file in a folder, including hidden ones."""
     return {
         str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest()
         for f in sorted(folder.rglob("*"))
@@ -61,7 +61,7 @@ def test_a_smaller_run_leaves_no_files_of_systems_that_it_has_not(experiment, tm
     run(experiment, other, "--no-requests")
     left = state(out).keys() - state(other).keys()
     assert left == {"figures/mine.txt", "requests-9-mine.parquet"}
-    # What is the same run has the same bytes, the manifest's date aside.
+    # Results of the same run have the same bytes, except the manifest's date.
     assert (out / "result.json").read_bytes() == (other / "result.json").read_bytes()
 
 
@@ -87,9 +87,9 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def killed_after(calls: int, work: Callable[[], None]) -> bool:
-    """Do `work` in a process that ends without a word at a call that changes the disk.
+    """Do `work` in a process that is killed at a call that changes the disk.
 
-    Return whether it came to that.
+    Return whether that call was reached.
     """
     child = os.fork()
     if child:
@@ -127,7 +127,7 @@ def test_a_kill_at_any_moment_leaves_one_whole_set(tmp_path):
         write(folder, OLD)
         (folder / "mine").write_text("mine")
         killed = killed_after(calls, lambda: write(folder, NEW))  # noqa: B023
-        # Before anybody completes the move, nothing looks whole that is not.
+        # Before the move is completed, nothing incomplete is valid.
         if not (folder / ".headstack-ready").exists():
             plain = {f: (folder / f).read_text() for f in [*OLD, *NEW] if (folder / f).exists()}
             assert plain in (OLD, NEW), calls
@@ -154,7 +154,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path):
     write(tmp_path, NEW)
     assert contents(tmp_path) == NEW
     with outputs.replacing(tmp_path):
-        # Who still writes is left alone.
+        # Files of a writer that still runs are not removed.
         write(tmp_path, OLD)
         assert len(list(tmp_path.glob(".headstack-part-*"))) == 1
 
@@ -199,7 +199,7 @@ def test_a_change_of_one_byte_is_seen(experiment, tmp_path):
     file.write_bytes(whole)
     with pytest.raises(ConfigError, match=r"got other bytes, need those that manifest\.json"):
         headstack.load(out)
-    # Tables that somebody removed are missed where they are used.
+    # A missing table is an error only where it is used.
     file.unlink()
     result = headstack.load(out)
     assert len(result.summary) == 1
@@ -241,7 +241,7 @@ def test_pages_belong_to_the_run_that_they_show(document, experiment, tmp_path):
     assert outputs.read_manifest(out)["files"] == named
     after = state(out)
     assert all(after[name] == before[name] for name in before if name != "manifest.json")
-    # No manifest where there was none.
+    # No manifest is added to a folder without one.
     report.write(document, tmp_path / "pages" / "one.html", with_figures=False)
     assert [f.name for f in (tmp_path / "pages").iterdir()] == ["one.html"]
 
@@ -251,7 +251,7 @@ def test_saved_results_are_those_that_were_loaded(experiment, tmp_path):
     run(experiment, out)
     headstack.load(out).save(copy)
     assert headstack.load(copy).requests.equals(headstack.load(out).requests)
-    # Also into its own folder: what was loaded is what stays.
+    # Saving into its own folder also works.
     headstack.load(copy).save(copy)
     assert headstack.load(copy).requests.equals(headstack.load(out).requests)
 

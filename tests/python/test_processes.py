@@ -1,4 +1,4 @@
-"""The same bytes from every process, on any number of threads: layers that change included."""
+"""Every process writes the same bytes, with any number of threads, also for layers with changes."""
 
 import os
 import subprocess
@@ -74,7 +74,7 @@ layers = [{ name = "raid10", near = 1, far = 2, chunk = "64 KiB" }]
 
 
 def files(experiment: Path, out: Path, threads: int, **env: str) -> dict[str, bytes]:
-    """What a process of its own writes: the document, the logs of requests and the series."""
+    """The files that a separate process writes: the document, the request logs and the series."""
     command = [sys.executable, "-m", "headstack", "run", experiment, "--out", out, "--json"]
     done = subprocess.run(
         [*map(str, command), "--threads", str(threads)],
@@ -85,7 +85,7 @@ def files(experiment: Path, out: Path, threads: int, **env: str) -> dict[str, by
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    # The manifest has date and command.
+    # The manifest contains date and command.
     tables = [*out.glob("*.parquet"), out / "result.json"]
     found = {p.name: p.read_bytes() for p in tables}
     return found | {"standard output": done.stdout.encode()}
@@ -94,11 +94,11 @@ def files(experiment: Path, out: Path, threads: int, **env: str) -> dict[str, by
 def test_two_processes_give_the_same_bytes(tmp_path):
     experiment = tmp_path / "layers.toml"
     experiment.write_text(WORKLOADS + SYSTEMS, encoding="utf-8")
-    # Whatever differs between processes: seeds of hash tables, places, language, time zone.
+    # Differences between processes: seeds of hash tables, folders, language, time zone.
     first = files(experiment, tmp_path / "a", 1, PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C")
     other = {"PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8", "HOME": str(tmp_path)}
     second = files(experiment, tmp_path / "b", 2, **other)
-    # Of three systems on two workloads a log and a series each, and two documents.
+    # A log and a series for each of three systems on two workloads, and two documents.
     assert len(first) == 3 * 2 * 2 + 2
     assert first.keys() == second.keys()
     for name, data in first.items():

@@ -1,4 +1,4 @@
-"""What results say of themselves: what was simulated, by operation, and how sure it is."""
+"""Results describe themselves: what was simulated, by operation, and with what confidence."""
 
 import hashlib
 import json
@@ -142,7 +142,7 @@ def test_python_tables_run_again_from_their_result(tmp_path):
     drive = tomllib.loads(BARE)
     first = headstack.run(
         workload={"synthetic": {"n_requests": 200, "rate": "50/s"}},
-        # What null takes away, no TOML can take away again: the drive itself is in the file.
+        # A value removed by null cannot be removed in TOML: the file contains the whole drive.
         systems=[
             {"drive": drive, "cache": {"enabled": True, "segments": 2}, "set": {"cache": None}}
         ],
@@ -176,7 +176,7 @@ def test_what_nobody_gave_is_listed_until_somebody_gives_it(tmp_path):
     given = run(tmp_path, text + 'scheduler = "sptf"\ncache = { enabled = true }\n')
     gone = set(defaults) - set(given.document["defaults"])
     assert gone == {"system.0.scheduler", "system.0.cache.enabled"}
-    # A value that somebody changed in the written file is no default any more.
+    # A value that was changed in the written file is no longer a default.
     edited = first.experiment_toml().replace('scheduler = "fcfs"', 'scheduler = "look"')
     changed = run(tmp_path, edited)
     assert set(defaults) - set(changed.document["defaults"]) == {"system.0.scheduler"}
@@ -200,7 +200,7 @@ def test_a_result_without_experiment_and_too_large_integers_are_refused():
         resolved.experiment_toml({"experiment": {"run": {"seed": 2**63}}})
 
 
-# --- where it came from ---
+# --- inputs ---
 
 
 TRACE = "".join(f"{i * 0.02:.2f},{'RW'[i % 2]},{i * 8192},4096\n" for i in range(100))
@@ -337,7 +337,7 @@ def test_read_ahead_is_background_utilisation(tmp_path):
     assert 0 < system["utilisation_background"] < system["utilisation"] < 1
 
 
-# --- how sure, and what is no steady state ---
+# --- confidence, and runs without a steady state ---
 
 
 QUEUE = """
@@ -427,7 +427,7 @@ def test_prices_of_different_kinds_have_columns_of_their_own(tmp_path):
     assert "drives $: material" in table.note(alone)
 
 
-# --- what is no result ---
+# --- runs without a result ---
 
 
 @pytest.mark.parametrize(
@@ -539,7 +539,7 @@ drive = "barracuda-es-750"
     (line,) = first.document["warnings"]
     assert key in line
     assert line in table.warnings(first.document)
-    # What was filled in is not taken for given.
+    # Values that were filled in do not count as given.
     assert everything(again(first, tmp_path)) == everything(first)
 
 

@@ -1,4 +1,4 @@
-"""The page of a result: what it says, and that it can be read, without a browser."""
+"""The page of a result: its contents and accessibility, without a browser."""
 
 import copy
 import hashlib
@@ -18,7 +18,7 @@ from headstack.report import about
 
 
 class Page(html.parser.HTMLParser):
-    """What a reader of the HTML alone finds: text, facts of each folded section, the experiment."""
+    """The content of the HTML: text, facts of each folded section, the experiment."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ def several(document):
 
 
 def scales(spec: object) -> list[tuple[str, str, str]]:
-    """What each colour scale of a specification says: field, value, colour."""
+    """The meanings of each colour scale of a specification: field, value, colour."""
     found = []
     if isinstance(spec, dict):
         colour = (spec.get("encoding") or {}).get("color") or {}
@@ -122,7 +122,7 @@ def test_a_colour_means_one_thing_on_a_page(document):
     assert {len(m) for m in meanings.values()} == {1}
     found = {m for one in meanings.values() for m in one}
     assert {("part", "seek"), ("part", "idle"), ("system", "one <drive>")} <= found
-    # And each meaning has one colour: seeks take time and energy.
+    # Each meaning has one colour: seeks take time and energy.
     assert sum(len(m) for m in meanings.values()) == len(found)
 
 
@@ -139,7 +139,7 @@ def test_colours_stand_out_on_light_and_dark_pages(several):
 
 
 def test_tail_is_that_of_the_distribution(document):
-    # Exponential times: the share that takes longer than t is exp(-t / mean).
+    # Exponential times: the share of times longer than t is exp(-t / mean).
     mean, n = 0.01, 1000
     shares = [i / n for i in range(1, n)]
     (system, *_) = document["systems"]
@@ -176,7 +176,7 @@ def test_axes_end_before_what_is_out_of_proportion(values, marked, end, beyond):
 
 
 def overload(system: dict) -> None:
-    """Make a system one that is a thousand times as slow."""
+    """Make a system overloaded, a thousand times as slow."""
     system["overloaded"] = {"why": "the queue grew from 3 to 4,000 requests"}
     for key in ("response_time_s", "components_s"):
         system[key] = {k: v * 1e3 for k, v in system[key].items()}
@@ -199,7 +199,7 @@ def test_an_overloaded_system_does_not_flatten_the_others(document):
     assert domain(spec["components"]["layer"][0], "x") == domain(
         fine["components"]["layer"][0], "x"
     )
-    # Its own numbers are there all the same.
+    # Its own numbers are still shown.
     mean = sum(document["systems"][-1]["components_s"].values()) * 1e3
     assert f"{mean:,.0f} ms, beyond the axis" in json.dumps(spec["components"], ensure_ascii=False)
     assert "slow (an axis of its own)" in json.dumps(spec["queue-depth"])
@@ -209,7 +209,7 @@ def test_an_overloaded_system_does_not_flatten_the_others(document):
 
 def test_many_systems_and_workloads_are_small_multiples(several):
     figures = report.figures(several)
-    # Two workloads that look alike in file names stay apart.
+    # Two workloads with similar file names have different files.
     assert len(figures) == 3 * len(plots.RESULT_FIGURES)
     for name, chart in figures.items():
         spec = chart.to_dict()
@@ -232,7 +232,7 @@ def test_lines_bear_their_names(document):
         assert {row["text"] for row in placed} == {"one <drive>", "</script> two"}
         heights = [row["y"] for row in placed]
         assert len(set(heights)) == len(heights)
-        # A name stands on its line: at the same height as one of its points, or between two.
+        # A name is on its line: at the height of one of its points, or between two.
         for row in placed:
             (system,) = [s for s in document["systems"] if s["name"] == row["system"]]
             points = (distributions.tail_points if name == "tail" else distributions.cdf_points)(
@@ -265,7 +265,7 @@ def hashes(folder: Path) -> dict[Path, str]:
     [("a.html", "b.html"), ("a.html", "a.htm"), ("a.html", "a"), ("report.html", "a.html")],
 )
 def test_two_reports_in_one_folder_leave_each_other_alone(document, tmp_path, names, monkeypatch):
-    # Where figures are written is asked here, not what they look like, which takes long.
+    # This test is about paths; drawing would take long.
     monkeypatch.setattr(look, "drawn", lambda c: (json.dumps(c.to_dict()).encode(), b""))
     first = report.write(document, tmp_path / names[0])
     before = {k: v for k, v in hashes(tmp_path).items() if k.name != "manifest.json"}

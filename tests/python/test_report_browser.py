@@ -1,4 +1,4 @@
-"""The page of a result in a real browser: drawn, readable at any width, dark, printed, heard."""
+"""The page of a result in a browser: drawing, widths, dark mode, print, accessibility."""
 
 import copy
 import itertools
@@ -25,7 +25,7 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def told(document):
-    """A document of four systems with all that results hold; names that a page may trip over."""
+    """A document of four systems with all values of results, and names that need escaping."""
     first = document["systems"][0]
     apart = {
         op: {
@@ -70,7 +70,7 @@ def figures(told) -> list[str]:
 
 
 def lines(chromium, figure: str) -> list[dict[str, str]]:
-    """Colour and place of the lines of a figure."""
+    """Colours and positions of the lines of a figure."""
     return chromium.run(
         f"""[...document.querySelectorAll('#{figure} .mark-line path')].map((p) => ({{
         stroke: getComputedStyle(p).stroke, width: p.getBoundingClientRect().width}}))"""
@@ -107,7 +107,7 @@ def test_colours_follow_the_reader(chromium, page, dark):
     assert strokes == [rgb(plots.DARK[c] if dark else c) for c in light]
     ground = chromium.run("getComputedStyle(document.body).backgroundColor")
     assert ground == rgb(plots.DARK[look.BACKGROUND] if dark else look.BACKGROUND)
-    # The whole figure is of one kind: no text or line has kept the other's colour.
+    # The whole figure uses the same colours: no text or line has kept the others.
     used = chromium.run(
         "[...new Set([...document.querySelectorAll('.drawing svg *')].flatMap((e) =>"
         " [getComputedStyle(e).fill, getComputedStyle(e).stroke]))]"
@@ -138,7 +138,7 @@ def test_nothing_is_wider_than_the_page(chromium, page, width):
     chromium.look(width=width)
     chromium.open(page)
     assert chromium.run("document.documentElement.scrollWidth") <= width
-    # Nothing of a figure is cut off at its edges either.
+    # Nothing of a figure is cut off at its edges.
     cut = chromium.run(
         """[...document.querySelectorAll('.drawing')].flatMap((d) => {
         const box = d.getBoundingClientRect();
@@ -166,7 +166,7 @@ def test_tables_are_cards_on_a_phone(chromium, page, told):
 
 
 def tree(chromium) -> list[dict]:
-    """What a screen reader is told: role, name and description of each element."""
+    """The accessibility tree: role, name and description of each element."""
     nodes = chromium.send("Accessibility.getFullAXTree")["nodes"]
     return [
         {
@@ -189,9 +189,9 @@ def test_screen_readers_hear_titles_numbers_and_tables(chromium, page, told, wid
         spec = chart.to_dict()
         title = spec["title"]["text"] if isinstance(spec["title"], dict) else spec["title"]
         assert images[title].split() == spec["description"].split()
-    # Their drives' files say nothing of power.
+    # Their drives' files have no power.
     assert "9 W from defaults" in images["Power by drive state"]
-    # Cards are a table all the same.
+    # Cards still have the role of a table.
     assert sum(n["role"] == "table" for n in heard) >= 2
     assert {"columnheader", "rowheader", "cell"} <= {n["role"] for n in heard}
     names = [n["name"] for n in heard if n["role"] == "heading"]
@@ -219,7 +219,7 @@ def test_the_point_nearest_the_pointer_is_told(chromium, page, told):
         assert re.match(r"\s*system", text), (figure, text)
         seen.append(text)
         chromium.send("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
-    # Not one text for a whole line.
+    # The texts differ between points of a line.
     assert len(set(seen)) == len(seen)
 
 

@@ -1,7 +1,7 @@
-"""The intra-disk parallelism paper: relations that its text states, closed forms, the command.
+"""The intra-disk parallelism paper: relations in its text, closed forms, the command.
 
-Bounds are those within which the paper's statements hold; brackets in comments give what a separate
-simulator of the same model found. Stand-in workloads are never asserted on.
+Bounds are those within which the paper's statements hold; values in brackets in comments are those
+of a separate simulator of the same model. Results of stand-in workloads are not asserted.
 """
 
 import json
@@ -144,7 +144,7 @@ def test_finished_runs_are_not_done_again(tmp_path):
     first, second = (s.run(runs) for s in studies_)
     assert first == second
     assert [s.store.simulated for s in studies_] == [3, 0]
-    # One that was cut short while it was written is run anew.
+    # A file that was cut short while it was written is replaced.
     victim = sorted((tmp_path / "runs").iterdir())[0]
     victim.write_text(victim.read_text()[:100])
     third = Study("x", tmp_path, quick=True, traces={})
@@ -178,7 +178,7 @@ def test_a_claim_that_cannot_run_leaves_the_others(tmp_path, monkeypatch):
     assert rows["IDP-12"]["why"] == "not asked for"
 
 
-# What is said of a whole run, with the trace and without.
+# Reasons in a whole run, with and without the trace.
 
 
 @pytest.fixture(scope="session", params=["with the trace", "without"])
@@ -188,7 +188,7 @@ def whole(request, out, tmp_path_factory):
     with pytest.MonkeyPatch.context() as m:
         m.delenv("HEADSTACK_TRACES", raising=False)
         m.chdir(tmp_path_factory.mktemp("nowhere"))
-        # Pictures take longer than runs; what is drawn is kept in `specs`.
+        # Drawing takes longer than the runs; `specs` keeps the specifications.
         m.setattr(plots, "save", lambda chart, stem: [])
         return reproduce(PAPER, out, quick=True, traces=given)
 
@@ -238,7 +238,7 @@ def test_no_reason_contradicts_the_numbers_of_its_parts(whole):
         if claim["verdict"] == Verdict.DEVIATES:
             told = " ".join(f"{p['what']} {p['ours']} {p['paper']} {p['note']}" for p in failed)
             assert set(NUMBERS.findall(claim["why"])) <= set(NUMBERS.findall(told)), claim["id"]
-        # What holds is not in it.
+        # Parts that hold are not in it.
         for part in claim["parts"]:
             if part not in failed and claim["verdict"] == Verdict.DEVIATES:
                 assert f"{part['what']}: {part['ours']}, paper" not in claim["why"]
@@ -268,12 +268,12 @@ def test_without_a_trace_claims_on_traces_are_not_run(whole):
 
 
 def test_what_was_put_in_is_not_reproduced(whole):
-    """Table 1's values stand in the drive files, Table 9(a)'s prices in the cost model."""
+    """Table 1's values are in the drive files, Table 9(a)'s prices in the cost model."""
     table_1 = claim_of(whole[0], "IDP-1")
     assert (table_1["verdict"], table_1["stand_in"]) == ("not-run", None)
     given = [p for p in table_1["parts"] if p["verdict"] != "not-run"]
     assert {p["verdict"] for p in given} == {"input"}
-    # They are those of the paper nevertheless.
+    # They are still those of the paper.
     for part in given:
         ours, said = part["values"].values()
         assert rules.holds(Rule(part["rule"]), ours, said), part
@@ -317,7 +317,7 @@ def test_statements_of_the_text_are_parts(whole, claim_id, words):
 
 
 def test_one_name_is_one_configuration(whole):
-    """HC-SD and SA(1) order by address in every claim; SA(1) differs by its DASH name only."""
+    """HC-SD and SA(1) use C-LOOK in every claim; SA(1) differs by its DASH name only."""
     one_arm = re.compile(r"(\d+ )?(HC-SD|SA\(1\))(, \d ms)?")
     schedulers: dict[str, set[str]] = {}
     for run in whole[1].runs:
@@ -328,7 +328,7 @@ def test_one_name_is_one_configuration(whole):
             changed = {k for k in run.system["set"] if k != "power.profile"}
             assert (changed, "cache" in run.system) == (set(), False)
             schedulers.setdefault(name, set()).add(run.system["scheduler"])
-    # The other order is tried where that choice is varied, and nowhere else.
+    # The other scheduler is used only where that choice is varied.
     assert {"HC-SD", "SA(1)", "4 HC-SD, 8 ms", "1 HC-SD"} <= set(schedulers)
     assert set.union(*schedulers.values()) == {"c-look", "sptf"}
     assert schedulers["1 HC-SD"] == {"c-look"}
@@ -381,7 +381,7 @@ def test_figures_show_the_classes_of_disksim_first(whole):
     assert len(figures) == 8
     classes = json.dumps([*map(str, RESPONSE_BINS_MS), "200+"])
     assert json.dumps(classes)[1:-1] in json.dumps(study.specs["idp-3-websearch"])
-    # The tail has a figure of its own: shares down to 0.01 %, on a logarithmic axis.
+    # The tail has its own figure: shares down to 0.01 %, on a logarithmic axis.
     tails = json.dumps(study.specs["idp-6-websearch-rotation-tail"], sort_keys=True)
     assert '"domain": [0.0001, 1], "nice": false, "type": "log"' in tails
 
@@ -452,7 +452,7 @@ def test_seeks_are_those_of_the_drives(drive, single, average, full):
 
 @pytest.mark.parametrize("arms", [1, 2, 3, 4])
 def test_arms_side_by_side_share_the_turn(arms):
-    """In order of arrival, with all arms on one cylinder, the wait is a turn over 2n on average."""
+    """FCFS with all arms on one cylinder: the mean wait is a turn divided by 2n."""
     load = {"synthetic": {"n_requests": 40_000, "rate": "5/s", "size": "4 KiB", "reads": 1.0}}
     load["synthetic"]["footprint"] = "700 GB"
     together = {"parking": "follow", "arm_choice": "rotation"}
@@ -481,7 +481,8 @@ def test_fcfs_waits_as_pollaczek_and_khinchine_say():
 @pytest.mark.parametrize("scale", [0.5, 0.25, 0.0])
 def test_scaled_waits_keep_below_their_share_of_a_turn(websearch, scale):
     name = {0.5: "(1/2)R", 0.25: "(1/4)R", 0.0: "R=0"}[scale]
-    # A read that goes on at the next cylinder waits there for what the skew leaves to settling.
+    # A read that continues on the next cylinder waits there for the part of the skew beyond
+    # settling.
     zone = drives.load(systems.LARGE)["geometry"]["zones"][0]
     turns = 1 + zone["cylinder_skew"] - zone["track_skew"]
     most = scale * turns * TURN_MS
@@ -510,7 +511,7 @@ def test_power_meets_the_manual_and_table_1():
 
 
 def test_the_spindle_slows_nearly_with_the_cube(study):
-    """6.24 W of 9.30 W are the spindle's; 6200 rpm leave (6200 / 7200)^2.8 = .658 of them."""
+    """6.24 W of 9.30 W are the spindle's; at 6200 rpm (6200 / 7200)^2.8 = .658 of them remain."""
     load = {"synthetic": designs.light(500, "1/s")}
     r = study.run([Run(load, sa(1, 6200, organisation="independent"))])["SA(1)/6200"]
     (drive,) = r["drives"]
@@ -532,7 +533,7 @@ def test_slower_drives_keep_skews_that_cover_a_switch():
     # A head switch; a seek of one cylinder and the settling before a write.
     assert changes["geometry.zones[3].track_skew"] * turn_ms == pytest.approx(0.8)
     assert changes["geometry.zones[3].cylinder_skew"] * turn_ms == pytest.approx(0.8 + 1.0)
-    # At full speed the same rule gives the drive file's own offsets.
+    # At full speed the same rule gives the offsets of the drive file.
     own = drives.load(systems.LARGE)["geometry"]["zones"]
     full = systems.slower(7200)
     for i, zone in enumerate(own):
@@ -637,7 +638,7 @@ def test_four_conventional_drives_are_steady_at_the_light_load(raid):
 
 
 def test_savings_at_equal_performance(study, raid):
-    """41 % and 60 % less power, or more; 61.4, 37.1, 26.2 W by the profile fitted to them."""
+    """41 % and 60 % less power, or more; 61.4, 37.1, 26.2 W with the profile fitted to them."""
     for profile in ("main", "table-1", arrays.FITTED_PROFILE):
         varied = study.vary(profile=profile)
         for gap, n in arrays.LOADS.items():
@@ -665,7 +666,7 @@ def test_over_the_whole_capacity_the_ratio_is_lost(study):
     cells = [Cell("HC-SD", 16, 1), Cell("SA(4)", 4, 1)]
     found = arrays.simulate(study.vary(footprint=None), cells, 50_000, seeds=1)
     conventional, four = cells
-    # An array that cannot carry the load is not among them.
+    # An array that cannot carry the load is not included.
     assert four not in found or p90_ms(found[four]) > 2 * p90_ms(found[conventional])
 
 
@@ -684,13 +685,13 @@ def test_error_bars_are_the_range_of_the_seeds(study, raid):
 def test_an_idle_arm_does_what_freeblock_scheduling_does(study):
     outcome = background.freeblock(study)
     assert outcome.verdict == "reproduced", outcome.why
-    # An arm of its own reads track after track: a turn and the skew for each. It scans before the
-    # first request arrives too, which the duration does not count.
+    # A separate arm reads track after track: a turn and the skew for each. It also scans before the
+    # first request arrives, which the duration does not include.
     load = background._run("own arm, own channel", 5, 100)
     (result,) = study.run([load]).values()
-    # A track holds whole blocks only, so that none lies across two tracks and is left out. The skew
-    # of tracks is what a movement takes; the longer one of cylinders is no loss, because blocks are
-    # read as they pass.
+    # A track holds a whole number of blocks, so none crosses two tracks and is left out. The skew
+    # between tracks equals the time of a movement; the longer skew between cylinders causes no
+    # loss, because blocks are read as they pass.
     zone = drives.load(systems.LARGE)["geometry"]["zones"][0]
     assert zone["sectors_per_track"] % 32 == 0
     fastest = zone["sectors_per_track"] * 512 * 120 / (1 + zone["track_skew"]) / 1e6

@@ -1,7 +1,7 @@
-"""Ng's article: relations that its text states, closed forms beside the simulator, the command.
+"""Ng's article: relations in its text, closed forms compared with the simulator, the command.
 
-Bounds come from the article, from closed forms, and from a prototype of the same workloads that is
-no part of the project.
+Bounds are from the article, from closed forms, and from a prototype of the same workloads that is
+not part of the project.
 """
 
 import json
@@ -67,7 +67,7 @@ def wider(k):
 
 
 def ratios(places, k):
-    """Return what becomes of the number and the time of seeks in cylinders k times as large."""
+    """Return the factors of number and time of seeks in cylinders k times as large."""
     before, after = (workloads.seeks(places, wider(n)) for n in (1, k))
     return after[0] / before[0], after[1] / before[1]
 
@@ -99,7 +99,7 @@ def test_every_part_follows_from_its_numbers_by_its_rule(whole):
 
 
 def test_what_the_text_says_of_unpublished_workloads_never_counts(whole):
-    """Figures 3, 4, 7 and 9 ran on stand-ins; 7 % and 17 % are met within 2 points all the same."""
+    """Figures 3, 4, 7 and 9 ran on stand-ins; 7 % and 17 % still agree within 2 points."""
     parts = {p["what"]: p for c in whole[0]["claims"] for p in c["parts"]}
     for name in (cylinders.SCALE_FREE, cylinders.APPLICATIONS):
         for what, said in (("fewer seeks", 7), ("less time in seeks", 17)):
@@ -111,7 +111,7 @@ def test_what_the_text_says_of_unpublished_workloads_never_counts(whole):
 
 
 def test_numbers_of_the_text_are_met_to_their_digits(whole):
-    """Those that a formula gives; a part that only resembles would say so."""
+    """Numbers computed by formula must agree to all printed digits; stand-ins do not count."""
     printed = [
         p["values"]["paper"]
         for c in whole[0]["claims"]
@@ -199,7 +199,7 @@ def test_the_local_seek_is_a_third_of_the_random_one(seed):
 
 @pytest.mark.parametrize("k", [2, 4, 8])
 def test_seek_time_follows_from_seek_count_on_any_workload(k):
-    """The share of travel in the seek time is all that matters."""
+    """The result depends only on the share of travel in the seek time."""
     traces = [
         workloads.scale_free(COUNT, 1),
         workloads.applications(COUNT, 1),
@@ -224,7 +224,7 @@ def test_the_closed_form_of_the_scale_free_trace():
         assert share == pytest.approx(chances[k], rel=0.01)
         c = disk.curve
         exact = formulas.log_uniform_seek_time_s(*span, size, c.base_s, c.travel_s)
-        # Reflection at the ends shortens it.
+        # Reflection at the ends shortens distances.
         assert time == pytest.approx(float(exact), rel=0.06)
         assert ratios(places, k)[0] == pytest.approx(chances[k] / chances[1], abs=0.004)
 
@@ -261,7 +261,7 @@ def test_the_walk_is_reflected_at_the_ends():
 
 
 def seek_factor(window_cylinders, factor, settle_s, *, in_tracks=False):
-    """Return what becomes of the seek time of uniform requests on denser tracks."""
+    """Return the factor of the seek time of uniform requests on denser tracks."""
     size = window_cylinders * HYPOTHETICAL.cylinder_sectors * formulas.SECTOR_BYTES
     places = workloads.uniform(COUNT, 1, int(size))
     disks = cylinders.denser(HYPOTHETICAL, factor, settle_s)
@@ -279,7 +279,7 @@ def test_two_opposing_effects_of_track_density():
     assert seek_factor(2 * even, 2, SETTLE_S) < 1
     for window in (even / 2, 2 * even, 10 * even):
         assert seek_factor(window, 2, 0.0) < 1
-        # Distances counted in tracks, which is the wrong reading: denser is never better.
+        # Distances counted in tracks, the wrong interpretation: higher density is never better.
         assert seek_factor(window, 2, SETTLE_S, in_tracks=True) > 1
 
 
@@ -353,7 +353,7 @@ def test_a_drive_waits_for_what_it_reads_ahead():
         0.1e-3 + 8 * 512 / AVERAGE.media_rate + REQUEST_BYTES / (10 * MB)
     )
     assert drive.hits == 1
-    # All that it reads ahead is there; a write elsewhere leaves it, one into it does not.
+    # The segment has all that was read ahead; a write elsewhere keeps it, a write into it does not.
     drive.time_s += 0.1
     drive.access(50_000, 8, write=True)
     drive.access(1016, 8)
@@ -374,7 +374,7 @@ def test_large_files_gain(large):
 
 
 def test_small_ones_among_the_large_files_do_not():
-    """A control: a file whose table sectors all fit the host's buffers."""
+    """A control: a file whose table sectors all fit into the host's buffers."""
     ends = [fat.figure_7(mib, 4, sizes_kb=(256,)) for mib in (100, 1030)]
     assert ends[1] == pytest.approx(ends[0], rel=0.01)
 
@@ -385,7 +385,7 @@ def test_the_largest_file_gains_most():
 
 
 def test_few_buffers_and_no_walk_give_an_even_rise():
-    """The step at 16 sectors is the largest file's table falling below the host's buffers."""
+    """The step at 16 sectors occurs when the largest file's table fits into the host's buffers."""
     scores = [fat.figure_7(mib, 4, walk=False, buffers=5) for mib in fat.PARTITIONS_MIB]
     assert all(1.02 <= b / a <= 1.09 for a, b in pairwise(scores))
 
@@ -410,7 +410,7 @@ def test_small_files_lose(small):
     [({"look_ahead": 0}, 0.91, 0.96), ({"median_kb": 24.0}, 1.05, 1.25)],
 )
 def test_why_small_files_lose(options, low, high):
-    """Half of it is wasted look-ahead; with larger files it turns round, as the text says."""
+    """Half of it is unused look-ahead; with larger files the order is reversed, as in the text."""
     ends = [fat.figure_9(mib, 2**20, (1, 2), **options) for mib in (100, 1030)]
     assert low <= ends[1] / ends[0] <= high
 
@@ -423,7 +423,7 @@ def test_only_the_cluster_matters_within_a_band():
 
 
 def test_the_simulator_agrees_on_files(study):
-    """The same accesses on the event-driven drive, whose latency is no mean."""
+    """The same accesses on the event-driven drive, whose latency varies."""
     first, last = (fat.PARTITIONS_MIB[i] for i in (0, -1))
     large = files.played_large(study)
     assert 1.05 <= large[last] / large[first] <= 1.25
@@ -450,6 +450,6 @@ def test_density_outgrew_arms_and_rates():
 def test_the_simulator_finds_the_same_access_density(study):
     by_name = {p.name: p for p in today.points()}
     for name, found in today.simulated(study).items():
-        # Overheads, transfer and switches are in it.
+        # This includes overheads, transfer and switches.
         assert found == pytest.approx(by_name[name].accesses, rel=0.08)
         assert found < 1.02 * by_name[name].accesses

@@ -1,4 +1,4 @@
-"""`examples/smallest_array.py`: arrays are compared alike, over seeds, and costs by kind."""
+"""`examples/smallest_array.py`: arrays are compared by the same rule, over seeds, and by cost."""
 
 import importlib.util
 import sys
@@ -35,7 +35,7 @@ def array(example, kind, count, p99s, low=100.0, high=120.0, drive="barracuda-es
 def test_all_drives_have_one_cache_policy(example, cache):
     kinds = {"original": example.ORIGINAL, **example.KINDS}
     caches = [example.system(k, d, 2, cache)["cache"] for k, d in kinds.items()]
-    # Buffers differ in size; what is done with them does not.
+    # Buffers differ in size, but not in policy.
     policies = [{k: v for k, v in c.items() if k != "write_segments"} for c in caches]
     assert all(p == policies[0] for p in policies)
     assert policies[0]["write_back"] is (cache == "write-back")

@@ -1,4 +1,4 @@
-"""The rules of verdicts, which all papers share: `headstack.studies.rules`, traces, choices."""
+"""Tests of `headstack.studies.rules`, which all papers share, and of traces and choices."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -47,7 +47,7 @@ def test_a_word_has_one_meaning(rule, reference, met, missed):
 
 
 def test_little_and_significant_exclude_each_other_and_leave_no_gap():
-    """A difference is either little or significant, in whatever direction."""
+    """A difference is either little or significant, in both directions."""
     for ours in range(1, 300):
         significant = holds(Rule.SIGNIFICANTLY_HIGHER, ours, 100)
         assert significant is not holds(Rule.LITTLE_HIGHER, ours, 100)
@@ -187,7 +187,7 @@ def test_a_claim_is_judged_again_with_each_alternative(tmp_path, monkeypatch):
     paper = Paper("p", "title", [claim], choices=Choices())
     document, study = reproduce(paper, tmp_path)
     (row,) = document["claims"]
-    # The figure is refused in the study itself, and not drawn where a choice is varied.
+    # The figure is refused in the study itself; with varied choices no figures are drawn.
     assert (row["verdict"], row["why"]) == ("not-run", "the simulator refused: a figure")
     (choice,) = row["choices"]
     two, three = choice["otherwise"]

@@ -1,4 +1,4 @@
-"""What `trace-info` tells of traces whose answers are known by hand."""
+"""`trace-info` on traces whose statistics are known by hand."""
 
 import json
 
@@ -77,7 +77,7 @@ def test_counts_and_sizes_of_each_operation(tmp_path, info, shown):
 
 
 def test_the_longest_gap_is_exact_and_quantiles_say_that_they_are_not(tmp_path, info):
-    # A histogram of three digits makes 1,000,700 us to 1,001,390 us.
+    # A histogram of three digits would give 1,000,700 us to 1,001,390 us.
     times = [0, 1_000_700, 1_000_800]
     found = info(csv(tmp_path / "a.csv", [(t, 0, 0, 8, "R") for t in times]))
     assert found["interarrival_s"]["max"] == 1.0007

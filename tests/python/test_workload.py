@@ -33,7 +33,7 @@ def csv(tmp_path):
 
 
 class Stream:
-    """A DataFrame of a library that we do not know."""
+    """A DataFrame of an unknown library."""
 
     def __init__(self, table):
         self.table = table

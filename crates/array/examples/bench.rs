@@ -1,8 +1,8 @@
 //! The figures of `make bench`, one case per run: `bench CASE REQUESTS [DRIVE.json]` prints one
 //! JSON line with requests (or lines, or drives) per second and the peak of resident memory.
 //!
-//! Each case runs in a process of its own, so that the memory is its own; seconds are those of one
-//! core, so that what else the machine does counts little.
+//! Each case runs in its own process, so that the peak of memory is its own. Times are processor time of one
+//! thread, so that other load on the machine has little effect.
 
 use headstack_array::organisation::{find, Context, ENTRIES};
 use headstack_array::Options;
@@ -109,7 +109,7 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
         DriveRequest {
             id: next,
             command: Command::Read,
-            // Weyl's sequence with the golden ratio: spread evenly, and cheap.
+            // Weyl's sequence with the golden ratio spreads addresses evenly and is cheap to compute.
             lba: Lba((next.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % places * 8),
             blocks: 8,
         }
@@ -207,7 +207,7 @@ fn parse_spc(n: u64) -> Result<f64, String> {
     Ok(n as f64 / seconds)
 }
 
-/// Time that this thread had a core: others on the machine do not count.
+/// Processor time of this thread, so that other threads do not count.
 struct Watch(Timespec);
 
 impl Watch {

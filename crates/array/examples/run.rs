@@ -1,9 +1,9 @@
 //! Runs an experiment without Python: `run EXPERIMENT.toml` prints the document that `headstack run --out`
 //! writes to `result.json`.
 //!
-//! An experiment is a file of TOML, or a DiskSim parameter file (`.parv`), whose own files lie in its folder. Drives
-//! are looked up as by the command line: in the folders of `$HEADSTACK_DRIVES`, then in those that come with
-//! the project; DiskSim parameter files are read too.
+//! An experiment is a TOML file, or a DiskSim parameter file (`.parv`) with the files it names in the same folder.
+//! Drives are found as by the command line: in the folders of `$HEADSTACK_DRIVES`, then among those of the project.
+//! They may be DiskSim parameter files.
 
 use headstack_array::{run, Experiment, Inputs, Overrides, RunOptions};
 use headstack_disksim::{import_experiment, import_file, Sources};

@@ -1,10 +1,10 @@
-//! Changes of a system while it runs: when, of which drives or layers, and what.
+//! Changes of a system while it runs: the time, the drives or layers concerned, and the setting.
 //!
 //! # Model
-//! Times count from the arrival of the first request. A change comes before a request that arrives at the same
-//! time; changes at the same time come in the order of the experiment. When a drive does what it is asked, and
-//! what becomes of commands that it has, stands at [`Drive::set`](headstack_drive::Drive::set); what a layer
-//! does stands in its file.
+//! Times count from the arrival of the first request. A change is applied before a request that arrives at the
+//! same time; simultaneous changes are applied in the order of the experiment.
+//! [`Drive::set`](headstack_drive::Drive::set) states when a drive applies a change and what happens to its
+//! commands; each layer's file states it for the layer.
 
 mod schedule;
 
@@ -21,45 +21,45 @@ use serde_json::Value;
 pub(crate) use schedule::Schedule;
 pub use schedule::{try_out, try_out_layers};
 
-/// One entry of `[[system.change]]`: a time, the drives or layers, and one thing that changes.
+/// One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// After the arrival of the first request. 0 or more.
+    /// Time after the arrival of the first request; 0 or more.
     pub at: Span,
-    /// Which drives, from 0; all if absent.
+    /// Drive numbers from 0; all drives if absent.
     pub drives: Option<Vec<u32>>,
-    /// Which entry of the system's `layers`: its number from 0, or its name where only one has it.
+    /// Entry of the system's `layers`: its number from 0, or its name if only one entry has that name.
     pub layer: Option<Value>,
-    /// Which of the layers that this entry makes, from 0; all if absent.
+    /// Instances of that layer, from 0; all if absent.
     pub instances: Option<Vec<u32>>,
     /// Commands that each drive holds at once; 0: all.
     pub queue_depth: Option<u32>,
-    /// The order in which commands are taken.
+    /// Name of the scheduler.
     pub scheduler: Option<String>,
-    /// Parameters of that scheduler.
+    /// Parameters of the scheduler.
     pub scheduler_parameters: Option<Params>,
     /// Commands in service at once.
     pub arms_in_motion: Option<u32>,
     /// `active`, `idle_a`, `idle_b`, `idle_c` or `standby`.
     pub power_condition: Option<Condition>,
-    /// Another speed of the spindles.
+    /// New speed of the spindles.
     pub spindle_speed: Option<SpindleSpeed>,
     /// A part that fails.
     pub fail: Option<Failure>,
-    /// Of a host queue: places for requests.
+    /// Host queue: places for requests.
     pub nr_requests: Option<u32>,
-    /// Of a host queue: requests below at once.
+    /// Host queue: most requests below it at once.
     pub depth: Option<u32>,
-    /// A member of a volume that is gone from now on.
+    /// Volume: a member that is gone from now on.
     pub member_gone: Option<u32>,
-    /// A member that comes back with the data that it had.
+    /// Volume: a member that comes back with the data that it had.
     pub member_back: Option<u32>,
-    /// A member that was gone and is replaced by an empty one.
+    /// Volume: a missing member that is replaced by an empty one.
     pub member_replaced: Option<u32>,
-    /// Of a volume: how fast what is stale is written anew; 0: not at all.
+    /// Volume: rate at which stale data is rebuilt; 0: not at all.
     pub rebuild_rate: Option<Bandwidth>,
-    /// Of a link, in each direction.
+    /// Link: bandwidth in each direction.
     pub bandwidth: Option<Bandwidth>,
     /// Of a throttle: requests per second; 0: no limit.
     pub iops_limit: Option<Frequency>,
@@ -67,7 +67,7 @@ pub struct Change {
     pub bandwidth_limit: Option<Bandwidth>,
 }
 
-/// Another speed of all spindles of a drive.
+/// New speed of all spindles of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpindleSpeed {
@@ -90,27 +90,27 @@ pub struct Failure {
     pub arm: u32,
     /// Surface whose head fails; the whole assembly if absent.
     pub surface: Option<u32>,
-    /// The drive is warned: it takes the part out of use before a command meets it.
+    /// The drive is warned: it takes the part out of use before a command needs it.
     #[serde(default)]
     pub warning: bool,
 }
 
-/// What a change concerns.
+/// The drives or layers that a change applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// Drives by their numbers in the system; all if there is none.
+    /// Drive numbers in the system; all drives if empty.
     Drives(Vec<u32>),
     /// Layers that one entry of the system makes.
     Layers {
-        /// How far above the drives they stand: 1 for the last entry.
+        /// Height above the drives: 1 for the last entry.
         height: u32,
-        /// Which of them; all if there is none.
+        /// Numbers of the instances; all if empty.
         instances: Vec<u32>,
     },
 }
 
 impl Target {
-    /// Whether it is, or includes, this drive of the system.
+    /// Whether the target includes this drive of the system.
     pub fn has_drive(&self, drive: u32) -> bool {
         matches!(self, Target::Drives(list) if list.is_empty() || list.contains(&drive))
     }
@@ -122,18 +122,18 @@ pub struct Planned {
     at: Span,
     target: Target,
     setting: Setting,
-    /// Where the experiment says it, `system[0].change[2]`, and the key there.
+    /// Place in the experiment, `system[0].change[2]`, and the key there.
     place: String,
     key: &'static str,
 }
 
 impl Planned {
-    /// What a drive or a layer says, at the place in the experiment.
+    /// The error of a drive or a layer, with the place of the change in the experiment.
     fn located(&self, mut error: SpecError) -> SpecError {
         error.key = match error.key.strip_prefix("instances") {
             Some(which) => format!("{}.instances{which}", self.place),
             None => {
-                // A part is named by the fault that it would be in a description.
+                // A drive reports a failed part as if it were an entry of its `faults`.
                 let inside = error.key.split_once("faults[0]");
                 let inside = inside.map_or("", |(_, rest)| rest);
                 format!("{}.{}{inside}", self.place, self.key)
@@ -143,13 +143,13 @@ impl Planned {
     }
 }
 
-/// How many of a system's changes came, warm-up included, and how many were due after the last
-/// completion and thus never came.
+/// Numbers of a system's changes, warm-up included: those applied, and those due only after the last
+/// completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ChangeCounts {
-    /// Those that came.
+    /// Changes applied.
     pub n_done: u64,
-    /// The rest.
+    /// Changes not applied.
     pub n_after_end: u64,
 }
 
@@ -157,7 +157,7 @@ pub struct ChangeCounts {
 /// system's place in the experiment.
 ///
 /// # Errors
-/// Times before the first request, drives and layers that there are not, and entries that do not change one thing.
+/// Times before the first request, drives and layers that do not exist, and entries without exactly one setting.
 pub fn plan(
     changes: &[Change],
     count: u32,
@@ -201,7 +201,7 @@ fn one(
     })
 }
 
-/// The one thing that an entry changes, by key.
+/// The one setting of an entry, with its key.
 fn only(change: &Change) -> Result<(&'static str, Setting), SpecError> {
     let mut set: Vec<(&str, Setting)> = settings(change)
         .into_iter()
@@ -221,7 +221,7 @@ fn only(change: &Change) -> Result<(&'static str, Setting), SpecError> {
     }
 }
 
-/// The drives that an entry names.
+/// The drives of an entry.
 fn drives(change: &Change, count: u32, key: &str) -> Result<Target, SpecError> {
     for (other, given) in [
         ("layer", change.layer.is_some()),
@@ -242,7 +242,7 @@ fn drives(change: &Change, count: u32, key: &str) -> Result<Target, SpecError> {
     Ok(Target::Drives(drives))
 }
 
-/// The layers that an entry names.
+/// The layers of an entry.
 fn layer(change: &Change, layers: &[LayerSpec], key: &str) -> Result<Target, SpecError> {
     if change.drives.is_some() {
         let need = format!("no such key: layer says which layers change their {key}");
@@ -259,7 +259,7 @@ fn layer(change: &Change, layers: &[LayerSpec], key: &str) -> Result<Target, Spe
     })
 }
 
-/// The entry of `layers` that a number or a name leads to.
+/// Number of the entry of `layers` that a number or a name refers to.
 fn layer_number(given: Option<&Value>, layers: &[LayerSpec]) -> Result<usize, SpecError> {
     let choices = || {
         let all = layers.iter().enumerate();
@@ -293,7 +293,7 @@ fn layer_number(given: Option<&Value>, layers: &[LayerSpec]) -> Result<usize, Sp
     })
 }
 
-/// A list of numbers that is not empty if it is there.
+/// A list of numbers; an error if it is given but empty.
 fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, SpecError> {
     match given {
         Some(list) if list.is_empty() => {
@@ -304,7 +304,7 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
     }
 }
 
-/// All that an entry can change, by key: of drives, then of layers.
+/// All settings that an entry can have, by key: those of drives, then those of layers.
 fn settings(change: &Change) -> [(&'static str, Option<Setting>); 15] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);

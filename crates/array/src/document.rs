@@ -1,4 +1,4 @@
-//! Descriptions as they lie in files: text into values.
+//! Reads files of text into values.
 
 use headstack_engine::{told, SpecError};
 use serde_json::{Map, Number, Value};
@@ -17,10 +17,10 @@ pub(crate) fn read_text(file: &Path) -> Result<String, SpecError> {
     })
 }
 
-/// The document of a TOML file, as JSON has it.
+/// The document of a TOML file as a JSON value.
 ///
 /// # Errors
-/// A file that cannot be read; else file, line and column of what is no TOML.
+/// A file that cannot be read; for invalid TOML file, line and column.
 pub fn read_toml(file: &Path) -> Result<Value, SpecError> {
     toml_value(&read_text(file)?, file)
 }
@@ -28,7 +28,7 @@ pub fn read_toml(file: &Path) -> Result<Value, SpecError> {
 /// Parses TOML.
 ///
 /// # Errors
-/// File, line and column of what is no TOML; the key of a number that is not finite.
+/// For invalid TOML file, line and column; the key of a number that is not finite.
 pub(crate) fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
         let before = e.span().and_then(|s| text.get(..s.start)).unwrap_or("");
@@ -42,7 +42,7 @@ pub(crate) fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
     value.map_err(|e| e.in_file(file.display()))
 }
 
-/// What the parser says as what was got and what is needed.
+/// The parser's message, split into what was got and what is needed.
 fn got_and_need(message: &str) -> (String, String) {
     const WHOLE: &str = "a whole number from -2^63 to 2^63 - 1";
     const LEVELS: &str = "fewer levels of lists and tables in each other";
@@ -89,7 +89,7 @@ fn plain_table(table: toml::Table) -> Result<Value, SpecError> {
     Ok(Value::Object(entries.collect::<Result<Map<_, _>, _>>()?))
 }
 
-/// What TOML and JSON share; dates become text.
+/// Converts to JSON; dates become text.
 fn plain(value: toml::Value) -> Result<Value, SpecError> {
     Ok(match value {
         toml::Value::String(text) => Value::String(text),
@@ -114,7 +114,7 @@ fn plain(value: toml::Value) -> Result<Value, SpecError> {
     })
 }
 
-/// Refuses lists in place of the tables of an experiment, whose entries would be taken in their order.
+/// Refuses lists in place of the tables of an experiment: their entries would be read as fields in order.
 ///
 /// # Errors
 /// The key of the list.
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(error, "absent.toml: got no such file, need a file of TOML");
     }
 
-    /// Deeper than any stack is refused where it is parsed.
+    /// A document nested this deeply is refused by the parser.
     #[test]
     fn very_deep_tables_are_refused() {
         for levels in [1_400, 100_000] {

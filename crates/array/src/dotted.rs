@@ -1,10 +1,10 @@
-//! Values of a description changed by dotted keys and nested tables.
+//! Changes values of a description by dotted keys and nested tables.
 
 use headstack_drive::spec::Params;
 use headstack_engine::SpecError;
 use serde_json::Value;
 
-/// No description is nested as deeply as this; what is would end the stack of whatever walks it.
+/// No description is nested this deeply; deeper values could overflow the stack of recursive code.
 const MOST_LEVELS: usize = 32;
 
 /// Changes `target` by each entry of `changes`, a dotted key with its value.
@@ -12,7 +12,8 @@ const MOST_LEVELS: usize = 32;
 /// Tables are merged, anything else is replaced; null removes.
 ///
 /// # Errors
-/// The key, seen from inside `changes`: one that cannot be read, that leads nowhere, or of too many parts.
+/// The key as `changes` has it: one that cannot be read, that does not exist in `target`, or has too many
+/// parts.
 pub(crate) fn change_all(target: &mut Value, changes: &Params) -> Result<(), SpecError> {
     for (key, change) in changes {
         let path = parse_key(key)?;
@@ -23,14 +24,14 @@ pub(crate) fn change_all(target: &mut Value, changes: &Params) -> Result<(), Spe
 
 /// One part of a dotted key.
 pub(crate) enum Step {
-    /// A key of a table, or the place in a list if it is a number.
+    /// A key of a table, or an index of a list if it is a number.
     Key(String),
-    /// A place in a list, in brackets.
+    /// An index of a list, in brackets.
     Index(usize),
 }
 
 impl Step {
-    /// The place in a list.
+    /// The index in a list.
     pub(crate) fn index(&self) -> Option<usize> {
         match self {
             Step::Index(index) => Some(*index),
@@ -55,7 +56,7 @@ impl Step {
 /// The parts of a dotted key.
 ///
 /// # Errors
-/// At the key, or its beginning if it is long: it cannot be read, or has too many parts.
+/// The key (its beginning if it is long), if it cannot be read or has too many parts.
 pub(crate) fn parse_key(key: &str) -> Result<Vec<Step>, SpecError> {
     let levels = 1 + key.matches(['.', '[']).count();
     if levels > MOST_LEVELS {
@@ -84,10 +85,10 @@ fn read_steps(key: &str) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// Changes the value that `path` leads to. Tables are merged, anything else is replaced; null removes.
+/// Changes the value at `path`. Tables are merged, anything else is replaced; null removes.
 ///
 /// # Errors
-/// A step that leads nowhere; the error's key is empty.
+/// A step that does not exist; the error's key is empty.
 pub(crate) fn change_value(
     target: &mut Value,
     path: &[Step],
@@ -96,7 +97,7 @@ pub(crate) fn change_value(
     match path {
         [] => match (target, change) {
             (Value::Object(target), Value::Object(change)) => {
-                // A model's parameters mean nothing to another model.
+                // The parameters of one model do not apply to another.
                 if change
                     .get("model")
                     .is_some_and(|m| target.get("model") != Some(m))
@@ -186,7 +187,7 @@ mod tests {
             at("zones.1.first", json!(7), "/zones/1/first"),
             Some(json!(7))
         );
-        // A number is a key like others in a table.
+        // In a table a number is a key like others.
         assert_eq!(at("queue.0", json!(7), "/queue/0"), Some(json!(7)));
     }
 

@@ -1,4 +1,4 @@
-//! The files of drives: found by name or path, and read.
+//! Finds drive files by name or path, and reads them.
 
 use crate::document::{read_text, toml_value};
 use crate::run::Inputs;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// A file that describes a drive.
 pub(crate) struct DriveFile {
     path: PathBuf,
-    /// Given as a path; else found by its name.
+    /// Whether it was given as a path, and not found by its name.
     pub is_path: bool,
 }
 
@@ -18,7 +18,7 @@ impl DriveFile {
     /// A path from `base`, or the file of this name in one of `dirs`.
     ///
     /// # Errors
-    /// At the key `drive`, with the drives that there are and the nearest.
+    /// At the key `drive`; the error lists the known drives and the nearest name.
     pub fn find(name: &str, base: &Path, dirs: &[PathBuf]) -> Result<DriveFile, SpecError> {
         let mut candidates = vec![base.join(name)];
         candidates.extend(dirs.iter().map(|d| d.join(format!("{name}.toml"))));
@@ -38,20 +38,20 @@ impl DriveFile {
         })
     }
 
-    /// Whether it is one of ours; else an importer reads it.
+    /// Whether it is TOML; an importer reads other files.
     pub fn is_toml(&self) -> bool {
         self.path.extension().is_some_and(|e| e == "toml")
     }
 
-    /// What the file says, in TOML.
+    /// The contents of the TOML file.
     ///
     /// # Errors
-    /// A file that cannot be read, or is no TOML.
+    /// A file that cannot be read, or is not TOML.
     pub fn table(&self) -> Result<Value, SpecError> {
         toml_value(&read_text(&self.path)?, &self.path)
     }
 
-    /// The file as it is.
+    /// The bytes of the file.
     ///
     /// # Errors
     /// A file that cannot be read.
@@ -62,7 +62,7 @@ impl DriveFile {
         })
     }
 
-    /// The drive.
+    /// Reads the drive.
     fn read(&self, name: &str, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
         let shown = self.path.display().to_string();
         if !self.is_toml() {
@@ -81,8 +81,8 @@ impl DriveFile {
 /// Finds a drive by name or path.
 ///
 /// # Errors
-/// Of an unknown drive at the key `drive`, with the drives that there are and the nearest; of a
-/// file that does not fit at the file's path, with its line or key.
+/// For an unknown drive, at the key `drive`, with the known drives and the nearest name; for a file that does
+/// not fit, at the file's path, with its line or key.
 pub fn load_drive(name: &str, base: &Path, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
     DriveFile::find(name, base, &inputs.drive_dirs)?.read(name, inputs)
 }

@@ -1,22 +1,22 @@
-//! How many requests a run will do, for whoever waits for it.
+//! Estimates how many requests a run will do, for displays of progress.
 //!
-//! A synthetic workload says it; a trace is taken to have as many requests per byte in what is
-//! still to be read as in what has been read.
+//! The number is known for a synthetic workload. For a trace it is extrapolated: the rest of the file is
+//! assumed to have as many requests per byte as the part already read.
 
 use headstack_engine::Progress;
 use headstack_trace::{Counters, Request, Requests, Source, TraceError};
 use std::sync::Mutex;
 
-/// What is known of a workload's number of requests.
+/// The number of requests of a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Known {
-    /// Exactly.
+    /// The exact number.
     Exactly(u64),
-    /// So far.
+    /// An estimate.
     About(u64),
 }
 
-/// The requests of each workload, each of which runs on every system.
+/// The numbers of requests of all workloads; each workload runs on every system.
 pub(crate) struct Expected<'a> {
     progress: &'a Progress,
     systems: u64,
@@ -40,7 +40,7 @@ impl<'a> Expected<'a> {
         }
     }
 
-    /// States what is known of a workload; the total is known once all workloads are.
+    /// Sets the number of a workload. The total is known once the numbers of all workloads are.
     pub(crate) fn tell(&self, workload: usize, known: Known) {
         let Ok(mut all) = self.workloads.lock() else {
             return;
@@ -59,17 +59,17 @@ impl<'a> Expected<'a> {
     }
 }
 
-/// Requests between two looks at how much of the file has been read.
+/// Requests between two estimates.
 const BATCH: u64 = 1024;
 
-/// A trace that tells how long it will be while it is read.
+/// A trace that estimates its number of requests while it is read.
 pub(crate) struct Watched<'a> {
     source: Source,
     counters: Counters,
     expected: &'a Expected<'a>,
     workload: usize,
     seen: u64,
-    /// How much had been read at the last look.
+    /// Bytes read at the last estimate.
     read: u64,
 }
 
@@ -127,8 +127,8 @@ impl<'a> Watched<'a> {
 
     fn look(&mut self) {
         let (read, size) = self.counters.progress();
-        // Files are read in large pieces: when the next one is fetched, all requests of the
-        // pieces before it have been given.
+        // Files are read in large pieces. When the next piece is fetched, all requests of the pieces before it
+        // have been returned.
         if read == self.read {
             return;
         }
@@ -154,13 +154,13 @@ mod tests {
         expected.tell(0, Known::About(100));
         assert_eq!(progress.total(), Some(3 * (100 + 500)));
         expected.tell(0, Known::Exactly(90));
-        // What is known exactly is not estimated again.
+        // An exact number is not replaced by an estimate.
         expected.tell(0, Known::About(300));
         assert_eq!(progress.total(), Some(3 * (90 + 500)));
         progress.add(2000);
         assert_eq!(progress.total(), Some(2000));
     }
-    /// Half-way through a file its length is known, whatever its form.
+    /// Half-way through a file the estimate is near its length, in every format.
     #[test]
     fn a_trace_tells_how_long_it_is_while_it_is_read() {
         use headstack_trace::{create, open, ReadOptions};
@@ -190,7 +190,7 @@ mod tests {
                 watched.by_ref().take(n as usize / 2).count(),
                 n as usize / 2
             );
-            // A look comes every 1024 requests, a piece of the file holds some 8000.
+            // An estimate is made every 1024 requests, a piece of the file holds some 8000.
             let about = progress.total().unwrap() as f64;
             assert!((about / n as f64 - 1.0).abs() < 0.1, "{path:?}: {about}");
             assert_eq!(watched.count(), n as usize / 2);

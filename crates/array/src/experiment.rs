@@ -1,7 +1,6 @@
-//! The one schema of an experiment: what TOML files and Python say, and every way it can be wrong.
+//! The schema of an experiment, for TOML files and Python, with its checks.
 //!
-//! Both forms go through the same types. Errors name the dotted key, what was got and what is
-//! needed, with the nearest known name.
+//! Errors name the dotted key, what was got and what is needed, with the nearest known name.
 
 use crate::change::Change;
 use crate::document::{only_tables, read_text, toml_value};
@@ -23,37 +22,37 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// What is asked of the systems; each system gets each workload.
+    /// Every system runs every workload.
     #[serde(alias = "workloads")]
     pub workload: Vec<Workload>,
-    /// What is compared.
+    /// The systems that are compared.
     #[serde(alias = "systems")]
     pub system: Vec<System>,
     /// Seed, threads and limits.
     #[serde(default)]
     pub run: RunSpec,
-    /// What the energy of years costs.
+    /// Prices for the cost of energy.
     #[serde(default)]
     pub cost: EnergyPrice,
     /// Power capping of all systems.
     #[serde(default)]
     pub capping: Params,
-    /// Dotted keys of values that an earlier run filled in: results mark them as defaults.
+    /// Dotted keys of values that an earlier run filled in; results mark them as defaults.
     #[serde(default)]
     pub defaults: Vec<String>,
-    /// What was given, as it was written; keys by their first names, workloads and systems as lists.
+    /// The document as it was given, with keys by their first names, and workloads and systems as lists.
     #[serde(skip)]
     pub document: Params,
     /// Folder that relative paths start from.
     #[serde(skip)]
     pub base: PathBuf,
-    /// Traces that lie elsewhere than their name says; results show the name.
+    /// Actual paths of traces whose names do not lead to them; results show the name.
     #[serde(skip)]
     pub places: BTreeMap<String, PathBuf>,
-    /// The file that it was opened from, if any; errors of its run begin with it.
+    /// The file from which it was read, if any; errors of its run begin with its path.
     #[serde(skip)]
     pub file: Option<PathBuf>,
-    /// What replaced parts of it; errors of its run name the keys that were set.
+    /// Overrides of parts of it; errors of its run name the keys that were set.
     #[serde(skip)]
     pub overrides: Overrides,
 }
@@ -71,10 +70,10 @@ pub struct Workload {
     /// Parameters of the format's reader.
     #[serde(default)]
     pub format_parameters: Params,
-    /// What a wrong record does: `fail` or `skip`.
+    /// Handling of a wrong record: `fail` or `skip`.
     #[serde(default)]
     pub on_error: OnError,
-    /// What a record does whose time runs backwards: `format`, `strict`, `sort` or `sort:N`.
+    /// Handling of a record whose time is before its predecessor's: `format`, `strict`, `sort` or `sort:N`.
     #[serde(default)]
     pub order: Order,
     /// Parameters of a synthetic workload.
@@ -86,19 +85,19 @@ pub struct Workload {
     pub warm_up: Option<WarmUp>,
     /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
     pub arrivals: Option<Arrivals>,
-    /// Size of each device in 512-byte blocks, or one size for all; measured in a first pass when an
-    /// organisation needs it.
+    /// Size of each device in 512-byte blocks, or one size for all. If an organisation needs it and it is
+    /// absent, it is measured in a first pass.
     pub device_blocks: Option<Vec<u64>>,
-    /// What happens to requests beyond the end of a device.
+    /// Handling of requests beyond the end of a device.
     #[serde(default)]
     pub past_end: PastEnd,
-    /// Every other key: transformations of the trace (`time_scale`, ...), checked by whoever
-    /// opens the workload.
+    /// All other keys: transformations of the trace (`time_scale`, ...). They are checked when the workload is
+    /// opened.
     #[serde(flatten)]
     pub transform: Params,
 }
 
-/// One system: drives and how they are put together.
+/// One system: drives, their organisation and their layers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
@@ -108,8 +107,8 @@ pub struct System {
     /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
     #[serde(default)]
     pub drive: Value,
-    /// Instead of `drive` and `count`: drives that differ, in order. Tables with `drive`, `count` and what is to
-    /// be changed of them; what they leave out is the system's.
+    /// Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count` and values
+    /// to change; keys that it leaves out are taken from the system.
     #[serde(default)]
     pub drives: Vec<Params>,
     /// Values of the drive to change, by dotted key or nested tables.
@@ -122,7 +121,7 @@ pub struct System {
     #[serde(default = "independent")]
     pub organisation: Value,
     /// Layers over the drives, from the host down: names, or tables with `name`, `of` and parameters. The
-    /// organisation then maps devices to the units of the first.
+    /// organisation then maps devices to the units of the first layer.
     #[serde(default)]
     pub layers: Vec<Value>,
     /// Scheduler of the drives.
@@ -137,12 +136,12 @@ pub struct System {
     pub dash: Option<Dash>,
     /// Values of the drive's parallelism to change: limits, angles, faults.
     pub parallelism: Option<Params>,
-    /// Whether the spindles turn in phase.
+    /// Whether the spindles rotate in phase.
     #[serde(default)]
     pub spindles: Spindles,
     /// Seed of this system's drives instead of the run's.
     pub seed: Option<u64>,
-    /// What changes while it runs.
+    /// Changes while it runs.
     #[serde(default)]
     pub change: Vec<Change>,
     /// Power capping; what it leaves out is the experiment's.
@@ -154,14 +153,14 @@ pub struct System {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spindles {
-    /// Each starts at an angle of its own, drawn from the system's seed.
+    /// Each spindle starts at an angle drawn from the system's seed.
     #[default]
     Free,
     /// All have the same angle at all times.
     Synchronized,
 }
 
-/// A document with every key by its first name.
+/// The document with alternative keys replaced by their first names.
 fn first_names(document: Value) -> Params {
     let rename = |table: &mut Params, name: &str, alias: &str| {
         if let Some(value) = table.remove(alias) {
@@ -182,7 +181,7 @@ fn first_names(document: Value) -> Params {
     table
 }
 
-/// Refuses lengths of time that no run can have.
+/// Refuses lengths of time outside the range of a run.
 fn check_length(key: &str, span: Span) -> Result<(), SpecError> {
     if (0..=Time::LATEST.0 as i64).contains(&span.0) {
         return Ok(());
@@ -197,7 +196,7 @@ fn stem(path: &str) -> String {
     stem.map_or(path.to_string(), |s| s.to_string_lossy().into_owned())
 }
 
-/// What a trace is called: its stem, also where the file is packed.
+/// Name of a trace: its file name without extensions, also if it is compressed.
 fn trace_name(path: &str) -> String {
     let packed = [".gz", ".zst", ".bz2", ".xz"];
     let plain = packed.iter().find_map(|p| path.strip_suffix(p));
@@ -215,27 +214,27 @@ fn independent() -> Value {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSpec {
-    /// Of every random stream.
+    /// Seed of all random streams.
     pub seed: u64,
     /// Threads; all cores if absent.
     pub threads: Option<usize>,
-    /// No arrivals later than this after the first.
+    /// No arrivals later than this after the first one.
     pub duration: Option<Span>,
-    /// No more requests than this, per system and workload.
+    /// Most requests, per system and workload.
     pub max_requests: Option<u64>,
     /// Writes a log of all requests (needs an output folder).
     pub log_requests: bool,
-    /// How many response times are kept exactly before a histogram takes over.
+    /// Number of response times that are kept exactly; above it a histogram is used.
     pub exact_limit: Option<usize>,
-    /// Share of the requests that may fail; more of them are an error of the run.
+    /// Share of the requests that may fail; if more fail, the run is an error.
     pub allowed_errors: Option<f64>,
 }
 
 impl RunSpec {
-    /// Failed requests that are no error if nothing is said: a few that do not move the numbers much.
+    /// Default share of requests that may fail: a few do not move the results much.
     pub const ALLOWED_ERRORS: f64 = 0.05;
 
-    /// How many response times are kept exactly.
+    /// Number of response times that are kept exactly.
     pub fn exact_limit(&self) -> usize {
         self.exact_limit.unwrap_or(EXACT_LIMIT)
     }
@@ -246,7 +245,7 @@ impl RunSpec {
     }
 }
 
-/// What energy costs: the mean power of the workload, drawn for `years`.
+/// Cost of energy: the mean power of the workload, drawn for `years`.
 ///
 /// The defaults are chosen: a round number near what American businesses paid for electricity in
 /// the 2020s, the length of the warranty of data-centre drives, and a round number near the mean
@@ -258,7 +257,7 @@ pub struct EnergyPrice {
     pub energy_usd_per_kwh: f64,
     /// How long the system runs.
     pub years: f64,
-    /// Power usage effectiveness: the building's power over that of the machines in it.
+    /// Power usage effectiveness: the power of the building divided by that of its machines.
     pub pue: f64,
 }
 
@@ -273,7 +272,7 @@ impl Default for EnergyPrice {
 }
 
 impl EnergyPrice {
-    /// Dollars for a mean power in watts; a year has 365.25 days.
+    /// Dollars for a mean power in watts. A year has 365.25 days.
     pub fn usd(&self, watts: f64) -> f64 {
         let kwh = watts * 1e-3 * self.years * 365.25 * 24.0;
         kwh * self.pue * self.energy_usd_per_kwh
@@ -295,7 +294,7 @@ impl EnergyPrice {
 }
 
 impl Experiment {
-    /// Reads TOML. `file` names the source in errors and is where relative paths start.
+    /// Reads TOML. `file` names the source in errors; relative paths start from its folder.
     ///
     /// # Errors
     /// The dotted key or line, what was got and what is needed.
@@ -305,7 +304,7 @@ impl Experiment {
         Experiment::from_value(value, base).map_err(|e| e.in_file(file.display()))
     }
 
-    /// Reads a TOML file and replaces what `overrides` has; relative paths start from the file's folder.
+    /// Reads a TOML file and applies `overrides`; relative paths start from the file's folder.
     ///
     /// # Errors
     /// A file that cannot be read; else as [`Experiment::from_toml`].
@@ -313,7 +312,7 @@ impl Experiment {
         Experiment::from_text(&read_text(file)?, file, overrides)
     }
 
-    /// The same with TOML that was read already, from what errors call `file`.
+    /// As [`Experiment::open`], with TOML that was already read; errors name it `file`.
     ///
     /// # Errors
     /// As [`Experiment::from_toml`].
@@ -325,7 +324,7 @@ impl Experiment {
         Experiment::of_document(toml_value(text, file)?, file, overrides)
     }
 
-    /// The same of a document that was read from a file of another kind.
+    /// As [`Experiment::open`], with a document that was read from another kind of file.
     ///
     /// # Errors
     /// As [`Experiment::from_toml`].
@@ -340,8 +339,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// From a parsed document with what replaces parts of it; relative paths start from `base`, or
-    /// the current directory.
+    /// Reads a parsed document and applies overrides; relative paths start from `base`, or from the current
+    /// directory.
     ///
     /// # Errors
     /// As [`Experiment::from_toml`].
@@ -367,7 +366,7 @@ impl Experiment {
         Experiment::from_value(value, base)
     }
 
-    /// From a parsed document.
+    /// Reads a parsed document.
     ///
     /// # Errors
     /// As [`Experiment::from_toml`].
@@ -503,7 +502,7 @@ impl Experiment {
     }
 }
 
-/// A device has blocks; no list stands for sizes that are measured.
+/// A device has at least one block. An empty list would mean sizes that are measured.
 fn check_sizes(key: &str, sizes: Option<&[u64]>) -> Result<(), SpecError> {
     let key = format!("{key}.device_blocks");
     match sizes {
@@ -521,7 +520,7 @@ impl System {
     /// Name and parameters of the organisation.
     ///
     /// # Errors
-    /// Neither a name nor a table with one.
+    /// A value that is neither a name nor a table with `name`.
     pub fn organisation(&self) -> Result<(String, Params), SpecError> {
         match &self.organisation {
             Value::String(name) => Ok((name.clone(), Params::new())),
@@ -765,7 +764,7 @@ queue_depth = 32
         assert_eq!(s.geometry.zones[0].track_skew, 3.0);
         assert_eq!((s.queue.depth, s.queue.scheduler.as_str()), (4, "look"));
         assert!(s.cache.enabled && s.cache.segments == 1);
-        // Which keys a geometry has depends on its layout, which is asked when the drive is built.
+        // The keys of a geometry depend on its layout, so they are checked when the drive is built.
         let misspelt = get(r#","set":{"geometry.rotation_sped":"1 rpm"}"#).unwrap();
         let built = headstack_drive::DriveDesign::new(&misspelt, &inputs.models).map(|_| ());
         let e = built.unwrap_err().within("drive").to_string();

@@ -1,5 +1,4 @@
-//! The host's side of a run: requests that are somewhere in the array, joined from their parts and
-//! counted when they are done.
+//! The host's side of a run: requests in flight, joined from their parts and counted at their completion.
 
 use crate::capping::{Capper, DoneRequest};
 use crate::layer::Done;
@@ -12,26 +11,26 @@ use headstack_engine::EventQueue;
 use headstack_trace::{Jobs, Pauses, Request};
 use headstack_units::Time;
 
-/// A request that is somewhere in the array.
+/// A request in flight.
 #[derive(Clone, Copy)]
 struct Slot {
     arrival: Time,
     blocks: u32,
     parts: u32,
-    /// Its place in [`OPERATIONS`](crate::outcome::OPERATIONS).
+    /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
     kind: u8,
     measured: bool,
-    /// Measured, of one part, and nobody waits for its end.
+    /// Measured, of one part, without log and closed loop.
     quick: bool,
-    /// The free slot below this one, of one that is free.
+    /// The next free slot, if this one is free.
     below: u32,
 }
 
 /// No free slot.
 const NONE: u32 = u32::MAX;
 
-/// Sums over requests of at most `u32::MAX` ns each. [`Host::settle`] empties it after each batch; until
-/// then no more requests end than slots are named by 32 bits, which 64 bits hold.
+/// Sums over requests of at most `u32::MAX` ns each. [`Host::settle`] empties it after each batch. Until then
+/// fewer than 2^32 requests complete, so the sums fit into 64 bits.
 #[derive(Default)]
 struct Tally {
     n: u64,
@@ -76,24 +75,24 @@ impl Issues {
     }
 }
 
-/// What is in flight and what was observed.
+/// Requests in flight, and the outcome so far.
 pub(crate) struct Host<'a, 'l> {
     slots: Vec<Slot>,
-    // The free slot that is taken next.
+    // First free slot.
     free: u32,
-    // By slot, for those of several parts.
+    // By slot, for requests of several parts.
     joins: Vec<Option<Join<Done>>>,
-    // By slot, where there is a log: place in the workload, and the request.
+    // By slot, if there is a log: place in the workload, and the request.
     names: Vec<(u64, Request)>,
     tally: Tally,
-    // One drive: what the tally counts, it did.
+    // There is one drive, so the tally is also that drive's.
     alone: bool,
-    // No log and no closed loop.
+    // There is neither a log nor a closed loop.
     quiet: bool,
     pub in_flight: u64,
     pub outcome: Outcome,
     pub log: Option<&'a mut Log<'l>>,
-    /// What ends the run.
+    /// The error that ends the run.
     pub failure: Option<SimulateError>,
     issues: Option<Issues>,
     /// Watches requests for the power cap.
@@ -123,7 +122,7 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// A request enters at `now`, in so many parts; returns the name under which its parts complete.
+    /// Adds a request that arrives at `now` in `parts` parts; returns the id of its parts.
     #[inline(always)]
     pub fn open(
         &mut self,
@@ -164,7 +163,7 @@ impl<'a, 'l> Host<'a, 'l> {
         self.slots.len() - 1
     }
 
-    /// Keeps what the log will say of the request in a slot.
+    /// Stores what the log needs of the request in a slot.
     #[inline(never)]
     fn name(&mut self, slot: usize, id: u64, now: Time, request: &Request) {
         if let Some(Issues::Jobs { threads, arriving, .. }) = &mut self.issues {
@@ -186,7 +185,7 @@ impl<'a, 'l> Host<'a, 'l> {
         self.names[slot] = (id, request);
     }
 
-    /// One part is done by drive `member`.
+    /// A part was completed by drive `member`.
     #[inline(always)]
     pub fn part_done<A: Answer>(&mut self, member: usize, answer: &A) {
         if !(A::IS_COMPLETION && self.is_tallied(member, answer.completion())) {
@@ -194,8 +193,8 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// Counts the usual request: of one part, without error. Says false of others and does nothing.
-    /// The one call that it may need is its last step, so that nothing has to be saved for later.
+    /// Counts the usual request: one part, no error. Returns false for others and does nothing. Its only call
+    /// is its last step, so that no registers have to be saved.
     #[inline(always)]
     fn is_tallied(&mut self, member: usize, c: &Completion) -> bool {
         let slot = &mut self.slots[c.id as usize];
@@ -261,7 +260,7 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// A slot comes free.
+    /// Makes a slot free.
     fn release(&mut self, slot: usize) {
         self.slots[slot].below = std::mem::replace(&mut self.free, slot as u32);
         self.in_flight -= 1;
@@ -297,7 +296,7 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// One part of several is done.
+    /// One of several parts of a request is complete.
     fn join(&mut self, part: &Done) {
         let i = part.id as usize;
         let slot = &mut self.slots[i];
@@ -322,7 +321,7 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// Closes the loop: each completion issues the next request.
+    /// Makes the loop closed: each completion issues the next request.
     pub fn close(&mut self, outstanding: u32, pauses: Pauses) {
         self.quiet = false;
         self.issues = Some(Issues::Loop {
@@ -366,12 +365,12 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// When the next request of a closed loop is due.
+    /// Time at which the next request of a closed loop is issued.
     pub fn next_issue(&self) -> Time {
         self.issues.as_ref().map_or(Time::NEVER, Issues::next_time)
     }
 
-    /// The next request of a closed loop is being issued.
+    /// Removes the next issue of a closed loop.
     pub fn take_issue(&mut self) {
         match &mut self.issues {
             Some(Issues::Loop { first, .. }) if *first > 0 => *first -= 1,
@@ -408,12 +407,12 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// Nothing more is issued.
+    /// Ends the closed loop: no more requests are issued.
     pub fn end_loop(&mut self) {
         self.issues = None;
     }
 
-    /// A request is done: counted, and in closed loops the next one is due.
+    /// A request is complete: counts it and, in a closed loop, schedules the next one.
     pub fn finish(
         &mut self,
         arrival: Time,

@@ -1,4 +1,4 @@
-//! Keys of an experiment that change nothing beside others: each is told, so that nobody believes in them.
+//! Finds keys of an experiment that have no effect beside others, and warns of each.
 
 use crate::experiment::{Experiment, System, Workload};
 use crate::organisation::{find, Entry};
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(crate) fn warnings(experiment: &Experiment, organisations: &[Entry]) -> Vec<String> {
     let mut found = Vec::new();
     for (i, workload) in experiment.workload.iter().enumerate() {
-        // The table as it was written: a value that is the default was given all the same.
+        // The table as it was written: a value equal to the default was still given.
         let given = experiment.document["workload"][i].as_object();
         let mut tell = |key: &str, why: &str| {
             let key = format!("workload[{i}].{key} (of {:?})", workload.name);
@@ -113,7 +113,7 @@ fn of_system(system: &System, tell: &mut dyn FnMut(&str, &str)) {
             tell(key, "each entry of drives has one of its own");
         }
     }
-    // The last word is that of `set`.
+    // `set` is applied after the other keys.
     let in_set = |table: &str, key: &str| {
         let dotted = format!("{table}.{key}");
         let nested = system.set.get(table).and_then(|table| table.get(key));
@@ -126,7 +126,7 @@ fn of_system(system: &System, tell: &mut dyn FnMut(&str, &str)) {
     }
 }
 
-/// Whether a table says something else than `false` or nothing at this key.
+/// Whether a table has a value other than null and `false` at this key.
 fn says(table: &Params, key: &str) -> bool {
     let value = table.get(key);
     value.is_some_and(|v| !v.is_null() && *v != Value::Bool(false))

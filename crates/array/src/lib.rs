@@ -1,6 +1,6 @@
 //! Drives put together: layers, organisations, arrivals, experiments and their results.
 
-// Errors end a run; how many bytes they take does not matter.
+// Errors end a run, so their size does not matter.
 #![allow(clippy::result_large_err)]
 
 pub mod capping;

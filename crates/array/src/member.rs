@@ -1,4 +1,4 @@
-//! What the host needs of a member drive; static dispatch, so that it costs nothing.
+//! The interface of a member drive to the host. Dispatch is static, so it costs nothing.
 
 use crate::capping::Knobs;
 use crate::change::Target;
@@ -7,13 +7,13 @@ use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part,
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
 
-/// What a member tells of a request that is done.
+/// The report of a request that a member has completed.
 pub trait Answer: Copy {
-    /// Whether [`Answer::completion`] says all that there is to know, so that it can be counted by itself.
+    /// Whether [`Answer::completion`] contains everything, so that it can be counted by itself.
     const IS_COMPLETION: bool;
     /// The completion of the member.
     fn completion(&self) -> &Completion;
-    /// All that is known, from member number `member`.
+    /// The full report, from member number `member`.
     fn done(&self, member: u32) -> Done;
 }
 
@@ -43,44 +43,43 @@ impl Answer for Completion {
 /// A drive as the array drives it.
 ///
 /// # Contract
-/// - Time never decreases from call to call, save that [`Member::next_event`] may be asked any time.
-/// - [`Member::advance`] starts every service that starts before `until` (strictly: what arrives
-///   at `until` is submitted first) and reports its completion, which may lie after `until`.
-/// - Advancing in more or fewer steps changes nothing.
+/// - Time never decreases from call to call; only [`Member::next_event`] may be called at any time.
+/// - [`Member::advance`] starts every service that starts before `until` (strictly: what arrives at `until` is
+///   submitted first) and reports its completion, which may be after `until`.
+/// - The number of steps in which a member is advanced has no effect.
 /// - Each request submitted is reported exactly once; its components add up to its response time.
 pub trait Member {
-    /// What it tells of a request that is done.
+    /// The type of its reports.
     type Answer: Answer;
     /// Size in 512-byte blocks.
     fn capacity_blocks(&self) -> u64;
-    /// Sizes of the logical units that it shows, one after another in its blocks.
+    /// Sizes of its logical units, which follow one another in its blocks.
     fn logical_units(&self) -> Vec<u64> {
         vec![self.capacity_blocks()]
     }
-    /// What it has taken out of use, in order of time.
+    /// Parts taken out of use, in order of time.
     fn faults(&self) -> Vec<Fault> {
         Vec::new()
     }
-    /// Writes that it had completed and then lost.
+    /// Completed writes whose data was lost later.
     fn lost_writes(&self) -> u64 {
         0
     }
-    /// Physical sectors that it has written in part, and therefore read first.
+    /// Physical sectors written in part, and therefore read first.
     fn read_modify_writes(&self) -> u64 {
         0
     }
-    /// Bytes that a scan of the medium has read beside the requests.
+    /// Bytes read by a scan of the medium.
     fn scanned_bytes(&self) -> u64 {
         0
     }
     /// A request reaches the drive at `now`.
     fn submit(&mut self, now: Time, request: DriveRequest);
-    /// Earliest time at which [`Member::advance`] would do something; [`Time::NEVER`] if nothing is
-    /// queued.
+    /// Earliest time at which [`Member::advance`] would have an effect; [`Time::NEVER`] if nothing is queued.
     fn next_event(&self) -> Time;
-    /// Starts what starts before `until`, reporting completions.
+    /// Starts every service that starts before `until` and reports the completions.
     fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Answer));
-    /// Commands that wait.
+    /// Number of waiting commands.
     fn queue_len(&self) -> usize;
     /// Energy from the last reset to `until`.
     fn energy(&mut self, until: Time) -> DriveEnergy;
@@ -111,12 +110,12 @@ pub trait Member {
     fn turn(&mut self, now: Time, _way: &[u32], setting: &layer::Setting) -> Result<(), SpecError> {
         self.change(now, &Target::Drives(Vec::new()), setting)
     }
-    /// Energy counts from `now` on.
+    /// Restarts the count of energy at `now`.
     fn reset_statistics(&mut self, now: Time);
-    /// Changes a setting at `now`, up to which the drive was advanced.
+    /// Changes a setting at `now`. The drive must have been advanced to `now`.
     ///
     /// # Errors
-    /// What this drive cannot be set to.
+    /// A setting that this drive refuses.
     fn set(&mut self, _now: Time, setting: Setting) -> Result<(), SpecError> {
         let need = "a drive that can be changed while it runs";
         Err(SpecError::new("setting", format!("{setting:?}"), need))
@@ -129,18 +128,19 @@ pub trait Member {
         let need = "a drive whose parts can fail while it runs";
         Err(SpecError::new("part", format!("{part:?}"), need))
     }
-    /// Ends a command that waits, as an error at `now`; false if none of this name waits.
+    /// Ends a waiting command as an error at `now`; false if no command with this id waits.
     fn abort(&mut self, _now: Time, _id: u64) -> bool {
         false
     }
-    /// Whether a change of this target concerns it, member number `index` of the system.
+    /// Whether a change of this target applies to this member, number `index` of the system.
     fn is_meant(&self, target: &Target, index: u32) -> bool {
         target.has_drive(index)
     }
-    /// What is meant changes at `now`, up to which the member was advanced.
+    /// Applies a change at `now`, if the target includes this member. The member must have been advanced to
+    /// `now`.
     ///
     /// # Errors
-    /// What it cannot be set to.
+    /// A setting that it refuses.
     fn change(
         &mut self,
         now: Time,

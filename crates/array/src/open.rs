@@ -16,18 +16,18 @@ use std::path::PathBuf;
 pub struct Opened {
     /// Its requests.
     pub source: Source,
-    /// The loop that a closed synthetic workload asks for.
+    /// The closed loop of a closed synthetic workload.
     pub closed: Option<ClosedLoop>,
     /// The jobs that issue its requests, where it has some; then `source` is empty.
     pub jobs: Vec<Job>,
-    /// How many requests it has, where that is known before they are read.
+    /// Number of requests, if known before they are read.
     pub requests: Option<u64>,
-    /// How far its file has been read, where it has one.
+    /// Counters of the bytes read from its file, if it has one.
     pub counters: Option<Counters>,
 }
 
 impl Opened {
-    /// A workload of which only the requests are known.
+    /// A workload with nothing known but its requests.
     pub fn new(source: Source) -> Opened {
         Opened {
             source,
@@ -45,19 +45,19 @@ pub struct OpenWorkload<'a> {
     pub workload: &'a Workload,
     /// Its key in the experiment, for errors: `workload[0]`.
     pub key: String,
-    /// The trace's path, from the experiment's folder; empty for synthetic workloads.
+    /// The path of the trace, starting from the experiment's folder; empty for synthetic workloads.
     pub path: PathBuf,
     /// Seed of its random streams: the same for every system.
     pub seed: u64,
-    /// The formats that its trace can have.
+    /// The known trace formats.
     pub formats: &'static [Format],
-    /// Whether the experiment has other workloads too; errors in a trace then say which one it is of.
+    /// Whether the experiment has other workloads too; errors in a trace then name the workload.
     pub of_several: bool,
 }
 
 impl OpenWorkload<'_> {
-    /// Gives keys of the workload that were refused their place in the experiment; what is wrong in a
-    /// trace names its file already.
+    /// Adds the place in the experiment to an error that names a key of the workload. An error in a trace
+    /// already names its file.
     pub fn placed(&self, e: TraceError) -> RunError {
         // The transformations are keys of the workload itself.
         let key_of = |path: &str| {
@@ -87,7 +87,8 @@ impl OpenWorkload<'_> {
         RunError::Workload { place, source }
     }
 
-    /// The same for a trace that cannot be opened: it is the experiment that asks for it.
+    /// As [`Self::placed`], for a trace that cannot be opened: the error names the key `trace`, which gives its
+    /// path.
     fn unopened(&self, e: TraceError) -> RunError {
         match e {
             e @ TraceError::Io { .. } => self.of_trace(e),
@@ -104,7 +105,7 @@ impl OpenWorkload<'_> {
     }
 }
 
-/// Whether an error's place is a key of a workload rather than a file.
+/// Whether an error's place is a key of a workload, and not a file.
 fn is_key(path: &str) -> bool {
     ["format", "synthetic"].contains(&path)
         || ["format_parameters", "synthetic.", "jobs.", "transform."]
@@ -112,7 +113,7 @@ fn is_key(path: &str) -> bool {
             .any(|start| path.starts_with(start))
 }
 
-/// Opens a trace or a synthetic workload, with the transformations that its table asks for.
+/// Opens a trace or a synthetic workload, with the transformations in its table.
 ///
 /// # Errors
 /// A key that cannot be used, with its place in the experiment; a trace that cannot be opened.

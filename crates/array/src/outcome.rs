@@ -1,4 +1,4 @@
-//! What a simulation observed: of the system, and of each drive.
+//! What a simulation measured: for the system and for each drive.
 
 use crate::capping::CappingOutcome;
 use crate::change::ChangeCounts;
@@ -10,33 +10,33 @@ use headstack_engine::{Batches, Grouped, Series};
 use headstack_trace::Op;
 use headstack_units::Time;
 
-/// What one drive did.
+/// Measurements of one drive.
 #[derive(Debug, Clone, Default)]
 pub struct MemberOutcome {
-    /// Requests or parts of them that it served.
+    /// Requests, or parts of requests, that it served.
     pub n_requests: u64,
     /// Those that failed.
     pub n_errors: u64,
-    /// Those served by the buffer.
+    /// Those served from the buffer.
     pub n_cache_hits: u64,
-    /// Those whose arm moved.
+    /// Those for which the arm moved.
     pub n_seeks: u64,
     /// Sum of response times, nanoseconds.
     pub response_ns: u128,
     /// Energy and time by mode since the warm-up.
     pub energy: DriveEnergy,
-    /// What it took out of use, the warm-up included.
+    /// Parts taken out of use, the warm-up included.
     pub faults: Vec<Fault>,
-    /// Writes that it had completed and then lost, the warm-up included.
+    /// Completed writes whose data was lost later, the warm-up included.
     pub lost_writes: u64,
     /// Physical sectors written in part, and therefore read first, the warm-up included.
     pub read_modify_writes: u64,
-    /// Bytes that a scan of the medium read beside the requests, the warm-up included.
+    /// Bytes read by a scan of the medium, the warm-up included.
     pub scanned_bytes: u64,
 }
 
 impl MemberOutcome {
-    /// Counts a request or a part of one that it served.
+    /// Counts a request, or a part of a request, that it served.
     #[inline]
     pub(crate) fn count(&mut self, c: &Completion) {
         self.n_requests += 1;
@@ -49,7 +49,7 @@ impl MemberOutcome {
         }
     }
 
-    /// Asks a drive for what it has counted itself, but for its energy.
+    /// Reads the counters that a drive has itself, except its energy.
     pub(crate) fn observe(&mut self, member: &impl Member) {
         self.faults = member.faults();
         self.lost_writes = member.lost_writes();
@@ -58,10 +58,10 @@ impl MemberOutcome {
     }
 }
 
-/// Kinds of requests that are counted apart, as results name them.
+/// Kinds of requests that are counted separately, as results name them.
 pub const OPERATIONS: [&str; 3] = ["read", "write", "flush"];
 
-/// The place in [`OPERATIONS`] of a request.
+/// Index of a request's kind in [`OPERATIONS`].
 #[inline(always)]
 pub(crate) fn operation(op: Op) -> usize {
     match op {
@@ -71,7 +71,7 @@ pub(crate) fn operation(op: Op) -> usize {
     }
 }
 
-/// What was observed after the warm-up. Lists of three are by [`OPERATIONS`].
+/// Measurements after the warm-up. Lists of three are by [`OPERATIONS`].
 pub struct Outcome {
     /// Requests taken from the workload, the warm-up included.
     pub n_taken: u64,
@@ -93,21 +93,21 @@ pub struct Outcome {
     pub component_ns: [u128; 6],
     /// Requests for which the arm moved.
     pub n_seeks: u64,
-    /// Requests served by buffers.
+    /// Requests served from buffers.
     pub n_cache_hits: u64,
     /// End of the warm-up.
     pub start: Time,
     /// Last completion or arrival.
     pub end: Time,
-    /// Last arrival, where requests come whether others are done or not.
+    /// Last arrival, for open arrivals.
     pub last_arrival: Option<Time>,
-    /// Over time.
+    /// Time series.
     pub series: Series,
-    /// Each drive.
+    /// Measurements of each drive.
     pub members: Vec<MemberOutcome>,
     /// What capping did, where there is any.
     pub(crate) capping: Option<CappingOutcome>,
-    /// What became of the changes, where there are any.
+    /// Counts of the changes, if there are any.
     pub changes: Option<ChangeCounts>,
     /// Whether the run was stopped before the workload's end.
     pub partial: bool,

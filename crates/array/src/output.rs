@@ -22,10 +22,11 @@ pub const BATCH_ROWS: usize = 65_536;
 /// # Shapes and units
 /// One row per request after the warm-up: `id, arrival_ns, completion_ns, response_time_s, queue_s,
 /// overhead_s, seek_s, rotation_s, transfer_s, bus_s, device, lba, blocks, op, drive, cache_hit,
-/// seek_distance, arm, error, error_kind`; blocks are 512 bytes, the seek distance is in cylinders. Drives are
-/// simulated as far as they must be, so completions of different drives reach the log out of
-/// order; rows are ordered by (completion, id) within each run of [`BATCH_ROWS`] rows. `drive` is
-/// null for requests that no drive got; `error_kind` is the name of an [`ErrorKind`], null without error.
+/// seek_distance, arm, error, error_kind`; blocks are 512 bytes, the seek distance is in cylinders (with the
+/// layout `adaptive` in quarters of a cylinder). Each drive is simulated only as far as needed, so completions of
+/// different drives reach the log out of order; rows are ordered by (completion, id) within each run of
+/// [`BATCH_ROWS`] rows. `drive` is null for requests that reached no drive; `error_kind` is the name of an
+/// [`ErrorKind`], null without error.
 pub struct RequestLog {
     path: PathBuf,
     rows: Vec<Record>,
@@ -39,7 +40,7 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-/// Writes a batch, opening the file with the first one's schema.
+/// Writes a batch; the first batch opens the file with its schema.
 pub(crate) fn write(
     writer: &mut Option<ArrowWriter<File>>,
     path: &Path,
@@ -58,7 +59,7 @@ pub(crate) fn write(
     }
 }
 
-/// Why a file could not be written.
+/// The error for a file that could not be written.
 pub(crate) fn unwritten(path: &Path, error: &(dyn std::error::Error + 'static)) -> String {
     let (got, need) = match system_error(error) {
         Some(system) => (told(&system), needed_to_write(&system)),
@@ -158,7 +159,7 @@ impl RequestLog {
         Ok(())
     }
 
-    /// Writes what is left and closes the file; without rows it holds the schema only.
+    /// Writes the remaining rows and closes the file; without rows the file holds only the schema.
     ///
     /// # Errors
     /// The file, and why it cannot be written.

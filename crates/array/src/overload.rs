@@ -1,41 +1,39 @@
-//! Whether a system keeps up with the requests that come.
+//! Finds out whether a system keeps up with the requests that arrive.
 //!
 //! # Model
-//! Requests that come at their own times (closed loops always keep up). The time from the end of the
-//! warm-up to the last arrival is cut into 20 equal parts, each with its mean number of requests in the
-//! system `q`. Under a load that just can be carried, `q` goes up and down as a random walk without drift:
-//! its 19 steps have the mean 0. The system is overloaded if the mean step lies more than
-//! [`DEVIATIONS`] of its standard errors above 0. A step's standard deviation is that of the 19
-//! steps, but at least the square root of the number of requests in a part: that of a queue whose arrivals are
-//! Poisson.
-//! Of runs so far beyond what can be carried that the arrivals are over before 20 buckets of the
-//! time series, it is asked whether the requests took longer to be done after the last arrival than all
-//! of them took to arrive.
+//! For open arrivals only; closed loops always keep up. The time from the end of the warm-up to the last
+//! arrival is divided into 20 equal parts, each with its mean number of requests in the system, `q`. Under a
+//! load that the system can just carry, `q` is a random walk without drift: its 19 steps have the mean 0. The
+//! system is overloaded if the mean step lies more than [`DEVIATIONS`] of its standard errors above 0. The
+//! standard deviation of a step is that of the 19 steps, but at least the square root of the number of requests
+//! in a part, which is that of a queue with Poisson arrivals.
+//! In a run far beyond capacity the arrivals may end before the time series has 20 buckets. The system is then
+//! overloaded if the requests took longer to complete after the last arrival than they took to arrive.
 //! # Source
-//! Own rule: Student's test on the increments of the queue. The tests below ask M/M/1 queues.
+//! Own rule: Student's test on the increments of the queue. The tests below apply it to M/M/1 queues.
 //! # Validity
-//! Says nothing of loads so near the capacity, or runs so short, that a carried load could look
-//! the same; nor of a system that falls behind and catches up before the end.
+//! Not for loads so near the capacity, or runs so short, that a load below capacity could look the same; nor
+//! for a system that falls behind and catches up before the end.
 
 use crate::outcome::Outcome;
 use headstack_engine::SeriesPoint;
 use serde::Serialize;
 
-/// Parts of the time of arrivals.
+/// Number of parts of the time of arrivals.
 const PARTS: usize = 20;
-/// The mean step of the queue lies this many standard errors above 0.
+/// Standard errors above 0 of the mean step from which a system is overloaded.
 const DEVIATIONS: f64 = 5.0;
-/// Requests of a short run that is looked at.
+/// Fewest requests for the rule for short runs.
 const FEWEST: u64 = 1000;
 
-/// A system that cannot keep up.
+/// Why a system cannot keep up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Overloaded {
-    /// What shows it, in words.
+    /// The evidence, in words.
     pub why: String,
 }
 
-/// Looks whether the queue grew through the run; `utilisation` is that of the drives.
+/// Checks whether the queue grew through the run; `utilisation` is that of the drives.
 pub fn find(outcome: &Outcome, points: &[SeriesPoint], utilisation: f64) -> Option<Overloaded> {
     let last = outcome.last_arrival?;
     let arriving_s = last.since(outcome.start).as_secs_f64();
@@ -59,7 +57,7 @@ pub fn find(outcome: &Outcome, points: &[SeriesPoint], utilisation: f64) -> Opti
     })
 }
 
-/// The mean depth in the first and the last part, if it grew more than a carried load explains.
+/// The mean depth in the first and the last part, if it grew more than a load below capacity explains.
 fn grown(depths: &[f64], requests: u64) -> Option<[f64; 2]> {
     if depths.len() < PARTS {
         return None;
@@ -85,7 +83,7 @@ mod tests {
     use headstack_engine::Series;
     use headstack_units::Time;
 
-    /// An M/M/1 queue at this share of its capacity: the depths over the time of arrivals.
+    /// Simulates an M/M/1 queue at this share of its capacity; returns the depths over the time of arrivals.
     fn queue(share: f64, n: u64, seed: u64) -> Vec<f64> {
         let mut index = 0;
         let mut exponential = |mean: f64| {

@@ -1,4 +1,4 @@
-//! What replaces parts of an experiment: whole tables, single values by dotted key, the seed.
+//! Overrides of an experiment: whole tables, single values by dotted key, the seed.
 
 use crate::dotted::{change_value, parse_key, Step};
 use headstack_drive::spec::Params;
@@ -6,20 +6,20 @@ use headstack_engine::SpecError;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What replaces parts of an experiment.
+/// Overrides of parts of an experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
-    /// Its table `run`.
+    /// The table `run`.
     pub run: Option<Params>,
-    /// Its table `cost`.
+    /// The table `cost`.
     pub cost: Option<Params>,
     /// Single values, by dotted key from the top of the experiment: `system.0.scheduler`, or
     /// `system[0].scheduler` as errors write it. The index may be left out where there is one.
     pub set: Params,
-    /// What errors call `set`, where an option stands for it.
+    /// Name of `set` in errors, such as that of a command-line option.
     pub set_by: String,
-    /// Its seed; comes before one in `run` or `set`.
+    /// The seed; it replaces one in `run` or `set`.
     pub seed: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ impl Overrides {
     /// # Errors
     /// A key of `set` that cannot be followed.
     pub(crate) fn apply(&self, document: &mut Value) -> Result<(), SpecError> {
-        // What is no table is refused where it is read.
+        // Anything but a table is refused when it is read.
         let Value::Object(table) = document else {
             return Ok(());
         };
@@ -77,7 +77,7 @@ impl Overrides {
         Ok(())
     }
 
-    /// An error of the changed experiment, with the keys of `set` that lie where it does.
+    /// An error of the changed experiment, with the keys of `set` that may have caused it.
     pub(crate) fn named(&self, e: SpecError) -> SpecError {
         let keys: Vec<&str> = self
             .set
@@ -93,14 +93,14 @@ impl Overrides {
     }
 }
 
-/// The name of a list in the document, which may be the other one.
+/// The name of a list in the document, which may be its other name.
 fn list_of(document: &Value, name: &str) -> Option<&'static str> {
     let names = LISTS.iter().find(|names| names.contains(&name))?;
     names.iter().copied().find(|n| document.get(*n).is_some())
 }
 
-/// Makes the document's list and the steps fit: `workload.trace` and `workload.0.trace` both lead into
-/// the one workload, whether it is a table or in a list.
+/// Adapts the steps to the document: `workload.trace` and `workload.0.trace` both lead to the only workload,
+/// whether it is a table or in a list.
 fn lead_into_list(document: &mut Value, steps: &mut Vec<Step>) {
     let Some(Step::Key(name)) = steps.first() else {
         return;
@@ -130,7 +130,7 @@ fn join_within_set(steps: &mut Vec<Step>) -> bool {
     true
 }
 
-/// Moves an entry of a `set` table to its end: of two keys for one value the last one wins.
+/// Moves an entry of a `set` table to its end, because of two keys for one value the last one counts.
 fn move_last(document: &mut Value, steps: &[Step]) {
     let [above @ .., Step::Key(key)] = steps else {
         return;
@@ -147,7 +147,7 @@ fn move_last(document: &mut Value, steps: &[Step]) {
     }
 }
 
-/// Whether what is wrong may come from the value at `key`.
+/// Whether the value at `key` may cause the error.
 fn concerns(key: &str, e: &SpecError) -> bool {
     let head = |key: &str| -> Option<(String, Option<usize>)> {
         let steps = parse_key(key).ok()?;
@@ -162,7 +162,7 @@ fn concerns(key: &str, e: &SpecError) -> bool {
         return false;
     };
     match head(&e.key) {
-        // The whole is wrong where a key of it is unknown.
+        // An unknown key is an error of the whole experiment.
         Some((place, _)) if place == "experiment" => e.got.contains(&name),
         Some((place, at)) => place == name && (at.is_none() || index.is_none() || at == index),
         None => false,
@@ -279,7 +279,7 @@ mod tests {
             ),
         ] {
             let e = opened(json!({ key: value })).unwrap();
-            // The last entry wins, so their order counts too.
+            // Later entries replace earlier ones, so their order matters too.
             let system = &e.system[parse_key(key).unwrap()[1].index().unwrap()];
             assert_eq!(json!(system.set).to_string(), want.to_string(), "{key}");
             if key.contains("drives") {

@@ -1,4 +1,4 @@
-//! What a run was made from: files with their hashes, and an identity of the whole.
+//! What a run was made from: files with their hashes, and an identifier of the whole.
 
 use serde::Serialize;
 use serde_json::{json, Value};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A file that decided the result.
+/// An input file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Input {
     /// `trace` or `drive`.
@@ -15,28 +15,28 @@ pub struct Input {
     /// The path as the experiment gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Instead of a path: the name of a drive that was found in a folder of drives.
+    /// Instead of a path: the name of a drive that was found in a drive folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Format of a trace, given or detected; `toml` or `disksim` of a drive; `null` where it is not known.
+    /// Format of a trace, given or detected; for a drive `toml` or `disksim`; `null` if unknown.
     pub format: Option<String>,
-    /// Size; `null` of what is no file, such as a pipe.
+    /// Size; `null` for anything but a regular file, such as a pipe.
     pub bytes: Option<u64>,
-    /// SHA-256 in hexadecimal digits, of the file as it lies on disk; `null` of what is no file.
+    /// SHA-256 of the file on disk in hexadecimal digits; `null` for anything but a regular file.
     pub sha256: Option<String>,
 }
 
-/// A drive's description as it was simulated, with all that the system changes in it.
+/// A drive's description as it was simulated, with the changes of its system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DriveDescription {
     /// The drive's name.
     pub name: String,
-    /// Drives of this description.
+    /// Number of drives with this description.
     pub count: u32,
-    /// SHA-256 of the drive's file; `null` where its description is in the experiment.
+    /// SHA-256 of the drive's file; `null` if the description is in the experiment.
     pub sha256: Option<String>,
-    /// The parts (`power`, `cache`, ...) of which neither its file nor the experiment says anything: what the
-    /// description has there are defaults.
+    /// The parts (`power`, `cache`, ...) that are neither in its file nor in the experiment; their values in
+    /// the description are defaults.
     pub missing: Vec<&'static str>,
     /// The description, in the form of a drive's file.
     pub description: Value,
@@ -47,11 +47,11 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
-/// Size and SHA-256 of a regular file, read in pieces; none of anything else, or when the run is
-/// to `stop` or the file cannot be read.
+/// Size and SHA-256 of a regular file, read in pieces; none for anything else, if the file cannot be read, or
+/// once `stop` returns true.
 pub(crate) fn hash_file(path: &Path, stop: &dyn Fn() -> bool) -> Option<(u64, String)> {
     const PIECE: usize = 1 << 20;
-    // What is no regular file, such as a pipe, is not even opened: it can be read once only.
+    // A pipe can be read only once, so only regular files are opened.
     if !path.is_file() {
         return None;
     }

@@ -1,8 +1,9 @@
-//! An experiment as it was run: all values that decide its result, and which of them nobody gave.
+//! An experiment as it was run, with all values that decide its result, and the keys of those that are
+//! defaults.
 //!
-//! What the experiment says stays as it is written; what it leaves out is filled in. Written as TOML, the
-//! whole is an experiment that gives the same result. A file may list at `defaults` which of its values
-//! were filled in by an earlier run; they stay marked as long as they are what would be filled in.
+//! Values of the experiment stay as written; missing ones are filled in. Written as TOML, the result is an
+//! experiment that gives the same numbers. A file may list in `defaults` which of its values were filled in by
+//! an earlier run. They stay marked as long as the same values would be filled in again.
 
 use crate::drive_file::{load_drive, DriveFile};
 use crate::experiment::{Experiment, System, Workload};
@@ -18,19 +19,19 @@ use headstack_trace::{reader, Arrivals, OnError, Synthetic};
 use serde::Serialize;
 use serde_json::{json, Map, Value};
 
-/// An experiment with all that was filled in.
+/// An experiment with all missing values filled in.
 pub(crate) struct Resolved {
-    /// The experiment, keys in order of the alphabet.
+    /// The experiment, keys in alphabetical order.
     pub experiment: Value,
-    /// Dotted keys of the values that nobody gave: `system.0.scheduler`.
+    /// Dotted keys of the values that were filled in: `system.0.scheduler`.
     pub defaults: Vec<String>,
     /// The drives of each system.
     pub drives: Vec<Vec<DriveDescription>>,
-    /// The files of all drives, each once.
+    /// The drive files, each once.
     pub drive_files: Vec<Input>,
 }
 
-/// Parts of a drive's description that a file should have; without them the drive is simulated all the same.
+/// Parts that a drive file should have. A drive without them is simulated with defaults.
 const PARTS: [&str; 7] = [
     "positioning",
     "cache",
@@ -41,7 +42,7 @@ const PARTS: [&str; 7] = [
     "cost",
 ];
 
-/// Keys of a system that entries of `drives` may have of their own.
+/// Keys of a system that entries of `drives` may have themselves.
 pub(crate) const PER_DRIVE: [&str; 6] = [
     "scheduler",
     "scheduler_parameters",
@@ -51,10 +52,10 @@ pub(crate) const PER_DRIVE: [&str; 6] = [
     "parallelism",
 ];
 
-/// Keys of `run` that do not change what is found.
+/// Keys of `run` that have no effect on results.
 const NOT_DECIDING: [&str; 2] = ["threads", "log_requests"];
 
-/// Fills in what the experiment leaves out.
+/// Fills in the missing values of an experiment.
 ///
 /// # Errors
 /// Drives that cannot be read.
@@ -108,8 +109,8 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
     })
 }
 
-/// The experiment without the values that it lists as defaults and that would be filled in again: those of
-/// which somebody made something else, and those that this version would fill in otherwise, stay.
+/// The experiment without the listed defaults that would be filled in again. Listed values that were edited
+/// since, or for which this version has another default, stay.
 pub(crate) fn without_defaults(experiment: &Experiment, inputs: &Inputs) -> Option<Experiment> {
     let listed = &experiment.defaults;
     if listed.is_empty() {
@@ -125,7 +126,7 @@ pub(crate) fn without_defaults(experiment: &Experiment, inputs: &Inputs) -> Opti
     without(experiment, &kept)
 }
 
-/// The experiment without these keys; none if it cannot be without them.
+/// The experiment without these keys; none if it is invalid without them.
 fn without(experiment: &Experiment, keys: &[String]) -> Option<Experiment> {
     let mut document = Value::Object(experiment.document.clone());
     for key in keys {
@@ -148,7 +149,7 @@ fn pointer(key: &str) -> String {
     }
 }
 
-/// A value of ours as JSON; none of them fails to be written.
+/// A value as JSON. The types used here can always be written.
 fn value(of: impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or(Value::Null)
 }
@@ -160,7 +161,7 @@ fn take_table(value: &mut Value) -> Params {
     }
 }
 
-/// The same with the keys of each table in order, and without null, which TOML does not have.
+/// A value with the keys of each table in order, and without null, which TOML does not have.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(table) => {
@@ -185,7 +186,7 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// Fills in a value that nobody gave.
+    /// Fills in a missing value.
     fn fill(&mut self, table: &mut Params, place: &str, key: &str, default: impl Serialize) {
         if table.get(key).is_none_or(Value::is_null) {
             table.insert(key.into(), value(default));
@@ -217,7 +218,7 @@ impl Filler<'_> {
                 self.fill(table, &place, "on_error", OnError::default());
                 self.fill(table, &place, "order", "format");
                 let path = self.experiment.path(path.as_deref().unwrap_or(""));
-                // What cannot be read now was read by the run: nothing is said of it.
+                // A file that cannot be read now was read by the run, so this is no error.
                 let found = reader::detected(&path, self.inputs.formats);
                 if let Some(format) = found.ok().flatten() {
                     self.fill(table, &place, "format", format);
@@ -230,7 +231,8 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Says whether requests come in a closed loop of the table's own; `in_loop`: in one of the workload.
+    /// Fills in a synthetic workload; returns whether its table has a closed loop. `in_loop`: the workload has
+    /// one.
     fn synthetic(&mut self, place: &str, table: &mut Params, in_loop: bool) -> bool {
         let place = format!("{place}.synthetic");
         let defaults = value(Synthetic::default());
@@ -299,7 +301,7 @@ impl Filler<'_> {
             }
         }
         if listed {
-            // What the entries took over is theirs now; what none of them uses stays and is told.
+            // The entries have taken over these keys. A key that no entry uses stays, and a warning names it.
             for key in PER_DRIVE.iter().filter(|key| !is_ignored(system, key)) {
                 table.remove(*key);
             }
@@ -332,7 +334,7 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Fills in what a drive decides, and describes the drive.
+    /// Fills in what depends on the drive, and describes the drive.
     fn drive(
         &mut self,
         place: &str,
@@ -372,7 +374,7 @@ impl Filler<'_> {
         }
         table.insert("cache".into(), cache);
         let description = sorted(value(&spec));
-        // Where the tables cannot say again what was changed (by null), the whole drive is there.
+        // A change by null cannot be expressed in the tables. The whole drive is then written instead.
         let again: Result<System, _> = from_value(Value::Object(table.clone()));
         let again = again.and_then(|s| s.drive_spec(base, self.inputs));
         if again.ok().as_ref() != Some(&spec) {
@@ -393,7 +395,7 @@ impl Filler<'_> {
         Ok(drive)
     }
 
-    /// What the drive's file and the experiment say of a drive, and the file.
+    /// The values of a drive in its file and in the experiment, and the file.
     fn given(&self, kind: &System) -> Result<(Value, Option<Input>), SpecError> {
         let (mut given, file) = match &kind.drive {
             Value::String(name) => {
@@ -410,14 +412,14 @@ impl Filler<'_> {
                 };
                 let given = match file.is_toml() {
                     true => file.table()?,
-                    // An imported drive says all but what no file of its kind can say.
+                    // For an imported drive, all values of the import count as given.
                     false => value(load_drive(name, base, self.inputs)?),
                 };
                 (given, Some(input))
             }
             table => (table.clone(), None),
         };
-        // What can be changed in the whole description may not be there in what was given.
+        // An error is ignored: a change may apply to a part that exists only in the full description.
         let _ = kind.change(&mut given);
         Ok((given, file))
     }
@@ -428,7 +430,7 @@ fn is_same(a: &DriveDescription, b: &DriveDescription) -> bool {
         == (&b.name, &b.sha256, &b.missing, &b.description)
 }
 
-/// An entry of `drives` with all that it takes over from its system.
+/// An entry of `drives` with all keys that it takes over from its system.
 fn own_table(kind: &System) -> Params {
     let mut table = Params::new();
     let mut put = |key: &str, value: Value| drop(table.insert(key.into(), value));
@@ -451,16 +453,16 @@ fn own_table(kind: &System) -> Params {
     table
 }
 
-/// Whether a system has this key and each of its listed drives has one of its own.
+/// Whether a system has this key and every entry of its `drives` has it too.
 pub(crate) fn is_ignored(system: &System, key: &str) -> bool {
     let drives = &system.drives;
     !drives.is_empty() && drives.iter().all(|drive| drive.contains_key(key))
 }
 
-/// Parts of which nothing was given.
+/// Parts without any given value.
 fn missing(given: &Value) -> Vec<&'static str> {
     let says = |part: &&&str| match given.get(**part).and_then(Value::as_object) {
-        // The name of the default model says nothing yet.
+        // The name of the default model alone gives no values.
         Some(table) if **part == "power" => !table.keys().all(|k| k == "model"),
         Some(table) => !table.is_empty(),
         None => false,

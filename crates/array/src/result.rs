@@ -1,4 +1,4 @@
-//! What a run found, in the form of `run --json`.
+//! The result of a run, in the form of `run --json`.
 //!
 //! Times are seconds, energies joules, powers watts. A number that does not exist (the mean of no
 //! requests) is `null`.
@@ -24,12 +24,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most points of a response-time distribution.
 pub const CDF_POINTS: usize = 1000;
 
-/// All systems on all workloads, in the order of the experiment: systems first, then workloads.
+/// Results of all systems on all workloads, in the order of the experiment: systems first, then workloads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunResult {
     /// One entry per system and workload.
     pub systems: Vec<SystemResult>,
-    /// The prices behind every `energy_cost_usd`.
+    /// The prices used for every `energy_cost_usd`.
     pub cost: EnergyPrice,
     /// The run's seed.
     pub seed: u64,
@@ -39,11 +39,11 @@ pub struct RunResult {
     pub run_id: String,
     /// The experiment with all values that decide its result: as TOML it runs again.
     pub experiment: serde_json::Value,
-    /// Dotted keys of its values that nobody gave: `system.0.scheduler`.
+    /// Dotted keys of its values that were filled in: `system.0.scheduler`.
     pub defaults: Vec<String>,
-    /// The files that it was run from.
+    /// The input files.
     pub inputs: Vec<Input>,
-    /// Keys that are not used, and what else must be known before numbers are compared.
+    /// Keys that are not used, and other facts needed to compare the numbers.
     pub warnings: Vec<String>,
     /// Whether the run was stopped early.
     pub partial: bool,
@@ -53,7 +53,7 @@ impl RunResult {
     /// The document as one line of JSON.
     ///
     /// # Errors
-    /// Never for results that a run made.
+    /// Never for the results of a run.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
@@ -70,9 +70,9 @@ pub struct SystemResult {
     pub n_requests: u64,
     /// Failed ones.
     pub n_errors: u64,
-    /// Requests past the end that were left out on demand.
+    /// Requests beyond the end of a device that were left out (`past_end`).
     pub n_dropped: u64,
-    /// What became of records of the trace that are not requests as they stand.
+    /// Records of the trace that were left out or changed.
     pub trace_records: TraceRecords,
     /// From the end of the warm-up (or the first arrival) to the last completion.
     pub duration_s: f64,
@@ -84,9 +84,9 @@ pub struct SystemResult {
     pub response_time_s: Summary,
     /// From start of service to completion.
     pub service_time_s: Summary,
-    /// Where the mean response time lies; `null` of few requests, and where there is no steady state.
+    /// Confidence interval of the mean response time; `null` for few requests, or without a steady state.
     pub confidence_s: Option<Confidence>,
-    /// The same numbers for `read`, `write` and `flush`, where they occur.
+    /// Results of `read`, `write` and `flush`, each if it occurs.
     pub operations: BTreeMap<&'static str, OperationResult>,
     /// Why the system cannot keep up with its requests, if it cannot.
     pub overloaded: Option<Overloaded>,
@@ -94,7 +94,7 @@ pub struct SystemResult {
     pub components_s: ComponentMeans,
     /// Share of requests for which an arm moved.
     pub nonzero_seek_ratio: f64,
-    /// Share of requests that buffers served.
+    /// Share of requests served from buffers.
     pub cache_hit_ratio: f64,
     /// Mean number of requests in the system.
     pub queue_depth_mean: f64,
@@ -103,32 +103,32 @@ pub struct SystemResult {
     pub utilisation: f64,
     /// The part of `utilisation` that is background work.
     pub utilisation_background: f64,
-    /// Of all drives.
+    /// Of all drives, joules.
     pub energy_j: f64,
-    /// Of all drives.
+    /// Of all drives, watts.
     pub power_w: PowerByMode,
     /// Each drive.
     pub drives: Vec<DriveResult>,
-    /// What they are: each description once.
+    /// The drives' descriptions, each once.
     pub drive: Vec<DriveDescription>,
-    /// What became of the system's changes; absent without any.
+    /// Counts of the system's changes; absent without changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeCounts>,
     /// How a power cap was kept; absent without capping.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capping: Option<CappingResult>,
-    /// The layers over them, from the host down; absent without any.
+    /// The layers over the drives, from the host down; absent without layers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerResult>,
-    /// What the drives cost; `null` where their description does not say.
+    /// Cost of the drives; `null` if their description has none.
     pub cost_usd: Cost,
-    /// What the mean power costs over the years of [`RunResult::cost`].
+    /// Cost of the mean power over the years of [`RunResult::cost`].
     pub energy_cost_usd: f64,
     /// `exact`, or `hdr-3`: an HdrHistogram with three significant figures.
     pub quantile_method: &'static str,
     /// Points `[seconds, fraction of requests not slower]`.
     pub response_time_cdf: Vec<[f64; 2]>,
-    /// Over time.
+    /// Time series.
     pub series: SeriesColumns,
     /// Whether this simulation was stopped early.
     pub partial: bool,
@@ -140,12 +140,12 @@ pub struct SystemResult {
     pub series_file: Option<String>,
 }
 
-/// Where a mean lies with a probability of 95 %.
+/// Interval that contains the mean with a probability of 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Confidence {
     /// Low and high end, seconds.
     pub mean: [f64; 2],
-    /// How it was found.
+    /// Method by which it was computed.
     pub method: &'static str,
 }
 
@@ -173,11 +173,11 @@ pub struct OperationResult {
     pub response_time_s: Summary,
     /// From start of service to completion.
     pub service_time_s: Summary,
-    /// Where the mean response time lies, as for the whole.
+    /// Confidence interval of the mean response time, as for the whole.
     pub confidence_s: Option<Confidence>,
 }
 
-/// Each operation that occurs.
+/// Results of each operation that occurs.
 fn operations(
     outcome: &mut Outcome,
     seconds: f64,
@@ -190,7 +190,7 @@ fn operations(
         if done + n_errors == 0 {
             continue;
         }
-        // Before the values are put in order.
+        // This must be computed before the values are sorted.
         let interval = response[i].confidence_s().filter(|_| steady);
         let result = OperationResult {
             n_requests: done + n_errors,
@@ -210,9 +210,9 @@ fn operations(
 /// workloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct TraceRecords {
-    /// Wrong records left out on demand.
+    /// Wrong records left out (`on_error = "skip"`).
     pub n_skipped: u64,
-    /// Requests whose time was moved forward to their predecessor's.
+    /// Requests whose time was moved forward to that of the request before.
     pub n_clamped: u64,
     /// Reads and writes of no bytes, left out.
     pub n_zero_sized: u64,
@@ -229,7 +229,7 @@ pub struct ComponentMeans {
     pub seek: f64,
     /// Waiting for the platter.
     pub rotation: f64,
-    /// Under the head.
+    /// Transfer between medium and head.
     pub transfer: f64,
     /// The link.
     pub bus: f64,
@@ -280,12 +280,12 @@ pub struct DriveResult {
     pub response_time_mean_s: f64,
     /// Share for which the arm moved.
     pub nonzero_seek_ratio: f64,
-    /// Share that the buffer served.
+    /// Share served from the buffer.
     pub cache_hit_ratio: f64,
     /// Mean number of requests at the drive.
     pub queue_depth_mean: f64,
-    /// Share of time in which the mechanism seeks, waits or transfers, for requests or in the background; of
-    /// several assemblies that can be at work at once their mean.
+    /// Share of time in which the mechanism seeks, waits or transfers, for requests or in the background; the
+    /// mean of several assemblies that can work at once.
     pub utilisation: f64,
     /// The part of `utilisation` that is background work.
     pub utilisation_background: f64,
@@ -293,27 +293,27 @@ pub struct DriveResult {
     pub energy_j: f64,
     /// Mean power by mode.
     pub power_w: PowerByMode,
-    /// Time by mode; averaged over the commands that the drive can have in service.
+    /// Time by mode, averaged over the commands that the drive can have in service.
     pub time_s: TimeByMode,
-    /// What of the active modes was work that no request waited for.
+    /// The part of the active modes that was background work.
     pub background: BackgroundEnergy,
-    /// What of idle and standby was spent in low-power conditions; absent if nothing was.
+    /// The part of idle and standby in low-power conditions; absent if zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_conditions: Option<ConditionEnergy>,
     /// Heads and assemblies taken out of use.
     pub faults: Vec<FaultResult>,
-    /// Writes completed in the buffer whose place nothing reached any more.
+    /// Writes completed in the buffer whose sectors could no longer be reached.
     pub n_lost_writes: u64,
     /// Physical sectors that were written in part: read in one turn, written in the next.
     pub n_read_modify_writes: u64,
-    /// Bytes that a scan of the medium read beside the requests.
+    /// Bytes read by a scan of the medium.
     pub scanned_bytes: u64,
 }
 
 /// A head or an arm assembly that a drive took out of use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FaultResult {
-    /// When it failed, or was about to, from the start of the simulation.
+    /// Time of the failure, or of its warning, from the start of the simulation.
     pub failed_s: f64,
     /// When the drive took it out of use.
     pub deconfigured_s: f64,
@@ -334,13 +334,13 @@ pub struct Cost {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// What kind of price it is: the cost model's name, several joined by `+`. Prices of different kinds do
-    /// not compare.
+    /// Kind of the price: the cost model's name, several joined by `+`. Prices of different kinds cannot be
+    /// compared.
     pub price_kind: Option<String>,
 }
 
 impl Cost {
-    /// Of all drives together, whose prices are of these kinds.
+    /// Cost of all drives together, with the kinds of their prices.
     pub fn of(all: Option<CostRange>, kinds: &BTreeSet<String>) -> Cost {
         let joined = || kinds.iter().cloned().collect::<Vec<_>>().join("+");
         Cost {
@@ -354,11 +354,11 @@ impl Cost {
 /// A time series, column by column; each entry is one bucket.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct SeriesColumns {
-    /// Start of the bucket.
+    /// Start of each bucket.
     pub t_s: Vec<f64>,
     /// Mean number of requests in the system.
     pub queue_depth: Vec<f64>,
-    /// Mean response time of the completions in it.
+    /// Mean response time of the completions in each bucket.
     pub response_time_mean_s: Vec<f64>,
     /// Completions per second.
     pub throughput_iops: Vec<f64>,
@@ -374,7 +374,7 @@ fn energy_j(e: &DriveEnergy) -> f64 {
     e.idle_j + e.seek_j + e.rotation_j + e.transfer_j + e.standby_j
 }
 
-/// Share of time at work, and the part of it that is background work; 0 of no time.
+/// Share of time at work, and the part of it that is background work; 0 if there is no time.
 fn utilisation(e: &DriveEnergy) -> [f64; 2] {
     let b = &e.background;
     let background = [b.read_ahead, b.destage, b.media_scan, b.follow];
@@ -443,7 +443,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
     }
 }
 
-/// Turns what was observed into the result, and the time series by mode for a file.
+/// Computes the result from the outcome, and the time series by mode for a file.
 pub fn summarise(
     name: &str,
     workload: &str,

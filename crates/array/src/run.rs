@@ -1,4 +1,4 @@
-//! A whole experiment: every system on every workload, on as many threads as there are.
+//! Runs an experiment: every system on every workload, on several threads.
 
 use crate::capping::{self, CappingOutcome, CappingResult};
 use crate::change;
@@ -31,29 +31,28 @@ use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use thiserror::Error;
 
-/// Where experiments find drives and workloads.
+/// Where experiments find drives, workloads and plug-ins.
 pub struct Inputs<'a> {
     /// Folders with one TOML file per drive.
     pub drive_dirs: Vec<PathBuf>,
-    /// The organisations that systems can name.
+    /// The known organisations.
     pub organisations: &'a [Entry],
-    /// The layers that systems can name.
+    /// The known layers.
     pub layers: &'a [layer::Entry],
-    /// The elevators that host queues can name.
+    /// The known elevators.
     pub elevators: &'static [elevator::Entry],
-    /// The models that drives can name.
+    /// The known models of drives.
     pub models: Models,
-    /// The formats that traces can have.
+    /// The known trace formats.
     pub formats: &'static [Format],
     /// Reads drive files that are not TOML (DiskSim's).
     pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
-    /// Opens a workload from its start; called once more when devices must be measured first.
+    /// Opens a workload at its start. It is called twice if devices must be measured first.
     pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Opened, RunError> + Sync),
 }
 
 impl Inputs<'_> {
-    /// Drives of these folders, and whatever comes with this crate; drive files of other kinds than TOML
-    /// are refused.
+    /// Drives of these folders, and all plug-ins of this crate; drive files that are not TOML are refused.
     pub fn new(drive_dirs: Vec<PathBuf>) -> Self {
         Inputs {
             drive_dirs,
@@ -68,12 +67,12 @@ impl Inputs<'_> {
     }
 }
 
-/// How a run is run; nothing here changes what it finds.
+/// Options of a run that have no effect on its results.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Threads; the experiment's, or all cores.
+    /// Number of threads; by default that of the experiment, else all cores.
     pub threads: Option<usize>,
-    /// Where logs, series and `result.json` go; nothing is written without it.
+    /// Folder for logs, series and `result.json`; nothing is written without it.
     pub out_dir: Option<PathBuf>,
     /// Writes a log of all requests, also if the experiment does not ask for it.
     pub log_requests: bool,
@@ -90,20 +89,20 @@ pub enum RunError {
     /// A trace is wrong.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The trace of a workload is wrong or not there, where its file alone does not say which one.
+    /// The trace of a workload is wrong or missing, and its file name alone does not identify the workload.
     #[error("{}: {source}", printable(.place))]
     Workload {
         /// The key of the trace in the experiment.
         place: String,
-        /// Why.
+        /// The error of the trace.
         source: TraceError,
     },
-    /// The simulation stopped.
+    /// The simulation failed.
     #[error("{}: {source}", printable(.system))]
     Simulate {
-        /// The system's name, with the workload's where there are several.
+        /// The system's name, with the workload's if there are several.
         system: String,
-        /// Why.
+        /// The error of the simulation.
         source: SimulateError,
     },
     /// A result could not be written.
@@ -112,7 +111,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the user's input is wrong (and not the run).
+    /// Whether the user's input is wrong, and not the run.
     pub fn is_input(&self) -> bool {
         match self {
             RunError::Input(_) | RunError::Trace(_) | RunError::Workload { .. } => true,
@@ -128,7 +127,7 @@ impl RunError {
         }
     }
 
-    /// The same, with the file of the experiment before what is wrong in it.
+    /// The same error, with the file of the experiment before the place.
     fn in_file(self, file: &Path) -> RunError {
         match self {
             RunError::Input(e) => e.in_file(file.display()).into(),
@@ -147,8 +146,8 @@ impl RunError {
 
 /// Runs an experiment.
 ///
-/// The platters of a system's drives start at angles of their own, drawn from the system's seed,
-/// unless its spindles are synchronized.
+/// The platters of a system's drives start at different angles, drawn from the system's seed, unless its
+/// spindles are synchronized.
 ///
 /// # Errors
 /// As [`run_with`].
@@ -175,8 +174,7 @@ pub fn run(
     )
 }
 
-/// Makes a drive of a system from the design that its drives share, the system's seed and its number
-/// there.
+/// Makes a drive of a system from their common design, the system's seed and the drive's number in the system.
 pub type Make<M> = dyn Fn(&Arc<DriveDesign>, &System, u64, u32) -> Result<M, SpecError> + Sync;
 
 /// Runs an experiment with any kind of drive; `make` makes drive number `index` of a system from
@@ -201,7 +199,7 @@ pub fn run_with<M: Drivable>(
         }
     };
     for (s, system) in experiment.system.iter().enumerate() {
-        // Before anything is simulated.
+        // This is checked before anything is simulated.
         let found = system.organisation().map(|(name, _)| name);
         found
             .and_then(|name| find(&name, inputs.organisations).map(drop))
@@ -247,10 +245,10 @@ pub fn run_with<M: Drivable>(
     };
     let hash = || trace_files(experiment, &options.progress, &failed);
     let hashes = std::thread::scope(|scope| {
-        // Beside the simulation, which reads the same files.
+        // Hashing runs beside the simulation, which reads the same files.
         let hashing = Builder::new().spawn_scoped(scope, hash);
         for _ in 1..threads {
-            // A process short of memory gets by with the threads that it has.
+            // If no more threads can be started, the run continues with those it has.
             if Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }
@@ -307,7 +305,7 @@ struct Job<'a> {
 /// Size and hash of each workload's trace, where it is a file.
 type Hashes = Vec<Option<(u64, String)>>;
 
-/// Reads the traces through; stops where the run has failed.
+/// Hashes the traces; stops if the run has failed.
 fn trace_files(experiment: &Experiment, progress: &Progress, failed: &AtomicBool) -> Hashes {
     let one = |workload: &Workload| {
         let path = experiment.path(workload.trace.as_ref()?);
@@ -318,7 +316,7 @@ fn trace_files(experiment: &Experiment, progress: &Progress, failed: &AtomicBool
     experiment.workload.iter().map(one).collect()
 }
 
-/// The whole result, with what it was made from.
+/// Makes the result of the run, with its provenance.
 fn told(
     experiment: &Experiment,
     inputs: &Inputs,
@@ -375,7 +373,7 @@ fn told(
     })
 }
 
-/// Changes that never came.
+/// A warning of changes that were due only after the last completion.
 fn late_changes(result: &SystemResult) -> Option<String> {
     let counts = result.changes.filter(|c| c.n_after_end > 0)?;
     Some(format!(
@@ -389,13 +387,13 @@ fn late_changes(result: &SystemResult) -> Option<String> {
 
 /// The drives of a system.
 struct Drives<M> {
-    /// Of each drive its name and its number in the system.
+    /// Name and number in the system, of each drive.
     names: Vec<String>,
-    /// Nothing is known of the whole where nothing is known of one.
+    /// None if it is unknown for any drive.
     cost: Option<CostRange>,
-    /// Cost models of those that have one.
+    /// Cost models of the drives that have one.
     price_kinds: BTreeSet<String>,
-    /// Whether the experiment has parts of them fail.
+    /// Whether parts of them fail in the experiment.
     injected: bool,
     members: Members<M>,
 }
@@ -445,13 +443,12 @@ impl<'a> Job<'a> {
         self.result(&drives, outcome, counts, log)
     }
 
-    /// What changes while the system runs.
+    /// The changes of the system.
     fn changes(&self) -> Result<Vec<change::Planned>, RunError> {
         Ok(self.system().planned_changes(&self.key)?)
     }
 
-    /// Whether the run ends where the workload or a number of requests does: where a length of time ends
-    /// it, nobody knows how many requests that will be.
+    /// Whether the number of requests can be predicted: not if a duration ends the run.
     fn counts_by_content(&self) -> bool {
         self.experiment.run.duration.is_none()
     }
@@ -517,7 +514,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Of the workload's random streams: all systems get the same requests.
+    /// Seed of the workload's random streams. It is the same for all systems, so that they get the same
+    /// requests.
     fn workload_seed(&self) -> u64 {
         self.experiment.run.seed.wrapping_add(self.w as u64)
     }
@@ -559,7 +557,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// How the simulation is run; takes the closed loop out of `opened`.
+    /// Options of the simulation; takes the closed loop out of `opened`.
     fn simulation(&self, opened: &mut Opened) -> Result<Options, RunError> {
         let (workload, run) = (self.workload(), &self.experiment.run);
         if let (Some(requests), true) = (opened.requests, self.counts_by_content()) {
@@ -616,7 +614,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Name of one of the files of this job.
+    /// Name of a file of this job.
     fn file(&self, kind: &str) -> String {
         let number = self.s * self.experiment.workload.len() + self.w;
         let (system, workload) = (slug(&self.system().name), slug(&self.workload().name));
@@ -651,7 +649,7 @@ impl<'a> Job<'a> {
         Ok(result)
     }
 
-    /// Sums up and writes what was found.
+    /// Computes the result of one job and writes its files.
     fn result<M: Drivable>(
         &self,
         drives: &Drives<M>,
@@ -694,14 +692,13 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Sizes of the devices that a workload touches, up to the last block of each, and the number of
-/// its requests.
+/// Sizes of the devices of a workload, up to the last block used of each, and the number of its requests.
 fn measure(
     source: &mut Source,
     open: &OpenWorkload,
     progress: &Progress,
 ) -> Result<(Vec<u64>, u64), RunError> {
-    // More devices than any array has drives: a wrong column rather than a device.
+    // No array has so many drives: a higher number means a wrong column.
     const MOST: u32 = 1 << 20;
     let (mut sizes, mut requests): (Vec<u64>, u64) = (Vec::new(), 0);
     for (i, request) in source.enumerate() {
@@ -727,7 +724,7 @@ fn measure(
     Ok((sizes, requests))
 }
 
-/// A name as part of a file name.
+/// A name made fit for a file name.
 fn slug(name: &str) -> String {
     let kept = |c: char| {
         if c.is_ascii_alphanumeric() || "-_.".contains(c) {

@@ -1,16 +1,14 @@
-//! One workload on one system: arrivals, joins of fragments, statistics.
+//! Simulates one workload on one system: arrivals, joining of parts, statistics.
 //!
 //! # Model
-//! Open arrivals: requests reach the array at their trace times. Drives do not influence each
-//! other, so each is brought up to date only when it gets a request (and at the boundaries of the
-//! time series): there is no global event heap. Closed arrivals: `outstanding` requests circulate;
-//! each completion issues the next request after the think time, and the earliest of all drive
-//! events and issues goes first; a tournament of the drives' next events finds it. Drive services
-//! that start at the same instant as an arrival see it.
+//! Open arrivals: requests reach the array at their trace times. Drives do not influence each other, so each is
+//! advanced only when it gets a request and at the boundaries of the time series; there is no global event
+//! heap. Closed arrivals: `outstanding` requests circulate; each completion issues the next request after the
+//! think time. The earliest of all drive events and issues is next; a tournament tree of the drives' next
+//! events finds it. A drive that chooses a command at the same instant as an arrival can choose that arrival.
 //!
-//! A request that an organisation splits completes with its last part; its components are those of
-//! that part, so that they still add up to its response time. Statistics count requests that arrive
-//! after the warm-up.
+//! A request that an organisation splits completes with its last part. Its components are those of that part,
+//! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
 use crate::capping::{Capper, Plan as CapPlan};
 use crate::change::{Planned, Schedule};
@@ -34,9 +32,9 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum WarmUp {
-    /// So many requests.
+    /// This many requests.
     Requests(u64),
-    /// Requests that arrive sooner than this after the first.
+    /// Requests that arrive within this time after the first.
     Time(Span),
 }
 
@@ -64,26 +62,26 @@ pub enum PastEnd {
     DropCounted,
 }
 
-/// How one simulation is run.
+/// Options of one simulation.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// How requests come.
     pub arrivals: Arrivals,
     /// What the statistics leave out.
     pub warm_up: WarmUp,
-    /// No more requests than this, warm-up included.
+    /// Most requests, warm-up included.
     pub max_requests: Option<u64>,
-    /// No arrivals later than this after the first.
+    /// No arrivals later than this after the first one.
     pub duration: Option<Span>,
-    /// What happens beyond a device's end.
+    /// Handling of requests beyond a device's end.
     pub past_end: PastEnd,
     /// The power cap, where there is one.
     pub capping: Option<CapPlan>,
-    /// What changes meanwhile, in order of time.
+    /// Changes during the run, in order of time.
     pub changes: Vec<Planned>,
-    /// How many response times are kept exactly.
+    /// Number of response times that are kept exactly.
     pub exact_limit: usize,
-    /// Bucket width of the time series at first, nanoseconds.
+    /// Initial bucket width of the time series, nanoseconds.
     pub series_width_ns: u64,
     /// Counts requests and may stop the run.
     pub progress: Progress,
@@ -109,19 +107,19 @@ impl Default for Options {
 /// One finished request, for a log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Record {
-    /// Place in the workload, from 0.
+    /// Number in the workload, from 0.
     pub id: u64,
     /// The request, with the time at which it reached the array.
     pub request: Request,
-    /// When the last part was done.
+    /// Completion of the last part.
     pub completion: Time,
-    /// Shares of the last part.
+    /// Components of the last part.
     pub components: Components,
     /// The drive of the last part.
     pub drive: u32,
-    /// Whether every part was served by a buffer.
+    /// Whether every part was served from a buffer.
     pub cache_hit: bool,
-    /// Cylinders moved for the last part.
+    /// Seek distance of the last part, cylinders.
     pub seek_distance: u32,
     /// Arm of the last part.
     pub arm: u8,
@@ -138,13 +136,13 @@ pub enum SimulateError {
     /// The workload is wrong.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A closed loop that cannot be.
+    /// A closed loop with impossible parameters.
     #[error("arrivals.closed.{0}")]
     Loop(#[from] SpecError),
     /// A device number without a drive.
     #[error("workload: request {request}: {message}")]
     Device {
-        /// Place of the request in the workload, from 0.
+        /// Number of the request in the workload, from 0.
         request: u64,
         /// What was got and what is needed.
         message: String,
@@ -155,50 +153,50 @@ pub enum SimulateError {
     /// The log could not be written.
     #[error("{0}")]
     Log(String),
-    /// Simulated time is at its end.
+    /// A time beyond the end of simulated time.
     #[error("workload: got {what} at {} ns, need {}", time.0, Time::LATEST_SHOWN)]
     Late {
-        /// What would happen.
+        /// The event.
         what: &'static str,
-        /// When.
+        /// Its time.
         time: Time,
     },
-    /// A drive kept requests for ever.
+    /// A drive did not complete its requests.
     #[error("drive {drive}: got {waiting} requests that never complete, need none; this is a bug")]
     Lost {
         /// Index of the drive.
         drive: usize,
-        /// How many.
+        /// Number of requests.
         waiting: u64,
     },
 }
 
 struct Run<'a, 'l, M> {
     members: &'a mut [M],
-    // Of each logical unit, which the organisation knows as a member: its drive and first block.
+    // For each logical unit (a member of the organisation): its drive and first block.
     logical: Vec<(u32, u64)>,
     organisation: &'a dyn Organisation,
     options: &'a Options,
     host: Host<'a, 'l>,
     plan: Plan,
-    // Sizes of devices asked for so far; 0 of others.
+    // Sizes of devices, each stored at its first use; 0 before.
     device_blocks: Vec<u64>,
-    // Of the same devices where they lie as they are; no blocks where a plan is needed.
+    // For the same devices, their place if they are one logical unit; no blocks if a plan is needed.
     direct: Vec<Direct>,
-    // Next instant at which energy is sampled; NEVER before the warm-up's end.
+    // Next time at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
     sampled: ByMode,
     schedule: Schedule<'a>,
-    // When each drive does something next, where drives are taken in order of time: in closed loops and
-    // once there are no more arrivals.
+    // Next event of each drive, if drives are taken in order of time: in closed loops, and after the last
+    // arrival.
     due: Option<Timetable>,
-    // When something else than an arrival may be due.
+    // Earliest time at which something other than an arrival may be due.
     next_check: Time,
     first: Option<Time>,
     last_arrival: Time,
     failure: Option<SimulateError>,
     taken: u64,
-    // So many of them are in the progress.
+    // Requests that the progress has counted.
     reported: u64,
     measuring: bool,
 }
@@ -212,20 +210,19 @@ struct Direct {
     first: u64,
 }
 
-/// Requests taken from their source so many at a time: source and simulation each run in a tight
-/// loop of their own.
+/// Requests taken from their source in batches, so that source and simulation each run in a tight loop.
 struct Feed<'s, S> {
     source: &'s mut S,
     batch: Vec<Request>,
-    /// What is wrong with the workload after the batch.
+    /// Error of the workload after the batch.
     failure: Option<TraceError>,
 }
 
-/// Few enough to stay in a core's first-level cache.
+/// Small enough for a core's first-level cache.
 const BATCH: usize = 256;
 
 impl<S: Requests> Feed<'_, S> {
-    /// Takes the next batch, of at most `most` requests: an empty one at the workload's end.
+    /// Takes the next batch, of at most `most` requests; it is empty at the workload's end.
     #[inline(never)]
     fn refill(&mut self, most: u64) -> Result<(), SimulateError> {
         self.batch.clear();
@@ -234,7 +231,7 @@ impl<S: Requests> Feed<'_, S> {
         }
         let most = most.min(BATCH as u64) as usize;
         match self.source.fill(&mut self.batch, most) {
-            // What comes before it is simulated first.
+            // The requests before the error are simulated first.
             Err(e) if !self.batch.is_empty() => self.failure = Some(e),
             Err(e) => return Err(e.into()),
             Ok(()) => {}
@@ -251,12 +248,12 @@ impl<S: Requests> Feed<'_, S> {
 
 /// Simulates a workload on a system.
 ///
-/// The organisation's members are the logical units of the drives, in order: for most drives the
-/// drives themselves. `source` is in time order; a time before its predecessor's counts as the predecessor's. When
-/// [`Progress::cancel`] is called the outcome holds what was done so far and `partial` is set.
+/// The organisation's members are the logical units of the drives, in order; most drives have one. `source` is in
+/// time order; a time before that of the previous request counts as that time. When [`Progress::cancel`] is
+/// called, the outcome holds what was done so far and `partial` is set.
 ///
 /// # Errors
-/// A wrong workload, a device without drive, or a log that cannot be written.
+/// A wrong workload, a device without a drive, or a log that cannot be written.
 pub fn simulate<'a, 'l, M: Member>(
     source: &mut impl Requests,
     members: &'a mut [M],
@@ -380,7 +377,7 @@ impl<M: Member> Run<'_, '_, M> {
         loop {
             let issue = self.host.next_issue();
             let (drive, member) = self.earliest();
-            // Completions that a drive holds ready are due now, whatever time it names.
+            // Completions that a drive has ready are due now, whatever its next event.
             let drive = drive.max(now);
             let due = self.next_mark();
             let next_event = drive.min(issue);
@@ -423,7 +420,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             next += 1;
         }
-        // What is in flight completes; nothing more is issued.
+        // Requests in flight complete; no more are issued.
         self.host.end_loop();
         self.drain(now)
     }
@@ -458,7 +455,7 @@ impl<M: Member> Run<'_, '_, M> {
         self.reported = self.taken;
     }
 
-    /// Takes the next batch; false when the workload, the limit or the patience is at its end.
+    /// Takes the next batch; false at the end of the workload, at the limit, or when cancelled.
     fn refill(&mut self, feed: &mut Feed<impl Requests>) -> Result<bool, SimulateError> {
         self.report();
         self.host.settle();
@@ -471,8 +468,8 @@ impl<M: Member> Run<'_, '_, M> {
         Ok(!feed.batch.is_empty())
     }
 
-    /// One request reaches the array; false when the run's duration is over or something is wrong,
-    /// which [`Run::drain`] then reports.
+    /// A request reaches the array; false when the run's duration is over or after an error, which
+    /// [`Run::drain`] then returns.
     #[inline(always)]
     fn arrive(&mut self, now: Time, request: &Request) -> bool {
         let id = self.taken;
@@ -483,7 +480,7 @@ impl<M: Member> Run<'_, '_, M> {
         self.last_arrival = now;
         let blocks = u64::from(request.blocks);
         let direct = self.direct.get(request.device as usize);
-        // No blocks wrap round to more than any device has.
+        // With `blocks` = 0, the subtraction wraps round to more blocks than any device has.
         let inside =
             |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
         match direct.filter(inside) {
@@ -506,13 +503,13 @@ impl<M: Member> Run<'_, '_, M> {
         self.failure.is_none() && self.host.failure.is_none()
     }
 
-    /// Gives a part of a request to its drive.
+    /// Submits a part of a request to its drive.
     fn submit(&mut self, now: Time, slot: u64, op: Op, part: &Part) {
         let (member, first) = self.logical[part.member as usize];
         self.give(now, slot, op, member, first + part.lba, part.blocks);
     }
 
-    /// Brings a drive up to `now` and gives it a command.
+    /// Advances a drive to `now` and submits a command.
     #[inline(always)]
     fn give(&mut self, now: Time, slot: u64, op: Op, member: u32, lba: u64, blocks: u32) {
         let member = member as usize;
@@ -538,7 +535,7 @@ impl<M: Member> Run<'_, '_, M> {
         }
     }
 
-    /// What happens at certain times only: the run's beginning, the warm-up's and its own end,
+    /// Handles what is due at certain times only: the begin and end of the run, the end of the warm-up,
     /// samples. False when the run is over.
     #[cold]
     fn check(&mut self, now: Time, id: u64) -> bool {
@@ -570,7 +567,7 @@ impl<M: Member> Run<'_, '_, M> {
         self.failure.is_none()
     }
 
-    /// A request that may reach beyond its device, be a flush, or need a plan.
+    /// Handles a request that may reach beyond its device, be a flush, or need a plan.
     fn arrive_in_parts(
         &mut self,
         now: Time,
@@ -586,7 +583,7 @@ impl<M: Member> Run<'_, '_, M> {
         if !flush && (past || blocks == 0) {
             match self.options.past_end {
                 PastEnd::Wrap if blocks > 0 && blocks <= size => {
-                    // What would still stick out ends at the device's end.
+                    // A request that still reaches beyond the device is moved to end at the device's end.
                     request.lba = Lba((request.lba.0 % size).min(size - blocks));
                 }
                 PastEnd::DropCounted => {
@@ -633,7 +630,7 @@ impl<M: Member> Run<'_, '_, M> {
         Ok(())
     }
 
-    /// Size of a device, asked once.
+    /// Size of a device, stored at its first use.
     #[inline]
     fn blocks_of(&mut self, id: u64, device: u32) -> Result<u64, SimulateError> {
         match self.device_blocks.get(device as usize) {
@@ -665,7 +662,7 @@ impl<M: Member> Run<'_, '_, M> {
         Ok(blocks)
     }
 
-    /// The warm-up ends: counters start at `now`.
+    /// Ends the warm-up: counters start at `now`.
     fn begin(&mut self, now: Time) {
         self.pass_until(now);
         self.measuring = true;
@@ -692,13 +689,13 @@ impl<M: Member> Run<'_, '_, M> {
         self.renew();
     }
 
-    /// From now on drives are taken in the order of their next events.
+    /// Takes drives in the order of their next events from now on.
     fn take_in_order(&mut self) {
         self.due = Some(Timetable::new(self.members.len()));
         self.renew();
     }
 
-    /// Asks all drives for their next events, where that matters.
+    /// Reads the next events of all drives, if drives are taken in order of time.
     fn renew(&mut self) {
         if let Some(due) = &mut self.due {
             for (i, member) in self.members.iter().enumerate() {
@@ -707,8 +704,8 @@ impl<M: Member> Run<'_, '_, M> {
         }
     }
 
-    /// Samples energy at each boundary of the series up to `now`, and lets changes happen that are due by
-    /// then, in order of time.
+    /// Samples energy at each boundary of the series up to `now`, and applies the changes due until then, in
+    /// order of time.
     #[inline]
     fn pass_until(&mut self, now: Time) {
         if self.next_sample.min(self.next_mark()) <= now {
@@ -766,12 +763,12 @@ impl<M: Member> Run<'_, '_, M> {
         self.host.outcome.series.add_energy(at, since);
     }
 
-    /// The earliest drive event and whose it is.
+    /// The earliest drive event and its drive.
     fn earliest(&self) -> (Time, usize) {
         self.due.as_ref().map_or((Time::NEVER, 0), Timetable::first)
     }
 
-    /// Lets one drive do what it does at `time`, and no later drive event.
+    /// Advances one drive through its events at `time`, and no further.
     #[inline(never)]
     fn step(&mut self, member: usize, time: Time) -> Result<(), SimulateError> {
         let host = &mut self.host;
@@ -791,13 +788,13 @@ impl<M: Member> Run<'_, '_, M> {
         self.trouble()
     }
 
-    /// What went wrong since this was asked last.
+    /// Returns the error that occurred since the last call, if any.
     fn trouble(&mut self) -> Result<(), SimulateError> {
         let failure = self.failure.take().or(self.host.failure.take());
         failure.map_or(Ok(()), Err)
     }
 
-    /// No more arrivals: everything in flight completes (unless the run was cancelled).
+    /// After the last arrival: completes everything in flight, unless the run was cancelled.
     fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
         self.trouble()?;
         if self.measuring {

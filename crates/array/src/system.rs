@@ -1,4 +1,4 @@
-//! The drives of a system: their descriptions, and what takes its requests, bare or under layers.
+//! The drives of a system: their descriptions, and the members that serve its requests, with or without layers.
 
 use crate::change::{self, Planned};
 use crate::dotted::change_all;
@@ -17,7 +17,7 @@ use headstack_trace::Requests;
 use serde_json::Value;
 use std::path::Path;
 
-/// Most drives of a system.
+/// Most drives in a system.
 const MOST: u32 = 100_000;
 
 /// A drive that a system can have, bare or under layers.
@@ -25,7 +25,7 @@ pub trait Drivable: Member<Answer = Completion> + Send + 'static {}
 
 impl<M: Member<Answer = Completion> + Send + 'static> Drivable for M {}
 
-/// What takes the requests of a system.
+/// The members that serve the requests of a system.
 pub(crate) enum Members<M> {
     /// Drives that do not influence each other.
     Bare(Vec<M>),
@@ -34,7 +34,7 @@ pub(crate) enum Members<M> {
 }
 
 impl<M: Drivable> Members<M> {
-    /// Drives under the layers that the system asks for, if any.
+    /// Drives under the layers of the system, if any.
     pub fn of(system: &System, drives: Vec<M>, inputs: &Inputs) -> Result<Members<M>, SpecError> {
         Ok(match system.layers.is_empty() {
             true => Members::Bare(drives),
@@ -42,11 +42,11 @@ impl<M: Drivable> Members<M> {
         })
     }
 
-    /// Lets the system's drives and layers go through its changes, so that what they refuse is known before a
-    /// run begins; `make` makes drive number `i` of `count`.
+    /// Tries the system's changes on its drives and layers, so that a change that they refuse is an error
+    /// before the run begins; `make` makes drive number `i` of `count`.
     ///
     /// # Errors
-    /// What cannot be, at the change's place.
+    /// A change that is refused, at its place.
     pub fn try_out(
         system: &System,
         changes: &[Planned],
@@ -62,7 +62,7 @@ impl<M: Drivable> Members<M> {
         change::try_out_layers(changes, &mut tree)
     }
 
-    /// Sizes of the units that the organisation sees as members.
+    /// Sizes of the units that are members of the organisation.
     pub fn logical_units(&self) -> Vec<u64> {
         match self {
             Members::Bare(drives) => drives.iter().flat_map(Member::logical_units).collect(),
@@ -89,7 +89,7 @@ impl<M: Drivable> Members<M> {
         }
     }
 
-    /// What the layers counted, from the host down.
+    /// Statistics of the layers, from the host down.
     pub fn layers(&self) -> Vec<LayerResult> {
         match self {
             Members::Bare(_) => Vec::new(),
@@ -99,7 +99,7 @@ impl<M: Drivable> Members<M> {
 }
 
 impl System {
-    /// The drives that differ, each with the keys of the system that it does not have itself.
+    /// The drives of each description, with the keys of the system that they take over.
     ///
     /// # Errors
     /// A key that a drive cannot have, at `drives[i]`.
@@ -142,7 +142,7 @@ impl System {
             drives: Vec::new(),
             count: own.count,
             set,
-            // Parameters belong to the scheduler they were written for.
+            // Parameters belong to the scheduler with which they were given.
             scheduler_parameters: match &own.scheduler {
                 Some(_) => own.scheduler_parameters,
                 None => own
@@ -158,7 +158,7 @@ impl System {
         })
     }
 
-    /// Checks that there is one `drive`, or a list of them, and how many; counts them.
+    /// Checks that there is one `drive` or a list of drives, and their number; stores the number.
     pub(crate) fn check_drives(&mut self) -> Result<(), SpecError> {
         match (self.drive.is_null(), self.drives.is_empty()) {
             (true, true) => return Err(SpecError::new("drive", "nothing", "a value")),
@@ -182,10 +182,10 @@ impl System {
         counted("drives", sum)
     }
 
-    /// The drive with everything that this system changes.
+    /// The drive with all changes of this system.
     ///
     /// # Errors
-    /// An unknown drive, a file or value that does not fit.
+    /// An unknown drive; a file or value that does not fit.
     pub fn drive_spec(&self, base: &Path, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
         let spec = match &self.drive {
             Value::String(name) => {
@@ -208,10 +208,10 @@ impl System {
         DriveSpec::from_value(value, &inputs.models).map_err(|e| e.within("drive"))
     }
 
-    /// Changes a drive's description as this system asks for.
+    /// Applies this system's changes to a drive's description.
     ///
     /// # Errors
-    /// A key of `set` that leads nowhere.
+    /// A key of `set` that does not exist.
     pub(crate) fn change(&self, drive: &mut Value) -> Result<(), SpecError> {
         for (table, whole) in [(&self.drive_changes(), "drive"), (&self.set, "set")] {
             change_all(drive, table).map_err(|mut e| {
@@ -222,7 +222,7 @@ impl System {
         Ok(())
     }
 
-    /// What the keys of the system change in its drive.
+    /// The changes that the keys of the system make in its drive.
     fn drive_changes(&self) -> Params {
         let mut changes = Params::new();
         let mut set = |key: &str, value: Value| {
@@ -230,7 +230,7 @@ impl System {
         };
         if let Some(scheduler) = &self.scheduler {
             set("queue.scheduler", scheduler.clone().into());
-            // Parameters belong to the scheduler they were written for.
+            // Parameters belong to the scheduler with which they were given.
             set("queue.scheduler_parameters", Value::Null);
         }
         if let Some(parameters) = &self.scheduler_parameters {
@@ -259,7 +259,7 @@ impl System {
         Ok(self.kinds()?.iter().map(|kind| kind.count).sum())
     }
 
-    /// What changes while the system, whose key is given, runs.
+    /// The changes during the run of the system; `key` is the system's key.
     ///
     /// # Errors
     /// As [`change::plan`].
@@ -268,15 +268,15 @@ impl System {
         change::plan(&self.change, self.drive_count()?, &layers, key)
     }
 
-    /// Its layers over drives.
+    /// Builds its layers over the drives.
     fn tree<M: Drivable>(&self, drives: Vec<M>, inputs: &Inputs) -> Result<Tree, SpecError> {
         Tree::new(drives, &self.layers()?, inputs.layers, inputs.elevators)
     }
 
-    /// The layers over the drives, from the host down; none if there are none.
+    /// The layers over the drives, from the host down; empty if there are none.
     ///
     /// # Errors
-    /// An entry that is none, at `layers[i]`.
+    /// An entry that is not a layer, at `layers[i]`.
     pub fn layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
         let read = |(i, value)| {
             LayerSpec::from_value(value).map_err(|e: SpecError| e.within(&format!("layers[{i}]")))

@@ -1,4 +1,4 @@
-//! Runs whose numbers would say nothing: without requests, or with too many that failed.
+//! Refuses runs without meaningful results: without requests, or with too many failed ones.
 
 use crate::change::Change;
 use crate::experiment::{Experiment, System, Workload};
@@ -7,7 +7,7 @@ use crate::simulate::WarmUp;
 use headstack_drive::DriveSpec;
 use headstack_engine::SpecError;
 
-/// Whether the experiment has parts fail in this system.
+/// Whether parts fail in this system of the experiment.
 pub(crate) fn injects_failures(system: &System, drive: &DriveSpec) -> bool {
     let gone = |layer: &serde_json::Value| {
         let members = layer.get("gone").and_then(serde_json::Value::as_array);
@@ -19,11 +19,12 @@ pub(crate) fn injects_failures(system: &System, drive: &DriveSpec) -> bool {
         || system.layers.iter().any(gone)
 }
 
-/// Refuses an outcome without requests, and one of which more failed than `run.allowed_errors` says; the
-/// latter not where failures are `injected`. What was stopped early is taken as it is.
+/// Refuses an outcome without requests, and one with a higher share of failed requests than
+/// `run.allowed_errors`. The second is allowed where failures are `injected`. An outcome that was stopped early
+/// is accepted as it is.
 ///
 /// # Errors
-/// The key that left no request, with the workload; the share that failed, with the system.
+/// The key that left no request, with the workload; the share of failed requests, with the system.
 pub(crate) fn check(
     experiment: &Experiment,
     system: &System,
@@ -58,7 +59,7 @@ pub(crate) fn check(
     Err(SpecError::new("run.allowed_errors", got, need))
 }
 
-/// Why nothing was simulated, by the workload's key.
+/// The reason why nothing was simulated, with the workload's key.
 fn nothing_done(workload: &Workload, outcome: &Outcome) -> SpecError {
     let name = &workload.name;
     if outcome.n_dropped > 0 {

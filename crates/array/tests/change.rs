@@ -1,7 +1,7 @@
-//! Systems that change while they run: each kind of change against times worked by hand.
+//! Systems that change while they run: each kind of change against times worked out by hand.
 //!
-//! The drive turns 100 times a second and has 100 sectors on each track, the first of which is under the head at
-//! every whole turn; a seek takes 5 ms, however far.
+//! The drive turns 100 times a second and has 100 sectors on each track; the first is under the head at every
+//! whole turn. Every seek takes 5 ms.
 
 use headstack_array::change::{plan, try_out, Change, ChangeCounts};
 use headstack_array::layer::ErrorKind;
@@ -18,7 +18,7 @@ use std::path::Path;
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 
-/// The drive, with more lines of its file in front of the tables and behind them.
+/// The drive, with `before` and `after` inserted before and after the tables of its file.
 fn drive(before: &str, after: &str) -> DriveSpec {
     let text = format!(
         r#"
@@ -38,7 +38,7 @@ fn drive(before: &str, after: &str) -> DriveSpec {
     toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The changes as an experiment writes them.
+/// Changes in the form of an experiment.
 fn changes(text: &str) -> Vec<Change> {
     let table: toml::Table = text.parse().expect("TOML");
     let value = serde_json::to_value(table).expect("JSON");
@@ -56,7 +56,7 @@ fn track(at: u64, device: u32, cylinder: u64, surface: u64) -> Request {
     }
 }
 
-/// Runs requests on `count` drives; returns what came of each, in their order.
+/// Runs requests on `count` drives; returns their records, in their order.
 fn run(
     spec: &DriveSpec,
     count: u32,
@@ -92,7 +92,7 @@ fn run(
     (records, outcome)
 }
 
-/// When each request was done, in milliseconds.
+/// Completion of each request, in milliseconds.
 fn ends(records: &[Record]) -> Vec<f64> {
     records
         .iter()
@@ -100,8 +100,8 @@ fn ends(records: &[Record]) -> Vec<f64> {
         .collect()
 }
 
-/// A track is read from 0 to 10 ms. Then cylinder 90 waits and, behind it, cylinder 10; each takes 5 ms of
-/// seeking, 5 ms of waiting for the turn to be whole, and 10 ms.
+/// A track is read from 0 to 10 ms. Then cylinder 90 waits and, behind it, cylinder 10; each takes a seek of 5
+/// ms, a rotational wait of 5 ms, and 10 ms of transfer.
 fn three() -> Vec<Request> {
     vec![
         track(0, 0, 0, 0),
@@ -121,14 +121,14 @@ fn a_scheduler_orders_what_waits() {
         n_after_end: 0,
     };
     assert_eq!(outcome.changes, Some(done));
-    // Too late for these: the next choice has been made at 10 ms.
+    // This change comes too late: the next command was chosen at 10 ms.
     let late = text.replace("3 ms", "15 ms");
     let (records, _) = run(&fcfs, 1, three(), &late, Options::default());
     assert_eq!(ends(&records), [10.0, 30.0, 50.0]);
     let (records, outcome) = run(&fcfs, 1, three(), "change = []", Options::default());
     assert_eq!(ends(&records), [10.0, 30.0, 50.0]);
     assert_eq!(outcome.changes, None);
-    // Times count from the first request, and a change comes before what arrives with it.
+    // Times count from the first request; a change is applied before a request that arrives at the same time.
     let mut later = three();
     later
         .iter_mut()
@@ -148,7 +148,7 @@ fn a_depth_lets_more_commands_in() {
     assert_eq!(ends(&records), [10.0, 50.0, 30.0]);
 }
 
-/// Without rotational waits a track takes 5 ms and 10 ms on whichever arm: two at once, or one after the other.
+/// Without rotational waits a track takes 5 ms and 10 ms on either arm: two at once, or one after the other.
 #[test]
 fn arms_in_motion_are_limited() {
     let two = drive(
@@ -183,8 +183,8 @@ const WATTS: &str = r#"
     standby = { enter_time = "0.5 s", recovery_time = "3 s" }
 "#;
 
-/// Drive 1 goes down at 1 s: for half a second it draws what it drew idle, then 1 W, and for the read at 10 s
-/// it takes three seconds of 25 W to be ready. Drive 0 stays as it is.
+/// Drive 1 goes into standby at 1 s: for half a second it draws its idle power, then 1 W, and for the read at
+/// 10 s it needs three seconds at 25 W to be ready. Drive 0 is not changed.
 #[test]
 fn a_drive_goes_down_and_comes_back() {
     let spec = drive("", WATTS);
@@ -205,7 +205,7 @@ fn a_drive_goes_down_and_comes_back() {
     assert!((joules[0] - idle).abs() < 1e-9 * idle, "{joules:?}");
     let down = 0.02 * 13.0 + 0.99 * 10.0 + 0.5 * 10.0 + 8.5 + 3.0 * 25.0;
     assert!((joules[1] - down).abs() < 1e-9 * down, "{joules:?}");
-    // The series has what was drawn when it was drawn.
+    // The series contains the power of each drive at its time.
     let points = outcome.series.points();
     let series: f64 = points.iter().map(|p| p.power_w.total() * p.width_s).sum();
     assert!((series - idle - down).abs() < 1e-9 * series, "{series}");
@@ -222,7 +222,7 @@ fn a_drive_goes_down_and_comes_back() {
     );
 }
 
-/// At half the speed a track takes 20 ms. At 1 s and at 2 s the platter has made whole turns.
+/// At half the speed a track takes 20 ms. At 1 s and at 2 s the platter has completed whole turns.
 #[test]
 fn a_spindle_slows_down() {
     let spec = drive("", "");
@@ -230,16 +230,16 @@ fn a_spindle_slows_down() {
     let text = "[[change]]\nat = \"1 s\"\nspindle_speed = { speed = \"3000 rpm\" }\n";
     let (records, _) = run(&spec, 1, reads(), text, Options::default());
     assert_eq!(ends(&records), [10.0, 2020.0]);
-    // Even slowing from 100 to 50 turns a second takes 0.4 s, in which the platter turns 30 times; from 2 s on,
-    // 30 more turns bring it to 80 whole ones: a command at 1.2 s waits until 1.4 s.
+    // Slowing evenly from 100 to 50 turns a second takes 0.4 s, in which the platter turns 30 times, so that
+    // its angle is 0 at 1.4 s. A command at 1.2 s waits until then.
     let text = text.replace("rpm\"", "rpm\", takes = \"0.4 s\"");
     let reads = vec![track(0, 0, 0, 0), track(1200 * MS, 0, 0, 0)];
     let (records, _) = run(&spec, 1, reads, &text, Options::default());
     assert_eq!(ends(&records), [10.0, 1420.0]);
 }
 
-/// In a closed loop of one, tracks of one cylinder follow each other every 10 ms. The change at 95 ms waits for
-/// the read that is under way; from 100 ms on each read takes 20 ms.
+/// In a closed loop of one, reads of tracks of one cylinder follow each other every 10 ms. The change at 95 ms
+/// waits for the read in service; from 100 ms on each read takes 20 ms.
 #[test]
 fn closed_loops_change_too() {
     let spec = drive("", "");
@@ -255,7 +255,7 @@ fn closed_loops_change_too() {
     assert_eq!(ends(&records), want);
 }
 
-/// The arms stand half a turn apart. Once the first has failed the other one waits half a turn longer.
+/// The arms are half a turn apart. After the first has failed, the other waits half a turn longer.
 #[test]
 fn an_assembly_fails() {
     let two = drive("dash = \"D1A2S1H1\"", "");
@@ -268,7 +268,7 @@ fn an_assembly_fails() {
     assert_eq!((faults.len(), faults[0].failed), (1, Time(S)));
 }
 
-/// The head of surface 1 fails: what lies there is an error, what lies on surface 0 is read.
+/// The head of surface 1 fails: reads of that surface are errors, reads of surface 0 succeed.
 #[test]
 fn a_head_fails() {
     let spec = drive("", "");
@@ -285,8 +285,8 @@ fn a_head_fails() {
     assert_eq!(ends(&records)[2], 3010.0);
 }
 
-/// Changes come in order of time whatever their order in the file, those of one time in that order; those
-/// after the end never do. What is left out of the statistics changes nothing about them.
+/// Changes are applied in order of time, whatever their order in the file; simultaneous ones in the order of
+/// the file; those after the end not at all. The warm-up has no effect on changes.
 #[test]
 fn changes_come_in_order() {
     let spec = drive("", "");
@@ -388,7 +388,7 @@ fn what_cannot_be_is_named_with_its_place() {
     }
 }
 
-/// What only the drive knows is found out before the run, at the same place.
+/// Errors that only the drive can find are reported before the run, at the same place.
 #[test]
 fn what_a_drive_refuses_is_named_with_its_place() {
     let spec = drive("dash = \"D1A2S1H1\"", WATTS);

@@ -1,7 +1,7 @@
 //! Models and elevators that are made at run time and passed to a run.
 //!
-//! Each is built by a closure that captures a value, and no list has a built-in entry. What the experiment
-//! gives follows from the captured values alone.
+//! Each is built by a closure that captures a value, and no list has a built-in entry. The results depend only
+//! on the captured values.
 
 #![allow(clippy::result_large_err)]
 
@@ -23,13 +23,13 @@ use serde::Deserialize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Sectors of every track: those of the zones play no part.
+/// Sectors of every track; the numbers in the zones have no effect.
 const SECTORS: u64 = 100;
 const SEEK: Span = Span(3_000_000);
 const WATTS: f64 = 7.25;
 const DOLLARS: f64 = 123.0;
 
-/// What a scheduler or an elevator has chosen: first blocks.
+/// First blocks of the commands that a scheduler or an elevator has chosen.
 type Chosen = Arc<Mutex<Vec<u64>>>;
 
 /// One surface, a fixed number of sectors on every track, no skew.
@@ -100,7 +100,7 @@ impl Scheduler for Newest {
     }
 }
 
-/// The same in every state, in proportion to the speed.
+/// The same watts in every state, proportional to the speed.
 struct Level {
     watts: f64,
     rpm: f64,
@@ -174,7 +174,7 @@ fn list<T: ?Sized, C>(
     std::slice::from_ref(Box::leak(Box::new(plugin)))
 }
 
-/// Lists in which every entry captures a value; what schedulers choose goes to `chosen`.
+/// Lists in which every entry captures a value; choices of schedulers are added to `chosen`.
 fn models(chosen: &Chosen) -> Models {
     let (sectors, seek, watts, dollars, chosen) = (SECTORS, SEEK, WATTS, DOLLARS, chosen.clone());
     #[derive(Deserialize)]
@@ -205,7 +205,7 @@ fn models(chosen: &Chosen) -> Models {
     }
 }
 
-/// One elevator; what it chooses goes to `chosen`.
+/// One elevator; its choices are added to `chosen`.
 fn elevators(chosen: &Chosen) -> &'static [elevator::Entry] {
     let chosen = chosen.clone();
     let build: &'static elevator::Build = Box::leak(Box::new(move |_: &elevator::Context| {
@@ -242,7 +242,7 @@ cost = {{ model = "own-cost" }}
     )
 }
 
-/// What a run chose and gave.
+/// Choices and results of a run.
 struct Ran {
     result: RunResult,
     by_scheduler: Vec<u64>,
@@ -278,8 +278,8 @@ fn go(text: &str) -> Result<Ran, RunError> {
     })
 }
 
-/// Every seek takes what was captured, half of the 100 captured sectors are half a turn, the command that came
-/// last is served before the one that waited longer.
+/// Every seek takes the captured time, half of the 100 captured sectors take half a turn, and the newest
+/// command is served first.
 #[test]
 fn models_made_at_run_time_decide_what_a_run_gives() {
     let ran = go(&experiment("")).unwrap_or_else(|e| panic!("{e}"));
@@ -305,7 +305,7 @@ fn an_elevator_made_at_run_time_orders_a_host_queue() {
     assert_eq!(ran.result.systems[0].n_requests, 3);
 }
 
-/// A running drive finds schedulers, and its power at another speed, in the lists that it was built with.
+/// A running drive looks up schedulers, and its power at another speed, in the lists with which it was built.
 #[test]
 fn changes_of_a_running_drive_use_the_passed_lists() {
     let half = r#"change = [
@@ -340,7 +340,7 @@ fn unknown_names_get_the_passed_lists() {
         let error = go(&text).err().expect(other).to_string();
         let want = format!("got \"{other}\", need one of {own}");
         assert!(error.ends_with(&want), "{error}");
-        // Near to a passed name.
+        // The error suggests a passed name.
         let error = go(&experiment(host_queue).replace(own, &own[1..]));
         let error = error.err().expect(own).to_string();
         let hint = format!("need one of {own}; did you mean \"{own}\"?");
@@ -348,7 +348,7 @@ fn unknown_names_get_the_passed_lists() {
     }
 }
 
-/// Which keys a geometry has is asked of the passed layout, also where the misspelt key is a required one.
+/// The passed layout determines the keys of a geometry, also if the misspelt key is a required one.
 #[test]
 fn a_misspelt_key_is_one_that_the_passed_layout_does_not_know() {
     let text = experiment("").replace("cylinders = 200", "cylindrs = 200");

@@ -15,7 +15,7 @@ fn drive_dirs() -> Vec<PathBuf> {
     vec![shipped::folder()]
 }
 
-/// Requests from the workload's own small table, `n`, `gap_us`, `devices`, or a generator's.
+/// Requests from a small table of the workload (`n`, `gap_us`, `devices`) or from a generator.
 fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     let table = w.workload.synthetic.clone().unwrap_or_default();
     if w.workload.trace.is_some() || table.contains_key("n_requests") {
@@ -197,14 +197,14 @@ fn the_document_has_every_key_and_its_sums_agree() {
                 "{time}"
             );
         }
-        // Each drive's services cannot take longer than the run.
-        // A thousand even steps, and the tail.
+        // Each drive's services take no longer than the run. The distribution has a thousand even steps, and
+        // the tail.
         assert!(system["response_time_cdf"].as_array().unwrap().len() <= 1100);
     }
 }
 
-/// Table 9(a) of the ISCA 2008 paper for conventional drives of four platters; 10 W for a year of
-/// 8766 hours at 20 cents and a PUE of 1.25 are 21.915 dollars.
+/// Table 9(a) of the ISCA 2008 paper for conventional drives of four platters. 10 W for a year of 8766 hours at
+/// 20 cents and a PUE of 1.25 cost 21.915 dollars.
 #[test]
 fn costs_of_drives_and_energy() {
     let text = EXPERIMENT.replacen(
@@ -236,7 +236,7 @@ fn costs_of_drives_and_energy() {
         .clone();
     let near = |got: Option<f64>, need: f64| (got.unwrap() - need).abs() < 1e-9;
     assert!(near(cost.low, 165.8) && near(cost.high, 188.2), "{cost:?}");
-    // Nobody says what the logging paper's drive costs.
+    // The description of the logging paper's drive has no cost.
     assert!(json["systems"][0]["cost_usd"]["low"].is_null());
     let priced = EXPERIMENT.replacen(
         "count = 3",
@@ -295,7 +295,7 @@ fn wrong_input_is_named() {
     }
 }
 
-/// All that is asked for is done, and known to be asked for before.
+/// The progress counts all requests, and its total is right from the start.
 #[test]
 fn progress_ends_at_its_total() {
     for (limit, total) in [("", 20_000), ("[run]\nmax_requests = 1500", 1500)] {
@@ -305,7 +305,7 @@ fn progress_ends_at_its_total() {
         assert_eq!(options.progress.done(), total);
         assert_eq!(options.progress.total(), Some(total));
     }
-    // A length of time: nobody knows how many requests come in it.
+    // With a duration, the number of requests is not known.
     let options = RunOptions::default();
     let text = LOOP.replacen("ARRIVALS", "rate = \"50/s\"", 1) + "[run]\nduration = \"2 s\"";
     go(&text, &options).unwrap();
@@ -320,7 +320,7 @@ synthetic = { n_requests = 20_000, ARRIVALS, footprint = "50 GB" }
 drive = "barracuda-es-750"
 "#;
 
-/// The same requests in the same loop, whichever table asks for it.
+/// The requests and the loop are the same, whichever table defines the loop.
 #[test]
 fn closed_synthetic_workloads_run_closed() {
     let result = |from: &str, to: &str| {
@@ -335,7 +335,7 @@ fn closed_synthetic_workloads_run_closed() {
     );
     let table = go(&table, &RunOptions::default()).unwrap();
     assert_eq!(own.systems, table.systems);
-    // One request that is served and thinks in turn: the cycle is the sum of both means.
+    // One request is served and waits in turn: the mean cycle is the sum of the mean service and think times.
     let drawn = result(
         "KEYS",
         "think = { distribution = \"exponential\", mean = \"20 ms\" }",
@@ -345,7 +345,7 @@ fn closed_synthetic_workloads_run_closed() {
     let number = |v: &serde_json::Value| v.as_f64().unwrap();
     let cycle = number(&system["duration_s"]) / number(&system["n_requests"]);
     let think = cycle - number(&system["response_time_s"]["mean"]);
-    // The mean of 20,000 draws: a deviation of 0.02 / sqrt(20000), and four of those.
+    // The mean of 20,000 draws has a standard deviation of 0.02 / sqrt(20000); the bound is four of those.
     assert!((think - 0.02).abs() < 6e-4, "{think}");
 }
 
@@ -371,12 +371,12 @@ fn cancelled_runs_say_that_they_are_partial() {
     let result = go(EXPERIMENT, &options).unwrap();
     assert!(result.partial && result.systems.iter().all(|s| s.partial));
     assert_eq!(result.systems.len(), 6);
-    // No numbers were made up for what was not measured.
+    // Values that were not measured are null.
     assert!(result.to_json().unwrap().contains("\"p99\":null"));
 }
 
-/// Sixty requests, about one each half minute: with a standby timer of ten seconds the drive stands
-/// most of the time, and requests wait for it. Without timers nothing of that is in the document.
+/// Sixty requests, about one each half minute: with a standby timer of ten seconds the drive is in standby most
+/// of the time, and requests wait for it. Without timers the result has no power conditions.
 #[test]
 fn a_drive_that_goes_to_sleep() {
     let text = r#"
@@ -413,14 +413,14 @@ set = { "power.conditions.timers" = "nominal" }
             "{times}"
         );
     }
-    // Spinning up takes 11 s, and as long as 23 s more are lost if it has just begun to stop.
+    // Spinning up takes 11 s, and up to 23 s more if the drive has just begun to stop.
     assert!(number(&awake["response_time_s"]["max"]) < 1.0);
     let longest = number(&sleeps["response_time_s"]["max"]);
     assert!((11.0..34.1).contains(&longest), "{longest} s");
     let conditions = &sleeps["drives"][0]["power_conditions"];
     let [down, up, stand] =
         ["spin_down", "spin_up", "standby"].map(|c| number(&conditions[c]["time_s"]));
-    // 29 W while it spins up, 1 W while it stands.
+    // 29 W during spin-up, 1 W in standby.
     assert!((number(&conditions["spin_up"]["energy_j"]) - 29.0 * up).abs() < 1e-6);
     assert!((number(&conditions["standby"]["energy_j"]) - stand).abs() < 1e-6);
     let standby = number(&sleeps["drives"][0]["time_s"]["standby"]);
@@ -434,8 +434,8 @@ set = { "power.conditions.timers" = "nominal" }
     assert!(error.contains("power.conditions.standby.timer"), "{error}");
 }
 
-/// A whole experiment whose system changes: the same bytes on one thread and on two, in open and closed loops,
-/// and only such a system tells of changes.
+/// An experiment whose systems change: the same bytes on one thread and on two, in open and closed loops. Only
+/// systems with changes report them.
 #[test]
 fn changing_systems_repeat_exactly() {
     let text = r#"
@@ -489,10 +489,10 @@ drive = "constellation-es3-4tb"
         .map(|s| s.changes.map(|c| (c.n_done, c.n_after_end)))
         .collect();
     assert_eq!(counts, [Some((3, 1)), Some((3, 1)), None, None]);
-    // Only the drive that was asked for standby was in it.
+    // Only the drive set to standby was in standby.
     let standby = |s: usize, d: usize| one.systems[s].drives[d].time_s.standby;
     assert!(standby(0, 0) == 0.0 && standby(0, 1) > 1.0);
-    // The states of each drive fill the time.
+    // The times of each drive's states add up to the run.
     for s in &one.systems {
         for d in &s.drives {
             let t = &d.time_s;
@@ -502,7 +502,7 @@ drive = "constellation-es3-4tb"
     }
 }
 
-/// Simulated time has one end, and every way to it says where it was left and by what.
+/// Simulated time has an end; every way to exceed it is an error that names the time and the event.
 #[test]
 fn times_past_the_end_of_simulated_time_are_refused() {
     let error = |workload: &str, system: &str| {
@@ -521,7 +521,7 @@ fn times_past_the_end_of_simulated_time_are_refused() {
             "workload[0].synthetic: got request 5 with time 5000000000000000000 ns, {bound}; hint: a higher rate"
         )
     );
-    // The same one at a time, in phases.
+    // The same in phases, one request at a time.
     let phases = "synthetic = { n_requests = 1000, arrivals = \"constant\", local = 0.5, rate = \"1e-9/s\" }";
     let e = error(phases, "");
     assert!(
@@ -534,10 +534,11 @@ fn times_past_the_end_of_simulated_time_are_refused() {
         error(scaled, ""),
         format!("workload[0].time_scale: got request 5 with time 5000000000 ns times 1000000000, {bound}")
     );
-    // Also where the workload is read once more before.
+    // Also if the workload is read in a first pass.
     let system = "organisation = \"concatenate\"";
     assert!(error(scaled, system).starts_with("workload[0].time_scale: got request 5 with"));
-    // Requests 63 years apart in a loop of one: the third is issued after 126 years, the fourth not.
+    // Requests 63 years apart in a loop of one: the third is issued after 126 years, the fourth would exceed
+    // the end.
     let pauses = "synthetic = { n_requests = 1000, rate = \"1/s\" }
         arrivals = { closed = { outstanding = 1, think_time = \"2e9 s\" } }";
     let e = error(pauses, "");
@@ -553,7 +554,7 @@ fn times_past_the_end_of_simulated_time_are_refused() {
     assert!(e.starts_with("system[0].drive.link.rate: got "), "{e}");
 }
 
-/// Requests at the very end of simulated time are simulated, and the numbers are theirs.
+/// Requests at the very end of simulated time are simulated correctly.
 #[test]
 fn a_request_at_the_end_of_simulated_time() {
     let text =
@@ -562,7 +563,7 @@ fn a_request_at_the_end_of_simulated_time() {
     let result = go(text, &RunOptions::default()).unwrap();
     let system = &result.systems[0];
     assert_eq!((system.n_requests, system.n_errors), (4, 0));
-    // From the first, at 1e18 ns, to the last, at 4e18 ns.
+    // The first request is at 1e18 ns, the last at 4e18 ns.
     assert!(
         (system.duration_s - 3e9).abs() < 1.0,
         "{}",
@@ -573,7 +574,7 @@ fn a_request_at_the_end_of_simulated_time() {
     assert!((1e9..4.1e9).contains(&last), "{last}");
 }
 
-/// What an experiment can name is what it is given: nothing is looked up behind its back.
+/// An experiment can use only the plug-ins that it is given; no global list is read.
 #[test]
 fn registries_are_those_that_are_passed() {
     let text = "[workload]\nsynthetic = { n_requests = 100, rate = \"50/s\", footprint = \"1 GB\" }
@@ -586,7 +587,7 @@ fn registries_are_those_that_are_passed() {
         };
         run(&experiment, &inputs, &RunOptions::default())
     };
-    // One more, under a name of its own.
+    // One more entry, under another name.
     let more = [Entry {
         name: "mine",
         ..concatenate::ENTRY
@@ -606,7 +607,7 @@ fn registries_are_those_that_are_passed() {
         let error = run_with(name, entries).unwrap_err().to_string();
         assert_eq!(error, format!("system[0].organisation: {want}"));
     }
-    // A trace in a format that is not among those that are passed.
+    // A trace in a format that is not among those given.
     let path = std::env::temp_dir().join(format!("headstack-formats-{}.csv", std::process::id()));
     std::fs::write(&path, "time_ns,lba,blocks,op\n0,0,8,read\n").unwrap();
     let text = format!(

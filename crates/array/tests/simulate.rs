@@ -1,4 +1,4 @@
-//! The loop against closed forms, with a drive of constant service time.
+//! The simulation loop against closed forms, with a drive of constant service time.
 
 use headstack_array::organisation::{find, Context, Organisation, ENTRIES};
 use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
@@ -16,10 +16,10 @@ struct Constant {
     service: u64,
     free_at: Time,
     waiting: VecDeque<(Time, DriveRequest)>,
-    // Busy intervals not yet over at the last reset.
+    // Busy intervals that had not ended at the last reset.
     busy: Vec<(u64, u64)>,
     reset: Time,
-    // What it was asked for.
+    // Commands submitted to it.
     seen: Vec<Command>,
 }
 
@@ -188,7 +188,7 @@ fn open_arrivals_wait_as_pollaczek_and_khinchine_say() {
         let wait = outcome.component_ns[0] as f64 / n;
         let want = rho * service as f64 / (2.0 * (1.0 - rho));
         assert!((wait / want - 1.0).abs() < 0.02, "{rho}: {wait} {want}");
-        // Little: the series' mean number in the system is arrival rate times response.
+        // Little's law: the series' mean number in the system is arrival rate times response time.
         let mut outcome = outcome;
         let points = outcome.series.points();
         let area: f64 = points.iter().map(|p| p.queue_depth * p.width_s).sum();
@@ -210,9 +210,9 @@ fn closed_arrivals_keep_the_drives_as_busy_as_they_can() {
     for (outstanding, drives_n, think, want) in [
         // One drive is always busy: 1 / s.
         (4u32, 1usize, 0i64, 500.0),
-        // One request thinks as long as it is served.
+        // One request with a think time as long as its service.
         (1, 1, 2_000_000, 250.0),
-        // Three never meet at one drive if they think nine services long and are spread.
+        // Three requests, spread over time, do not meet at the drive if the think time is nine services.
         (3, 1, 18_000_000, 150.0),
     ] {
         let members = drives(drives_n, 1 << 30, service);
@@ -250,7 +250,7 @@ fn shares_add_up_and_fragments_join() {
     }
     let parts: u64 = outcome.members.iter().map(|m| m.n_requests).sum();
     assert!(parts > 20_000);
-    // Brute force: each part alone on its drive's queue; the request ends with the last.
+    // Brute force: each part waits in its drive's queue; the request ends with the last part.
     let mut free = [0u64; 4];
     records.sort_by_key(|r| r.id);
     for (r, request) in records.iter().zip(&requests) {
@@ -331,8 +331,8 @@ fn cancel_gives_what_was_done() {
     assert!(outcome.n_requests >= 3000 && outcome.n_requests < 5000);
 }
 
-/// Requests are taken from their source many at a time; one that is wrong ends the run after those
-/// before it, and a limit takes no more than it says.
+/// Requests are taken from their source in batches. A wrong request ends the run after those before it, and a
+/// limit is exact.
 #[test]
 fn a_wrong_request_ends_the_run_where_it_stands() {
     for good in [0, 1, 255, 256, 257, 1000] {
@@ -369,7 +369,7 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
         );
         assert!(matches!(result, Err(SimulateError::Trace(_))), "{good}");
         assert_eq!(taken, good + 1);
-        // The last one was still with the drive.
+        // The last request was still in the drive.
         assert_eq!(logged, good.saturating_sub(1));
 
         let members = drives(1, 1 << 20, 1000);
@@ -384,7 +384,7 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
     }
 }
 
-/// A loop of very many outstanding requests on a workload of few takes memory for the few.
+/// A closed loop of very many outstanding requests on a workload of few needs memory for the few only.
 #[test]
 fn a_loop_wider_than_its_workload() {
     let before = peak_bytes();
@@ -409,14 +409,14 @@ fn a_loop_wider_than_its_workload() {
             None,
         );
         let outcome = outcome.unwrap();
-        // All of them wait from the beginning: one is served each millisecond.
+        // All of them wait from the beginning; one is served each millisecond.
         assert_eq!(
             (outcome.n_requests, outcome.end),
             (1000, Time(1_000_000_000))
         );
     }
     match before.zip(peak_bytes()) {
-        // One word for each would be 400 MB.
+        // One word for each outstanding request would be 400 MB.
         Some((before, after)) => assert!(after - before < 200 << 20, "{} B", after - before),
         None => eprintln!("skipped: the system does not tell how much memory is used"),
     }

@@ -1,4 +1,4 @@
-//! What a policy may set on a drive, and the bounds that Linux puts on it.
+//! Settings that a policy may command, and the bounds that Linux sets for them.
 
 use headstack_units::{Bandwidth, Frequency};
 use thiserror::Error;
@@ -12,20 +12,19 @@ const MOST_NR_REQUESTS: u32 = 2048;
 /// Native command queueing has 32 tags.
 const MOST_QUEUE_DEPTH: u32 = 32;
 
-/// A limit on the work that is let through to the host queue.
+/// A limit on the requests that reach the host queue.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum RateLimit {
-    /// None.
+    /// No limit.
     #[default]
     Unlimited,
-    /// At most so many requests per second, one at a time at equal distances.
+    /// At most this many requests per second, one at a time at equal intervals.
     Requests(Frequency),
-    /// At most so many bytes per second.
+    /// At most this many bytes per second.
     Bytes(Bandwidth),
 }
 
-/// The setting of one drive that is to hold from now on. A command is a whole setting, not a change, so giving
-/// it twice does no more than giving it once.
+/// The complete setting of one drive. A command is not a change, so applying it twice has no further effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Command {
     /// Places of the host's queue (`/sys/block/DEVICE/queue/nr_requests`).
@@ -40,7 +39,7 @@ pub struct Command {
 }
 
 impl Default for Command {
-    /// What Linux 3.0 set for a SATA drive, as in the paper on PCAP: 128 places, 32 commands, one arm.
+    /// The setting of Linux 3.0 for a SATA drive, as in the PCAP paper: 128 places, 32 commands, one arm.
     fn default() -> Command {
         Command {
             nr_requests: 128,
@@ -51,16 +50,17 @@ impl Default for Command {
     }
 }
 
-/// A drive as a policy sees it: how it was set when control began, and what may be set.
+/// The settings that a drive has and accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Device {
-    /// The setting without power capping.
+    /// The setting without power capping: that of the drive when control began.
     pub open: Command,
-    /// The most places that the host's queue may have: with an I/O scheduler 2048, with `none` the drive's tags.
+    /// The most places that the host's queue may have: 2048 with an I/O scheduler, the number of the drive's
+    /// tags with `none`.
     pub most_nr_requests: u32,
-    /// The shallowest queue of the drive that may be set: 1, or 2 where command queueing must stay on.
+    /// The least accepted queue depth of the drive: 1, or 2 if command queueing must stay on.
     pub least_queue_depth: u32,
-    /// The deepest queue of the drive.
+    /// The greatest queue depth of the drive.
     pub most_queue_depth: u32,
     /// Arm assemblies that the drive can move at once.
     pub arms: u32,
@@ -114,14 +114,14 @@ impl Device {
     }
 }
 
-/// A drive did not take a command; the controller gives it again at the next step.
+/// A drive refused a command; the controller applies it again at the next step.
 ///
 /// Linux answers `EBUSY` while another change of the queue is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the drive did not take the command")]
 pub struct Refused;
 
-/// What carries commands out.
+/// Carries out commands.
 pub trait Actuator {
     /// Sets drive number `drive` to `command`. It must not block; a command that takes long (changing the host's
     /// queue waits until the queue is empty) is carried out elsewhere.
@@ -135,7 +135,7 @@ pub trait Actuator {
 mod tests {
     use super::*;
 
-    /// `nr_requests` below 4 becomes 4 and above 2048 is an error in Linux; a tag set of 32 bounds the depth.
+    /// In Linux `nr_requests` below 4 becomes 4 and above 2048 is an error; 32 tags bound the depth.
     #[test]
     fn clamped_as_linux_does() {
         let device = Device::default();

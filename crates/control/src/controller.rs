@@ -1,9 +1,9 @@
-//! Carries readings to a policy and its commands to the drives.
+//! The control loop: passes readings to a policy and its commands to the drives.
 
 use crate::{Actuator, Command, Device, Input, Policy, Sensor, Status};
 use headstack_units::{Time, Watts};
 
-/// A policy with the drives that it controls. The same code runs in a simulation and on a live system.
+/// A policy and the state of its drives. The same code runs in a simulation and on a live system.
 pub struct Controller {
     policy: Box<dyn Policy>,
     devices: Vec<Device>,
@@ -12,7 +12,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller of `devices`, for which `policy` was built.
+    /// A controller of `devices`; `policy` must have been built for them.
     pub fn new(policy: Box<dyn Policy>, devices: &[Device]) -> Controller {
         Controller {
             policy,
@@ -22,11 +22,11 @@ impl Controller {
         }
     }
 
-    /// One step at `now`: reads the sensor, asks the policy and applies what has changed. `cap` is the most power
-    /// that the meter should show, or `None` for no cap. Call it about once for each reading of the meter.
+    /// One step at `now`: reads the sensor, runs the policy and applies changed commands. `cap` is the highest
+    /// power that the meter should show, or `None` for no cap. Call it about once for each reading of the meter.
     ///
-    /// A command is applied once, because Linux empties the queue for each change of `nr_requests`. One that was
-    /// refused is applied again at the next step.
+    /// A command is applied once, because Linux empties the queue for each change of `nr_requests`. A refused
+    /// command is applied again at the next step.
     pub fn step(
         &mut self,
         now: Time,
@@ -47,7 +47,7 @@ impl Controller {
         status
     }
 
-    /// What is in force on each drive; `None` if it refused its last command or was not given one.
+    /// The command in force on each drive; `None` if it refused its last command or has had none.
     pub fn in_force(&self) -> &[Option<Command>] {
         &self.in_force
     }

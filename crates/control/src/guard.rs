@@ -1,23 +1,23 @@
-//! What stands between a meter and a controller: which readings count, when to act, when the meter is lost.
+//! Filters the readings of a meter: which readings count, when to act, when the meter is lost.
 //!
 //! # Which readings count
 //! A reading counts if its power is finite, above zero and at most [`GuardSettings::most_power`], and its time
 //! is later than that of the last reading that counted, not in the future, and not longer ago than
-//! [`GuardSettings::stale_after`]. All others count as none: missing, NaN, negative, absurd, old, repeated and
-//! out-of-order readings are one case. A cap that is not finite and positive counts as no word about the cap.
-//! No cap at all is another matter: it is an order not to control.
+//! [`GuardSettings::stale_after`]. All others are ignored in the same way: missing, NaN, negative, absurd, old,
+//! repeated and out-of-order readings. A cap that is not finite and positive counts as an unknown cap. No cap
+//! at all is different: it is an order not to control.
 //!
 //! # What happens without readings
-//! The last command holds. When no reading has counted for more than [`GuardSettings::lost_after`], or no cap
-//! has, the meter is *lost*, and the policy takes the safe side ([`OnLoss`]) until a reading and a cap count
-//! again. Control then goes on from there after one full period.
+//! The last command stays in force. When no reading, or no cap, has counted for more than
+//! [`GuardSettings::lost_after`], the meter is *lost*, and the policy commands the safe setting ([`OnLoss`])
+//! until a reading and a cap count again. Control then continues from there after one full period.
 //!
 //! # Limits
-//! A meter that keeps giving one value with new times cannot be told from constant power.
+//! A meter that repeats one value with new times cannot be distinguished from constant power.
 //!
 //! # Time
-//! Timers add up the time that passes between steps. A clock that is set back stops them for one step; it
-//! neither undoes nor repeats anything.
+//! Timers add up the time between steps. A clock that is set back stops them for one step and has no other
+//! effect.
 
 use crate::parameters::{ParameterError, Reader};
 use crate::{Input, Status};
@@ -26,9 +26,9 @@ use headstack_units::{Span, Time, Watts};
 /// What a policy does when the meter is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnLoss {
-    /// The setting with the lowest power: the cap is kept whatever happens, at the cost of speed.
+    /// The setting with the lowest power: the cap is kept in any case, at the cost of speed.
     Lowest,
-    /// The setting without power capping: work goes on at full speed, and others must keep the cap.
+    /// The setting without power capping: full speed; the cap must be kept by other means.
     Open,
 }
 
@@ -39,11 +39,11 @@ pub struct GuardSettings {
     pub period: Span,
     /// Older readings do not count.
     pub stale_after: Span,
-    /// The meter is lost when no reading has counted for longer.
+    /// The meter is lost when no reading has counted for longer than this.
     pub lost_after: Span,
     /// Larger readings do not count.
     pub most_power: Watts,
-    /// The safe side.
+    /// The safe setting.
     pub on_loss: OnLoss,
 }
 
@@ -87,16 +87,16 @@ pub struct Reading {
     pub response_time_s: Option<f64>,
 }
 
-/// What a step is.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Turn {
     /// There is no cap.
     Uncapped,
-    /// Nothing to do: within a period, or no reading in it.
+    /// No action: within a period, or no reading in it.
     Keep,
     /// A period is over.
     Act(Reading),
-    /// The meter is lost: take the safe side.
+    /// The meter is lost: command the safe setting.
     Lost,
 }
 
@@ -116,17 +116,17 @@ impl Mean {
     }
 }
 
-/// The state; the rules are in this module's description.
+/// The state of a guard; the rules are in this module's description.
 #[derive(Debug, Clone)]
 pub struct Guard {
     settings: GuardSettings,
-    /// The last step.
+    /// Time of the last step.
     now: Option<Time>,
     /// Time of the last reading that counted.
     last: Option<Time>,
     /// The last cap that counted.
     cap: Option<f64>,
-    /// Without a reading, without a cap, since the last action, and until readings are averaged again.
+    /// Times without a reading, without a cap, since the last action, and until readings are averaged again.
     silent_ns: u64,
     blind_ns: u64,
     elapsed_ns: u64,
@@ -137,7 +137,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that has seen nothing yet.
+    /// A guard without any reading.
     pub fn new(settings: GuardSettings) -> Guard {
         Guard {
             settings,
@@ -164,7 +164,7 @@ impl Guard {
         self.cap
     }
 
-    /// Takes in one step and tells what it is.
+    /// Processes one step and returns its outcome.
     pub fn turn(&mut self, input: &Input) -> Turn {
         self.pass(input.now);
         self.read(input);
@@ -189,8 +189,8 @@ impl Guard {
         reading.map_or(Turn::Keep, Turn::Act)
     }
 
-    /// A period begins now, after a command. Readings of its first `span` count as life signs only: they still
-    /// show what was before the command.
+    /// A period begins now, after a command. Readings of its first `span` only show that the meter works: their
+    /// power is still that before the command.
     pub fn settle(&mut self, span: Span) {
         self.begin_period();
         self.settling_ns = span.non_negative();
@@ -201,7 +201,7 @@ impl Guard {
         self.uncapped_w
     }
 
-    /// What `turn` means to the outside.
+    /// The status that corresponds to `turn`.
     pub fn status(&self, turn: &Turn) -> Status {
         match turn {
             Turn::Uncapped => Status::Uncapped,
@@ -220,7 +220,7 @@ impl Guard {
     fn pass(&mut self, now: Time) {
         let passed = now.since(self.now.unwrap_or(now)).non_negative();
         self.now = Some(now);
-        // A clock that was set back: readings begin anew at its time.
+        // A clock that was set back: readings count again from its time on.
         self.last = self.last.map(|last| last.min(now));
         for timer in [
             &mut self.silent_ns,
@@ -257,12 +257,12 @@ impl Guard {
         }
     }
 
-    /// Whether there is a cap, known or not.
+    /// Whether there is a cap, known or unknown.
     fn read_cap(&mut self, cap: Option<Watts>) -> bool {
         match cap {
             None => self.cap = None,
             Some(Watts(cap_w)) if cap_w.is_finite() && cap_w > 0.0 => self.cap = Some(cap_w),
-            // The last cap holds, and the timer runs.
+            // The last cap stays in force, and the timer continues.
             Some(_) => return true,
         }
         self.blind_ns = 0;
@@ -355,7 +355,7 @@ mod tests {
             let turn = four().turn(&input(5.0, sample));
             assert_eq!(mean(turn), Some(11.0), "{sample:?}");
         }
-        // One that is late but newer than the last, and not stale, counts.
+        // A reading that is late but newer than the last, and not stale, counts.
         let late = Sample::new(at(4.5), Watts(16.0));
         assert_eq!(mean(four().turn(&input(5.0, late))), Some(12.0));
         let mut guard = Guard::new(SETTINGS);
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(mean(turn), Some(9.5));
     }
 
-    /// Settling from 4 s to 6 s: the reading of 5 s shows only that the meter lives.
+    /// Settling from 4 s to 6 s: the reading at 5 s only shows that the meter works.
     #[test]
     fn readings_while_a_command_settles_do_not_count() {
         let mut guard = four();

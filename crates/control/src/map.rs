@@ -1,4 +1,4 @@
-//! Power maps: what a drive draws and delivers under each setting, for the policy `feed-forward`.
+//! Power maps: a drive's power and throughput under each setting, for the policy `feed-forward`.
 
 use crate::parameters::ParameterError;
 use crate::{Command, Device};
@@ -6,7 +6,7 @@ use headstack_units::Watts;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One setting and what the drive does under it while more requests wait than the host's queue holds.
+/// One setting, and the drive's performance under it while more requests wait than the host queue holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
     pub(crate) nr_requests: u32,
@@ -26,14 +26,13 @@ impl Point {
         }
     }
 
-    /// Mean response time from the moment when a request has its place, in seconds: Little's law with all
-    /// places taken.
+    /// Mean response time from admission, in seconds: Little's law with all places taken.
     pub(crate) fn response_time_s(&self) -> f64 {
         f64::from(self.nr_requests) / self.iops
     }
 }
 
-/// A point as parameters have it.
+/// A point in the form of the parameter.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -171,7 +170,7 @@ fn built_in(devices: &[Device]) -> Result<Vec<Point>, ParameterError> {
     Ok(points)
 }
 
-/// The sizes of an axis and, between each two that are not neighbours, the middle one.
+/// The sizes of an axis, and the mean of each two that are not consecutive.
 fn between(axis: &[u32; 6]) -> Vec<u32> {
     let mut sizes: Vec<u32> = axis.windows(2).map(|w| (w[0] + w[1]) / 2).collect();
     sizes.extend(axis);
@@ -180,7 +179,7 @@ fn between(axis: &[u32; 6]) -> Vec<u32> {
     sizes
 }
 
-/// Row before `size` on an axis, and the share of the next one on a logarithmic scale.
+/// Row before `size` on an axis, and the weight of the next row on a logarithmic scale.
 fn place(axis: &[u32; 6], size: u32) -> (usize, f64) {
     let row = axis
         .iter()
@@ -191,7 +190,7 @@ fn place(axis: &[u32; 6], size: u32) -> (usize, f64) {
     (row, log(size, axis[row]) / log(axis[row + 1], axis[row]))
 }
 
-/// A table between its points.
+/// Interpolates a table between its points.
 fn look_up(table: &[[f64; 6]; 6], nr_requests: u32, queue_depth: u32) -> f64 {
     let ((i, u), (j, v)) = (
         place(&NR_REQUESTS, nr_requests),

@@ -6,10 +6,10 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use thiserror::Error;
 
-/// The table of a policy's parameters, as a TOML or JSON file has it.
+/// The table of a policy's parameters, read from a TOML or JSON file.
 pub type Parameters = Map<String, Value>;
 
-/// A parameter that cannot be used: its key, what was got, what is needed.
+/// A parameter that cannot be used: its key, what was got and what is needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{key}: got {got}, need {need}")]
 pub struct ParameterError {
@@ -31,7 +31,7 @@ impl ParameterError {
         }
     }
 
-    /// The error with its key seen from outside the table `place`.
+    /// The error with `place` before its key.
     #[must_use]
     pub(crate) fn within(mut self, place: &str) -> Self {
         self.key = format!("{place}.{}", self.key);
@@ -53,7 +53,7 @@ pub(crate) fn did_you_mean<'a>(got: &str, known: impl IntoIterator<Item = &'a st
     }
 }
 
-/// Reads a table. Every key that is asked for is a known one; [`Reader::finish`] refuses the others.
+/// Reads a table. Keys that were read are known; [`Reader::finish`] refuses the others.
 pub(crate) struct Reader<'a> {
     table: &'a Parameters,
     known: Vec<&'static str>,
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
             })
     }
 
-    /// Refuses keys that nobody asked for.
+    /// Refuses keys that were not read.
     ///
     /// # Errors
     /// The first unknown key, with the known ones.

@@ -1,17 +1,17 @@
 //! The queue controller of PCAP, which the policies `pcap-base`, `pcap-agile` and `pcap-s` share.
 //!
 //! # Model
-//! Power is too high by `e = P_c - P_t` watts, the mean of a period against the cap. Nothing changes while
-//! `|e| <= tolerance`. Otherwise the steps of the two queues are (equations 1 and 2)
+//! The power error is `e = P_c - P_t` watts: the mean of a period minus the cap. Nothing changes while `|e| <=
+//! tolerance`. Otherwise the steps of the two queues are (equations 1 and 2)
 //!
 //! ```text
 //! dI = int(|e| / host_queue_power  · 2 · a)     host queue (IOQ)
 //! dN = int(|e| / drive_queue_power · a)         drive queue (NCQ)
 //! ```
 //!
-//! with `a = lower_factor` if power is too high and `raise_factor` if it is too low. `int` cuts off the
-//! fraction ([`Rounding`]), so small errors change nothing: with the values of Table 1, `I` does not change
-//! for a power too low by less than 0.5 W, nor `N` by less than 1 W.
+//! with `a = lower_factor` if power is too high and `raise_factor` if it is too low. `int` truncates
+//! ([`Rounding`]), so small errors change nothing: with the values of Table 1, `I` does not change if power is
+//! too low by less than 0.5 W, nor `N` below 1 W.
 //!
 //! Power falls as the host queue grows and as the drive queue shrinks. With bounds `[IL, IU]` and `[NL, NU]`,
 //! one queue changes at a time:
@@ -23,13 +23,13 @@
 //!
 //! # Source
 //! M. G. Khatib and Z. Bandic, "PCAP: Performance-aware Power Capping for the Disk Drive in the Cloud", FAST
-//! 2016, section 6 and Table 1. The paper gives the two equations and says in words how the queues move; the
-//! order in which they do is a reading of these words. "Increase both queues" cannot reach low power, because
-//! power *rises* with the drive queue where the host queue is long (its Figure 3b).
+//! 2016, section 6 and Table 1. The paper gives the two equations and describes in words how the queues change;
+//! the order of the changes is our reading. "Increase both queues" cannot reach low power, because with a long
+//! host queue power *rises* with the drive queue (its Figure 3b).
 //!
 //! # Validity
-//! Random requests, more of them outstanding than the host queue is long. Fewer than four leave nothing to
-//! reorder, and no setting caps power.
+//! Random requests, with more of them outstanding than places in the host queue. Fewer than four outstanding
+//! requests cannot be reordered, and no setting caps power.
 
 use crate::parameters::{ParameterError, Reader};
 use crate::{Command, Device, LEAST_NR_REQUESTS};
@@ -58,7 +58,7 @@ impl Queues {
         }
     }
 
-    /// The command that sets them, all else as in `open`.
+    /// The command with these sizes; all else is as in `open`.
     pub(crate) fn command(self, open: &Command) -> Command {
         Command {
             nr_requests: self.host,
@@ -68,7 +68,7 @@ impl Queues {
     }
 }
 
-/// How the queues are used.
+/// The mode of the controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Short queues.
@@ -77,14 +77,14 @@ pub enum Mode {
     Throughput,
 }
 
-/// What becomes of the fraction of a step.
+/// Treatment of the fraction of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// It is cut off, as Python's `int` does.
+    /// Truncated, as by Python's `int`.
     Down,
-    /// Halves and more count as one.
+    /// Rounded to the nearest integer.
     Nearest,
-    /// It counts as one: no error is too small for a step.
+    /// Rounded up: the smallest error makes a step.
     Up,
 }
 
@@ -101,7 +101,7 @@ impl Rounding {
     }
 }
 
-/// How far one period moves the queues.
+/// Gains: how far one period changes the queues.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gains {
     /// `alpha_up`: factor when power may rise.
@@ -112,7 +112,7 @@ pub struct Gains {
     pub host_queue_w: f64,
     /// The most by which the drive's queue changes power, in watts.
     pub drive_queue_w: f64,
-    /// What becomes of fractions.
+    /// Treatment of fractions.
     pub rounding: Rounding,
 }
 
@@ -132,30 +132,30 @@ impl Gains {
     }
 }
 
-/// The controller of one drive: its queues, and how they move.
+/// The controller of one drive: its queue sizes and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pcap {
-    /// The present sizes.
+    /// The current sizes.
     pub queues: Queues,
     /// The sizes without a cap.
     pub start: Queues,
     /// Lower bounds.
     pub least: Queues,
-    /// Upper bounds; in throughput mode where the queues jump to `most`.
+    /// Upper bounds; in throughput mode the queues jump from here to `most`.
     pub agile: Queues,
-    /// The longest queues that are of use: beyond them power hardly falls. In throughput mode the queues jump here.
+    /// The longest useful queues, beyond which power hardly falls. In throughput mode the queues jump here.
     pub most: Queues,
-    /// How the queues are used.
+    /// The mode.
     pub mode: Mode,
-    /// How far a period moves them.
+    /// The gains.
     pub gains: Gains,
 }
 
-/// The largest factor and the most watts that parameters may have.
+/// The greatest factor and the most watts that parameters may have.
 const MOST: f64 = 1000.0;
 
 impl Pcap {
-    /// Reads the keys of Table 1. `agile` are the usual upper bounds, which the table may change; without them
+    /// Reads the keys of Table 1. `agile` are the default upper bounds, which the table may change. If absent,
     /// the bounds are those of the device, and the table may not change them.
     ///
     /// # Errors
@@ -209,12 +209,12 @@ impl Pcap {
         }
     }
 
-    /// Whether no setting draws less.
+    /// Whether no setting has lower power.
     pub fn is_lowest(&self) -> bool {
         self.queues == self.lowest()
     }
 
-    /// Whether no setting draws more, in tail-latency mode.
+    /// Whether no setting has higher power, in tail-latency mode.
     pub fn is_highest(&self) -> bool {
         self.queues.host == self.least.host && self.queues.drive == self.agile.drive
     }
@@ -280,7 +280,7 @@ impl Pcap {
         Queues { host, drive }
     }
 
-    /// The host's queue one step longer; at the agile bound it jumps to the top.
+    /// The host queue, one step longer; at the agile bound it jumps to the maximum.
     fn grown_host(&self, step: Queues) -> u32 {
         match self.queues.host.saturating_add(step.host) {
             host if host >= self.agile.host => self.most.host,

@@ -1,23 +1,23 @@
-//! What a policy is told: one reading of a meter and, where known, what the drives did.
+//! The input of a policy: one reading of a meter and, if known, the drives' performance.
 
 use headstack_units::{Span, Time, Watts};
 
-/// What the drives did in the time that a sample covers.
+/// The drives' performance in the time of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Work {
-    /// The response time that a target is compared with. Which percentile it is, or whether it is the mean, is
-    /// the sensor's choice.
+    /// The response time that is compared with a target. The sensor chooses whether it is a percentile or the
+    /// mean.
     pub response_time: Span,
 }
 
 /// One reading.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sample {
-    /// When it was taken. A sample is new if this is later than that of the last good one.
+    /// Time of the reading. A sample is new if this is later than the time of the last one that counted.
     pub time: Time,
-    /// Power at the meter, of all the policy's drives together; `None` if the meter gave nothing.
+    /// Power at the meter, of all the policy's drives together; `None` without a value.
     pub power: Option<Watts>,
-    /// What the drives did, if that is known.
+    /// The drives' performance, if known.
     pub work: Option<Work>,
 }
 
@@ -42,8 +42,8 @@ impl Sample {
 
 /// A meter.
 pub trait Sensor {
-    /// The latest reading at `now`. It must not block: a slow meter is read elsewhere, and this gives its last
-    /// reading with the time at which it was taken. A meter that gives nothing is a sample without power, never
-    /// one of zero watts.
+    /// The latest reading at `now`. It must not block: a slow meter is read elsewhere, and this returns its
+    /// last reading with the time of that reading. If the meter has no value, the sample has no power; it is
+    /// never zero watts.
     fn read(&mut self, now: Time) -> Sample;
 }

@@ -1,5 +1,5 @@
-//! PCAP and throttling on a drive that is only a table: what the paper and its model say must come out, and
-//! must not when the mechanism that causes it is taken away.
+//! PCAP and throttling on a table drive: the results of the paper and its model must appear, and must disappear
+//! when the mechanism that causes them is removed.
 
 mod common;
 
@@ -9,7 +9,7 @@ use headstack_control::RateLimit;
 use headstack_units::Watts;
 
 const AGILE: &str = "";
-/// Starts short, as in Figure 5.
+/// Starts with short queues, as in Figure 5.
 const THROUGHPUT: &str = "mode = \"throughput\"\nstart_nr_requests = 4\nstart_queue_depth = 1";
 
 fn figure_5(name: &str, toml: &str, seed: u64) -> Vec<Second> {
@@ -28,7 +28,7 @@ fn queues(second: &Second) -> (u32, u32) {
     )
 }
 
-/// Seconds from minute 25, when the cap rises to 10.5 W, until power passes `watts`.
+/// Seconds from minute 25, when the cap rises to 10.5 W, until power exceeds `watts`.
 fn delay_s(seconds: &[Second], watts: f64) -> usize {
     let after = minutes(seconds, 25, 30);
     after
@@ -52,7 +52,7 @@ fn agile_keeps_the_caps_and_its_bounds() {
                 "seed {seed}, minute {from}: {watts} W for {cap} W"
             );
         }
-        // The first command works from the second second on.
+        // The first command takes effect in the second second.
         for second in &run[2..] {
             let (host, drive) = queues(second);
             assert!(
@@ -78,8 +78,8 @@ fn ablation_without_a_policy_no_cap_is_kept() {
     assert!(mean(minutes(&run, 17, 20), |s| s.watts) > 8.5 + 0.3);
 }
 
-/// Section 6.2: with bounds the cap of 10.5 W is used within a minute; without, the host's queue creeps to 219
-/// places (190 to 260 here) and takes minutes to come back.
+/// Section 6.2: with bounds the cap of 10.5 W is used within a minute. Without bounds the host queue grows to
+/// 219 places (190 to 260 here) and takes minutes to shrink.
 #[test]
 fn bounds_make_the_controller_agile_and_without_them_it_creeps() {
     for seed in SEEDS {
@@ -97,7 +97,7 @@ fn bounds_make_the_controller_agile_and_without_them_it_creeps() {
             "seed {seed}: {}",
             delay_s(&base, 9.0)
         );
-        // The bounds are the mechanism: without them the agile policy is the base.
+        // The bounds are the mechanism: without them the agile policy equals the base design.
         let without = figure_5(
             "pcap-agile",
             "nr_requests = [4, 2048]\nqueue_depth = [1, 32]",
@@ -107,7 +107,7 @@ fn bounds_make_the_controller_agile_and_without_them_it_creeps() {
     }
 }
 
-/// Section 6.1, (4): a tolerance prevents oscillations due to the meter's noise.
+/// Section 6.1, (4): a tolerance prevents oscillations due to the noise of the meter.
 #[test]
 fn the_tolerance_prevents_oscillation() {
     let settled = |toml: &str, seed: u64| {
@@ -123,7 +123,7 @@ fn the_tolerance_prevents_oscillation() {
     }
 }
 
-/// Section 6.1, (2): power is lowered faster than it is raised, so that less energy goes over the cap.
+/// Section 6.1, (2): power is lowered faster than it is raised, so that less energy is drawn above the cap.
 #[test]
 fn two_gains_spare_energy_over_the_cap() {
     for seed in SEEDS {
@@ -140,7 +140,7 @@ fn two_gains_spare_energy_over_the_cap() {
     }
 }
 
-/// Section 6.3: up to 200 requests/s with the jump to the long queues, 25 % less without.
+/// Section 6.3: up to 200 requests/s with the jump to the long queues, 25 % less without it.
 #[test]
 fn the_jump_to_long_queues_makes_the_throughput() {
     let peak = |toml: &str| {
@@ -153,7 +153,7 @@ fn the_jump_to_long_queues_makes_the_throughput() {
     let bounds = "throughput_nr_requests = 32\nthroughput_queue_depth = 8";
     let without = peak(&format!("{THROUGHPUT}\n{bounds}"));
     assert!((without - 154.0).abs() <= 6.0, "{without}");
-    // The tail-latency mode does not go there at all.
+    // The tail-latency mode does not use long queues at all.
     assert!(peak(AGILE) <= 140.0);
 }
 
@@ -202,7 +202,7 @@ fn settled_w(toml: &str, threads: u32, cap: f64) -> f64 {
     mean(&run[600..], |s| s.watts)
 }
 
-/// Figure 7a: without outstanding requests no setting caps power; with more of them lower caps are kept.
+/// Figure 7a: without outstanding requests no setting caps power; with more of them lower caps can be kept.
 #[test]
 fn capping_needs_outstanding_requests() {
     for toml in [AGILE, THROUGHPUT] {
@@ -251,7 +251,7 @@ fn a_batch_job_takes_longer_under_lower_caps() {
     );
 }
 
-/// A meter that falls silent while more work arrives: the safe side keeps the cap; holding for ever does not.
+/// The meter is lost while the load grows: the safe setting keeps the cap; keeping the last setting does not.
 #[test]
 fn a_lost_meter_takes_the_safe_side() {
     let over = |toml: &str| {
@@ -271,7 +271,7 @@ fn a_lost_meter_takes_the_safe_side() {
     assert!(over("on_loss = \"open\"") > 100.0);
 }
 
-/// One absurd reading must not move anything; without the bound on readings it does.
+/// One absurd reading must have no effect; without the bound on readings it has.
 #[test]
 fn an_absurd_reading_moves_nothing() {
     let moved = |toml: &str| {

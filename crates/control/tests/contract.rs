@@ -1,4 +1,4 @@
-//! The contract of `policy/mod.rs`, on every entry of the list.
+//! Tests the contract of `policy/mod.rs` for every entry of the list.
 
 mod common;
 
@@ -104,7 +104,7 @@ fn a_step_allocates_nothing() {
     }
 }
 
-/// One step of a hostile world.
+/// One step with arbitrary input.
 fn any_input() -> impl Strategy<Value = (u64, Option<f64>, Option<f64>, i64)> {
     let s = 1_000_000_000u64;
     let passed = prop_oneof![
@@ -130,8 +130,8 @@ fn any_input() -> impl Strategy<Value = (u64, Option<f64>, Option<f64>, i64)> {
 proptest! {
     #![proptest_config(common::random(96))]
 
-    /// Whatever comes, each drive gets a setting that it accepts; the same input gives the same output; and
-    /// within 30 periods of a sound meter afterwards the policy has settled, wherever the fault left it.
+    /// For any input, each drive gets a setting that it accepts, and the same input gives the same output.
+    /// Within 30 periods of correct readings afterwards the policy settles, whatever its state after the fault.
     #[test]
     fn any_sequence_stays_in_bounds_and_recovers(
         inputs in prop::collection::vec(any_input(), 1..80),
@@ -163,7 +163,7 @@ proptest! {
                     prop_assert!(device.accepts(command), "{}: {:?}", plugin.name, command);
                 }
             }
-            // A sound meter that shows 3 W per drive too much: the lowest setting must be reached and kept.
+            // A correct meter that shows 3 W per drive too much: the lowest setting must be reached and kept.
             let mut start = Time(now.0.min(1 << 62));
             for _ in 0..=common::PERIODS * common::PERIOD_S {
                 start = Time(start.0 + 1_000_000_000);
@@ -195,7 +195,7 @@ proptest! {
         }
     }
 
-    /// Within the tolerance nothing changes, whatever the noise.
+    /// Within the tolerance nothing changes, for any noise.
     #[test]
     fn no_change_inside_the_tolerance(
         noise in prop::collection::vec(-0.99..0.99f64, 40..200),
@@ -207,7 +207,7 @@ proptest! {
             // 0.2 W for one drive; 1 W at the meter of several.
             let tolerance = if n == 1 { 0.2 } else { 1.0 };
             let cap = cap * n as f64;
-            // Rounding up, so that no step is too small to be seen.
+            // Rounded up, so that every step has an effect.
             let toml = match plugin.name.starts_with("pcap") {
                 true => format!("{}\nrounding = \"up\"", plugin.example),
                 false => plugin.example.to_string(),
@@ -217,11 +217,11 @@ proptest! {
             let mut before = commands.clone();
             for (i, noise) in noise.iter().enumerate() {
                 let now = Time(1_000_000_000 * (i as u64 + 1));
-                // First anything, so that the policy is somewhere; then a mean inside the band.
+                // Any readings first, so that the policy is in some state; then a mean inside the tolerance.
                 let watts = if i < warm { cap + 3.0 * noise } else { cap + tolerance * noise };
                 let input = Input { now, cap: Some(Watts(cap)), sample: Sample::new(now, Watts(watts)) };
                 policy.step(&input, &mut commands);
-                // The first period after the change may still hold other readings.
+                // The first period after the change may still contain earlier readings.
                 if i > warm + 2 * common::PERIOD_S {
                     prop_assert_eq!(&commands, &before, "{} at {} s", plugin.name, i);
                 }
@@ -230,8 +230,8 @@ proptest! {
         }
     }
 
-    /// The meter falls silent for any time: the setting holds, then it is the safe one; the first full period
-    /// of readings afterwards regulates again, however long the silence was.
+    /// The meter gives no readings for any time: the last setting stays in force, then the safe one. The first
+    /// full period of readings afterwards regulates again, however long the gap was.
     #[test]
     fn a_silent_meter_holds_then_is_safe_then_regulates(silence in 1u64..100_000) {
         for plugin in PLUGINS.iter().filter(|p| !["none", "throttle"].contains(&p.name)) {

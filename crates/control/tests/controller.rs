@@ -1,4 +1,4 @@
-//! What carries readings and commands: nothing twice, nothing lost, nothing out of bounds.
+//! The controller applies each command once, loses none, and keeps all within bounds.
 
 mod common;
 
@@ -7,7 +7,7 @@ use headstack_control::{Actuator, Command, Controller, Device, Input, Policy, Ra
 use headstack_control::{Sample, Sensor, Status};
 use headstack_units::{Frequency, Time, Watts};
 
-/// A policy that gives what it is told to.
+/// A policy with a fixed command.
 struct Fixed(Command);
 
 impl Policy for Fixed {
@@ -25,7 +25,7 @@ impl Sensor for Silent {
     }
 }
 
-/// Takes down what it is given, and refuses the first `refusals` commands.
+/// Records commands, and refuses the first `refusals` of them.
 #[derive(Default)]
 struct Log {
     given: Vec<(usize, Command)>,
@@ -98,7 +98,7 @@ fn after(policy: &mut dyn Policy, s: u64, cap: Option<f64>, watts: f64) -> (u32,
     (commands[0].nr_requests, commands[0].queue_depth)
 }
 
-/// When the cap goes, the drive gets its setting without a cap.
+/// When the cap is removed, the drive gets its setting without a cap.
 #[test]
 fn no_cap_releases_the_drive() {
     for (name, toml, open) in [
@@ -125,7 +125,7 @@ fn no_cap_releases_the_drive() {
     }
 }
 
-/// What the safe side is, for each policy that has one.
+/// The safe setting of each policy that has one.
 #[test]
 fn the_safe_side_is_the_setting_with_the_lowest_power() {
     for (name, toml, safe) in [
@@ -148,7 +148,8 @@ fn the_safe_side_is_the_setting_with_the_lowest_power() {
     }
 }
 
-/// By hand: 2 W too high at the wall with half of it lost are 1 W at the drive; 1 / 2 * 16 = 8 places.
+/// By hand: 2 W too high at the wall, at an efficiency of one half, are 1 W at the drive; 1 / 2 * 16 = 8
+/// places.
 #[test]
 fn a_shelf_counts_what_its_power_supply_loses() {
     for (efficiency, places) in [("1.0", 4 + 16), ("0.5", 4 + 8)] {
@@ -159,7 +160,7 @@ fn a_shelf_counts_what_its_power_supply_loses() {
     }
 }
 
-/// The control period is counted from the first step on; a late step makes one action, not several.
+/// Control periods count from the first step; a late step acts once, not several times.
 #[test]
 fn a_late_step_acts_once() {
     let mut policy = build("pcap-agile", "", 1);

@@ -1,11 +1,11 @@
-//! The feed-forward policy against PCAP, on the table drive, and what each of its parts is for.
+//! The feed-forward policy against PCAP, on the table drive, and tests of each of its parts.
 
 mod common;
 
 use common::build;
 use common::plant::{changes, mean, over_cap_j, Kind, Run, Second, FIGURE_5};
 
-/// The same without the cap that no setting reaches.
+/// Figure 5 without the cap that no setting reaches.
 const IN_REACH: [(u32, Option<f64>); 6] = [
     (300, Some(9.0)),
     (300, Some(8.5)),
@@ -15,7 +15,7 @@ const IN_REACH: [(u32, Option<f64>); 6] = [
     (300, Some(10.0)),
 ];
 
-/// Another drive than that of the map: it draws more, and its power varies more.
+/// A drive that differs from the map: it draws more, and its power varies more.
 const OTHER: Kind = Kind {
     threads: 128,
     offset_w: 0.6,
@@ -43,10 +43,10 @@ fn iops(seconds: &[Second]) -> f64 {
     mean(seconds, |s| s.iops)
 }
 
-/// Figure 5's schedule against PCAP's throughput mode. Settled under one cap both are on the same line, 128
-/// places and a drive queue that the cap allows, and PCAP stops anywhere within the tolerance. Aiming there too,
-/// we have the same throughput within 0.5 %, more where PCAP starts with short queues as in the paper, and less
-/// energy over the caps, because a change needs one period.
+/// Figure 5's schedule against PCAP's throughput mode. Settled under one cap, both policies use 128 places and a
+/// drive queue that the cap allows, and PCAP stops anywhere within the tolerance. With the same aim, this policy
+/// has the same throughput within 0.5 %, more where PCAP starts with short queues as in the paper, and less
+/// energy above the caps, because a change needs one period.
 #[test]
 fn equals_the_throughput_mode_with_less_energy_over_the_caps() {
     for (start, least) in [
@@ -66,8 +66,8 @@ fn equals_the_throughput_mode_with_less_energy_over_the_caps() {
     }
 }
 
-/// As it is without parameters, it aims below the cap: at most 1 % less throughput than PCAP at the same start, and
-/// less energy over the caps themselves.
+/// By default the policy aims below the cap: at most 1 % less throughput than PCAP from the same start, and less
+/// energy above the caps.
 #[test]
 fn keeps_the_caps_more_strictly_than_the_throughput_mode() {
     for seed in SEEDS {
@@ -86,8 +86,8 @@ fn keeps_the_caps_more_strictly_than_the_throughput_mode() {
     }
 }
 
-/// With a target of what PCAP's tail-latency mode needs at its lowest power (32 places, 241 ms): never longer,
-/// and more throughput.
+/// The target is the response time of PCAP's tail-latency mode at its lowest power (32 places, 241 ms): it is
+/// never exceeded, and throughput is higher.
 #[test]
 fn beats_the_tail_latency_mode_at_equal_response_times() {
     let target = "latency_target = \"250 ms\"";
@@ -108,7 +108,7 @@ fn beats_the_tail_latency_mode_at_equal_response_times() {
     }
 }
 
-/// Ablation: without the target response times are three times as long.
+/// Ablation: without the target, response times are three times as long.
 #[test]
 fn the_latency_target_is_what_keeps_response_times_short() {
     let longest = |toml: &str| {
@@ -123,7 +123,7 @@ fn the_latency_target_is_what_keeps_response_times_short() {
 }
 
 /// A measured response time that is longer than the map's shortens the queue; without measurements the target
-/// is missed. The target is the mean plus half, as a percentile would be.
+/// is missed. The target is 1.5 times the mean, as a percentile would be.
 #[test]
 fn measured_response_times_correct_the_map() {
     let places = |tells: bool| {
@@ -145,8 +145,8 @@ fn measured_response_times_correct_the_map() {
     assert!(places(true) < 32);
 }
 
-/// On a drive that differs from the map the caps are kept all the same, because differences are predicted from
-/// the measured power.
+/// On a drive that differs from the map the caps are still kept, because differences are predicted from the
+/// measured power.
 #[test]
 fn keeps_the_caps_of_a_drive_that_the_map_does_not_describe() {
     for seed in SEEDS {
@@ -164,8 +164,8 @@ fn keeps_the_caps_of_a_drive_that_the_map_does_not_describe() {
     }
 }
 
-/// A map that promises too little power for the best setting: learning tries it once, without learning it is
-/// chosen again and again.
+/// The map's power of the best setting is too low: with corrections it is tried once, without them it is chosen
+/// again and again.
 #[test]
 fn learning_does_not_try_a_wrong_point_twice() {
     let map = "map = [\
@@ -189,7 +189,7 @@ fn learning_does_not_try_a_wrong_point_twice() {
     assert!(naive > 20 && over > 100.0, "{naive} changes, {over} J");
 }
 
-/// A cap that falls is followed at once, not at the end of a period.
+/// A fall of the cap is followed at once, not at the end of a period.
 #[test]
 fn a_falling_cap_is_followed_within_three_seconds() {
     for seed in SEEDS {
@@ -209,7 +209,7 @@ fn a_falling_cap_is_followed_within_three_seconds() {
     }
 }
 
-/// So is a cap that is set where there was none.
+/// A cap where there was none is also followed at once.
 #[test]
 fn a_new_cap_is_followed_within_three_seconds() {
     let phases = [(62, None), (20, Some(8.3))];
@@ -220,8 +220,8 @@ fn a_new_cap_is_followed_within_three_seconds() {
     }
 }
 
-/// A cap that changes every few seconds, as a share of a rack's budget does: no more changes than periods and
-/// falls of the cap.
+/// A cap that changes every few seconds, like a share of a rack's budget: there are no more changes of the
+/// setting than periods and falls of the cap.
 #[test]
 fn a_restless_cap_changes_settings_once_per_period_at_most() {
     let phases: Vec<_> = (0..200)
@@ -244,7 +244,7 @@ fn a_restless_cap_changes_settings_once_per_period_at_most() {
     }
 }
 
-/// A spike of the meter costs one period or two, not more.
+/// A spike of the meter has an effect for one period or two, not longer.
 #[test]
 fn a_spike_is_forgotten() {
     let kind = Kind::default();
@@ -259,7 +259,7 @@ fn a_spike_is_forgotten() {
     assert_ne!(seconds[299].commands, seconds[306].commands);
 }
 
-/// Arms that may move are part of the setting: under a low cap the second one rests.
+/// The number of arms in motion is part of the setting: under a low cap only one moves.
 #[test]
 fn a_cap_also_chooses_how_many_arms_may_move() {
     use headstack_control::{policy, Command, Device, Input, Sample};
@@ -301,7 +301,7 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
     assert_eq!(arms(60, 12.0, &watts), 2);
 }
 
-/// A setting that is 1 % better is not worth a change, one that is 5 % better is.
+/// A setting that is 1 % better does not cause a change, one that is 5 % better does.
 #[test]
 fn small_gains_are_not_worth_a_change() {
     let changed = |iops: u32| {
@@ -310,7 +310,7 @@ fn small_gains_are_not_worth_a_change() {
              {{ nr_requests = 128, queue_depth = 32, power = \"9.4 W\", iops = {iops} }},\
              {{ nr_requests = 128, queue_depth = 1, power = \"7.94 W\", iops = 100 }}]"
         );
-        // The first cap leads to the lowest point; the second has room for the first point only, the third for
+        // The first cap leads to the lowest point; the second allows the first point only, the third allows
         // all.
         let phases = [(100, Some(7.9)), (100, Some(9.285)), (200, Some(12.0))];
         let seconds = run(

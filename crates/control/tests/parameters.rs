@@ -1,4 +1,4 @@
-//! Parameters: Table 1 of the paper as defaults, and errors that say key, got and need.
+//! Parameters: Table 1 of the paper as defaults, and errors with key, got and need.
 
 mod common;
 
@@ -283,7 +283,7 @@ fn a_misspelt_key_is_named_with_the_nearest() {
     assert!(error.contains("did you mean \"lower_factor\"?"), "{error}");
 }
 
-/// The defaults are those of Table 1: writing them out changes nothing.
+/// The defaults are those of Table 1: giving them explicitly has no effect.
 #[test]
 fn defaults_are_those_of_table_1() {
     let table_1 = "period = \"5 s\"\nraise_factor = 2\nlower_factor = 8\ntolerance = \"0.2 W\"\n\

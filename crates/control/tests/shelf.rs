@@ -85,7 +85,8 @@ fn tiers_are_cut_from_the_last_and_released_from_the_first() {
 fn caps_in_reach_are_kept() {
     for seed in 0..10 {
         let run = shelf(seed, &FIGURE_10).with(build("pcap-s", STRICT, 16));
-        // What less than a step of each drive leaves: 1.8 W with six drives whose queues are not yet at 1.
+        // The error that is less than a step of each drive remains: 1.8 W for six drives whose queues are not
+        // yet at 1.
         for i in [1, 2, 3, 4, 5, 8] {
             let seconds = settled(&run, i);
             let cap = seconds[0].cap.expect("a cap");
@@ -98,7 +99,7 @@ fn caps_in_reach_are_kept() {
     }
 }
 
-/// Ablations: with one tier, and with equal weights, the first tier is cut as much as the last.
+/// Ablations: with one tier, and with equal weights, the first tier is reduced as much as the last.
 #[test]
 fn without_priorities_the_first_tier_is_cut_like_the_last() {
     for toml in [
@@ -113,7 +114,7 @@ fn without_priorities_the_first_tier_is_cut_like_the_last() {
     }
 }
 
-/// Weights that differ extremely are strict priorities; unequal ones lie between.
+/// Weights that differ extremely act as strict priorities; less unequal ones lie between.
 #[test]
 fn weights_lie_between_equal_and_strict() {
     let with = |toml: &str| shelf(2, &FIGURE_10).with(build("pcap-s", toml, 16));
@@ -133,7 +134,7 @@ fn weights_lie_between_equal_and_strict() {
     assert!(first < tier_w(settled(&strict, 3), 0));
 }
 
-/// The feed-forward policy cuts in the same order, and keeps the caps closer.
+/// The feed-forward policy reduces tiers in the same order, and keeps the caps more closely.
 #[test]
 fn feed_forward_over_tiers() {
     for seed in 0..10 {

@@ -1,4 +1,4 @@
-//! The queue controller as a state machine: every state that can be reached, times every input on a grid.
+//! The queue controller as a state machine: every reachable state with every input on a grid.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn table_1(mode: Mode, rounding: Rounding) -> Pcap {
 const MODES: [Mode; 2] = [Mode::TailLatency, Mode::Throughput];
 const ROUNDINGS: [Rounding; 3] = [Rounding::Down, Rounding::Nearest, Rounding::Up];
 
-/// Errors from -5 W to 5 W in steps of 1/32 W, zero left out, and absurd ones.
+/// Errors from -5 W to 5 W in steps of 1/32 W without zero, and absurd ones.
 fn errors() -> impl Iterator<Item = f64> {
     let grid = (-160..=160)
         .filter(|n| *n != 0)
@@ -51,7 +51,7 @@ fn errors() -> impl Iterator<Item = f64> {
     ])
 }
 
-/// Every state that some sequence of errors leads to.
+/// All states that sequences of errors lead to.
 fn reachable(pcap: &Pcap) -> BTreeSet<Queues> {
     let mut seen = BTreeSet::from([pcap.start]);
     let mut new = vec![pcap.start];
@@ -89,7 +89,7 @@ fn reachable_states_are_inside_the_bounds_of_table_1() {
         }
         let throughput = reachable(&table_1(Mode::Throughput, rounding));
         for q in &throughput {
-            // Beyond the agile bounds there is only the setting of the highest throughput.
+            // Beyond the agile bounds there is only the setting with the highest throughput.
             assert!((4..32).contains(&q.host) || q.host == 128, "{q:?}");
             assert!((1..=8).contains(&q.drive) || q.drive == 32, "{q:?}");
         }
@@ -168,8 +168,8 @@ fn steps_are_those_of_equations_1_and_2() {
     assert_eq!(up.after(-0.01), queues(31, 1));
 }
 
-/// From every state a constant error of at least 1 W leads to the end of its direction, in as many steps as the
-/// two ranges divided by the two step sizes, and stays there.
+/// From every state a constant error of at least 1 W leads to the limit of its direction, within as many steps
+/// as the two ranges divided by the two step sizes, and the state stays there.
 #[test]
 fn constant_errors_end_after_a_bounded_number_of_steps() {
     each(|pcap| {
@@ -204,7 +204,7 @@ fn constant_errors_end_after_a_bounded_number_of_steps() {
     });
 }
 
-/// One period of what can happen to a policy.
+/// One period of a policy's input.
 #[derive(Clone, Copy, Debug)]
 enum Period {
     TooHigh,
@@ -249,7 +249,7 @@ fn input(now: Time, period: Period) -> Input {
     Input { now, cap, sample }
 }
 
-/// Every sequence of four periods, then a sound meter: the same end, whatever came before.
+/// Every sequence of four periods, then correct readings: the final state is always the same.
 #[test]
 fn every_sequence_of_four_periods_is_recovered_from() {
     for (name, toml, end) in [

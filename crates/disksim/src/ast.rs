@@ -1,11 +1,11 @@
-//! What a parameter file says, as written: blocks, instances and the topology.
+//! The contents of a parameter file: blocks, instances and the topology.
 
 use crate::error::{Error, Position};
 
-/// A file with everything it sources, in order.
+/// A file with all files that it sources, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// Where the file begins.
+    /// Start of the file.
     pub at: Position,
     /// Top-level items in order.
     pub items: Vec<Item>,
@@ -29,7 +29,7 @@ pub struct Instantiate {
     pub names: Vec<String>,
     /// The block (or type) that is copied.
     pub of: String,
-    /// Where.
+    /// Place in the file.
     pub at: Position,
 }
 
@@ -42,7 +42,7 @@ pub struct Block {
     pub name: Option<String>,
     /// Parameters in order.
     pub params: Vec<Param>,
-    /// Where.
+    /// Place in the file.
     pub at: Position,
 }
 
@@ -62,7 +62,7 @@ pub struct Param {
 pub struct Value {
     /// The value.
     pub kind: ValueKind,
-    /// Where.
+    /// Place in the file.
     pub at: Position,
 }
 
@@ -88,11 +88,11 @@ pub enum ValueKind {
 pub struct Node {
     /// Type, e.g. `disksim_bus`.
     pub kind: String,
-    /// Instance.
+    /// Name of the instance.
     pub name: String,
-    /// What is connected below.
+    /// Components directly below.
     pub children: Vec<Node>,
-    /// Where.
+    /// Place in the file.
     pub at: Position,
 }
 
@@ -127,7 +127,7 @@ impl Document {
         self.block(of)
     }
 
-    /// The innermost parameter whose value, or an entry of it, is at a place.
+    /// The innermost parameter whose value, or an entry of whose value, is at a place.
     pub(crate) fn parameter_at(&self, at: &Position) -> Option<String> {
         fn holds(value: &Value, at: &Position) -> bool {
             let below = match &value.kind {
@@ -184,7 +184,7 @@ impl Block {
 }
 
 impl Value {
-    /// What the value looks like in an error message or report, shortened.
+    /// The value as it is displayed in error messages and reports, shortened.
     pub fn show(&self) -> String {
         match &self.kind {
             ValueKind::Integer(n) => n.to_string(),
@@ -210,7 +210,7 @@ impl Value {
     /// The value as a real number; integers count.
     ///
     /// # Errors
-    /// Anything else.
+    /// A value of another kind.
     pub fn real(&self) -> Result<f64, Error> {
         match self.kind {
             ValueKind::Integer(n) => Ok(n as f64),
@@ -222,7 +222,7 @@ impl Value {
     /// The value as an integer; reals without a fraction count.
     ///
     /// # Errors
-    /// Anything else.
+    /// A value of another kind.
     pub fn integer(&self) -> Result<i64, Error> {
         match self.kind {
             ValueKind::Integer(n) => Ok(n),
@@ -234,7 +234,7 @@ impl Value {
     /// The value as a word.
     ///
     /// # Errors
-    /// Anything else.
+    /// A value of another kind.
     pub fn word(&self) -> Result<&str, Error> {
         match &self.kind {
             ValueKind::Word(w) => Ok(w),
@@ -245,7 +245,7 @@ impl Value {
     /// The value as a list.
     ///
     /// # Errors
-    /// Anything else.
+    /// A value of another kind.
     pub fn list(&self) -> Result<&[Value], Error> {
         match &self.kind {
             ValueKind::List(items) => Ok(items),
@@ -256,7 +256,7 @@ impl Value {
     /// The value as a block.
     ///
     /// # Errors
-    /// Anything else.
+    /// A value of another kind.
     pub fn block(&self) -> Result<&Block, Error> {
         match &self.kind {
             ValueKind::Block(block) => Ok(block),

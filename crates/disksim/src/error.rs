@@ -1,4 +1,4 @@
-//! What can be wrong with a parameter file, and where.
+//! Errors in parameter files, with their places.
 
 use headstack_engine::printable;
 use std::fmt;
@@ -34,17 +34,17 @@ impl fmt::Display for Position {
     }
 }
 
-/// Something a parameter file says that cannot be used.
+/// An error in a parameter file.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", printable(&format!("{at}: {}got {got}, need {need}", named(.parameter))))]
 pub struct Error {
-    /// Where.
+    /// The place.
     pub at: Position,
-    /// The parameter whose value is wrong; empty where it is none's.
+    /// The parameter whose value is wrong; empty if it is no parameter.
     pub parameter: String,
-    /// What the file says.
+    /// The text in the file.
     pub got: String,
-    /// What would be right.
+    /// The text that is needed.
     pub need: String,
 }
 

@@ -1,13 +1,13 @@
-//! Text to tokens, with `source FILE` spliced in wherever it stands.
+//! Splits text into tokens, and inserts the tokens of sourced files.
 
 use crate::error::{Error, Position};
 use crate::loader::Loader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files that source files that source files…: DiskSim's own limit.
+/// Maximum depth of nested `source`: that of DiskSim.
 const MAX_NESTING: usize = 32;
-/// Files and bytes of one document, so that files that source each other twice end.
+/// Limits of files and bytes in one document, so that files that source each other twice end.
 const MAX_FILES: usize = 1024;
 const MAX_BYTES: usize = 64 << 20;
 
@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 64 << 20;
 pub(crate) enum Token {
     /// One of `{ } [ ] , =`.
     Punct(char),
-    /// Everything else; `number` is set where the text is one.
+    /// Any other text; `number` is set if it is a number.
     Word {
         text: String,
         number: Option<Number>,
@@ -30,7 +30,7 @@ pub(crate) enum Number {
     Real(f64),
 }
 
-/// A token and where it is.
+/// A token and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Located {
     pub token: Token,
@@ -39,7 +39,7 @@ pub(crate) struct Located {
     column: u32,
 }
 
-/// All tokens of a file and what it sources.
+/// All tokens of a file and the files that it sources.
 #[derive(Debug)]
 pub(crate) struct Tokens {
     files: Vec<Arc<PathBuf>>,
@@ -47,7 +47,7 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
-    /// Where a token is; beyond the last one, the place of the last one.
+    /// The place of a token; beyond the last one, the place of the last one.
     pub fn position(&self, index: usize) -> Position {
         match self.list.get(index).or(self.list.last()) {
             Some(t) => Position {
@@ -60,7 +60,7 @@ impl Tokens {
     }
 }
 
-/// Reads a file and everything it sources.
+/// Reads a file and all files that it sources.
 pub(crate) fn tokenize(path: &Path, loader: &dyn Loader) -> Result<Tokens, Error> {
     let name = path.to_string_lossy();
     let (found, text) = loader
@@ -207,7 +207,7 @@ fn is_punct(c: char) -> bool {
     matches!(c, '{' | '}' | '[' | ']' | ',' | '=')
 }
 
-/// The number a word is, if it is one: finite, written in digits.
+/// The value of a word that is a number: finite, in digits.
 fn number(word: &str) -> Option<Number> {
     let digits = word.strip_prefix('-').unwrap_or(word);
     if let Some(hex) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {

@@ -1,9 +1,9 @@
 //! DiskSim 4.0 parameter files, read into the drive schema.
 //!
-//! [`parse_file`] reads the grammar ([`ast`] is what it makes of it); [`Document::disks`] turns
-//! every disk into an [`Import`]: a drive the simulator runs, and a report that names each
-//! parameter and says whether it is honoured. [`Document::experiment`] makes an experiment of the whole
-//! system. [`validate`] measures how far simulated response times are from measured ones.
+//! [`parse_file`] parses the grammar into [`ast`]; [`Document::disks`] turns every disk into an [`Import`]: a
+//! drive for the simulator, and a report that names each parameter and its treatment. [`Document::experiment`]
+//! makes an experiment of the whole system. [`validate`] measures the difference between simulated and measured
+//! response times.
 
 pub mod ast;
 mod convert;
@@ -23,7 +23,7 @@ pub use parser::parse;
 
 use std::path::Path;
 
-/// Reads a parameter file and everything it sources.
+/// Reads a parameter file and all files that it sources.
 ///
 /// Sourced files are looked for beside the file that names them.
 ///
@@ -33,8 +33,8 @@ pub fn parse_file(path: impl AsRef<Path>) -> Result<Document, Error> {
     parse(path.as_ref(), &FileLoader::default())
 }
 
-/// Reads the drive that a file is about: the first instantiated disk of a system, or the first
-/// disk block of a file without instances.
+/// Reads the main drive of a file: the first instantiated disk of a system, or the first disk block of a file
+/// without instances.
 ///
 /// # Errors
 /// As [`parse_file`] and [`Document::disks`]; also when the file has no disk.
@@ -42,7 +42,7 @@ pub fn import_file(path: impl AsRef<Path>) -> Result<Import, Error> {
     import_with(path, Sources::default())
 }
 
-/// The same, where sourced files may lie elsewhere.
+/// As [`import_file`], with a choice of the folders of sourced files.
 ///
 /// # Errors
 /// As [`import_file`].

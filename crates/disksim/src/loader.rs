@@ -1,49 +1,49 @@
-//! Where sourced files come from: the file system, or memory.
+//! Reads sourced files, from the file system or from memory.
 
 use headstack_engine::told;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// No file may be longer than this many bytes; the largest known one has 60 kB.
+/// Most bytes of a file; the largest known one has 60 kB.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
 
 /// Finds and reads the files that parameter files name.
 pub trait Loader {
-    /// The file `name` as the file `from` names it (`None`: the first file): its path, and text.
+    /// Path and text of the file that `from` refers to as `name` (`None`: the first file).
     ///
     /// # Errors
-    /// Says why there is no text.
+    /// The reason why the text cannot be read.
     fn load(&self, name: &str, from: Option<&Path>) -> Result<(PathBuf, String), String>;
 }
 
-/// Where the files lie that parameter files name.
+/// Folders in which sourced files may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sources {
-    /// In the folder of the file that names them, or below it: a parameter file that somebody else wrote
-    /// reads no other files.
+    /// In the folder of the file that names them, or below it, so that a parameter file from others cannot read
+    /// other files.
     #[default]
     Inside,
     /// Anywhere.
     Anywhere,
 }
 
-/// Reads from disk: beside the naming file, then along a search path.
+/// Reads from disk: from the folder of the naming file, then along a search path.
 #[derive(Debug, Clone, Default)]
 pub struct FileLoader {
-    /// Folders that are searched after the naming file's own.
+    /// Folders that are searched after that of the naming file.
     pub search: Vec<PathBuf>,
-    /// Which files may be named; those along the search path always may.
+    /// Folders in which files may be; the search path is always allowed.
     pub sources: Sources,
 }
 
 impl FileLoader {
-    /// Refuses a file that is not to be read; links are followed before.
+    /// Refuses a file that may not be read; links are resolved first.
     fn check(&self, path: &Path, from: Option<&Path>) -> Result<(), String> {
         let (Some(from), Sources::Inside) = (from, self.sources) else {
             return Ok(());
         };
-        // The folder of a name alone is empty, and means the present one.
+        // A name without a folder means the current one.
         let folder = from.parent().filter(|f| *f != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let whole = |path: &Path| path.canonicalize().map_err(|e| told(&e));
@@ -77,7 +77,7 @@ impl Loader for FileLoader {
         if bytes.len() > MAX_FILE_BYTES {
             return Err(format!("more than {MAX_FILE_BYTES} bytes"));
         }
-        // The files are from the 1990s: Latin-1 in comments must not stop them.
+        // The files are from the 1990s and may have comments in Latin-1.
         Ok((path, String::from_utf8_lossy(&bytes).into_owned()))
     }
 }

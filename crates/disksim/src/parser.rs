@@ -1,4 +1,4 @@
-//! Tokens to a [`Document`].
+//! Parses tokens into a [`Document`].
 
 use crate::ast::{Block, Document, Instantiate, Item, Node, Param, Value, ValueKind};
 use crate::error::{Error, Position};
@@ -7,12 +7,12 @@ use crate::loader::Loader;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Blocks in blocks, lists in lists: real files go six deep.
+/// Maximum depth of blocks and lists; real files have six levels.
 const MAX_DEPTH: usize = 64;
-/// Names that ranges of one document may expand to.
+/// Most names that the ranges of one document may expand to.
 const MAX_RANGE_NAMES: u64 = 100_000;
 
-/// Reads a parameter file and everything it sources through a loader.
+/// Reads a parameter file and all files that it sources through a loader.
 ///
 /// # Errors
 /// Unreadable files and text outside the grammar, with file, line and column.
@@ -130,7 +130,7 @@ impl Parser {
         }
     }
 
-    /// After the opening brace.
+    /// Parses a block after its opening brace.
     fn block(&mut self, kind: String, name: Option<String>, at: Position) -> Result<Block, Error> {
         let params = self.deeper(|p| {
             let mut params = Vec::new();
@@ -218,7 +218,7 @@ impl Parser {
         Ok(Value { kind, at })
     }
 
-    /// After the opening bracket of a list.
+    /// Parses a list after its opening bracket.
     fn items(&mut self) -> Result<Vec<Value>, Error> {
         let mut items = Vec::new();
         while !self.eat(']') {

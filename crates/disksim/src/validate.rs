@@ -1,4 +1,4 @@
-//! How far simulated response times are from measured ones.
+//! Measures the difference between simulated and measured response times.
 //!
 //! # Model
 //! The demerit figure is the root mean square of the horizontal distance between two cumulative
@@ -7,8 +7,8 @@
 //! Ruemmler & Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994; the
 //! histogram version as in DiskSim 4.0's comparison tool.
 //! # Validity
-//! Curves hide errors that cancel: look at the classes ([`classes`]) too. The last quantile
-//! compares the two maxima, so one extreme request shows.
+//! Errors that cancel do not show in the distributions: examine the classes ([`classes`]) too. The last
+//! quantile compares the two maxima, so one extreme request has an effect.
 
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub fn demerit(measured: &[f64], simulated: &[f64]) -> f64 {
         return f64::NAN;
     }
     let (a, b) = (sorted(measured), sorted(simulated));
-    // The smallest value that at least the share i / QUANTILES of the sample does not exceed.
+    // The smallest value that is not below a share i / QUANTILES of the sample.
     let at = |s: &[f64], i: u64| s[((i * s.len() as u64).div_ceil(QUANTILES) - 1) as usize];
     root_mean_square((1..=QUANTILES).map(|i| at(&a, i) - at(&b, i)))
 }
@@ -54,7 +54,7 @@ pub fn demerit_histogram(measured_s: &[f64], simulated_s: &[f64]) -> f64 {
     let quantiles = |sample: &[f64]| -> Vec<f64> {
         let mut counts = vec![0u64; edges.len()];
         for s in sample {
-            // Values that microseconds written with six decimals meant as whole ones stay whole.
+            // Whole microseconds written with six decimals stay whole in spite of rounding.
             let us = (s * 1e6 + 1e-6).floor().max(0.0) as u64;
             counts[edges.partition_point(|e| *e <= us).min(BINS)] += 1;
         }
@@ -86,7 +86,7 @@ pub fn demerit_histogram(measured_s: &[f64], simulated_s: &[f64]) -> f64 {
     1e-6 * root_mean_square(a.iter().zip(&b).map(|(a, b)| a - b))
 }
 
-/// What a validation needs to know of a request.
+/// The parts of a request that a validation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Write, or read.
@@ -97,14 +97,14 @@ pub struct Request {
     pub blocks: u32,
 }
 
-/// Requests of one kind after one kind.
+/// Requests of one kind that follow requests of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Class {
     /// `read` or `write`.
     pub operation: &'static str,
-    /// Operation of the request before (the first one follows a read).
+    /// Operation of the request before (a read for the first one).
     pub previous: &'static str,
-    /// Whether it starts where the one before ended.
+    /// Whether it starts where the previous one ended.
     pub sequential: bool,
     /// Number of requests.
     pub n_requests: usize,
@@ -166,7 +166,7 @@ pub struct DriveResult {
     pub measured_mean_s: f64,
     /// Mean of the simulated response times, seconds.
     pub simulated_mean_s: f64,
-    /// The same by class.
+    /// The results of each class.
     pub classes: Vec<Class>,
 }
 
@@ -175,18 +175,18 @@ pub struct DriveResult {
 pub struct Validation {
     /// One result for each drive that could be compared, by name.
     pub drives: Vec<DriveResult>,
-    /// The others, by name.
+    /// The drives that could not be compared, by name.
     pub errors: Vec<Unusable>,
 }
 
-/// A drive of a folder that could not be compared.
+/// A drive in a folder that could not be compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unusable {
     /// The stem of its files.
     pub name: String,
     /// The file that cannot be used.
     pub path: PathBuf,
-    /// Where in it, what was got, what is needed.
+    /// The place in it, what was got and what is needed.
     pub message: String,
 }
 
@@ -221,7 +221,7 @@ impl DriveResult {
     }
 }
 
-/// A drive's parameter file and the trace that was measured on it.
+/// A drive's parameter file and the trace measured with it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
     /// The stem of both.
@@ -264,7 +264,7 @@ mod tests {
         let a: Vec<f64> = (1..=2500).map(|i| i as f64 * 1e-5).collect();
         let b: Vec<f64> = a.iter().rev().map(|x| x + 3e-4).collect();
         assert!((demerit(&a, &b) - 3e-4).abs() < 1e-12);
-        // The histogram is 1 % wide at 25 ms: the mean shift is right to a bin's share.
+        // The histogram's bins are 1 % wide at 25 ms, so the mean shift is exact to a part of a bin.
         assert!((demerit_histogram(&a, &b) - 3e-4).abs() < 2e-5);
         assert_eq!(demerit(&a, &a), 0.0);
         assert_eq!(demerit_histogram(&a, &a), 0.0);
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn samples_of_different_size_compare_by_quantile() {
-        // Half at 1, half at 3 against all at 1: the root of half of 2².
+        // Half at 1 and half at 3 against all at 1: the root of half of 2².
         assert!((demerit(&[1.0, 3.0], &[1.0; 7]) - 2f64.sqrt()).abs() < 1e-12);
         assert!(demerit(&[], &[1.0]).is_nan());
         assert!(demerit_histogram(&[1.0], &[]).is_nan());

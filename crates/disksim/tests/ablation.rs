@@ -1,6 +1,6 @@
-//! What each detail of the model is worth: the demerit against the measured drives when one is taken
-//! away, beside what an independent prototype of the same mechanisms found, which like this model
-//! repeats DiskSim 4.0's responses on these traces.
+//! Ablations: the demerit against the measured drives without one detail of the model, compared with that of an
+//! independent prototype. Like this model, the prototype reproduces the responses of DiskSim 4.0 on these
+//! traces.
 
 use headstack_disksim::validate::demerit;
 use headstack_drive::spec::{AfterPrevious, ReadAhead};
@@ -19,7 +19,7 @@ fn without(dir: &Path, name: &str, change: impl Fn(&mut DriveSpec)) -> f64 {
     demerit(&measured, &simulated(&spec, true, &requests)) * 1e3
 }
 
-/// What is taken away, how, and the prototype's demerits in ms in the order of [`DRIVES`].
+/// The detail, the change that removes it, and the prototype's demerits in ms in the order of [`DRIVES`].
 type Row = (&'static str, fn(&mut DriveSpec), [f64; 5]);
 
 #[test]
@@ -132,7 +132,7 @@ fn every_detail_is_worth_what_it_was_found_to_be() {
                 o.write_hit = AfterPrevious::default();
                 o.write_miss = AfterPrevious::default();
             },
-            // What the prototype left of the HP's other overheads is not known.
+            // It is not recorded which of the HP's other overheads the prototype kept.
             [0.292, 0.868, 0.419, f64::NAN, 0.308],
         ),
     ];
@@ -140,7 +140,8 @@ fn every_detail_is_worth_what_it_was_found_to_be() {
         for (name, want) in DRIVES.iter().zip(want) {
             let got = without(&dir, name, change);
             println!("{name} without {what}: {got:.3} ms, prototype {want:.3} ms");
-            // The HP's demerit is 0.004 above the prototype's from the start; figures of three digits.
+            // The HP's demerit is 0.004 above the prototype's even without a change; the recorded values have
+            // three digits.
             let near = 0.005 + 0.01 * want;
             assert!(
                 want.is_nan() || (got - want).abs() <= near,
@@ -150,7 +151,7 @@ fn every_detail_is_worth_what_it_was_found_to_be() {
     }
 }
 
-/// No rotational wait at all is wrong everywhere.
+/// Without rotational latency the demerit is high for all drives.
 #[test]
 fn rotation_matters() {
     let Some(dir) = data() else { return };

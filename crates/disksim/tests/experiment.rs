@@ -1,4 +1,4 @@
-//! Whole parameter files as experiments: what becomes of each part, and what the experiments do.
+//! Whole parameter files as experiments: the conversion of each part, and runs of the experiments.
 
 use headstack_array::{run, Inputs, RunOptions, SystemResult};
 use headstack_disksim::{import_experiment, parse, MemoryLoader, Sources, SystemImport};
@@ -21,7 +21,7 @@ const GENERATOR: &str =
   Local inter-arrival times = [ exponential, 0.0, 0.0 ],
   Local distances = [ normal, 0.0, 40000.0 ], Sizes = [ normal, 8.0, 0.0 ] }";
 
-/// A load of so many generators like the one above.
+/// A load of `n` generators like the one above.
 fn load(n: usize) -> String {
     let generators = vec![GENERATOR; n].join(", ");
     format!(
@@ -80,16 +80,16 @@ fn system(import: &SystemImport) -> Value {
 #[test]
 fn a_file_becomes_a_system_and_its_load() {
     let import = import(&[DRIVER, &load(2)]);
-    // Both directions take the time of the slower one, 0.25 ms for 512 bytes.
+    // Both directions use the slower time, 0.25 ms for 512 bytes.
     let link = json!({ "name": "link", "bandwidth": "2048000 B/s", "duplex": "half" });
     let want = json!({
         "name": "small", "count": 3, "organisation": "independent", "layers": [link], "spindles": "synchronized",
     });
     assert_eq!(system(&import), want);
-    // The bus is the link's, the disk's own 0.1 ms for a sector are the drive's.
+    // The link has the time of the bus, the drive the disk's own 0.1 ms for a sector.
     let drive = &import.document["system"][0]["drive"];
     assert_eq!(drive["link"]["read_sector_time"], "100 us");
-    // Two generators at one request each 50 ms.
+    // Two generators with one request every 50 ms each.
     let want = json!({
         "n_requests": 2000, "reads": 0.66, "sequential": 0.0, "local": 0.0, "size": "4096 B", "block": "4096 B",
         "footprint": "512000 B", "devices": 3,
@@ -102,13 +102,13 @@ fn a_file_becomes_a_system_and_its_load() {
     );
     let result = go(&import);
     assert_eq!((result.n_requests, result.n_errors), (2000, 0));
-    // 2000 gaps of 25 ms on average; their sum deviates by 25 ms times the root of 2000.
+    // 2000 gaps of 25 ms on average; the standard deviation of their sum is 25 ms times the root of 2000.
     assert!((result.duration_s - 50.0).abs() < 5.0 * 0.025 * 2000f64.sqrt());
     assert_eq!(result.drives.len(), 3);
     assert!(result.drives.iter().all(|d| d.n_requests > 500));
 }
 
-/// Without queueing in the subsystem the driver holds what waits, and gives it away by its policy.
+/// Without queueing in the subsystem the driver holds the waiting requests and dispatches them by its policy.
 #[test]
 fn the_drivers_queue_is_the_drives() {
     let driver = DRIVER.replace("subsystem = 1", "subsystem = 0");
@@ -121,7 +121,7 @@ fn the_drivers_queue_is_the_drives() {
     assert!(!loud.iter().any(|w| w.contains("Scheduler")), "{loud:?}");
 }
 
-/// Time-critical requests are waited for: a closed load of one request for each generator.
+/// Time-critical requests form a closed load of one request for each generator.
 #[test]
 fn time_critical_generators_are_a_closed_load() {
     let load = load(4).replace("time-critical request = 0.0", "time-critical request = 1.0");
@@ -139,7 +139,7 @@ fn time_critical_generators_are_a_closed_load() {
     assert!((inside / 4.0 - 1.0).abs() < 0.03, "{inside}");
 }
 
-/// Small writes to a RAID-5 of three: one read and two writes each, as where reconstruction reads less.
+/// Small writes to a RAID-5 of three: one read and two writes each, because reconstruction reads less.
 #[test]
 fn rotated_parity_is_a_raid5() {
     let load = load(1)
@@ -247,8 +247,8 @@ fn logorgs_become_organisations_and_layers() {
             (2000, 0),
             "{organisation} {layers}"
         );
-        // What goes to the last device of several stays away from the first ones' disks; end to end the first
-        // 1000 blocks are one disk's.
+        // Requests to the last of several devices use other disks than those of the first ones; concatenated,
+        // the first 1000 blocks are on one disk.
         let idle = result.drives.iter().filter(|d| d.n_requests == 0).count();
         let busy = match organisation["name"] == "concatenate" {
             true => 1,
@@ -258,7 +258,7 @@ fn logorgs_become_organisations_and_layers() {
     }
 }
 
-/// A trace stands in for the load, which then need not be there.
+/// A trace replaces the load, which may then be absent.
 #[test]
 fn a_trace_is_used_instead_of_the_load() {
     let text = format!("{DISKS}disksim_iosim IS {{ I/O Trace Time Scale = 0.5 }}\n");
@@ -312,7 +312,7 @@ fn what_has_no_counterpart_is_a_warning_with_its_place() {
             .any(|w| w.starts_with(&start) && w.contains(want));
         assert!(found, "{start} {want}: {warnings:#?}");
     }
-    // The bus becomes a link of one time for both directions.
+    // The bus becomes a link with one time for both directions.
     assert!(
         warnings
             .iter()
@@ -354,8 +354,8 @@ fn other_systems_are_refused_with_their_place() {
     );
 }
 
-/// The files that come with DiskSim, where they are: each becomes an experiment that runs; gaps between zones
-/// are one warning for each disk.
+/// The files of DiskSim, if available: each becomes an experiment that runs; gaps between zones give one
+/// warning for each disk.
 #[test]
 fn disksims_own_files_become_experiments() {
     let folder = std::env::var("HEADSTACK_SHARED").unwrap_or("../../../shared".into());

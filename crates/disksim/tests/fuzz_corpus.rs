@@ -1,4 +1,4 @@
-//! The kept corpus of the parser's fuzz target, and a bounded number of random mutations of it.
+//! Replays the corpus of the parser's fuzz target, and a number of random mutations of it.
 
 use headstack_disksim::{parse, MemoryLoader};
 use headstack_drive::layout::{build, PLUGINS};
@@ -37,13 +37,13 @@ fn run(main: &[u8], beside: &[(String, Vec<u8>)]) {
         .files
         .insert("main".into(), String::from_utf8_lossy(main).into_owned());
     match parse(Path::new("main"), &loader).and_then(|d| d.disks(&loader)) {
-        // What a layout map says need not make sense: that is for the layout to find.
+        // The contents of a layout map may be inconsistent; the layout checks them.
         Ok(imports) => {
             for import in imports {
                 let _ = build(&import.spec.geometry, PLUGINS);
             }
         }
-        // Every error says where and what is needed.
+        // Every error has a place and states what is needed.
         Err(e) => assert!(e.to_string().contains(", need "), "{e}"),
     }
 }

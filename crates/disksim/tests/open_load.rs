@@ -1,5 +1,5 @@
-//! Drives under open load with queues against the means that DiskSim 4.0 itself gives, where the
-//! reference data are present.
+//! Drives under open load with queues, compared with mean response times of DiskSim 4.0, if the reference data
+//! are available.
 
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use headstack_units::{Lba, Time};
@@ -7,8 +7,7 @@ use measured::data;
 
 mod measured;
 
-/// Python's generator (MT19937), with which the reference's loads were drawn: only so much of it as
-/// they need.
+/// Python's generator (MT19937), which was used for the reference loads; only the parts that they need.
 struct Python {
     state: [u32; 624],
     at: usize,
@@ -79,8 +78,8 @@ impl Python {
     }
 }
 
-/// The load of a row: Poisson arrivals, uniform 4 KiB requests, 60 % reads. Times are those of the
-/// text that DiskSim read, in whole nanoseconds.
+/// The load of a row: Poisson arrivals, uniform 4 KiB requests, 60 % reads. Times are those of DiskSim's input
+/// text, in whole nanoseconds.
 fn load(seed: u32, rate: f64, n: u64, capacity: u32) -> Vec<(Time, DriveRequest)> {
     let mut draw = Python::new(seed);
     let mut now_ms = 0.0;
@@ -120,7 +119,7 @@ fn mean_ms(drive: &mut Drive, load: &[(Time, DriveRequest)]) -> f64 {
 
 #[test]
 fn pythons_numbers() {
-    // What random.Random(1040).random() gives, twice.
+    // Two results of random.Random(1040).random().
     let mut draw = Python::new(1040);
     assert_eq!(
         [draw.uniform(), draw.uniform()],
@@ -128,8 +127,8 @@ fn pythons_numbers() {
     );
 }
 
-/// Within 1 % at 40 and 70 requests/s, within 2 % at 100/s, near saturation; both as given and
-/// imitating DiskSim.
+/// Within 1 % at 40 and 70 requests/s, within 2 % at 100/s, near saturation; both by default and in DiskSim's
+/// compatibility mode.
 #[test]
 fn means_under_open_load_are_disksims() {
     let Some(data) = data() else { return };

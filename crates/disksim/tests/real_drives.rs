@@ -1,5 +1,5 @@
-//! The five published drives: layout, seek and per-request times against DiskSim 4.0 (recorded
-//! points and responses), and response times against the real drives.
+//! The five published drives: layout, seek and per-request times compared with DiskSim 4.0 (recorded points and
+//! responses), and response times compared with the real drives.
 
 use headstack_disksim::validate::demerit;
 use headstack_drive::layout;
@@ -104,7 +104,7 @@ fn compatible_mode_equals_disksim_request_by_request() {
     }
 }
 
-/// DiskSim's own responses under the same measure are the bar.
+/// The demerit must be at most that of DiskSim's own responses.
 #[test]
 fn honouring_every_switch_is_no_worse_than_disksim() {
     let Some(dir) = data() else { return };

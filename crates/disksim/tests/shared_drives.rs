@@ -1,4 +1,4 @@
-//! The five measured drives and two system files of the reference data, where they are present.
+//! The five measured drives and two system files of the reference data, if available.
 
 use headstack_disksim::validate::{demerit, demerit_histogram, pairs};
 use headstack_disksim::{import_file, parse_file, FileLoader, Treatment};
@@ -60,7 +60,7 @@ fn every_drive_converts_with_all_its_zones_and_slips() {
         for note in &import.report {
             assert_ne!(note.treatment, Treatment::Unknown, "{name}: {note:?}");
         }
-        // The drive as TOML says the same as the drive as imported.
+        // The drive as TOML equals the imported drive.
         let text = serde_json::to_string(&import.spec).unwrap();
         assert_eq!(
             serde_json::from_str::<DriveSpec>(&text).unwrap(),
@@ -143,7 +143,7 @@ fn system_files_parse_and_list_their_disks() {
     assert_eq!(above, ["bus1", "ctlr0", "bus0", "driver0"]);
 }
 
-/// DiskSim's own responses have the demerit that its own tool prints.
+/// The demerit of DiskSim's own responses is that printed by DiskSim's tool.
 #[test]
 fn demerit_is_that_of_the_original_tool() {
     let Some(data) = data() else { return };

@@ -48,7 +48,7 @@ fn a_system_becomes_a_drive() {
     } = import(SYSTEM).unwrap();
     assert_eq!(instances, ["d0", "d1", "d2"]);
     assert_eq!(spec.name, "SMALL");
-    // The slowest of disk 0.1, controller 0.21 and bus 0.2 or 0.25.
+    // The slowest of disk (0.1), controller (0.21) and bus (0.2 or 0.25).
     assert_eq!(spec.link.read_sector_time, Some(Span(210_000)));
     assert_eq!(spec.link.write_sector_time, Some(Span(250_000)));
     // Overheads are scaled by 2, the pause is not.
@@ -70,7 +70,7 @@ fn a_system_becomes_a_drive() {
     assert!(spec.cache.discard_requested);
     assert_eq!(spec.seek["model"], "three-point");
     assert_eq!(spec.seek["average"], "3.5 ms");
-    // Units differ by zone: sectors become turns, cut to whole sectors first.
+    // Units differ by zone, so sectors are truncated to integers and converted to turns.
     assert_eq!(spec.geometry.skew_unit, SkewUnit::Turns);
     assert_eq!(spec.geometry.zones[0].track_skew, 0.125);
     assert_eq!(spec.geometry.zones[0].cylinder_skew, 0.25);
@@ -100,7 +100,7 @@ fn every_parameter_of_the_disk_is_reported() {
     let import = document.disks(&loader).unwrap().remove(0);
     for param in &document.block("SMALL").unwrap().params {
         for name in &param.names {
-            // Blocks report what is in them.
+            // Blocks are reported by their parameters.
             let told = import.report.iter().any(|n| n.parameter == *name);
             assert!(told, "{name}");
         }
@@ -111,7 +111,7 @@ fn every_parameter_of_the_disk_is_reported() {
 fn extents_and_seek_tables_come_from_their_files() {
     let spec = import(G2).unwrap().spec;
     assert_eq!(spec.geometry.layout, "extents");
-    // `seqcnt` counts one less than it means.
+    // `seqcnt` is one less than the number of sectors.
     assert_eq!(
         serde_json::Value::Object(spec.geometry.layout_parameters.clone()),
         serde_json::json!({
@@ -123,7 +123,7 @@ fn extents_and_seek_tables_come_from_their_files() {
     let points = serde_json::json!([[1, "1.5 ms"], [8, "4.25 ms"]]);
     assert_eq!(spec.seek["points"], points);
     assert!(!spec.cache.enabled);
-    // Turns of the zone's skew, of the cylinder skew and of one sector in ten.
+    // In turns: the zone's skew, the cylinder skew, and one sector in ten.
     let layout = layout::build(&spec.geometry, layout::PLUGINS).unwrap();
     assert_eq!(layout.capacity(), 19);
     let tenths = |a: u64| (layout.locate(a).unwrap().angle.as_turns() * 10.0).round();
@@ -131,7 +131,7 @@ fn extents_and_seek_tables_come_from_their_files() {
     assert_eq!([tenths(10), tenths(18)], [8.0, 6.0]);
     let place = layout.locate(10).unwrap();
     assert_eq!((place.cylinder, place.sector, place.run), (1, 1, 9));
-    // The defect holds no address.
+    // The defective place has no address.
     assert_eq!(layout.address_at(1, 0, 0), None);
 }
 
@@ -260,7 +260,7 @@ fn errors_say_where_what_and_what_is_needed() {
     assert!(error(&wrong).contains("got 0, need an integer between 1 and"));
 }
 
-/// Also those that no response time depends on.
+/// This includes parameters without an effect on response times.
 #[test]
 fn numbers_that_are_none_are_errors_that_name_their_parameter() {
     for (from, to, message) in [
@@ -299,7 +299,7 @@ fn numbers_that_are_none_are_errors_that_name_their_parameter() {
         let got = error(&SYSTEM.replace(from, to));
         assert!(got.starts_with("main:") && got.contains(message), "{got}");
     }
-    // The parameters of other seek types may be words, lists or numbers.
+    // Parameters of other seek types may be words, lists or numbers.
     assert!(import(&SYSTEM.replace("curve,", "curve, Full seek curve = a.seek,")).is_ok());
 }
 
@@ -316,14 +316,14 @@ fn files_sourced_too_often_are_an_error() {
     assert!(message.contains("at most 1024 sourced files"), "{message}");
 }
 
-/// What DiskSim runs with is taken as well as it can be, with a warning that names the place.
+/// Values that DiskSim accepts are used as far as possible, with a warning that names the place.
 #[test]
 fn what_disksim_tolerates_loads_with_a_warning() {
-    // Whose target these slips fill.
+    // Removes the remap, whose target these slips fill.
     const NO_DEFECTS: (&str, &str) = ("defects = [ 5, 399 ]", "defects = []");
     for (changes, warning, capacity) in [
-        // A zone that ends one cylinder past the last: DiskSim counts its blocks. Each cylinder of
-        // the second zone holds 2 x 20.
+        // A zone that ends one cylinder beyond the last: DiskSim counts its blocks. Each cylinder of the second
+        // zone has 2 x 20.
         (
             &[("Last cylinder number = 19", "Last cylinder number = 20")][..],
             "Layout Model: Zones: Last cylinder number: got 20: the last of 20 cylinders \
@@ -385,13 +385,13 @@ fn what_disksim_tolerates_loads_with_a_warning() {
         let drive = drive.unwrap_or_else(|e| panic!("{changes:?}: {e}"));
         assert_eq!(drive.capacity_blocks(), capacity, "{changes:?}");
     }
-    // The file as it stands has slips out of order, which changes nothing.
+    // The slips in the unchanged file are out of order, which has no effect.
     let plain = import(SYSTEM).unwrap();
     assert_eq!(plain.spec.geometry.zones[0].slips, [17, 3]);
     assert_eq!(plain.warnings(), Vec::<String>::new());
 }
 
-/// What would put two blocks in one place is refused where it stands.
+/// Definitions that would put two blocks in one place are refused at their place.
 #[test]
 fn zones_that_overlap_are_refused() {
     let text = error(&SYSTEM.replace("First cylinder number = 10", "First cylinder number = 9"));
@@ -408,7 +408,7 @@ fn overheads_of_minutes_are_refused_where_they_stand() {
     assert!(text.contains("got 6000, need at most 5000 ms"), "{text}");
 }
 
-/// However many gaps a disk has between its zones, one warning tells of them.
+/// Any number of gaps between zones gives one warning.
 #[test]
 fn gaps_between_zones_are_one_warning() {
     let third = "dm_layout_g1_zone { First cylinder number = 17, Last cylinder number = 19,

@@ -1,9 +1,9 @@
-//! Which files a parameter file may name.
+//! Tests which files a parameter file may name.
 
 use headstack_disksim::{FileLoader, Loader, Sources};
 use std::path::{Path, PathBuf};
 
-/// A folder with files inside and outside, gone at the end.
+/// A folder with files inside and outside, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -50,7 +50,7 @@ fn files_outside_are_read_only_if_that_is_allowed() {
         assert!(error.starts_with("a file outside the folder"), "{error}");
         assert_eq!(load(&anywhere, name, &from).as_deref(), Ok("outside"));
     }
-    // What is asked for by name, and what lies along the search path, is the user's own choice.
+    // Files named by the user, and files along the search path, are always allowed.
     assert!(inside.load(&outside, None).is_ok());
     let searched = FileLoader {
         search: vec![folder.0.clone()],

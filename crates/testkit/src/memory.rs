@@ -1,6 +1,6 @@
-//! Resources that a process has used.
+//! Memory use of the process.
 
-/// Peak memory of this process so far, in bytes; `None` if the system does not tell.
+/// Peak memory of this process so far, in bytes; `None` if the system does not report it.
 pub fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;

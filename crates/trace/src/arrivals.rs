@@ -1,4 +1,4 @@
-//! How requests come to a system: at their own times, or so many at once.
+//! Arrivals: open, at the times of the workload, or closed, with a fixed number of requests.
 
 use crate::jobs::Job;
 use crate::synthetic::{Distribution, Sampler};
@@ -9,13 +9,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// How requests come.
+/// Open or closed arrivals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Arrivals {
-    /// At the times that the workload says.
+    /// Open: requests arrive at the times of the workload.
     #[default]
     Open,
-    /// A fixed number of requests in flight; the workload's times are ignored.
+    /// Closed: a fixed number of requests circulates; the workload's times are ignored.
     Closed(ClosedLoop),
     /// Of threads, each when its last request has ended, with the seed of their random streams.
     Jobs(Vec<Job>, u64),
@@ -24,15 +24,15 @@ pub enum Arrivals {
 /// A loop in which each completion is followed by the next request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClosedLoop {
-    /// Requests in flight, or pausing.
+    /// Number of requests that are in flight or in their think time.
     pub outstanding: u32,
-    /// From a completion to the next request.
+    /// Time from a completion to the next request.
     pub think_time: Distribution<Span>,
-    /// Of the random stream of pauses.
+    /// Seed of the random stream of think times.
     pub seed: u64,
 }
 
-/// The pauses of a closed loop, one after the other.
+/// The think times of a closed loop, in order.
 #[derive(Debug, Clone)]
 pub struct Pauses {
     length: Sampler,
@@ -40,7 +40,7 @@ pub struct Pauses {
 }
 
 impl ClosedLoop {
-    /// So many requests outstanding and always the same pause.
+    /// A loop with `outstanding` requests and a constant think time.
     pub fn fixed(outstanding: u32, think_time: Span) -> ClosedLoop {
         ClosedLoop {
             outstanding,
@@ -49,11 +49,11 @@ impl ClosedLoop {
         }
     }
 
-    /// Its pauses from the beginning.
+    /// The think times from the beginning.
     ///
     /// # Errors
-    /// A loop of nothing, by the key `outstanding`; pauses that cannot be drawn, are negative or longer
-    /// than [`Time::LATEST`], by the key `think_time`.
+    /// A loop without requests, at the key `outstanding`; think times that cannot be drawn, are negative or
+    /// longer than [`Time::LATEST`], at the key `think_time`.
     pub fn pauses(&self) -> Result<Pauses, SpecError> {
         if self.outstanding == 0 {
             return Err(SpecError::new("outstanding", 0, "at least 1"));
@@ -76,7 +76,7 @@ impl ClosedLoop {
 }
 
 impl Pauses {
-    /// The next one.
+    /// The next think time.
     pub fn draw(&mut self) -> Span {
         Span(self.length.draw_positive(&mut self.random).round() as i64)
     }
@@ -88,8 +88,8 @@ impl<'de> Deserialize<'de> for Arrivals {
     }
 }
 
-/// Reads a word, or a table with one word and its parameters. What serde makes of an enum cannot say
-/// which parameters are missing.
+/// Reads a word, or a table with one word and its parameters. serde's own reader of enums cannot report which
+/// parameters are missing.
 struct ArrivalsVisitor;
 
 #[derive(Deserialize)]

@@ -1,9 +1,9 @@
-//! What can be wrong with a trace, told so that the reader can mend it.
+//! Errors in traces: where, what was got and what is needed.
 
 use headstack_engine::{needed_to_write, printable, told};
 use std::io::{Error, ErrorKind};
 
-/// What is wrong with a file in words.
+/// The error of a file in words.
 fn said(source: &Error) -> String {
     match (source.raw_os_error(), source.kind()) {
         (None, ErrorKind::UnexpectedEof) => format!("an end in the middle ({source})"),
@@ -21,7 +21,7 @@ fn needed(source: &Error) -> &'static str {
     }
 }
 
-/// A field as it is shown; one that is not there or empty is nothing.
+/// A field as it is displayed; one that is missing or empty is "nothing".
 fn shown(field: &str) -> String {
     match field {
         "" => "nothing".into(),
@@ -29,7 +29,7 @@ fn shown(field: &str) -> String {
     }
 }
 
-/// Where in a trace something was wrong, what was found and what was needed.
+/// A place in a trace, what was got there and what is needed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file could not be opened or read.
@@ -37,10 +37,10 @@ pub enum TraceError {
     Io {
         /// The file.
         path: String,
-        /// What the operating system said, or what unpacked the file.
+        /// Error of the operating system or of the decompressor.
         source: Error,
     },
-    /// A record is not what its format says.
+    /// A column is not as its format requires.
     #[error("{}:{line}: column {column} {name:?}: got {}, need {need}", printable(.path), shown(.got))]
     Field {
         /// The file.
@@ -51,9 +51,9 @@ pub enum TraceError {
         column: usize,
         /// The column's name.
         name: &'static str,
-        /// What stood there.
+        /// The value that was found.
         got: String,
-        /// What may stand there.
+        /// The values that are allowed.
         need: String,
     },
     /// A record as a whole is wrong (truncated, out of order, wrong count of columns).

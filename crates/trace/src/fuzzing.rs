@@ -1,14 +1,14 @@
-//! One body for the fuzzer and for the tests that replay its corpus.
+//! The test function that the fuzzer and the replay of its corpus share.
 
 use crate::options::{OnError, Order, ReadOptions};
 use crate::reader::{formats, open_with, Input};
 
-/// More requests than bytes cannot come out of any uncompressed format; Parquet's run lengths can
-/// make many rows of few bytes, so reading stops here.
+/// Reading stops after this many requests. Uncompressed formats have fewer requests than bytes, but Parquet's
+/// run lengths can expand a few bytes to many rows.
 const MAX_REQUESTS: usize = 100_000;
 
-/// Reads `data` as the format its first byte selects (or as detection says), failing and skipping.
-/// Panics where a reader breaks its contract: time order, sizes, nothing after an error.
+/// Reads `data` as the format that its first byte selects (or as the detected one), with both settings of
+/// `on_error`. Panics if a reader breaks its contract: time order, sizes, nothing after an error.
 pub fn read_hostile(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else {
         return;

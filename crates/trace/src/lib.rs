@@ -1,7 +1,7 @@
 //! Traces of block requests: one reader per format, synthetic workloads, transformations, writers.
 //!
-//! Everything is a stream of [`Request`]s in time order, with addresses and lengths in 512-byte
-//! blocks whatever the source counts in.
+//! Everything is a stream of [`Request`]s in time order, with addresses and lengths in 512-byte blocks,
+//! whatever the units of the source.
 
 mod arrivals;
 mod error;

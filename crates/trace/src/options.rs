@@ -1,4 +1,4 @@
-//! How a trace is read: what happens to what is wrong in it, and what was counted.
+//! Options for reading a trace, and counts of what was read.
 
 use crate::error::TraceError;
 use crate::reader::{formats, Format};
@@ -9,36 +9,36 @@ use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What a wrong record does; in words `fail` or `skip`.
+/// Handling of a wrong record; in words `fail` or `skip`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnError {
-    /// Ends the trace with an error that names it.
+    /// It ends the trace with an error that names it.
     #[default]
     Fail,
-    /// Is left out and counted as skipped.
+    /// It is left out and counted as skipped.
     Skip,
 }
 
-/// What a record does whose time is before that of the record read before it; in words `format`,
-/// `strict`, `sort` or `sort:N`.
+/// Handling of a record whose time is before that of the record read before it; in words `format`, `strict`,
+/// `sort` or `sort:N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Order {
-    /// What its format is known for: an error, or sorting within the format's window.
+    /// As the format usually needs: an error, or sorting within the format's window.
     #[default]
     Format,
     /// It is a wrong record (see [`OnError`]).
     Strict,
-    /// This many records are held back and sorted by time; what comes later still is moved
-    /// forward to the time of the record before it, and counted as clamped.
+    /// This many records are held back and sorted by time. A record that comes even later is moved forward to
+    /// the time of the record before it, and counted as clamped.
     Sort(usize),
 }
 
 impl Order {
-    /// What `sort` without a number holds back: a few megabytes.
+    /// Number of records that `sort` without a number holds back: a few megabytes.
     pub const SORTED: usize = 1 << 16;
-    /// At most this many records are held back, whatever is asked for.
+    /// Upper limit of the number of records held back.
     pub const MOST_SORTED: usize = 1 << 22;
 }
 
@@ -66,34 +66,34 @@ impl TryFrom<String> for Order {
     }
 }
 
-/// Where time zero is.
+/// Origin of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clock {
-    /// The format's own zero; the first request where the format gives dates.
+    /// The format's own origin; the first request if the format has dates.
     #[default]
     Format,
-    /// The format's own zero even if it gives dates (nanoseconds since its epoch).
+    /// The format's own origin even if it has dates (nanoseconds since its epoch).
     Keep,
     /// The first request.
     Zero,
 }
 
-/// How a trace is read.
+/// Options for reading a trace.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
-    /// What a wrong record does.
+    /// Handling of wrong records.
     pub on_error: OnError,
-    /// What a record does whose time runs backwards.
+    /// Handling of records out of time order.
     pub order: Order,
-    /// Where time zero is.
+    /// Origin of time.
     pub clock: Clock,
-    /// Only these devices; all if empty. Others are counted as filtered.
+    /// Only these devices; all if empty. Requests to others are counted as filtered.
     pub devices: Vec<u32>,
     /// The formats that can be named or detected.
     pub formats: &'static [Format],
-    /// What the format's own reader takes, see [`Format::parameters`](crate::reader::Format).
+    /// Parameters of the format's own reader, see [`Format::parameters`](crate::reader::Format).
     pub parameters: Map<String, Value>,
-    /// What was counted while reading; shared, so that it can be read afterwards.
+    /// Counts of the reader; shared, so that they can be read afterwards.
     pub counters: Counters,
 }
 
@@ -115,10 +115,10 @@ impl Default for ReadOptions {
 const PARAMETERS: &str = "format_parameters";
 
 impl ReadOptions {
-    /// The parameters of a format's own reader, and the options without them.
+    /// Takes the parameters of a format's own reader; also returns the options without them.
     ///
     /// # Errors
-    /// A key or a value that the reader does not know, by its dotted key.
+    /// A key or a value that is not valid for the reader, by its dotted key.
     pub(crate) fn take<T: DeserializeOwned>(&self) -> Result<(T, ReadOptions), TraceError> {
         let mut rest = self.clone();
         let parameters = std::mem::take(&mut rest.parameters);
@@ -133,7 +133,7 @@ impl ReadOptions {
         Ok((taken, rest))
     }
 
-    /// Refuses parameters that nobody has taken.
+    /// Refuses parameters that no reader has taken.
     ///
     /// # Errors
     /// Names the first.
@@ -149,21 +149,21 @@ impl ReadOptions {
     }
 }
 
-/// How a trace was opened.
+/// How a trace was opened: format, units, detection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Opened {
     /// The format.
     pub format: &'static str,
-    /// What its times count.
+    /// Unit of its times.
     pub time_unit: &'static str,
-    /// What its addresses and sizes count.
+    /// Unit of its addresses and sizes.
     pub size_unit: &'static str,
-    /// The formats that the trace's beginning fits, with how well (1 to 100), the best first; `None` where
-    /// the format was named.
+    /// The formats that fit the beginning of the trace, each with its score (1 to 100), the best first; `None`
+    /// if the format was named.
     pub fits: Option<Vec<(&'static str, u8)>>,
 }
 
-/// Counts that outlive the reader. Clones share them.
+/// Counts that remain after the reader is dropped. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Counters(Arc<Counts>);
 
@@ -183,30 +183,30 @@ struct Counts {
 }
 
 impl Counters {
-    /// How much of the file has been read and how much there is, both in bytes (rows for Parquet),
-    /// as it lies on disk. Zero where the size is unknown, as of standard input.
+    /// Bytes read so far, and the size of the file on disk (rows for Parquet). Zero if the size is unknown, as
+    /// for standard input.
     pub fn progress(&self) -> (u64, u64) {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         (of(&self.0.passed), of(&self.0.size))
     }
-    /// Starts to count what is read of `size`.
+    /// Starts to count the bytes read of `size`.
     pub(crate) fn begin(&self, size: u64) {
         self.0.passed.store(0, Ordering::Relaxed);
         self.0.size.store(size, Ordering::Relaxed);
     }
-    /// Ends the reading, from another thread: whoever reads gets an error at the next buffer, also where
-    /// the trace has no end and no request.
+    /// Ends the reading, also from another thread: the reader gets an error at its next buffer, even if the
+    /// trace has no end and no request.
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::Relaxed);
     }
-    /// Whether reading has been ended.
+    /// Whether reading was ended.
     pub(crate) fn is_stopped(&self) -> bool {
         self.0.stopped.load(Ordering::Relaxed)
     }
     pub(crate) fn pass(&self, amount: u64) {
         self.0.passed.fetch_add(amount, Ordering::Relaxed);
     }
-    /// How the trace was opened that was read last.
+    /// How the last trace was opened.
     pub fn how_opened(&self) -> Opened {
         self.0
             .opened
@@ -225,19 +225,19 @@ impl Counters {
             opened.size_unit = format.size_unit;
         }
     }
-    /// Requests that stood in the file behind later ones, in formats that are sorted.
+    /// Requests after later ones in the file, in formats that are sorted.
     pub fn out_of_order(&self) -> u64 {
         self.0.out_of_order.load(Ordering::Relaxed)
     }
-    /// Waits of a log, read as times since its start, that lie before the one before them: pauses, more
-    /// likely.
+    /// Waits of a log, read as times since its start, that are before their predecessor's. This suggests that
+    /// they are pauses.
     pub fn earlier_waits(&self) -> u64 {
         self.0.earlier_waits.load(Ordering::Relaxed)
     }
     pub(crate) fn earlier_wait(&self) {
         self.0.earlier_waits.fetch_add(1, Ordering::Relaxed);
     }
-    /// Requests handed on.
+    /// Requests read.
     pub fn read(&self) -> u64 {
         self.0.read.load(Ordering::Relaxed)
     }
@@ -253,8 +253,8 @@ impl Counters {
     pub fn zero_sized(&self) -> u64 {
         self.0.zero_sized.load(Ordering::Relaxed)
     }
-    /// Requests of devices that were not asked for, and well-formed records of other kinds than
-    /// read, write and flush.
+    /// Requests of devices that were not selected, and well-formed records other than reads, writes and
+    /// flushes.
     pub fn filtered(&self) -> u64 {
         self.0.filtered.load(Ordering::Relaxed)
     }
@@ -274,7 +274,7 @@ impl Counters {
     }
 }
 
-/// Counts not yet added to the shared ones: atomics are too slow to touch once per request.
+/// Counts that are not yet added to the shared ones: an atomic operation per request would be too slow.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub read: u64,

@@ -1,9 +1,9 @@
-//! One block request, the unit that every reader produces and every system consumes.
+//! One block request: readers return requests, systems serve them.
 
 use headstack_units::{Lba, Time};
 use serde::{Deserialize, Serialize};
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -31,7 +31,7 @@ impl Op {
         }
     }
 
-    /// Whether it brings data from the host.
+    /// Whether it transfers data from the host.
     pub fn writes(self) -> bool {
         matches!(self, Op::Write | Op::WriteThrough)
     }
@@ -40,14 +40,14 @@ impl Op {
 /// One request as the host issued it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Request {
-    /// When it was issued, since the trace began.
+    /// Time of its issue, since the beginning of the trace.
     pub time: Time,
-    /// Which device of the trace (SPC: ASU; MSR: disk number; ...).
+    /// Device of the trace (SPC: ASU; MSR: disk number; ...).
     pub device: u32,
     /// The first block, in 512-byte blocks.
     pub lba: Lba,
-    /// How many 512-byte blocks; zero only for [`Op::Flush`].
+    /// Number of 512-byte blocks; zero only for [`Op::Flush`].
     pub blocks: u32,
-    /// What is asked.
+    /// The operation.
     pub op: Op,
 }

@@ -3,14 +3,14 @@
 use crate::error::TraceError;
 use crate::request::Request;
 
-/// Requests in time order, one at a time or many. An error names where in the source it was found; what
-/// comes after it, if anything, is not promised.
+/// Requests in time order, one at a time or in batches. An error names its place in the source; the behaviour
+/// after an error is not defined.
 pub trait Requests: Iterator<Item = Result<Request, TraceError>> {
-    /// Appends the next requests, up to `most` of them: fewer only at the end of the stream, or before
-    /// what is wrong.
+    /// Appends the next requests, up to `most` of them; fewer only at the end of the stream, or before an
+    /// error.
     ///
     /// # Errors
-    /// What is wrong with the next record; the requests before it have been appended.
+    /// The error in the next record; the requests before it have been appended.
     fn fill(&mut self, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
         for _ in 0..most {
             match self.next() {
@@ -31,7 +31,7 @@ impl Requests for Source {
     }
 }
 
-/// An iterator over requests as a stream of them.
+/// Makes a stream of an iterator over requests.
 pub struct Each<I>(pub I);
 
 impl<I: Iterator<Item = Result<Request, TraceError>>> Iterator for Each<I> {

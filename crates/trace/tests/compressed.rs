@@ -1,7 +1,7 @@
-//! Traces packed by gzip, bzip2, xz and zstd: read as they are, whole, cut short and damaged.
+//! Traces compressed by gzip, bzip2, xz and zstd: whole, cut short and damaged.
 //!
-//! The files beside this one come from those programs: `lines` has 40 requests, number i at block
-//! 8i, reads but for every third; `long` has 40,000, number i at block 8 (i mod 1009).
+//! The files in this folder were made by those programs: `lines` has 40 requests, number i at block 8i, every
+//! third one a write; `long` has 40,000, number i at block 8 (i mod 1009).
 
 use headstack_trace::reader::{open_with, Input};
 use headstack_trace::{open, Op, ReadOptions, Request, TraceError};
@@ -37,7 +37,7 @@ fn lines() -> Vec<Request> {
     (0..40).map(|i| request(i, 40, true)).collect()
 }
 
-/// What comes out of packed bytes: the requests, and the error at their end, if there is one.
+/// Reads compressed bytes; returns the requests, and the error at their end, if there is one.
 fn unpack(bytes: Vec<u8>) -> (Vec<Request>, Option<TraceError>) {
     let format = headstack_trace::formats().iter().find(|f| f.name == "spc");
     let source = Input::from_packed(bytes, "packed")
@@ -77,7 +77,7 @@ fn packed_files_read_as_they_are() {
     }
 }
 
-/// As `cat a.gz b.gz` makes them.
+/// As made by `cat a.gz b.gz`.
 #[test]
 fn packed_files_one_after_the_other_are_one_trace() {
     for kind in KINDS {
@@ -100,7 +100,7 @@ fn a_stream_cut_short_is_an_error_wherever_it_is_cut() {
             );
             assert!(lines().starts_with(&got), "{kind}: {end}");
         }
-        // Through many pieces: good requests first, then the error.
+        // In a long file, the requests of good blocks come first, then the error.
         let bytes = packed("long", kind);
         let (got, error) = unpack(bytes[..bytes.len() - 9].to_vec());
         let said = error.map(|e| e.to_string()).unwrap_or_default();
@@ -118,8 +118,8 @@ fn a_stream_cut_short_is_an_error_wherever_it_is_cut() {
     }
 }
 
-/// Every byte damaged in turn. Checksums find what changes the data; a changed time stamp or name
-/// of the packed file may pass.
+/// Every byte is damaged in turn. Checksums detect changes of the data; a changed time stamp or name of the
+/// compressed file may remain undetected.
 #[test]
 fn a_damaged_stream_is_an_error_or_says_the_same() {
     for kind in KINDS {

@@ -1,5 +1,5 @@
-//! Parquet files made here, damaged by a seeded random hand: each is read or refused, and a library that
-//! asserts on what it reads is asked as seldom as can be.
+//! Parquet files made here and damaged at random with a seed: each is read or refused. The library panics on
+//! some damage, and most of that must be found before it is called.
 
 use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
@@ -75,7 +75,7 @@ fn columns(kind: usize) -> Vec<(&'static str, ArrayRef)> {
     }
 }
 
-/// Files that differ in whatever the format lets differ.
+/// Files that use many options of the format.
 fn files() -> Vec<Vec<u8>> {
     let zstd = Compression::ZSTD(ZstdLevel::default());
     let mut files = Vec::new();
@@ -117,7 +117,7 @@ fn files() -> Vec<Vec<u8>> {
 
 fn damage(bytes: &mut Vec<u8>, random: &mut impl Rng) {
     let length = bytes.len();
-    // Half of the damage goes where the descriptions are: into the footer.
+    // Half of the damage is in the footer, which has the metadata.
     let footer = u32::from_le_bytes(bytes[length - 8..length - 4].try_into().unwrap()) as usize;
     let from = match random.random() {
         true => length.saturating_sub(footer + 8),
@@ -132,7 +132,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut impl Rng) {
             bytes[at..end].fill(if random.random() { 0xff } else { 0 });
         }
         3 => {
-            // A number of the format's variable length, of any size.
+            // A random number in the format's variable-length encoding.
             let digits = random.random_range(1..10).min(length - at);
             bytes[at..at + digits].fill_with(|| random.random::<u8>() | 0x80);
         }
@@ -142,7 +142,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut impl Rng) {
     }
 }
 
-/// How many rows, and whether it ended with an error; from memory, or through `file`.
+/// Number of rows, and whether reading ended with an error; from memory, or through `file`.
 fn read(bytes: &[u8], on_error: OnError, file: Option<&Path>) -> (usize, bool) {
     let options = ReadOptions {
         on_error,
@@ -209,7 +209,7 @@ fn damaged_files_are_read_or_refused() {
         wrong.is_empty(),
         "seed {seed}: panics came out of {wrong:?}"
     );
-    // What stands in pages is only known when it is decoded; all else is checked before.
+    // The contents of pages are checked only when they are decoded; all else is checked before.
     let decoding = [
         "/encodings/",
         "/record_reader/definition_levels.rs",

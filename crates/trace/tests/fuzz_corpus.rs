@@ -1,4 +1,4 @@
-//! The fuzzer's corpus, and seeded random damage to it, on any toolchain.
+//! Replays the fuzzer's corpus, and the corpus with seeded random damage, on any toolchain.
 
 use headstack_engine::random::stream;
 use headstack_trace::{formats, fuzzing::read_hostile};
@@ -37,7 +37,7 @@ fn no_reader_breaks_its_contract_on_damaged_traces() {
     for (number, original) in corpus().iter().enumerate() {
         for round in 0..ROUNDS {
             let mut bytes = original.clone();
-            // Round 0 replays it as it is.
+            // Round 0 replays it without damage.
             for _ in 0..round.min(1 + round % 8) {
                 let at = random.random_range(0..bytes.len());
                 match random.random_range(0..6) {

@@ -1,4 +1,4 @@
-//! Real traces, when they are at hand: counts from the notes that come with them.
+//! Real traces, if available: counts are from the notes of these traces.
 
 use headstack_trace::{open, read_validate, Op, ReadOptions};
 use std::path::PathBuf;

@@ -25,7 +25,7 @@ from headstack.errors import (
 )
 from headstack.suggest import need_one_of
 
-#: The modules of this folder that hold a command, in the order of the help.
+#: The modules of this folder that define a command, in the order of the help.
 COMMANDS = (
     "run",
     "cap_sim",
@@ -41,14 +41,14 @@ COMMANDS = (
     "completion",
 )
 
-#: Their names on the command line.
+#: The names of commands on the command line.
 NAMES = tuple(module.replace("_", "-") for module in COMMANDS)
 
 #: Exit codes; the last one is what shells give a command that Ctrl-C ended.
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
-#: What the help of the whole says.
+#: The text of the general help.
 ABOUT = """Simulate hard-disk storage: response times, power and cost of drives and arrays.
 
 Examples:
@@ -65,7 +65,7 @@ def _command(name: str) -> Callable[..., int | None]:
 
 
 def _subcommands(command: Callable[..., int | None]) -> dict[str, Callable[..., int | None]]:
-    """Return what may follow a command's name, by the word: `SUBCOMMANDS` of its module."""
+    """Return the subcommands of a command by name: `SUBCOMMANDS` of its module."""
     return getattr(sys.modules[command.__module__], "SUBCOMMANDS", {})
 
 
@@ -82,7 +82,7 @@ def _help() -> str:
 
 
 def _run(args: Sequence[str]) -> int:
-    """Do what the arguments ask for; return the exit code."""
+    """Run the command of the arguments; return the exit code."""
     if not args or args[0] in ("-h", "--help"):
         print(_help())
         return DONE if args else WRONG_INPUT
@@ -106,7 +106,7 @@ def _run(args: Sequence[str]) -> int:
 
 @contextmanager
 def _second_interrupt_ends() -> Iterator[None]:
-    """Let a second Ctrl-C end the process at once, also inside the core, which finishes its own."""
+    """End the process at once on a second Ctrl-C, also in the core, which handles the first."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
@@ -127,7 +127,7 @@ def _second_interrupt_ends() -> Iterator[None]:
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
-    """Say on standard error what was tolerated; where in our code is nobody's concern."""
+    """Print a warning on standard error, without the place in our code."""
     print(f"warning: {printable(str(message))}", file=sys.stderr)
 
 
@@ -144,7 +144,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _leave_stdout() -> None:
-    """Keep Python from trying once more, at its exit, to write what could not be written."""
+    """Keep Python from writing, at its exit, the output that could not be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -160,16 +160,16 @@ def _main(given: Sequence[str]) -> int:
         print(e, file=sys.stderr)
         return FAILED
     except SystemExit:
-        # A command's --help has been printed.
+        # A command's --help was printed.
         code = DONE
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has what it wanted.
+        # The reading program (head, less) has closed the pipe.
         _leave_stdout()
         return FAILED
     except (MemoryError, ImportError) as e:
-        # A library that does not fit is said to be one that cannot be imported.
+        # A library that does not fit into memory appears as one that cannot be imported.
         if isinstance(e, ImportError) and "failed to map segment" not in str(e):
             raise
         print("headstack: got no more memory, need more of it (ulimit -v)", file=sys.stderr)

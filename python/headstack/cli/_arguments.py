@@ -1,7 +1,7 @@
-"""Commands from functions: each parameter says in its annotation how the command line gives it.
+"""Makes command-line parsers from functions: annotations of parameters declare the arguments.
 
-``name: Annotated[Path, Argument("FILE", help="...")]`` stands by place, ``Option`` by name. What a
-wrong command line is told has the form of all other messages.
+``name: Annotated[Path, Argument("FILE", help="...")]`` is positional, ``Option`` has a name. Errors
+in a command line have the form of all other messages.
 """
 
 import argparse
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, NoReturn
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
-#: Gives the values that a shell may offer for an argument; others may be right too.
+#: Returns values that a shell suggests for an argument; others may also be valid.
 Suggest = Callable[[], Iterable[str]]
 
 
 class Argument(NamedTuple):
-    """An argument that is known by its place."""
+    """A positional argument."""
 
     metavar: str
     help: str
@@ -26,7 +26,7 @@ class Argument(NamedTuple):
 
 
 class Option:
-    """An argument that is known by its name."""
+    """An argument with a name."""
 
     def __init__(
         self,
@@ -40,12 +40,12 @@ class Option:
         """Declare an option.
 
         Args:
-            names: how it is called; by default after its parameter, and ``--no-...`` for switches.
+            names: its names; by default that of its parameter, and ``--no-...`` for switches.
             help: one sentence.
-            metavar: what its value is called in the help.
+            metavar: name of its value in the help.
             min: the least number.
             max: the greatest number.
-            suggest: gives values that shells offer.
+            suggest: returns values that shells suggest.
 
         """
         self.names = names
@@ -57,14 +57,14 @@ class Option:
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of docstrings, and does not ask the terminal, which takes an import."""
+    """Keeps the lines of docstrings, and does not query the terminal, which needs a slow import."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=100)
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises what is wrong instead of printing it and ending the process."""
+    """A parser that raises errors instead of printing them and ending the process."""
 
     def error(self, message: str) -> NoReturn:
         missing = message.removeprefix("the following arguments are required: ")
@@ -141,11 +141,11 @@ def _parser(
     """Return the parser of a command; its help is the function's docstring.
 
     Args:
-        name: the command's.
-        function: what does it.
+        name: name of the command.
+        function: the command.
         parser: an empty one, or none.
-        complete: told each argument as it is added, its type and its declaration.
-        only_options: leave out what bears no name.
+        complete: called with each argument that is added, its type and its declaration.
+        only_options: whether to leave out positional arguments.
 
     """
     code = function.__code__
@@ -174,13 +174,13 @@ def whole_parser(
     complete: Callable[[argparse.Action, Any, Argument | Option], None],
     subcommands: Callable[[Callable[..., int | None]], Mapping[str, Callable[..., int | None]]],
 ) -> argparse.ArgumentParser:
-    """Return one parser of all commands, for what describes the command line as a whole.
+    """Return one parser for all commands, for descriptions of the whole command line.
 
     Args:
         commands: by name.
-        complete: told each argument as it is added, its type and its declaration.
-        subcommands: gives those of a command. Known values of its first argument stand beside them
-            as if they were subcommands too: what follows depends on which it is.
+        complete: called with each argument that is added, its type and its declaration.
+        subcommands: returns those of a command. Known values of its first argument are added
+            as if they were subcommands too, because the further arguments depend on the value.
 
     """
     whole = _Parser(prog="headstack")
@@ -217,7 +217,7 @@ def help_of(function: Callable[..., Any]) -> str:
 
 
 def call(name: str, function: Callable[..., int | None], args: Sequence[str]) -> int | None:
-    """Call the command `name` with what the command line gives it.
+    """Call the command `name` with the arguments of the command line.
 
     Raises:
         ConfigError: the command line is wrong.

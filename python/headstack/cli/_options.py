@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -7,13 +7,13 @@ from headstack.cli._arguments import Option
 
 
 def trace_formats() -> list[str]:
-    """Return the names of the formats that traces can have."""
+    """Return the names of the trace formats."""
     from headstack import _bridge
 
     return [str(f["name"]) for f in _bridge.call("formats")]
 
 
-#: ``--format`` of what prints tables
+#: ``--format`` of commands that print tables
 Form = Annotated[
     str,
     Option(
@@ -68,7 +68,7 @@ FormatParameters = Annotated[
 
 
 class Pairs(dict[str, Any]):
-    """What pairs of an option say; `option` is its name, for messages."""
+    """The pairs of an option as a table; `option` is its name, for messages."""
 
     option = ""
 
@@ -77,7 +77,7 @@ def settings(given: Sequence[str] | None, option: str = "--set") -> Pairs:
     """Return pairs of the form ``KEY=VALUE`` as a table; values are TOML, or else text.
 
     Raises:
-        ConfigError: one is no pair, is there twice, or begins as TOML does and is none.
+        ConfigError: one is not a pair, occurs twice, or begins like TOML and is invalid.
 
     """
     from headstack.errors import ConfigError
@@ -113,7 +113,7 @@ def format_parameters(given: list[str] | None) -> str:
     """Return the parameters of a trace's format as JSON; values are TOML, or else text.
 
     Raises:
-        ConfigError: one is no pair, or is there twice.
+        ConfigError: one is not a pair, or occurs twice.
 
     """
     import json

@@ -1,4 +1,4 @@
-"""What commands print: tables and JSON on standard output, progress on standard error."""
+"""Output of commands: tables and JSON on standard output, progress on standard error."""
 
 import json
 import re
@@ -12,30 +12,30 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from headstack.errors import ConfigError, printable
 from headstack.suggest import need_one_of
 
-# Rich takes longer to import than a small run takes: it is left to what needs a terminal.
+# Importing Rich takes longer than a small run, so it is imported only for terminals.
 if TYPE_CHECKING:
     from rich.console import Console
 
     from headstack.api import Progress as Report
 
-#: Told the name of a stage, what is done of it and its total, where that is known.
+#: Called with the name of a stage, the part done and its total, if known.
 Stages = Callable[[str, int, int | None], None]
 
-#: How tables are printed.
+#: Forms of tables.
 FORMS = TEXT, MARKDOWN, CSV = "text", "markdown", "csv"
 
-#: What stands in a table where there is no number.
+#: Text for a missing number.
 NONE = "–"  # noqa: RUF001
 
-#: Columns of output that goes to a file or a pipe: wide enough that no table wraps.
+#: Columns of output to a file or a pipe: wide enough that no table wraps.
 PIPE_WIDTH = 200
 
-#: Columns below which tables are printed as narrow as they go.
+#: On terminals with fewer columns, tables are printed as narrow as possible.
 NARROW_WIDTH = 120
 
 
 def console() -> "Console":
-    """Return a console on standard output that does not fold lines in pipes."""
+    """Return a console on standard output that does not wrap lines in pipes."""
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
@@ -52,22 +52,22 @@ def print_table(
     title: str | None = None,
     form: str = TEXT,
 ) -> None:
-    """Print a table; each heading says whether its column is text (left) or numbers (right).
+    """Print a table; each heading states whether its column is text (left) or numbers (right).
 
-    Numbers are never broken: where the terminal is narrow, headings and texts are, and numbers
-    that have no room stand in a second table with the same texts.
+    Numbers are never broken: on a narrow terminal headings and texts are, and columns of numbers
+    that do not fit are printed as a second table with the same texts.
 
     Args:
-        headings: of each column, and whether it is text.
+        headings: heading of each column, and whether it is text.
         rows: one text for each column.
-        title: stands above the table.
-        form: one of `FORMS`, as ``--format`` asks for.
+        title: printed above the table.
+        form: one of `FORMS`, from ``--format``.
 
     """
     if form == MARKDOWN:
         _print_markdown(headings, rows, title)
         return
-    # In a file or a pipe CSV is data; on a terminal nothing of a file may steer it.
+    # In a file or a pipe CSV is data; on a terminal, control characters from files are escaped.
     if form == CSV and not sys.stdout.isatty():
         _print_csv(headings, rows)
         return
@@ -111,13 +111,13 @@ def print_table(
 def _print_markdown(
     headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None
 ) -> None:
-    """Print a table of GitHub's Markdown; what Markdown would read in a cell is escaped."""
+    """Print a table in GitHub's Markdown; characters with a meaning in Markdown are escaped."""
 
     def line(cells: Iterable[str]) -> str:
         return f"| {' | '.join(cells)} |"
 
     def cell(text: str) -> str:
-        # An underline within a word is nothing to Markdown.
+        # An underscore within a word has no meaning in Markdown.
         marks = r"([\\`*|<>\[\]~]|(?<!\w)_|_(?!\w))"
         return re.sub(marks, r"\\\1", printable(" ".join(text.split())))
 
@@ -131,7 +131,7 @@ def _print_markdown(
 
 
 def _print_csv(headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table as CSV: numbers without commas, nothing where there is none."""
+    """Print a table as CSV: numbers without thousands separators, missing numbers empty."""
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -146,7 +146,7 @@ def _bare(number: str) -> str:
 
 
 def say(line: str = "", form: str = TEXT, *, as_json: bool = False) -> None:
-    """Print a line that belongs to a table: on standard error beside JSON and CSV, which stay data.
+    """Print a line that belongs to a table; beside JSON and CSV on standard error.
 
     In Markdown it is a paragraph.
     """
@@ -156,7 +156,7 @@ def say(line: str = "", form: str = TEXT, *, as_json: bool = False) -> None:
 
 
 def between(form: str = TEXT) -> None:
-    """Print the empty line between two tables, where the form has none of its own."""
+    """Print the empty line between two tables, unless the form has its own."""
     if form != MARKDOWN:
         print()
 
@@ -164,9 +164,9 @@ def between(form: str = TEXT) -> None:
 def _print_plain(
     headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None
 ) -> bool:
-    """Print a table as Rich does where nothing folds; return whether it could be done.
+    """Print a table as Rich does when nothing wraps; return whether that was possible.
 
-    It cannot where a character may be wider or narrower than a column.
+    It is not possible if a character may be wider or narrower than a column.
     """
     lines = [[heading for heading, _ in headings], *rows]
     if not all(cell.isascii() and cell.isprintable() for line in lines for cell in line):
@@ -191,9 +191,9 @@ def _print_plain(
 def _groups(
     headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], width: int
 ) -> list[Sequence[int]]:
-    """Share the columns of numbers out to as many tables as needed, the texts in each."""
+    """Distribute the columns of numbers over as many tables as needed, each with the texts."""
     texts = [i for i, (_, text) in enumerate(headings) if text]
-    # One column between two; texts take what they need, or fold at 18.
+    # One column between two. Texts have the width that they need, or wrap at 18.
     room = width - sum(min(18, max((len(r[i]) for r in rows), default=0)) + 1 for i in texts)
     groups: list[list[int]] = [[]]
     used = 0
@@ -212,7 +212,7 @@ def _groups(
 
 @contextmanager
 def stages(what: str, unit: str = "requests/s") -> Iterator[Stages | None]:
-    """Give a function to report named stages to, or None when standard error is no terminal."""
+    """Yield a function that reports named stages, or None if standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -254,22 +254,22 @@ def stages(what: str, unit: str = "requests/s") -> Iterator[Stages | None]:
 
 @contextmanager
 def progress(what: str, unit: str = "requests/s") -> "Iterator[Report | None]":
-    """Give a function to report progress to, or None when standard error is no terminal."""
+    """Yield a function that reports progress, or None if standard error is no terminal."""
     with stages(what, unit) as report:
         yield None if report is None else partial(report, what)
 
 
 def told(paths: Sequence[Path], as_json: bool, form: str = TEXT) -> None:
-    """Say which files were written: on standard error, where standard output carries data."""
+    """Print which files were written; on standard error if standard output has data."""
     for path in paths:
         say(f"wrote {path}", form, as_json=as_json)
 
 
 def check_form(form: str, as_json: bool = False) -> None:
-    """Refuse a value of ``--format`` that is none, or that stands beside ``--json``.
+    """Refuse a wrong value of ``--format``, or one beside ``--json``.
 
     Raises:
-        ConfigError: it is none of `FORMS`, or two forms are asked for.
+        ConfigError: it is not in `FORMS`, or two forms are requested.
 
     """
     if form not in FORMS:
@@ -285,7 +285,7 @@ def standard_input() -> BinaryIO:
         ConfigError: the process was started without one.
 
     """
-    # The type does not say that it may be None.
+    # The declared type of `sys.stdin` does not include None, although it may be None.
     stream: Any = sys.stdin
     if stream is None:
         raise ConfigError("standard input: got none, need an experiment")
@@ -294,7 +294,7 @@ def standard_input() -> BinaryIO:
 
 
 def check_on_error(value: str) -> None:
-    """Refuse a value of ``--on-error`` that is none.
+    """Refuse a wrong value of ``--on-error``.
 
     Raises:
         ConfigError: it is neither ``fail`` nor ``skip``.
@@ -308,7 +308,7 @@ def check_format(option: str, value: str | None) -> None:
     """Refuse a trace format that no reader has.
 
     Raises:
-        ConfigError: `value` is no format's name; the message gives `option` and the names.
+        ConfigError: `value` is not the name of a format; the message has `option` and the names.
 
     """
     from headstack.cli._options import trace_formats

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _result(path: Path) -> "Result":
-    """Load a result, or run the experiment that `path` is."""
+    """Load the result at `path`, or run the experiment at `path`."""
     import headstack
     from headstack.cli import _terminal
 
@@ -30,7 +30,7 @@ def _name(path: Path) -> str:
 
 
 def _labels(paths: Sequence[Path]) -> list[str]:
-    """Return the shortest ends of the paths that tell them apart."""
+    """Return the shortest ends of the paths that differ."""
     from headstack.outputs import RESULTS_FILE
 
     paths = [Path(_name(p)) if str(p) == "-" else p for p in paths]
@@ -59,8 +59,8 @@ def command(
 ) -> int | None:
     """Compare the systems of two or more results: differences and ratios to the first.
 
-    Systems of one name and workload stand beside each other; results of one system each are
-    compared whatever it is called.
+    Systems with equal name and workload are compared; results with one system each are compared
+    whatever its name.
 
     Examples:
       headstack compare out/before out/after

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
 
-# Only this command needs it.
+# Only this command needs shtab.
 if TYPE_CHECKING:
     import argparse
 
@@ -12,7 +12,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def _complete(action: "argparse.Action", kind: Any, given: Argument | Option) -> None:
-    """Tell shtab what stands for an argument: known values, folders or files."""
+    """Set shtab's completion of an argument: known values, folders or files."""
     from pathlib import Path
 
     import shtab
@@ -40,7 +40,8 @@ def command(
 ) -> None:
     """Print a script that completes commands, options and names in your shell.
 
-    The names of drives, models and formats are those of now; print it again when they change.
+    The names of drives, models and formats are the current ones; print the script again when they
+    change.
 
     Examples:
       headstack completion bash > ~/.local/share/bash-completion/completions/headstack

@@ -10,7 +10,7 @@ from headstack.cli._options import Form, SourcesAnywhere
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Give each value with its dotted key; long lists are counted, not printed."""
+    """Yield each value with its dotted key; long lists are counted, not printed."""
     for key, value in spec.items():
         dotted = f"{prefix}{key}"
         if isinstance(value, Mapping):
@@ -25,7 +25,7 @@ def _nested(value: object) -> bool:
     return isinstance(value, Mapping | list)
 
 
-#: Of the table of all drives; whether the column is text.
+#: Headings of the table of all drives, and whether the column is text.
 _HEADINGS = (
     ("drive", True),
     ("year", False),
@@ -43,7 +43,7 @@ _HEADINGS = (
 
 
 def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
-    """Print the table of all drives; say on standard error which files cannot be used."""
+    """Print the table of all drives; list unusable files on standard error."""
     from headstack.cli import _terminal
 
     usable = [row for row in rows if "error" not in row]
@@ -85,7 +85,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 
 
 def _summary(info: Mapping[str, Any], default_power: bool) -> Iterator[str]:
-    """Give what follows from the values: capacity, rate, seek, power by state, cost."""
+    """Yield the derived values: capacity, rate, seek, power by state, cost."""
     rates = info["sustained_bytes_per_s"]
     yield (
         f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
@@ -98,9 +98,25 @@ def _summary(info: Mapping[str, Any], default_power: bool) -> Iterator[str]:
         watts.append(f"ready after {seconds:g} s")
     default = " (defaults of the power model: the file has no power)" if default_power else ""
     yield f"power {', '.join(watts)}{default}"
+    yield from _surfaces(info.get("surfaces") or [])
     cost = info.get("cost_usd")
     if cost:
         yield f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD"
+
+
+def _surfaces(surfaces: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """Give the format of each surface in its first and last zone."""
+    for head, zones in enumerate(surfaces):
+        first, last = zones[0], zones[-1]
+        parts = [
+            f"tracks of {first['rate_bytes_per_s'] / 1e6:,.1f} MB/s outside, "
+            f"{last['rate_bytes_per_s'] / 1e6:,.1f} inside"
+        ]
+        for key, name in (("bits_per_inch", "kBPI"), ("tracks_per_inch", "kTPI")):
+            if key in first:
+                ends = dict.fromkeys(f"{z[key] / 1e3:,.1f}" for z in (first, last))
+                parts.append(f"{'-'.join(ends)} {name}")
+        yield f"surface {head}: {', '.join(parts)}"
 
 
 def new(
@@ -154,8 +170,8 @@ def new(
 ) -> None:
     """Make a drive file from a data sheet: tracks, zones, skews and power are solved.
 
-    Values that are given here come before those of the sheet. Needed are capacity, rpm, heads or
-    platters, rate and seek. See docs/guide/drives.md for what follows how.
+    Values given here replace those of the sheet. Required are capacity, rpm, heads or platters,
+    rate and seek. See docs/guide/drives.md for the derivation of the others.
 
     Example:
       headstack drives new nearline-4tb --capacity "4 TB" --rpm 7200 --heads 10
@@ -189,7 +205,7 @@ def new(
 
 
 def _names() -> list[str]:
-    """Return what may follow the word ``drives``."""
+    """Return the words that may follow ``drives``."""
     from headstack import drives
 
     return [*drives.names(), *SUBCOMMANDS]
@@ -238,7 +254,7 @@ def command(
     if plot is not None:
         from headstack import plots
 
-        # Figures of another drive in the same folder stay.
+        # Figures of other drives in the same folder are kept.
         charts = {"seek-curve": plots.seek_curve(info), "zones": plots.zones(info)}
         written += plots.save_of(file, plot, {f"{file.stem}-{k}": c for k, c in charts.items()})
     if as_json:

@@ -30,7 +30,7 @@ def command(
     from headstack.cli import _terminal
 
     result = headstack.load(results)
-    # Before the libraries are loaded that would not fit.
+    # This check must come before libraries are loaded that may not fit into memory.
     drawing.check_memory()
     from headstack import report
 

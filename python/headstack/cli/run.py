@@ -71,7 +71,7 @@ def command(
     if out is not None:
         from headstack import drawing
 
-        # Before the libraries are loaded that would not fit.
+        # This check must come before libraries are loaded that may not fit into memory.
         drawing.check_memory()
         from headstack import report
 
@@ -85,7 +85,7 @@ def command(
         headings = [(c.title, c.text) for c in columns]
         _terminal.print_table(headings, table.rows(result.document, columns), form=form)
         columns, rows = table.operations(result.document)
-        # CSV stays one table.
+        # CSV is limited to one table.
         if rows and not data:
             _terminal.between(form)
             _terminal.print_table([(c.title, c.text) for c in columns], rows, form=form)

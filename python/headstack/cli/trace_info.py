@@ -14,10 +14,10 @@ from headstack.cli._options import (
     trace_formats,
 )
 
-#: More devices than this are left to the JSON.
+#: More devices than this are listed in the JSON only.
 _MOST_DEVICES = 16
 
-#: Of all devices together; what has a table of its own, or is drawn, stands elsewhere.
+#: Values that are not rows of the table of all devices, because they are shown elsewhere.
 _ELSEWHERE = ("opened", "operations", "devices", "sizes", "rates", "addresses", "warnings")
 
 
@@ -38,7 +38,8 @@ def _rows(info: Mapping[str, Any], prefix: str = "") -> Iterator[list[str]]:
 def _formats(trace: str | None, form: str, as_json: bool) -> tuple[str | None, str]:
     """Return the trace's format and the form of the table.
 
-    Before tables had forms, ``--format`` was the trace's: where it can be nothing else it still is.
+    In earlier versions ``--format`` was the trace's format. It still is where no other meaning is
+    possible.
     """
     import warnings
 
@@ -93,7 +94,7 @@ def _devices(info: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def warnings(info: Mapping[str, Any]) -> list[str]:
-    """Return what of a trace would mislead a simulation, one sentence each.
+    """Return properties of a trace that would mislead a simulation, one sentence each.
 
     Args:
         info: the core's description.
@@ -126,7 +127,7 @@ def _of_times(info: Mapping[str, Any]) -> Iterator[str]:
         yield f"{info['n_out_of_order']:,} times run backwards in the file: sorted{moved}"
 
 
-#: More unaligned requests than this share are worth a line.
+#: A higher share of unaligned requests is reported.
 _UNALIGNED_RATIO = 0.01
 
 
@@ -202,7 +203,7 @@ def command(
     if plot is not None:
         from headstack import plots, trace_figures
 
-        # Figures of another trace in the same folder stay.
+        # Figures of other traces in the same folder are kept.
         name = trace.name.partition(".")[0].strip("-") or "trace"
         charts = trace_figures.figures(info).items()
         written += plots.save_of(trace, plot, {f"{name}-{kind}": c for kind, c in charts})

@@ -59,8 +59,7 @@ def command(
     simulated distribution of response times. Distributions hide errors that cancel, so it is
     also given for reads and writes, after reads and writes, sequential and not.
 
-    A drive of which a file cannot be used is reported, and the exit code is 1; the others are
-    compared all the same.
+    Drives with unusable files are reported, and the exit code is 1; the others are still compared.
 
     Examples:
       headstack validate ~/disksim-4.0/valid

@@ -1,7 +1,7 @@
 """Figures as Altair charts, from result documents and from descriptions of drives and traces.
 
-`look` says what each colour means. Figures of results take the whole document and, where a page
-shows several workloads, the labels that colours are given to.
+See `look` for the meaning of each colour. Figures of results take the whole document and, if a page
+shows several workloads, the labels to which colours are assigned.
 """
 
 from headstack.plots.bars import components, operations, power

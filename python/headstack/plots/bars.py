@@ -1,6 +1,6 @@
-"""One row per system: where time and energy go, and operations apart.
+"""Figures with one row per system: response time and power by part, and operations.
 
-A system's name stands above its row, so that it is read whole on a page of any width.
+A system's name is above its row, so that it can be read in full on a page of any width.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ POWER_STATES = ("idle", "seek", "rotation", "transfer", "standby")
 OPERATIONS = ("read", "write", "flush")
 _QUANTILES = {"p50": "half of them", "p99": "99 %", "p999": "99.9 %"}
 
-#: Width of a letter as a share of a plot that is not wide.
+#: Width of a letter as a share of the width of a narrow plot.
 _LETTER = 6.8 / 330
 
 #: From the middle of a row to the bar, and to the name above it.
@@ -27,7 +27,7 @@ _BAR_DOWN, _NAME_UP = 8, -13
 
 
 def _amount(value: float, unit: str) -> str:
-    # Three figures, without an exponent.
+    # Three significant figures, without an exponent.
     return f"{value:,.0f} {unit}" if value >= 1e3 else f"{value:.3g} {unit}"
 
 
@@ -61,7 +61,7 @@ def _stacked(
     unit: str,
     missing: str = "",
 ) -> Any:
-    """Draw bars of parts, which are defaults where a drive's file lacks the part `missing`."""
+    """Draw stacked bars; values are marked as defaults if a drive's file lacks part `missing`."""
     systems = document["systems"]
     names = labels(systems)
     unsaid = {n for n, s in zip(names, systems, strict=True) if missing and _lacks(s, missing)}
@@ -83,7 +83,7 @@ def _stacked(
     ]
     sums = "; ".join(f"{r.system}: {r.text}" for r in totals.itertuples())
     top = scale.cut(list(totals["value"]), _marked(systems, totals["system"]))
-    # Room for the text behind the bars, also on a plot that is not wide.
+    # This leaves space for the text after the bars, also on a narrow plot.
     ends = [
         float(v) / (1 - min(0.6, (len(t) + 1) * _LETTER))
         for v, t, out in zip(totals["value"], totals["text"], top.beyond, strict=True)
@@ -105,7 +105,7 @@ def _stacked(
 
 
 def _lacks(system: Mapping[str, Any], part: str) -> bool:
-    """Return whether the file of one of a system's drives does not have a part."""
+    """Return whether the file of one of a system's drives lacks a part."""
     return any(part in (drive.get("missing") or ()) for drive in system.get("drive") or ())
 
 
@@ -143,7 +143,7 @@ def _bars(
 
 
 def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
-    """Return the layers with the sum of each bar: behind it, or at its end if it is cut."""
+    """Return the layers with the sum of each bar: after it, or at its end if it is cut."""
     totals = totals.assign(
         at=[min(float(v), end) for v in totals["value"]],
         text=[
@@ -166,10 +166,10 @@ def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
 
 
 def components(document: Mapping[str, Any]) -> Any:
-    """Mean response time (ms) by where it went, one bar per system.
+    """Mean response time (ms) by component, one bar per system.
 
     Raises:
-        ConfigError: no system has these shares.
+        ConfigError: no system has components.
 
     """
     return _stacked(
@@ -188,7 +188,7 @@ def power(document: Mapping[str, Any]) -> Any:
     """Mean power (W) by state of the drives, one bar per system.
 
     Raises:
-        ConfigError: no system has these shares.
+        ConfigError: no system has power by state.
 
     """
     return _stacked(
@@ -205,16 +205,16 @@ def power(document: Mapping[str, Any]) -> Any:
 
 
 def operations(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
-    """Response times of reads, writes and flushes apart, a panel each, a row per system.
+    """Response times of reads, writes and flushes, one panel each, one row per system.
 
     A row has a mark at the median, the 99th and the 99.9th percentile.
 
     Args:
         document: a result document whose systems have ``operations``.
-        among: the labels that colours are given to, if there are more than the document's.
+        among: the labels to which colours are assigned, if there are more than the document's.
 
     Raises:
-        ConfigError: no system tells operations apart.
+        ConfigError: no system has results by operation.
 
     """
     systems = document["systems"]

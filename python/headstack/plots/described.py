@@ -1,4 +1,4 @@
-"""Figures of drives, traces and comparisons, and lines of any kind."""
+"""Figures of drives, traces and comparisons, and line charts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -90,13 +90,13 @@ def zones(info: Mapping[str, Any]) -> Any:
 
 
 def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) -> Any:
-    """Draw requests per class as bars with their counts, in the order given.
+    """Draw requests per class as bars with their counts, in the given order.
 
     Args:
         bins: one table per class: its label under the key `x`, and ``n_requests``.
         x: the key of the label.
-        title: of the figure.
-        axis: what the classes are, with the unit.
+        title: title of the figure.
+        axis: title of the axis, with the unit.
 
     """
     frame = pd.DataFrame([{"x": b[x], "n": b["n_requests"]} for b in bins])
@@ -110,7 +110,7 @@ def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) 
             tooltip=[alt.Tooltip("x:N", title=axis), alt.Tooltip("n:Q", format=",")],
         )
     )
-    # Classes of a few requests are too low to see: the counts tell that they are there.
+    # Bars of a few requests are too low to see; the counts make them visible.
     counts = (
         alt.Chart(frame)
         .mark_text(baseline="bottom", dy=-4, fontSize=11, color=look.INK)
@@ -152,7 +152,7 @@ def _bytes(n: int) -> str:
 
 
 def trace_figures(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Figures of a trace by file name, from the histograms that its description holds.
+    """Figures of a trace by file name, from the histograms in its description.
 
     Args:
         info: the core's description: ``sizes``, each with ``up_to_bytes`` and ``n_requests``.
@@ -182,7 +182,7 @@ def lines(
 ) -> Any:
     """Draw one line per name from its points; the axes encode the fields ``x`` and ``y``.
 
-    `levels` are horizontal lines, by what they stand for.
+    `levels` are horizontal lines, by their labels.
     """
     names = list(points)
     most = max(2, MOST_POINTS // max(1, len(names)))
@@ -218,6 +218,6 @@ def lines(
 
 
 def _said(axis: Any) -> str:
-    """Return what an axis says that it shows."""
+    """Return the title of an axis."""
     encoded = axis.to_dict()
     return str(encoded.get("title") or encoded["field"])

@@ -1,6 +1,6 @@
-"""Distributions of response times: cumulative, and the tail on an axis that does not hide it.
+"""Distributions of response times: cumulative, and with an axis that shows the tail.
 
-Up to `look.MOST_LINES` systems are lines in one panel with their names on them. More get a panel
+Up to `look.MOST_LINES` systems are lines with their names in one panel. More systems have a panel
 each, with the others behind it in grey.
 """
 
@@ -16,7 +16,7 @@ from headstack.plots.systems import labels
 
 Points: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
-#: Points of a line that stands in the background of a panel.
+#: Points of a grey line in the background of a panel.
 _CONTEXT_POINTS = 60
 
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_COLUMNS = 205, 110, 3
@@ -25,17 +25,17 @@ _TIME = "response time (ms, logarithmic)"
 
 
 def cdf_points(system: Mapping[str, Any]) -> Points:
-    """Return the cumulative distribution, shape (n, 2): ms, and the share answered by then."""
+    """Return the cumulative distribution, shape (n, 2): ms, and the share of requests within it."""
     curve = np.asarray(system.get("response_time_cdf") or [], dtype=float).reshape(-1, 2)
-    # A logarithm shows no zeros.
+    # A logarithmic axis cannot show zeros.
     return curve[curve[:, 0] > 0] * (1e3, 1.0)
 
 
-#: Quantiles that results tell beside the curve, which has few points in the tail.
+#: Quantiles of results besides the curve, which has few points in the tail.
 _TAIL = {"p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 
 
-#: The tail begins at the median.
+#: The share of requests at which the tail begins: the median.
 _FROM = 0.5
 
 
@@ -54,7 +54,7 @@ def tail_points(system: Mapping[str, Any]) -> Points:
     # From the last point before the median on.
     first = max(0, int(np.searchsorted(-longer, -_FROM, side="right")) - 1)
     curve, longer = curve[first:], longer[first:]
-    # To the longest time nothing is known beyond the last share.
+    # Up to the longest time, the last share is the best known value.
     last = [[ends, longer[-1] if len(longer) else 1.0]]
     return np.vstack([np.column_stack([curve[:, 0], longer]), last])
 
@@ -64,7 +64,7 @@ def cdf(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
 
     Args:
         document: a result document.
-        among: the labels that colours are given to, if there are more than the document's.
+        among: the labels to which colours are assigned, if there are more than the document's.
 
     Raises:
         ConfigError: no system has a distribution.
@@ -117,11 +117,11 @@ def _found(
 
 
 def tail(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
-    """Tail of the response time: the axis of shares has a decade for each further nine.
+    """Tail of the response time: the axis of shares has one decade for each further nine.
 
     Args:
         document: a result document.
-        among: the labels that colours are given to, if there are more than the document's.
+        among: the labels to which colours are assigned, if there are more than the document's.
 
     Raises:
         ConfigError: no system has a distribution.
@@ -134,7 +134,7 @@ def tail(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any
     y = alt.Y(
         "y:Q",
         title="requests answered by then",
-        # The axis runs as that of the whole distribution: the slowest requests are at the top.
+        # The axis is reversed, so that the slowest requests are at the top, as in the other figure.
         scale=alt.Scale(type="log", domain=[10.0**-decades, _FROM], reverse=True, nice=False),
         axis=alt.Axis(
             values=[_FROM, *(10.0**-k for k in range(1, decades + 1))],
@@ -165,7 +165,7 @@ def _distributions(
     levels: Callable[[int], Any],
     share: alt.Tooltip,
 ) -> Any:
-    # The curves' own ends, without those of systems that are out of all proportion.
+    # The ends of the curves, without systems that would stretch the axis for the others.
     marked = [name in overloaded for name in found]
     tops = scale.cut([float(p[-1, 0]) for p in found.values()], marked, ratio=30)
     kept = [p for p, out in zip(found.values(), tops.beyond, strict=True) if not out]
@@ -209,17 +209,17 @@ def lines(
     levels: Callable[[int], Any],
     within: tuple[float, float],
 ) -> Any:
-    """Draw a line for each name, with the names on the lines, or a panel each if they are many.
+    """Draw a line for each name, with the names at the lines, or one panel each if there are many.
 
     Args:
         found: points (x, y) by name, shape (n, 2), in the order of x.
         x: the axis of times; it encodes the field ``x``.
         y: the axis of shares; it encodes the field ``y``.
-        title: of the figure.
-        description: of the figure, for readers who do not see it.
-        among: the names that colours are given to.
-        tooltip: what the point nearest the pointer shows.
-        levels: heights on the y axis for so many names, top first.
+        title: title of the figure.
+        description: text for readers who cannot see the figure.
+        among: the names to which colours are assigned.
+        tooltip: fields shown for the point nearest the pointer.
+        levels: heights on the y axis for a number of names, top first.
         within: the ends of the x axis, which is logarithmic.
 
     """
@@ -244,7 +244,7 @@ def lines(
 
 
 def _until(points: Points, end: float) -> Points:
-    """Return the points of a stepped line up to `end`, where it breaks off if it goes on."""
+    """Return the points of a stepped line up to `end`, where it is cut off if it continues."""
     kept = points[points[:, 0] <= end]
     if len(kept) in (0, len(points)):
         return kept
@@ -264,24 +264,24 @@ def _frame(found: Mapping[str, Points], most: int, name: str = "system") -> pd.D
 def _placed(
     found: Mapping[str, Points], levels: Callable[[int], Any], within: tuple[float, float]
 ) -> list[dict[str, Any]]:
-    """Give each line a height of its own for its name, and the side where there is more room."""
+    """Give the name of each line its own height, on the side with more space."""
     order = sorted(found, key=lambda name: float(np.median(found[name][:, 0])))
     rows = []
     for name, level in zip(order, levels(len(order)), strict=True):
         at = {n: _reaches(points, float(level)) for n, points in found.items()}
-        # A curve that has left the axes is named where it leaves them.
+        # The name of a curve that leaves the axes is at the place where it leaves them.
         here = min(max(at[name], within[0]), within[1])
         others = [min(max(v, within[0]), within[1]) for n, v in at.items() if n != name]
         text = f"{name} ▸" if at[name] > within[1] else name
         across = float(np.log(here / within[0]) / np.log(within[1] / within[0]))
         side = _side(here, others, within, len(text) * _LETTER, across)
-        # `across` is for pages of another width.
+        # `across` is for pages of other widths.
         place = {"x": here, "y": float(level), "side": side, "across": across}
         rows.append({"system": name, "text": text, **place})
     return rows
 
 
-#: Width of a letter of a name as a share of a plot that is not wide.
+#: Width of a letter of a name as a share of the width of a narrow plot.
 _LETTER = 6.5 / 440
 
 
@@ -292,10 +292,10 @@ def _side(
     width: float,
     across: float,
 ) -> str:
-    """Return where a name stands: inside the axes, then where the next line is farther off.
+    """Return the side of a line's name: inside the axes, then away from the next line.
 
-    `width` is that of the name, `across` how far the line is from the left axis, both as shares of
-    the plot's width.
+    `width` is the width of the name, `across` the distance of the line from the left axis, both as
+    shares of the plot's width.
     """
     if min(across, 1 - across) < width:
         return "right" if across < 0.5 else "left"
@@ -305,7 +305,7 @@ def _side(
 
 
 def _reaches(points: Points, level: float) -> float:
-    """Return where a monotone line reaches a height first."""
+    """Return where a monotone line first reaches a height."""
     y = points[:, 1]
     met = y >= level if y[-1] >= y[0] else y <= level
     return float(points[int(np.argmax(met)) if met.any() else -1, 0])
@@ -321,15 +321,15 @@ def _panels(
 ) -> Any:
     frame = _frame(found, look.MOST_POINTS)
     behind = _frame(found, _CONTEXT_POINTS * len(found), "other")
-    # The heading says what the share is; there is no room for it beside each panel.
+    # The meaning of the share is in the heading; there is no space for it at each panel.
     y = y.title(None)
-    # Each panel has its own lines of `frame`, and all those of `behind`.
+    # Each panel has its own lines from `frame`, and all lines of `behind`.
     context = (
         alt.Chart(behind)
         .mark_line(strokeWidth=1, color=look.CONTEXT, interpolate="step-after", clip=True)
         .encode(x=x, y=y, detail="other:N")
     )
-    # A panel without a line says that its system is beyond the axis; it would be missing otherwise.
+    # A panel without a line has a mark that its system is beyond the axis.
     heads = {name: name if len(p) else f"{name} ▸" for name, p in found.items()}
     gone = [{"system": name, "x": None} for name, points in found.items() if not len(points)]
     frame = pd.concat([frame.assign(shown=True), pd.DataFrame(gone).assign(shown=False)])

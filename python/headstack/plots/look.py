@@ -1,8 +1,8 @@
-"""The look that all figures share: what each colour means, sizes, fonts, and how they are saved.
+"""The style that all figures share: meaning of colours, sizes, fonts, and saving.
 
-A colour stands for one thing in all figures of a page. Systems have the colours of `PALETTE`; what
-a drive does with time and energy has those of `PARTS`. No colour is in both. Lines also differ in
-dash, so that no reader depends on colours alone. Every axis says its unit.
+A colour has one meaning in all figures of a page. Systems have the colours of `PALETTE`; parts of a
+drive's time and energy have those of `PARTS`. No colour is in both. Lines also differ in dashes, so
+that they can be told apart without colours. Every axis has its unit.
 """
 
 import html
@@ -18,12 +18,12 @@ import numpy as np
 from headstack import drawing, outputs
 from headstack.errors import ConfigError
 
-#: Colours of systems, black last: the hues of Okabe and Ito (2008), which readers with any kind of
-#: colour vision can tell apart, darkened to a contrast of 3 to 1 on white (WCAG 2.2, 1.4.11).
+#: Colours of systems, black last: the hues of Okabe and Ito (2008), which can be told apart with
+#: any kind of colour vision, darkened to a contrast of 3 to 1 on white (WCAG 2.2, 1.4.11).
 PALETTE = ("#0072B2", "#C27800", "#00875F", "#C8401E", "#A94F8C", "#3B93C4", "#1B1B1B")
 DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 4], [4, 4], [1, 3])
 
-#: Colours of what time and energy go into.
+#: Colours of the parts of time and energy.
 PARTS = {
     "queue": "#8C93A0",
     "overhead": "#4A5261",
@@ -36,10 +36,10 @@ PARTS = {
 }
 
 BACKGROUND, INK, FAINT_INK, GRID, AXIS = "#FFFFFF", "#222222", "#444444", "#E4E4E4", "#888888"
-#: What stands behind a system for comparison.
+#: Colour of lines in the background, for comparison.
 CONTEXT = "#C9CDD3"
 
-#: The same colours on a dark page. Figures are drawn in the light ones; the page replaces them.
+#: The same colours for a dark page. Figures are drawn in the light ones; the page replaces them.
 DARK = {
     "#0072B2": "#5AA9E6",
     "#C27800": "#E6A532",
@@ -64,22 +64,22 @@ DARK = {
     CONTEXT: "#4A5059",
 }
 
-#: Points per figure: Altair refuses 5000, and a line of 400 looks the same.
+#: Most points per figure: Altair refuses 5000, and a line of 400 looks the same.
 MOST_POINTS = 4000
 
-#: More lines than this are not told apart in one panel: each gets a panel of its own.
+#: Most lines in one panel; more of them cannot be told apart and have one panel each.
 MOST_LINES = len(PALETTE)
 
 WIDTH, HEIGHT = 640, 320
-#: Height of a line of a row's name, and of the row with it.
+#: Height of the line with a row's name, and of the row with it.
 ROW_HEIGHT = 44
 
-#: Layers of this name are for the pointer only and are left out of saved figures.
+#: Layers with this name are for the pointer only and are left out of saved figures.
 POINTER = "pointer"
 
 
 def thin(count: int, most: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
-    """Return at most `most` of the indices below `count`, both ends included."""
+    """Return at most `most` of the indices below `count`, including both ends."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
 
 
@@ -107,7 +107,7 @@ def dash(
     names: Sequence[str], title: str | None = "system", *, legend: bool = True
 ) -> alt.StrokeDash:
     """Return the encoding of the field ``system`` as the dashes of `names`."""
-    # A dash changes where the palette has been used up too, so that no two lines look alike.
+    # The dashes also change after each use of the whole palette, so that no two lines look alike.
     dashes = [DASHES[(i + i // len(PALETTE)) % len(DASHES)] for i in range(len(names))]
     scale = alt.Scale(domain=list(names), range=dashes)
     encoding = alt.StrokeDash("system:N", title=title, scale=scale, sort=list(names))
@@ -115,12 +115,12 @@ def dash(
 
 
 def style(chart: Any) -> Any:
-    """Return any Altair chart in the one look of all figures."""
+    """Return an Altair chart in the style of all figures."""
     return (
         chart.configure(font="system-ui, 'DejaVu Sans', sans-serif", background=BACKGROUND)
         .configure_axis(
             labelFontSize=12,
-            # A label stands below its tick, at the ends too.
+            # Labels are below their ticks, also at the ends of the axis.
             labelFlush=False,
             titleFontSize=13,
             titleFontWeight="normal",
@@ -153,14 +153,14 @@ def style(chart: Any) -> Any:
 
 
 def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
-    """Return a layer that shows the values of the point of a line that is nearest the pointer.
+    """Return a layer that shows the values of a line's point nearest the pointer.
 
     Without it a line has one tooltip for its whole length.
 
     Args:
         base: the chart with the points of the lines.
-        tooltip: what is shown.
-        channels: where the points are, and their colour.
+        tooltip: the fields shown.
+        channels: encodings of place and colour.
 
     """
     nearest = alt.selection_point(
@@ -180,8 +180,8 @@ def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
 def _told(tooltip: Sequence[Any]) -> str:
     """Return a tooltip as an expression.
 
-    For the point nearest the pointer Vega-Lite 6 finds numbers, but not text: what is under the
-    pointer is a cell around the point, which holds the point as its own datum.
+    Vega-Lite 6 finds numbers for the point nearest the pointer, but not text: the pointer is over a
+    cell around the point, whose datum contains the point as its own datum.
     """
     told = []
     for entry in (t.to_dict() for t in tooltip):
@@ -193,7 +193,7 @@ def _told(tooltip: Sequence[Any]) -> str:
 
 
 def halo(base: Any, colour: Any, text: str = "text:N", **mark: Any) -> Any:
-    """Return text that stays readable over lines and bars: first its outline, then itself."""
+    """Return text that is readable over lines and bars: first its outline, then the text."""
     outline = base.mark_text(stroke=BACKGROUND, strokeWidth=4, strokeJoin="round", **mark)
     written = base.mark_text(**mark)
     return outline.encode(text=text, color=alt.value(BACKGROUND)) + written.encode(
@@ -202,7 +202,7 @@ def halo(base: Any, colour: Any, text: str = "text:N", **mark: Any) -> Any:
 
 
 def still(spec: Any) -> Any:
-    """Return a chart's specification without what answers to a pointer."""
+    """Return a chart's specification without interaction."""
     if isinstance(spec, Mapping):
         return {
             k: [still(v) for v in vs if not _for_pointer(v)]
@@ -224,7 +224,7 @@ def _title(spec: Mapping[str, Any]) -> str:
     return str(title.get("text", "") if isinstance(title, Mapping) else title)
 
 
-#: Of the two forms that a figure is written in, as `drawn` gives them.
+#: The two forms of saved figures, in the order of `drawn`.
 _SUFFIXES = (".png", ".svg")
 
 
@@ -246,10 +246,10 @@ def save(chart: Any, stem: str | Path) -> list[Path]:
 
 
 def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]:
-    """Write charts of a file into a folder, by name; return the paths of PNG and SVG.
+    """Write the charts of a source file into a folder, by name; return the paths.
 
     Raises:
-        ConfigError: the folder has a figure of that name of another file.
+        ConfigError: the folder has a figure of that name from another source.
         OSError: they cannot be written.
 
     """

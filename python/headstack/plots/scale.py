@@ -1,4 +1,4 @@
-"""Axes that one system which cannot keep up does not spoil for the others."""
+"""Limits axes so that an overloaded system does not make the others unreadable."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from headstack.plots.systems import labels
 
 
 class Cut(NamedTuple):
-    """Where an axis ends, and which values lie beyond that."""
+    """The end of an axis, and the values beyond it."""
 
     end: float
     beyond: list[bool]
@@ -22,9 +22,8 @@ def overloaded(systems: Sequence[Mapping[str, Any]]) -> set[str]:
 def cut(values: Sequence[float], marked: Sequence[bool] = (), *, ratio: float = 10) -> Cut:
     """Return the largest value that an axis shows, and which values are beyond it.
 
-    Beyond it are those that are more than `ratio` times the next smaller one, all above these,
-    and the marked ones that are larger than all others: on an axis that had room for them, the
-    others could not be read.
+    Beyond it are values more than `ratio` times the next smaller one, all above these, and marked
+    values larger than all others. On an axis with space for them, the others could not be read.
 
     Example:
         >>> cut([9.0, 12.0, 80000.0])

@@ -1,4 +1,4 @@
-"""What systems do over time, one strip each."""
+"""Time series of systems, one strip each."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ def queue_depth(document: Mapping[str, Any], among: Sequence[str] | None = None)
 
     Args:
         document: a result document with time series.
-        among: the labels that colours are given to, if there are more than the document's.
+        among: the labels to which colours are assigned, if there are more than the document's.
 
     Raises:
         ConfigError: no system has a time series.
@@ -54,7 +54,7 @@ def _strips(
 ) -> Any:
     """Draw a column of the time series, one strip per system on common axes.
 
-    A strip whose values are out of all proportion to the others' has an axis of its own.
+    A strip with values far above the others' has its own axis.
     """
     systems = document["systems"]
     named = zip(labels(systems), systems, strict=True)
@@ -69,7 +69,7 @@ def _strips(
     for (name, points), value, beyond in zip(found.items(), tops, top.beyond, strict=True):
         points = points[look.thin(len(points), most)]
         high = value if beyond else top.end
-        # Values as shares of the strip's own height: one scale for all, one label for each.
+        # Values are shares of the strip's own height: one scale for all, one label for each.
         heading = f"{name} (an axis of its own)" if beyond else name
         strips.append({"system": name, "strip": heading, "high": high})
         frame = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "system": name})
@@ -99,7 +99,7 @@ def _strips(
     pointer = look.pointed(base, tooltip, x=x, y=y, color=colour)
     layers = [drawn, pointer]
     if own:
-        # An invisible point at the common height makes the axes of the other strips alike.
+        # An invisible point at the common height makes the axes of the other strips equal.
         heights = [{"strip": s["strip"], "x": frame["x"].min(), "y": s["high"]} for s in strips]
         frame = pd.concat([frame.assign(shown=True), pd.DataFrame(heights).assign(shown=False)])
         drawn = drawn.transform_filter("datum.shown")
@@ -126,7 +126,7 @@ def _strips(
     most_held = "; ".join(f"{n}: at most {v:,.0f}" for n, v in zip(found, tops, strict=True))
     return look.style(
         chart.properties(
-            # A page that is wide enough has more than one column of many strips.
+            # On a wide page, many strips are in several columns.
             usermeta={"columns": 1 + (len(found) - 1) // 4, "panels": len(found)},
             description=f"{description}. {most_held}",
         )

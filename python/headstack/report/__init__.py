@@ -35,21 +35,21 @@ _CAPTIONS = {
     "that cannot keep up.",
 }
 
-#: Figures whose systems have colours, which all workloads share.
+#: Figures with colours of systems, which are the same for all workloads.
 _COLOURED = ("response-time", "tail", "operations", "queue-depth")
 
-#: Figures that stand beside each other where there is room.
+#: Figures that are side by side if there is space.
 _PAIRS = {("response-time", "tail"), ("components", "power")}
 
 #: The page that `headstack run` writes.
 DEFAULT_PAGE = "report.html"
 
-#: What the experiment is called when a reader saves it.
+#: Name of the experiment's file when a reader saves it.
 EXPERIMENT_FILE = "experiment.toml"
 
 
 class Figure(NamedTuple):
-    """A chart of one workload: its file name, what it shows, and of which workload."""
+    """A chart of one workload: its file name, title and workload."""
 
     id: str
     kind: str
@@ -81,27 +81,27 @@ def _figures(document: Mapping[str, Any]) -> list[Figure]:
 
 
 def _plain(workload: Any, number: int) -> str:
-    """Return a part of a file name for a workload; the number tells those apart that look alike."""
+    """Return a part of a file name for a workload; the number makes equal names different."""
     name = re.sub(r"[^a-z0-9]+", "-", str(workload).lower()).strip("-")[:40]
     return f"{number + 1}-{name}".rstrip("-")
 
 
 def figures(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the charts that a result document has data for, by file name.
+    """Return the charts for which a result document has data, by file name.
 
-    Where there are several workloads each has charts of its own, named by number and workload.
+    If there are several workloads, each has its own charts, named by number and workload.
     """
     return {figure.id: figure.chart for figure in _figures(document)}
 
 
 def _code(text: str) -> str:
-    # These would end the element or change how it ends; they only occur in strings, where the
-    # escape means the same. A bare `</` may be a regular expression and must stay.
+    # These could end the script element early. They occur only in strings, where the escape has the
+    # same meaning. A bare `</` may be part of a regular expression and must not be escaped.
     return re.sub(r"<(?=/?script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
 
 def _data(value: Any) -> str:
-    # U+2028 and the like are escaped by `json` itself.
+    # `json` itself escapes U+2028 and similar characters.
     return json.dumps(value).replace("<", "\\u003c")
 
 
@@ -122,7 +122,7 @@ def _asset(name: str) -> str:
 
 
 def _shown(figure: Figure) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return what the page says about a figure, and the chart, whose title the page says."""
+    """Return the page's texts for a figure, and the chart without its title."""
     spec = figure.chart.to_dict()
     heading = spec.pop("title", None) or figure.kind
     if isinstance(heading, Mapping):
@@ -139,7 +139,7 @@ def _shown(figure: Figure) -> tuple[dict[str, str], dict[str, Any]]:
 def _groups(
     document: Mapping[str, Any], said: Mapping[str, Mapping[str, str]], found: list[Figure]
 ) -> list[dict[str, Any]]:
-    """Return each workload with rows of figures, those of a pair in one."""
+    """Return each workload with rows of figures; a pair is in one row."""
     groups = []
     for workload in plots.workloads(document):
         rows: list[list[Mapping[str, str]]] = []
@@ -161,9 +161,9 @@ def _groups(
 def to_html(
     document: Mapping[str, Any], title: str = "Headstack report", *, figures: str = "figures"
 ) -> str:
-    """Return the whole page of a result document; scripts, data and styles are inside.
+    """Return the whole page of a result document, including scripts, data and styles.
 
-    `figures` is the folder beside the page where the figures are as files.
+    `figures` is the folder beside the page with the figures as files.
     """
     found = _figures(document)
     said, specs = {}, {}
@@ -195,15 +195,15 @@ def to_html(
 
 
 def _table(shown: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return a table as the template takes it; columns of text come first."""
+    """Return a table in the form of the template; columns of text come first."""
     heads = [c.title for c in shown]
     return {"heads": heads, "rows": rows, "texts": sum(c.text for c in shown)}
 
 
 def _dark() -> str:
-    """Return the rules that give figures their colours on a dark page.
+    """Return the style rules with the colours of figures on a dark page.
 
-    Figures are drawn in the light colours, and stay so on paper.
+    Figures are drawn in the light colours, which are also used on paper.
     """
     rules = "".join(
         f'.drawing [{what}="{light}"]{{{what}:{dark}}}'
@@ -219,13 +219,13 @@ def render(template: str, **values: Any) -> str:
 
 
 def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figures") -> str:
-    """Return a page that draws each chart of `specs` into the element of its name in `body`.
+    """Return a page that draws each chart of `specs` into the element of that name in `body`.
 
     Args:
         title: the page's title, as text.
         body: HTML.
         specs: Vega-Lite specifications, in the colours of `headstack.plots`.
-        figures: the folder where the figures are as files, for readers without scripts.
+        figures: the folder with the figures as files, for readers without scripts.
 
     """
     return (
@@ -245,13 +245,13 @@ def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figure
 
 def _viewer() -> str:
     drawing.check_memory()
-    # Typed as if the snippet were needed; without one the bundle is the plain viewer.
+    # The type stub requires a snippet; without one the bundle is the plain viewer.
     bundle: Any = vl_convert.javascript_bundle
     return str(bundle())
 
 
 def figures_folder(page: str) -> str:
-    """Return the folder of a page's figures beside it: pages in one folder have one each.
+    """Return the folder of a page's figures: each page in a folder has its own.
 
     Example:
         >>> figures_folder("report.html"), figures_folder("two.html")
@@ -277,19 +277,19 @@ def write(
 
     Args:
         document: a result document, curves included (`Result.document`).
-        path: the page; its directory is made if absent.
+        path: the page; its directory is created if absent.
         title: the page's title and heading.
         with_figures: whether to write the figures as PNG and SVG too.
 
     Raises:
-        ConfigError: the folder holds results of another run, of which one of the files is part.
+        ConfigError: the folder has results of another run, with one of the files.
         OSError: page or figures cannot be written.
 
     """
     path = Path(path)
     folder = figures_folder(path.name)
     whole = to_html(document, title, figures=folder)
-    if path.exists() and not path.is_file():  # a device or a pipe is written as it is
+    if path.exists() and not path.is_file():  # a device or a pipe is written directly
         path.write_text(whole, encoding="utf-8")
         return path
     with outputs.adding(path.parent, document.get("run_id")) as written:

@@ -1,23 +1,23 @@
-"""What was simulated, in the words of a result document: one section per system.
+"""Describes what was simulated: one section per system of a result document.
 
-Everything comes from the document's own account (``experiment``, ``defaults``, ``inputs``, each
-system's ``drive``); a document without it, of an earlier version, gives sections that say so.
+All values are from the document (``experiment``, ``defaults``, ``inputs``, each system's
+``drive``); for a document of an earlier version, without them, the sections state that.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: What stands where a document does not say.
+#: Text for a value that the document does not have.
 UNKNOWN = "not said in these results"
 
-#: Rows of a table beyond which a drive's description is folded once more.
+#: Longer tables of a drive's description are folded.
 _LONG = 6
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One value of a section: what it is, how it reads, and whether nobody gave it."""
+    """One value of a section: label, text, and whether it is a default."""
 
     label: str
     value: str
@@ -26,7 +26,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Rows:
-    """A list of tables with the same keys as one table of text."""
+    """Tables with the same keys, shown as one table of text."""
 
     title: str
     headings: Sequence[str]
@@ -56,16 +56,16 @@ class Drive:
 
 @dataclass(frozen=True)
 class Section:
-    """A system or a workload, and everything that decided its numbers."""
+    """A system or a workload, with all values that decided its results."""
 
     anchor: str
     name: str
     facts: list[Fact]
     summary: str = ""
     drives: Sequence[Drive] = ()
-    #: What else the experiment says of it.
+    #: Other values of the experiment.
     others: list[Fact] = field(default_factory=list)
-    #: What came out, beside the numbers of the tables.
+    #: Results that are not in the tables.
     outcome: Sequence[Fact] = ()
 
 
@@ -74,7 +74,7 @@ def text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        # Years and numbers of the like are not grouped.
+        # Numbers such as years are not grouped.
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if isinstance(value, float):
         return f"{value:.12g}"
@@ -86,7 +86,7 @@ def text(value: Any) -> str:
 
 
 def size(n: Any) -> str:
-    """Return a number of bytes in full, with its decimal unit where that is shorter."""
+    """Return a number of bytes in full, and with its decimal unit if that is shorter."""
     if not isinstance(n, int | float):
         return UNKNOWN
     for factor, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
@@ -96,21 +96,21 @@ def size(n: Any) -> str:
 
 
 class Defaults:
-    """The dotted keys of an experiment whose value nobody gave."""
+    """The dotted keys of an experiment whose values are defaults."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._keys = {str(k) for k in document.get("defaults") or ()}
 
     def __call__(self, *keys: str) -> bool:
-        """Return whether one of the keys, or a table that it is in, is a default."""
+        """Return whether one of the keys, or a table that contains it, is a default."""
         return any(self._given_by_nobody(key) for key in keys)
 
     def and_also(self, *keys: str) -> "Defaults":
-        """Return these keys and more."""
+        """Return these keys and further ones."""
         return Defaults({"defaults": [*self._keys, *keys]})
 
     def of_drive(self, system: str) -> "Defaults":
-        """Return the keys of a system as those of its drive's description."""
+        """Return the keys of a system as keys of its drive's description."""
         places = {
             "scheduler": "queue.scheduler",
             "queue_depth": "queue.depth",
@@ -126,7 +126,7 @@ class Defaults:
 
 
 def facts(label: str, value: Any, key: str, default: Defaults) -> list[Fact]:
-    """Return a value as facts, one for each value of a table, so that each default is marked."""
+    """Return a value as facts, one for each entry of a table, so that each default is marked."""
     if isinstance(value, Mapping):
         return [
             fact
@@ -148,7 +148,7 @@ def _words(key: str) -> str:
 
 
 def _listed(value: Any) -> list[Mapping[str, Any]]:
-    """Return the tables of a key that may hold one or several."""
+    """Return the tables of a key that may contain one or several."""
     listed = value if isinstance(value, list) else [value]
     return [v for v in listed if isinstance(v, Mapping)]
 
@@ -161,7 +161,7 @@ def systems(document: Mapping[str, Any]) -> list[Section]:
     default = Defaults(document)
     if not given:
         return [_system(i, {}, runs, document, default) for i, runs in enumerate(ran.values())]
-    # Systems stand in the experiment's order, also where several have one name.
+    # Systems are in the experiment's order, also if several have equal names.
     found = list(ran.values())
     return [
         _system(i, one, found[i] if i < len(found) else [], document, default)
@@ -170,7 +170,7 @@ def systems(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _by_name(ran: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], list[Mapping[str, Any]]]:
-    """Return the runs of each system, one per workload; those of one name stay apart."""
+    """Return the runs of each system, one per workload; systems with equal names are separate."""
     grouped: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     seen: dict[tuple[str, Any], int] = {}
     for run in ran:
@@ -246,7 +246,7 @@ def _outcome(run: Mapping[str, Any], *, several: bool) -> list[Fact]:
 def _decided(
     given: Mapping[str, Any], drives: Sequence[Mapping[str, Any]], key: str, default: Defaults
 ) -> list[Fact]:
-    """Return what decides most: drives, order, depth, organisation, buffer."""
+    """Return the main settings: drives, scheduler, depth, organisation, buffer."""
     count = Fact("drive", _kinds(given, drives) or UNKNOWN, default(f"{key}.drive"))
     organisation = Fact(
         "organisation",
@@ -287,7 +287,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _name(value: Any) -> Any:
-    """Return the name of a component that is a name, or a table with a name and parameters."""
+    """Return the name of a component, given as a name or as a table with name and parameters."""
     return value.get("name") if isinstance(value, Mapping) else value
 
 
@@ -302,7 +302,7 @@ def _workload_names(runs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _kinds(given: Mapping[str, Any], drives: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many of which drives a system has."""
+    """Return the number and names of a system's drives."""
     listed = drives or [
         {"name": _name(one.get("drive")), "count": one.get("count")}
         for one in _listed(given.get("drives")) or [given]
@@ -315,7 +315,7 @@ def _kinds(given: Mapping[str, Any], drives: Sequence[Mapping[str, Any]]) -> str
 
 
 def cache_policy(cache: Mapping[str, Any]) -> str:
-    """Return in words what a drive's ``cache`` table makes it do with writes.
+    """Return a description of how a drive with this ``cache`` table treats writes.
 
     Example:
         >>> cache_policy({"enabled": True, "segments": 16, "segment_sectors": 512})
@@ -333,7 +333,7 @@ def cache_policy(cache: Mapping[str, Any]) -> str:
 
 
 def _buffer(cache: Mapping[str, Any], which: str, key: str, default: Defaults) -> list[Fact]:
-    """Return what a drive's buffer does, each value marked on its own."""
+    """Return the settings of a drive's buffer, each marked if it is a default."""
     enabled = bool(cache.get("enabled"))
     decides = "write_back" if enabled else "enabled"
     said = [Fact(f"cache policy{which}", cache_policy(cache), default(f"{key}.{decides}"))]
@@ -355,7 +355,7 @@ def _drive(drive: Mapping[str, Any], default: "Defaults") -> Drive:
     parts = [_part("general", {k: v for k, v in top.items() if k not in said}, default)]
     for name, table in tables.items():
         if isinstance(table, Mapping):
-            # Of a part that the file does not have, everything is a default.
+            # If the file lacks a part, all its values are defaults.
             parts.append(_part(name, table, default.and_also(name) if name in missing else default))
     return Drive(
         name=str(drive.get("name") or tables.get("name") or UNKNOWN),
@@ -388,7 +388,7 @@ def _rows(title: str, values: Sequence[Any]) -> Rows:
 
 
 def run(document: Mapping[str, Any]) -> Section | None:
-    """Return what the experiment says of the whole run and of prices; None of older results."""
+    """Return the experiment's settings of the run and prices; None for older results."""
     resolved, default = _mapping(document.get("experiment")), Defaults(document)
     said = [
         fact
@@ -398,7 +398,7 @@ def run(document: Mapping[str, Any]) -> Section | None:
     return Section("run", "Run and prices", said) if said else None
 
 
-#: Keys of a workload that change requests on their way, in the order in which they do.
+#: Keys of a workload that transform requests, in the order of application.
 TRANSFORMATIONS = (
     "devices",
     "start",
@@ -463,6 +463,6 @@ def _trace(
 
 
 def _is(one: Mapping[str, Any], path: str) -> bool:
-    """Return whether an input is the file that a workload names."""
+    """Return whether an input is the file of a workload."""
     known = {str(one[k]) for k in ("path", "name") if one.get(k) is not None}
     return path in known or any(k.endswith(f"/{path.removeprefix('./')}") for k in known)

@@ -1,7 +1,7 @@
-"""Reproductions of papers: one module or package per paper, named in `PAPERS`.
+"""Reproductions of papers: one module or package per paper, listed in `PAPERS`.
 
-A paper is a list of claims. Each has a function that simulates what it needs and compares what the
-paper says with what came out; what all papers share is in `study`, `runs` and `page`.
+A paper is a list of claims. Each has a function that runs simulations and compares the paper's
+values with the results; the parts that all papers share are in `study`, `runs` and `page`.
 """
 
 import importlib
@@ -13,7 +13,7 @@ from headstack.suggest import need_one_of
 if TYPE_CHECKING:
     from headstack.studies.study import Paper
 
-#: Modules of this folder that hold a constant `PAPER`.
+#: Modules of this folder that define a constant `PAPER`.
 PAPERS = ("isca08", "ng98", "pcap")
 
 
@@ -21,7 +21,7 @@ def load(name: str) -> "Paper":
     """Return a paper by name.
 
     Raises:
-        ConfigError: there is none of that name; the message lists those there are.
+        ConfigError: there is no such paper; the message lists the known ones.
 
     """
     if name not in PAPERS:

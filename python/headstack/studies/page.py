@@ -16,7 +16,7 @@ def _percent(deviation: float | None) -> str:
 
 
 def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
-    """Return the table of the claims that were asked for.
+    """Return the table of the selected claims.
 
     Columns: id, what, verdict, parts reproduced of those that count, largest deviation, why.
     """
@@ -27,13 +27,13 @@ def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
         counted = [p for p in c["parts"] if p["counts"]]
         good = sum(p["verdict"] == Verdict.REPRODUCED for p in counted)
         parts = f"{good} of {len(counted)}" if counted else ""
-        # A long table on the terminal helps nobody: the page has every part.
+        # The terminal has no space for long reasons; the page has every part.
         why = _shortened(c["why"]) + _stand_in_note(c)
         rows.append([c["id"], c["what"], c["verdict"], parts, _percent(c["deviation"]), why])
     return rows
 
 
-#: Characters of a reason on the terminal.
+#: Most characters of a reason on the terminal.
 REASON_LENGTH = 240
 
 
@@ -50,7 +50,7 @@ def _stand_in_note(claim: Mapping[str, Any]) -> str:
 
 
 def trace_lines(document: Mapping[str, Any]) -> list[str]:
-    """Return one line per workload of the paper: the trace that was used, or that none was."""
+    """Return one line per workload of the paper: the trace that was used, or "none"."""
     lines = []
     for workload, used in document["traces"].items():
         if used is None:
@@ -63,7 +63,7 @@ def trace_lines(document: Mapping[str, Any]) -> list[str]:
 
 
 def _choice_lines(claim: Mapping[str, Any]) -> list[str]:
-    """Return what the verdict hangs on: each choice, and the verdicts that others would give."""
+    """Return each choice that affects the verdict, and the verdicts with other choices."""
     lines = []
     for choice in claim["choices"]:
         others = []
@@ -79,7 +79,7 @@ def _choice_lines(claim: Mapping[str, Any]) -> list[str]:
 
 
 def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what stands above a claim's parts, by heading."""
+    """Return the texts above a claim's parts, by heading."""
     lines = [("Paper", claim["paper"])]
     if claim["why"]:
         lines.append(("Why", claim["why"]))
@@ -209,7 +209,7 @@ def _line(text: str) -> str:
 
 
 def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
-    """Return the same in Markdown, figures as links."""
+    """Return the page in Markdown, with figures as links."""
     lines = [f"# {paper.name}: {paper.title}", ""]
     for text in paper.about:
         lines += [text, ""]

@@ -1,12 +1,11 @@
-"""When a claim of a paper counts as reproduced: rules and tolerances, alike for all papers.
+"""Rules and tolerances that decide when a claim is reproduced, the same for all papers.
 
-A claim is compared in parts. A part is one number or one relation of the paper's text, and every
-part is decided by a `Rule` that looks at two numbers: ours and the paper's, or two of ours. The
-words of the papers ("nearly", "significantly", "an order of magnitude") have one meaning each.
+A claim is compared in parts. A part is one number or one relation in the paper's text, and is
+decided by a `Rule` that compares two numbers: ours and the paper's, or two of ours. Words of the
+papers ("nearly", "significantly", "an order of magnitude") have one fixed meaning each.
 
-Only parts that came out of a run on the paper's own workload, or of a formula that it prints,
-decide (`Kind.RESULT`). A claim none
-of whose parts counts is `not-run`, whatever its other parts gave.
+Only parts from a run on the paper's own workload, or from a formula of the paper, decide the
+verdict (`Kind.RESULT`). A claim without such parts is `not-run`, whatever its other parts.
 """
 
 import enum
@@ -15,27 +14,27 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-#: Numbers of a paper are met within this share of the paper's value.
+#: Numbers must agree with the paper's within this share of the paper's value.
 TOLERANCE = 0.10
 
-#: Shares and changes in per cent that a simulation gives are met within so many percentage points.
+#: Simulated shares and changes in per cent must agree within this number of percentage points.
 POINTS = 2.0
 
-#: Up to this factor a difference is little; above it, it is significant.
+#: Up to this factor a difference is "little"; above it, it is "significant".
 LITTLE = 1.25
 
-#: From this factor on a difference is large, or severe.
+#: From this factor on a difference is "large" or "severe".
 LARGE = 2.0
 
-#: An order of magnitude, taken at its word.
+#: An order of magnitude, literally.
 MAGNITUDE = 10.0
 
-#: What is written where there is no number.
+#: Text for a missing number.
 NOTHING = "–"  # noqa: RUF001
 
 
 class Verdict(enum.StrEnum):
-    """What became of a claim, or of a part of one; `input` is for parts only."""
+    """The verdict on a claim, or on a part of one; `input` is for parts only."""
 
     REPRODUCED = "reproduced"
     DEVIATES = "deviates"
@@ -44,7 +43,7 @@ class Verdict(enum.StrEnum):
 
 
 class Kind(enum.StrEnum):
-    """What a part's values are; only results count."""
+    """The origin of a part's values; only results count."""
 
     RESULT = "result"
     INPUT = "input"
@@ -52,7 +51,7 @@ class Kind(enum.StrEnum):
     CONTROL = "control"
 
 
-#: What is said of each kind that does not count.
+#: Description of each kind.
 KINDS = {
     Kind.RESULT: "came out of a run on what the paper used, or of a formula of the paper: decides "
     "the verdict",
@@ -63,7 +62,7 @@ KINDS = {
 
 
 class Rule(enum.StrEnum):
-    """How two numbers must relate. The comment of each is in `RULES`."""
+    """A relation between two numbers; `RULES` describes each."""
 
     NUMBER = "number"
     PRINTED = "as printed"
@@ -83,7 +82,7 @@ class Rule(enum.StrEnum):
 
 
 def _decimals(printed: float) -> int:
-    """Return the digits behind the point of a number of a paper."""
+    """Return the number of digits after the decimal point in a number of a paper."""
     exponent = Decimal(repr(printed)).normalize().as_tuple().exponent
     return max(0, -int(exponent))
 
@@ -106,7 +105,7 @@ _HOLDS: dict[Rule, Callable[[float, float], bool]] = {
     Rule.MAGNITUDE_LOWER: lambda a, b: MAGNITUDE * a <= b,
 }
 
-#: The rules in words, by what papers say.
+#: The rules in words, with the papers' expressions.
 RULES: dict[Rule, str] = {
     Rule.NUMBER: f'a number, also with "about": within {TOLERANCE:.0%} of the paper\'s',
     Rule.PRINTED: "a number that a formula gives: equal when rounded to the digits that the paper "
@@ -134,26 +133,26 @@ RULES: dict[Rule, str] = {
 
 
 def holds(rule: Rule, ours: float, reference: float) -> bool:
-    """Return whether two numbers, none negative, relate as a rule says."""
+    """Return whether two numbers, both not negative, satisfy a rule."""
     return _HOLDS[rule](ours, reference)
 
 
 @dataclass(frozen=True)
 class Part:
-    """One relation or number of the paper, beside ours.
+    """One relation or number of the paper, compared with ours.
 
     Attributes:
-        what: what is compared; the same text whatever comes out.
-        paper: what the paper says.
-        ours: what came out.
+        what: what is compared; does not depend on the result.
+        paper: the paper's statement.
+        ours: the result.
         verdict: whether they agree, by `rule`.
-        kind: what the values are.
-        rule: how it was decided; none for what was not run.
-        values: the two numbers that the rule looked at, by name: ours first.
-        brief: what came out, as short as a table needs it.
+        kind: origin of the values.
+        rule: the rule that decided; none if it was not run.
+        values: the two numbers that the rule compared, by name, ours first.
+        brief: the result in a few words, for tables.
         deviation: (ours - paper) / paper, for numbers.
-        note: what a reader must know of it, from its own values.
-        workload: what it was run on, if it is one of the paper's.
+        note: a remark on its values for readers.
+        workload: the workload of the run, if it is one of the paper's.
 
     """
 
@@ -175,7 +174,7 @@ class Part:
         return self.kind is Kind.RESULT and self.verdict is not Verdict.NOT_RUN
 
     def document(self) -> dict[str, Any]:
-        """Return the part as it stands in the JSON document."""
+        """Return the part in the form of the JSON document."""
         return {
             "what": self.what,
             "paper": self.paper,
@@ -210,7 +209,7 @@ def number(
     note: str = "",
     workload: str = "",
 ) -> Part:
-    """Return a part that is a number of the paper; `form` writes it with its unit.
+    """Return a part for a number of the paper; `form` writes it with its unit.
 
     `rule` is one of those for numbers: `NUMBER`, `PRINTED`, or `POINTS` for values in per cent.
     """
@@ -242,18 +241,18 @@ def relation(
     note: str = "",
     workload: str = "",
 ) -> Part:
-    """Return a part that says how two numbers of ours relate.
+    """Return a part for a relation between two numbers of ours.
 
     Args:
         what: what is compared.
         paper: the paper's words.
-        ours: name and value of the number that the words are about.
-        rule: what the words mean.
-        reference: name and value of what it is compared with.
+        ours: name and value of the number to which the words refer.
+        rule: the meaning of the words.
+        reference: name and value of the number to compare with.
         form: writes either number with its unit.
-        kind: what the values are.
-        note: what a reader must know, from these values.
-        workload: what it was run on.
+        kind: origin of the values.
+        note: a remark on these values for readers.
+        workload: the workload of the run.
 
     """
     (a_name, a), (b_name, b) = ours, reference
@@ -275,7 +274,7 @@ def relation(
 
 
 def _factor(a: float, b: float) -> str:
-    """Return how many times as high `a` is as `b`; nothing where that tells nothing."""
+    """Return how many times as high `a` is as `b`; empty if that has no meaning."""
     if a <= 0 or b <= 0 or a == b:
         return ""
     return f"{a / b:.2f} times" if 2 * a > b else f"1/{b / a:.1f}"
@@ -284,7 +283,7 @@ def _factor(a: float, b: float) -> str:
 def not_run(
     what: str, paper: str, reason: str, *, kind: Kind = Kind.RESULT, workload: str = ""
 ) -> Part:
-    """Return a part that was not tried, and why."""
+    """Return a part that was not run, with the reason."""
     return Part(what, paper, NOTHING, Verdict.NOT_RUN, kind, note=reason, workload=workload)
 
 
@@ -301,7 +300,7 @@ def _of(parts: Iterable[Part]) -> Verdict:
 
 
 def why(parts: Sequence[Part]) -> str:
-    """Return why a claim deviates or was not run, in the parts' own words and numbers."""
+    """Return why a claim deviates or was not run, with the words and numbers of its parts."""
     counted = [p for p in parts if p.counts]
     return _deviations(counted) if counted else _missing(parts)
 
@@ -329,7 +328,7 @@ def _missing(parts: Sequence[Part]) -> str:
 
 
 def stand_in(parts: Iterable[Part]) -> dict[str, str] | None:
-    """Return what the stand-ins alone would say: ``verdict`` and ``why``; None without any."""
+    """Return the verdict of the stand-ins alone: ``verdict`` and ``why``; None without any."""
     found = [p for p in parts if p.kind is Kind.STAND_IN and p.verdict is not Verdict.NOT_RUN]
     if not found:
         return None

@@ -1,8 +1,8 @@
-"""Runs of a study: simulated once, kept as files, taken from there when asked for again.
+"""Runs of a study: each is simulated once and its result stored in a file.
 
-A run is one system on one workload. Its file is named by a hash of everything that its result
-depends on, so a study that was interrupted goes on where it stopped, and a changed drive, trace or
-simulator is run anew.
+A run is one system on one workload. Its file name is a hash of everything that its result depends
+on. So an interrupted study continues where it stopped, and after a change of a drive, trace or the
+simulator, a run is repeated.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 from headstack import _core, api, drives
 from headstack.errors import ConfigError
 
-#: Told what is being run, requests done and their total, where that is known.
+#: Called with the name of the run, the requests done and their total, if known.
 Report = Callable[[str, int, int | None], None]
 
-#: Requests of short synthetic runs that are simulated at once.
+#: Requests of short synthetic runs that are simulated together.
 BATCH_REQUESTS = 200_000
 
 #: Bins of a histogram of rotational latencies.
@@ -33,13 +33,13 @@ ROTATION_BINS = 100
 
 @dataclass(frozen=True)
 class Run:
-    """One system on one workload, as the tables of an experiment give them.
+    """One system on one workload, as tables of an experiment.
 
     Attributes:
         workload: the table ``[workload]``; a trace's path is absolute.
         system: the table ``[[system]]``.
-        rotation: whether the rotational latencies of the single requests are wanted.
-        seed: of every random stream.
+        rotation: whether the rotational latency of each request is needed.
+        seed: seed of every random stream.
 
     """
 
@@ -49,7 +49,7 @@ class Run:
     seed: int = 1
 
     def key(self) -> str:
-        """Return the name under which the result is kept."""
+        """Return the name under which the result is stored."""
         parts: dict[str, Any] = {
             "workload": self.workload,
             "system": self.system,
@@ -68,7 +68,7 @@ class Run:
 
 @cache
 def _core_digest() -> str:
-    """Return a hash of the simulator itself: its version alone stays the same between builds."""
+    """Return a hash of the core library, because its version does not change between builds."""
     return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
 
 
@@ -77,9 +77,9 @@ class Store:
     """Results of runs, in memory and as files under a directory.
 
     Attributes:
-        directory: where the files are.
-        report: told about progress.
-        simulated: runs that were not found there.
+        directory: directory of the files.
+        report: called with progress.
+        simulated: runs that were not stored before.
 
     """
 
@@ -89,10 +89,10 @@ class Store:
     _known: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def get(self, runs: Sequence[Run], label: str) -> list[dict[str, Any]]:
-        """Return the result of each run, in order; simulate those that are not there yet.
+        """Return the result of each run, in order; simulate those that are not stored.
 
         Raises:
-            KeyboardInterrupt: the user stopped; finished runs are kept.
+            KeyboardInterrupt: the user stopped; finished runs are stored.
 
         """
         keys = [run.key() for run in runs]
@@ -101,7 +101,7 @@ class Store:
         for batch in _batches(missing):
             self._simulate(batch, f"{label}, run {done + 1} of {len(missing)}")
             done += len(batch)
-        # The name is no part of what is simulated, but of what is shown.
+        # The name is displayed, but does not affect the simulation.
         return [
             {**self._known[k], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)
         ]
@@ -120,7 +120,7 @@ class Store:
     def _simulate(self, batch: Mapping[str, Run], label: str) -> None:
         first = next(iter(batch.values()))
         report = self.report
-        # The core does not count what a generator will make; we asked for it and know.
+        # The core does not know the total of a generator in advance; the experiment states it.
         each = first.workload.get("synthetic", {}).get("n_requests")
         known = None if each is None else int(each) * len(batch)
 
@@ -157,7 +157,7 @@ class Store:
 
 
 def _batches(runs: Mapping[str, Run]) -> Iterator[dict[str, Run]]:
-    """Group runs that the core can do at once: the same workload, a few per thread."""
+    """Group runs that the core can simulate together: the same workload, a few per thread."""
     groups: dict[str, dict[str, Run]] = {}
     for key, run in runs.items():
         like = json.dumps([run.workload, run.rotation, run.seed], sort_keys=True, default=str)
@@ -165,14 +165,14 @@ def _batches(runs: Mapping[str, Run]) -> Iterator[dict[str, Run]]:
     for group in groups.values():
         items = list(group.items())
         first = items[0][1].workload.get("synthetic", {})
-        # Enough work to keep all threads busy, and not so much that an interrupt loses minutes.
+        # Enough work for all threads, but not so much that an interrupt loses minutes.
         most = max(2 * (os.cpu_count() or 1), BATCH_REQUESTS // int(first.get("n_requests", 10**9)))
         for i in range(0, len(items), most):
             yield dict(items[i : i + most])
 
 
 def _rotation(log: Path) -> dict[str, Any]:
-    """Return the distribution of the rotational latencies of requests that moved the mechanism."""
+    """Return the distribution of the rotational latencies of requests served by the mechanism."""
     columns = pq.read_table(log, columns=["rotation_s", "cache_hit"]).to_pandas()
     waits = columns.loc[~columns["cache_hit"], "rotation_s"].to_numpy()
     if not len(waits):

@@ -1,10 +1,10 @@
-"""Claims of a paper, judged: what all reproductions share.
+"""Judging the claims of a paper: the parts that all reproductions share.
 
-A claim's function gets a `Study` to simulate and draw with, and returns an `Outcome`: the parts
-that it compared. What a part is and how verdicts come from parts: `headstack.studies.rules`.
+A claim's function gets a `Study` for simulations and figures, and returns an `Outcome` with the
+parts that it compared. See `headstack.studies.rules` for parts and verdicts.
 
-What a verdict hangs on and the paper leaves open is a `Choice`: the claim is judged again with each
-alternative, and what comes out stands beside the verdict.
+A `Choice` is a value that the paper leaves open and that affects a verdict: the claim is judged
+again with each alternative, and the results are shown beside the verdict.
 """
 
 import copy
@@ -22,7 +22,7 @@ from headstack.studies.runs import Report, Run, Store
 from headstack.studies.traces import Found, find
 from headstack.suggest import need_one_of
 
-#: Why a claim was not run that the user did not name.
+#: Reason why a claim was not run that the user did not select.
 NOT_ASKED = "not asked for"
 
 
@@ -37,12 +37,12 @@ class Table:
 
 @dataclass
 class Outcome:
-    """What came of one claim.
+    """The result of one claim.
 
     Attributes:
-        parts: what was compared.
-        refused: why nothing could be compared, where the simulator refused.
-        figures: names of figures, the first one the claim's own.
+        parts: the compared parts.
+        refused: the simulator's error, if nothing could be compared.
+        figures: names of figures, the claim's own first.
         tables: further numbers.
 
     """
@@ -54,12 +54,12 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """That of the parts that count."""
+        """The verdict of the parts that count."""
         return rules.verdict(self.parts)
 
     @property
     def why(self) -> str:
-        """Why it deviates or was not run; nothing if it is reproduced."""
+        """Why it deviates or was not run; empty if it is reproduced."""
         return self.refused or rules.why(self.parts)
 
     @property
@@ -70,14 +70,14 @@ class Outcome:
 
 
 class Study:
-    """What a claim's function works with: runs, figures, choices, and how much time it may take.
+    """The tools of a claim's function: runs, figures, choices, and the size of runs.
 
     Attributes:
         quick: whether to use fewer requests.
         traces: trace files by workload.
-        choices: what was chosen where the paper leaves it open, a dataclass of the paper's module.
-        varied: whether this is a claim judged again with another choice: no figures, few requests.
-        runs: all that was asked for.
+        choices: values for what the paper leaves open, a dataclass of the paper's module.
+        varied: whether a claim is judged again with another choice: no figures, few requests.
+        runs: all runs so far.
 
     """
 
@@ -103,14 +103,14 @@ class Study:
         self._out = out
 
     def vary(self, **choices: Any) -> "Study":
-        """Return a study that chooses otherwise, shares the finished runs and draws nothing."""
+        """Return a study with other choices that shares the finished runs and draws no figures."""
         other = copy.copy(self)
         other.choices = replace(self.choices, **choices)
         other.quick = other.varied = True
         return other
 
     def run(self, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
-        """Return the result of each run by its system's name; names differ."""
+        """Return the result of each run by its system's name; names must be different."""
         wanted = list(runs)
         self.runs += wanted
         results = self.store.get(wanted, self.label)
@@ -120,7 +120,7 @@ class Study:
         return by_name
 
     def figure(self, name: str, chart: Callable[[], Any]) -> str:
-        """Write a figure as PNG and SVG and keep it for the page; return the name."""
+        """Write a figure as PNG and SVG and add it to the page; return the name."""
         if not self.varied:
             drawn = chart()
             plots.save(drawn, self._out / self._folder / name)
@@ -134,12 +134,12 @@ class Study:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the paper leaves open, what was taken, and what could have been.
+    """A value that the paper leaves open: the choice, and its alternatives.
 
     Attributes:
         what: what is chosen.
-        taken: what was taken.
-        otherwise: changes to the paper's choices, by their names.
+        taken: the chosen value.
+        otherwise: changes to the paper's choices, by name.
         applies: whether it can be varied in a study; a trace's rate needs the trace.
 
     """
@@ -156,10 +156,10 @@ class Claim:
 
     Attributes:
         id: its number in the ledger, such as ``IDP-3``.
-        what: what is claimed, for a heading.
+        what: the claim as a heading.
         paper: the paper's value or statement.
-        judge: compares.
-        choices: what its verdict hangs on.
+        judge: the function that compares.
+        choices: choices that affect its verdict.
 
     """
 
@@ -175,12 +175,12 @@ class Paper:
     """A paper and its claims.
 
     Attributes:
-        name: what the command line calls it.
-        title: as cited.
+        name: name on the command line.
+        title: title as cited.
         claims: in the order of the ledger.
         workloads: patterns of the names of trace files, by workload.
-        about: paragraphs for the head of the page.
-        choices: what was taken where the paper leaves it open.
+        about: paragraphs for the top of the page.
+        choices: default choices.
 
     """
 
@@ -192,10 +192,10 @@ class Paper:
     choices: Any = None
 
     def chosen(self, ids: Sequence[str]) -> list[Claim]:
-        """Return the claims of these ids, all of them if none is given.
+        """Return the claims with these ids, all claims if none are given.
 
         Raises:
-            ConfigError: the paper has no claim of that id.
+            ConfigError: the paper has no claim with that id.
 
         """
         known = {c.id: c for c in self.claims}
@@ -210,12 +210,12 @@ def _judge(claim: Claim, study: Study) -> Outcome:
     try:
         return claim.judge(study)
     except HeadstackError as e:
-        # One claim that cannot be run must not hide the others.
+        # If one claim cannot be run, the others are still judged.
         return Outcome(refused=f"the simulator refused: {e}")
 
 
 def _shown(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts that a summary is made of: those that count, or else all that were run."""
+    """Return the parts for a summary: those that count, or else all that were run."""
     return [p for p in parts if p.counts] or [
         p for p in parts if p.verdict not in (Verdict.NOT_RUN, Verdict.INPUT)
     ]
@@ -267,7 +267,7 @@ def _cell(outcome: Outcome, what: str) -> str:
 
 
 def _changes(taken: Outcome, other: Outcome) -> list[str]:
-    """Return what becomes of each part whose verdict another choice changes."""
+    """Return a line for each part whose verdict changes with another choice."""
     before = {p.what: p.verdict for p in _shown(taken.parts)}
     return [
         f"{p.what}: {p.verdict}, {p.ours}"
@@ -313,15 +313,15 @@ def reproduce(
 ) -> tuple[dict[str, Any], Study]:
     """Judge the claims of a paper; return the document and the study with its figures.
 
-    Runs are kept under ``out/runs``: called again, only what is missing is simulated.
+    Runs are stored in ``out/runs``: a repeated call simulates only missing ones.
 
     Args:
-        paper: whose claims.
+        paper: the paper.
         out: folder of runs and figures.
         ids: claims to judge; the others are `not-run`. All if empty.
-        quick: use fewer requests.
-        traces: trace files by the name of the workload; for the others `traces.find` looks.
-        report: told about progress.
+        quick: whether to use fewer requests.
+        traces: trace files by workload; `traces.find` searches for the others.
+        report: called with progress.
 
     Raises:
         ConfigError: an id or a trace that the paper does not have.

@@ -1,7 +1,7 @@
-"""Where the traces of a paper's workloads come from: the command line, or one folder.
+"""Finds the traces of a paper's workloads: given on the command line, or in one folder.
 
-The folder is ``$HEADSTACK_TRACES``, or ``traces`` in the working directory. What was used, and
-where it was found, goes into the results.
+The folder is ``$HEADSTACK_TRACES``, or ``traces`` in the working directory. The results record
+which trace was used and how it was found.
 """
 
 import hashlib
@@ -14,10 +14,10 @@ from typing import Any
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
-#: Names the folder of the traces.
+#: Environment variable with the folder of the traces.
 VARIABLE = "HEADSTACK_TRACES"
 
-#: The folder in the working directory, where the variable is not set.
+#: The folder in the working directory, used if the variable is not set.
 FOLDER = "traces"
 
 #: Bytes that are hashed at once.
@@ -26,10 +26,10 @@ PIECE = 1 << 20
 
 @dataclass(frozen=True)
 class Found:
-    """A trace file and who named it.
+    """A trace file and how it was found.
 
     Attributes:
-        path: absolute.
+        path: absolute path.
         by: ``--trace``, the environment variable, or the folder.
 
     """
@@ -54,11 +54,11 @@ class Found:
 def find(
     workloads: Mapping[str, Sequence[str]], given: Mapping[str, Path] | None = None
 ) -> dict[str, Found]:
-    """Return the traces that there are, by workload: given ones first, then those of the folder.
+    """Return the traces found, by workload: given ones first, then those of the folder.
 
     Args:
         workloads: patterns of file names in the folder, by workload.
-        given: files that the user named.
+        given: files given by the user.
 
     Raises:
         ConfigError: a given workload is unknown or its file absent; the folder that the variable

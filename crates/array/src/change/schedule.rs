@@ -1,4 +1,4 @@
-//! Changes in the course of a run.
+//! Applies changes during a run.
 
 use super::{ChangeCounts, Planned};
 use crate::host::Host;
@@ -8,11 +8,11 @@ use headstack_engine::SpecError;
 use headstack_units::Time;
 use std::collections::BTreeSet;
 
-/// Lets drives without work go through the changes of theirs, so that what a drive refuses is known before a run
-/// begins; `make` makes drive number `i`. Drives with the same changes refuse the same.
+/// Applies the changes to idle drives, so that a change that a drive refuses is an error before the run begins.
+/// `make` makes drive number `i`. Of drives with the same changes only the first is tried.
 ///
 /// # Errors
-/// What a drive cannot be set to, and parts that it does not have, at the change's place.
+/// A setting that a drive refuses, or a part that it does not have, at the change's place.
 pub fn try_out<M: Member>(
     changes: &[Planned],
     count: u32,
@@ -43,11 +43,11 @@ pub fn try_out<M: Member>(
     Ok(())
 }
 
-/// Lets layers without work go through their changes: [`try_out`] for a system with layers. The tree stands still
-/// meanwhile, so that no rebuild is simulated twice; it is of no use afterwards.
+/// As [`try_out`], for a system with layers. The tree is not advanced, so that no rebuild is simulated twice. It
+/// must not be used afterwards.
 ///
 /// # Errors
-/// As [`try_out`]; also layers that there are not, and what they cannot be set to.
+/// As [`try_out`]; also layers that do not exist, and settings that they refuse.
 pub fn try_out_layers(changes: &[Planned], tree: &mut Tree) -> Result<(), SpecError> {
     changes.iter().try_for_each(|change| {
         let now = Time::ZERO + change.at;
@@ -61,7 +61,7 @@ pub(crate) struct Schedule<'a> {
     changes: &'a [Planned],
     first: Option<Time>,
     pub n_done: usize,
-    /// When the next one is due; [`Time::NEVER`] before the first request and after the last change.
+    /// Time of the next change; [`Time::NEVER`] before the first request and after the last change.
     pub due: Time,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// The first request arrives at `first`; said again it changes nothing.
+    /// Starts the schedule at the arrival of the first request. Further calls have no effect.
     pub fn begin(&mut self, first: Time) {
         self.first.get_or_insert(first);
         self.look_ahead();
@@ -86,10 +86,10 @@ impl<'a> Schedule<'a> {
         self.due = next.map_or(Time::NEVER, |(first, change)| first + change.at);
     }
 
-    /// The next change happens, at the time it is due.
+    /// Applies the next change at the time it is due.
     ///
     /// # Errors
-    /// What a drive or a layer refuses, at the change's place.
+    /// A setting that a drive or a layer refuses, at the change's place.
     pub fn happen<M: Member>(
         &mut self,
         members: &mut [M],
@@ -111,7 +111,7 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 
-    /// How many came, where there are any.
+    /// The counts; none without changes.
     pub fn counts(&self) -> Option<ChangeCounts> {
         let n_done = self.n_done as u64;
         (!self.changes.is_empty()).then(|| ChangeCounts {

@@ -1,19 +1,18 @@
-//! What layers with queues of their own have in common: a clock, and completed requests that were not
-//! delivered yet.
+//! State that all layers with their own queues have: a clock, and completed requests that are not yet
+//! delivered.
 
 use super::{Done, ErrorKind, Request, Statistics};
 use headstack_units::Time;
-use std::collections::VecDeque;
 
 /// A layer's clock, its completions that are not yet delivered, and its statistics.
 #[derive(Default)]
 pub(crate) struct Course {
     now: Time,
-    ready: VecDeque<Done>,
+    ready: Vec<Done>,
     pub statistics: Statistics,
 }
 
-/// What happens next.
+/// The next event.
 pub(crate) enum Next {
     /// An event of the layer itself, at this time.
     Here(Time),
@@ -22,7 +21,7 @@ pub(crate) enum Next {
 }
 
 impl Course {
-    /// The layer's present time.
+    /// The layer's current time.
     #[inline]
     pub fn now(&self) -> Time {
         self.now
@@ -34,10 +33,10 @@ impl Course {
         self.now = self.now.max(now);
     }
 
-    /// Counts a completed request and keeps it for delivery.
+    /// Counts a completed request and stores it for delivery.
     pub fn finish(&mut self, done: Done) {
         self.statistics.add_done(&done);
-        self.ready.push_back(done);
+        self.ready.push(done);
     }
 
     /// Completes a request with [`ErrorKind::OutOfRange`] at `now`: it is empty or not inside a unit.
@@ -46,8 +45,8 @@ impl Course {
         self.finish(Done::at_once(request.id, now, error));
     }
 
-    /// The layer's next event. `work` is the earliest event of its own work and of the layers below;
-    /// completions that wait for delivery come first.
+    /// Time of the next event. `work` is the earliest event of the layer's own work and of the layers below.
+    /// Completions that wait for delivery come first.
     #[inline]
     pub fn next_event(&self, work: Time) -> Time {
         match self.ready.is_empty() {
@@ -56,17 +55,18 @@ impl Course {
         }
     }
 
-    /// Delivers completions, then moves the clock to the next event before `until` and says whose it is.
-    /// `own` and `below` are the next events of the layer and of those below; at equal times the layer's own
-    /// is first. `None`: no event before `until`.
+    /// Delivers completions, then moves the clock to the next event before `until` and returns its kind. `own`
+    /// and `below` are the next events of the layer and of those below; at equal times the layer's own event is
+    /// first. `None`: no event before `until`.
     pub fn step(
         &mut self,
         (own, below): (Time, Time),
         until: Time,
         sink: &mut dyn FnMut(&Done),
     ) -> Option<Next> {
-        if self.now < until {
-            self.ready.drain(..).for_each(|done| sink(&done));
+        if self.now < until && !self.ready.is_empty() {
+            self.ready.iter().for_each(&mut *sink);
+            self.ready.clear();
         }
         let time = own.min(below);
         if time >= until {

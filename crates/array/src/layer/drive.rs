@@ -7,7 +7,7 @@ use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 
-/// What can be changed of a drive.
+/// Settings that a drive accepts.
 pub(crate) const SETTINGS: &[&str] = &[
     "queue_depth",
     "scheduler",
@@ -59,14 +59,14 @@ impl<M: Member<Answer = Completion>> DriveLayer<M> {
         }
     }
 
-    /// Brings the drive up to `until`; its completions wait for [`Layer::advance`].
+    /// Advances the drive to `until`; its completions wait for [`Layer::advance`].
     fn bring_to(&mut self, until: Time) {
         let early = &mut self.early;
         self.drive.advance(until, &mut |c| early.push(*c));
     }
 }
 
-/// What is counted of completions on their way to the layer above.
+/// Counts completions before they go to the layer above.
 struct Count<'a> {
     index: u32,
     aborted: &'a mut Vec<u64>,

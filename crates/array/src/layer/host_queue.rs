@@ -254,8 +254,7 @@ impl HostQueue {
         command != Command::Write || self.sync_writes
     }
 
-    /// Merges or admits a submitted request of a process. False: no place is free, so the process has to
-    /// wait.
+    /// Merges or admits a submitted request of a process. False: no place is free, so the process waits.
     fn ask(&mut self, q: usize, now: Time, process: Process, child: u32, waited: bool) -> bool {
         let request = self.submitted[child as usize].request;
         let sync = self.is_sync(request.command);
@@ -408,8 +407,8 @@ impl HostQueue {
         queue.edges.add(&group.run);
     }
 
-    /// Merges two waiting groups of which the second follows the first, if that is allowed. The second one's
-    /// place becomes free. True if they were merged.
+    /// Merges two waiting groups, if allowed; the second one follows the first. The place of the second becomes
+    /// free. Returns whether they were merged.
     fn unite(&mut self, q: usize, now: Time, first: u32, second: u32) -> bool {
         let (a, b) = (
             self.groups[first as usize].run,
@@ -436,7 +435,7 @@ impl HostQueue {
         true
     }
 
-    /// Lets the woken processes submit again, at once or later, then dispatches as far as the depth allows.
+    /// Submits the requests of woken processes, then dispatches as far as the depth allows.
     fn go_on(&mut self, q: usize, now: Time) {
         while let Some(process) = self.queues[q].woken.pop_front() {
             if self.wake_time > Span::ZERO {
@@ -643,7 +642,7 @@ impl Layer for HostQueue {
             next: NONE,
         }) as u32;
         let process = match request.submitter {
-            // A process number of its own, so that no other request is blocked with it.
+            // The request gets its own process number, so that it blocks no other request.
             ANYONE => LAST_NAMED + 1 + Process::from(child),
             submitter => Process::from(submitter),
         };

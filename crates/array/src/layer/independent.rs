@@ -3,7 +3,7 @@
 //! # Model
 //! Unit `i` is the `i`-th unit of the layers below, counted through all of them. Requests pass unchanged.
 //! # Source
-//! What a host sees of several drives.
+//! The drives of a host without a volume manager.
 //! # Validity
 //! The layers share no bandwidth and no queue; see `link` for a shared port.
 

@@ -2,12 +2,11 @@
 //!
 //! # Model
 //! The data of every request cross one port, which carries one request at a time (in each direction, if it is
-//! full duplex), first come first served. The data of a request take `bytes / bandwidth`; each `frame` of
-//! data, also a partial one, adds `frame_overhead` bytes. A write reaches the layer below when its data have
-//! crossed. The data of a read cross while the medium is read: on an idle port the last of them arrive when
-//! the layer below is done; on a busy port they arrive when the port has carried the requests before this
-//! one, and then this one. Requests without data do not wait. The units of the layers below are the units of
-//! the link, in order.
+//! full duplex), first come first served. A transfer takes `bytes / bandwidth`; each `frame` of data, also a
+//! partial one, adds `frame_overhead` bytes. A write reaches the layer below after its transfer. The transfer
+//! of a read overlaps with the read of the medium: on an idle port both end together; on a busy port the
+//! transfer starts when the requests before it are done. Requests without data do not wait. The units of the
+//! layers below are the units of the link, in order.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
@@ -15,7 +14,7 @@
 //! | `duplex` | `full`: reads and writes have a direction each; `half`: they share the port | `full` |
 //! | `frame`, `frame_overhead` | most data in a frame; bytes sent with each frame besides its data | 2 KiB, none |
 //!
-//! The bandwidth may change meanwhile: for data that begin to cross from then on.
+//! A change of the bandwidth applies to transfers that begin afterwards.
 //!
 //! Statistics: times `reads_crossing` and `writes_crossing`, and `waited_for_port`.
 //! # Source
@@ -202,7 +201,7 @@ impl Link {
     }
 }
 
-/// So a block takes less than 1 s, and the time of the longest request fits the clock.
+/// With this bound a block takes less than 1 s, and the time of the longest request fits the clock.
 fn check_bandwidth(key: &str, bandwidth: Bandwidth) -> Result<(), SpecError> {
     match bandwidth.0 >= 512.0 {
         true => Ok(()),

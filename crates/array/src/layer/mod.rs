@@ -1,4 +1,4 @@
-//! Layers between an arrival and the drives. A layer takes requests and gives completions.
+//! Layers between an arrival and the drives. A layer accepts requests and returns completions.
 //!
 //! # Contract
 //! - A layer offers *units*, each a space of 512-byte blocks from 0. A request that is empty (except a flush)
@@ -6,12 +6,11 @@
 //! - Before [`Layer::submit`] at `now` the layer must have been advanced to `now` (or to at most one
 //!   nanosecond later). So a request that arrives at some time is submitted before the layer starts work at
 //!   that time.
-//! - [`Layer::advance`] carries out everything that happens before `until`, and announces the completions
-//!   that it has decided. A completion may be announced before its time. An announced completion is never
-//!   revoked.
+//! - [`Layer::advance`] carries out everything that happens before `until`, and announces completions as soon
+//!   as their time is known, which may be before that time. An announced completion is never revoked.
 //! - Results do not depend on the steps in which a layer is advanced.
-//! - [`Layer::next_event`] is the earliest time at which [`Layer::advance`] would do something. It is never
-//!   before the latest time that the layer was given.
+//! - [`Layer::next_event`] is the earliest time at which [`Layer::advance`] would have an effect. It is never
+//!   before the latest time passed to the layer.
 //! - Each request completes exactly once, not before it was submitted. Its shares add up to its response
 //!   time.
 //! - If several lower layers have events at the same time, the one with the lowest index goes first.
@@ -47,18 +46,19 @@ pub const ANYONE: u32 = u32::MAX;
 /// One request to a layer. Blocks are 512 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Names the request; [`Done::id`] repeats it. Requests outstanding at one time have different numbers.
+    /// Identifies the request; [`Done::id`] is the same. Requests outstanding at one time have different
+    /// numbers.
     pub id: u64,
-    /// What to do.
+    /// The command.
     pub command: Command,
-    /// Which unit of the layer.
+    /// The unit of the layer.
     pub unit: u32,
     /// First block of the unit; ignored by [`Command::Flush`].
     pub lba: u64,
     /// Number of blocks; ignored by [`Command::Flush`].
     pub blocks: u32,
-    /// The process that submits it, or [`ANYONE`]. While a host queue has not admitted a process's request,
-    /// that process submits no others.
+    /// The process that submits it, or [`ANYONE`]. While one of its requests waits for admission to a host
+    /// queue, a process submits no others.
     pub submitter: u32,
 }
 
@@ -87,15 +87,15 @@ pub enum ErrorKind {
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Done {
-    /// The request's name.
+    /// The request's [`Request::id`].
     pub id: u64,
-    /// When it reached the layer.
+    /// Time at which it reached the layer.
     pub arrival: Time,
-    /// When a host queue found a place for it; the arrival time where places are not counted.
+    /// Time of its admission to a host queue; the arrival time where places are not counted.
     pub admitted: Time,
-    /// When it ended.
+    /// Time at which it ended.
     pub completion: Time,
-    /// Where the time from arrival to completion went.
+    /// Shares of the time from arrival to completion.
     pub components: Components,
     /// Whether buffers alone served it.
     pub cache_hit: bool,
@@ -185,14 +185,14 @@ pub enum Setting {
     MemberReplaced(u32),
     /// Rate at which a volume rebuilds stale data; `None` stops rebuilding.
     RebuildRate(Option<Bandwidth>),
-    /// Of a link: another bandwidth, for data that begin to cross from then on.
+    /// Bandwidth of a link, for transfers that begin afterwards.
     Bandwidth(Bandwidth),
     /// Of a throttle: another limit.
     Rate(RateLimit),
 }
 
 impl Setting {
-    /// Its key in a change of an experiment, where it has one.
+    /// Its key in a change of an experiment, if there is one.
     pub fn name(&self) -> &'static str {
         use headstack_drive::Setting as Of;
         match self {
@@ -224,21 +224,21 @@ pub trait Layer: Send {
     fn units(&self) -> Vec<u64>;
     /// Submits a request at `now`.
     fn submit(&mut self, now: Time, request: Request);
-    /// When [`Layer::advance`] would next do something; [`Time::NEVER`] if nothing is outstanding.
+    /// Time at which [`Layer::advance`] would next have an effect; [`Time::NEVER`] if nothing is outstanding.
     fn next_event(&self) -> Time;
-    /// Carries out what happens before `until` and gives the completions to `sink`.
+    /// Carries out what happens before `until` and passes the completions to `sink`.
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done));
     /// Changes a setting at `now`; the layer must have been advanced to `now`. `path` leads to the layer
     /// concerned: at each level, the index of the lower layer. An empty path means this layer.
     ///
     /// # Errors
-    /// The path leads to no layer, or the layer cannot take the setting. The layer then stays as it was.
+    /// The path leads to no layer, or the layer refuses the setting. The layer then remains unchanged.
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError>;
     /// Energy of all drives from the last reset to `until`.
     fn meter(&mut self, until: Time) -> DriveEnergy;
     /// Restarts all statistics at `now`.
     fn reset_statistics(&mut self, now: Time);
-    /// What the layer has counted since the last reset.
+    /// Statistics since the last reset.
     fn statistics(&self) -> Statistics;
     /// The layers directly below.
     fn below(&self) -> &[Box<dyn Layer>] {
@@ -262,7 +262,7 @@ pub trait Layer: Send {
     fn queue_sizes(&self) -> Option<(u32, u32)> {
         None
     }
-    /// What the drive did, up to `until`; `None` if the layer is not a drive.
+    /// Measurements of the drive up to `until`; `None` if the layer is not a drive.
     fn drive_outcome(&mut self, _until: Time) -> Option<crate::simulate::MemberOutcome> {
         None
     }

@@ -1,8 +1,7 @@
 //! RAID-5: one parity unit in each row.
 //!
 //! # Model
-//! `volume/parity.rs` says which reads and writes keep the parity consistent, and what happens without a
-//! member.
+//! `volume/parity.rs` describes the reads and writes that keep the parity consistent, also without a member.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|

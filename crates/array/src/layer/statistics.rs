@@ -135,8 +135,8 @@ impl ErrorKind {
     }
 }
 
-/// The statistics of all layers of one kind at one level of the tree, added up. Requests are those that these
-/// layers received; only at the top are they the workload's own.
+/// The sum of the statistics of all layers of one kind at one level of the tree. It counts the requests to
+/// these layers; only at the top these are the requests of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LayerResult {
     /// The layer's name, or `drive`.

@@ -218,7 +218,7 @@ impl Tree {
         &mut *self.root
     }
 
-    /// The paths that lead to the layers so many steps below the root, in order.
+    /// The paths of the layers that are `steps` levels below the root, in order.
     fn paths(&self, steps: usize) -> Vec<Vec<u32>> {
         let mut height: Vec<(Vec<u32>, &dyn Layer)> = vec![(Vec::new(), &*self.root)];
         for _ in 0..steps {
@@ -233,7 +233,7 @@ impl Tree {
         height.into_iter().map(|(path, _)| path).collect()
     }
 
-    /// Steps from the root to the drives.
+    /// Levels from the root to the drives.
     fn depth(&self) -> usize {
         let mut layer: &dyn Layer = &*self.root;
         let mut depth = 0;
@@ -244,10 +244,10 @@ impl Tree {
         depth
     }
 
-    /// What a change means, as paths.
+    /// The paths of the layers that a change applies to.
     ///
     /// # Errors
-    /// Layers that there are not.
+    /// Layers that do not exist.
     fn targets(&self, target: &Target) -> Result<Vec<Vec<u32>>, SpecError> {
         let (height, numbers) = match target {
             Target::Drives(drives) => (0, drives),
@@ -268,7 +268,7 @@ impl Tree {
         named.collect()
     }
 
-    /// What each drive did, up to `until`, in order of the drives.
+    /// Measurements of each drive up to `until`, in order of the drives.
     pub fn drives(&mut self, until: Time) -> Vec<MemberOutcome> {
         let mut all = Vec::new();
         collect_drives(&mut *self.root, until, &mut all);

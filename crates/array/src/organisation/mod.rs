@@ -94,7 +94,7 @@ pub struct Entry {
     pub summary: &'static str,
     /// Whether the sizes of the workload's devices must be known.
     pub needs_device_blocks: bool,
-    /// Its parameters where nothing is said.
+    /// Default values of its parameters.
     pub defaults: fn() -> Params,
     /// Builds the organisation.
     ///
@@ -177,7 +177,7 @@ pub(crate) struct DeviceSpace {
 }
 
 impl DeviceSpace {
-    /// If `devices` is empty, one device fills the space.
+    /// One device fills the space if `devices` is empty.
     pub(crate) fn new(devices: &[u64], total: u64) -> DeviceSpace {
         let mut starts = vec![0];
         if devices.is_empty() {
@@ -234,7 +234,7 @@ mod tests {
         list
     }
 
-    /// Every entry in every context: the mapping is a bijection, in range, and agrees with its inverse. A
+    /// Tests every entry in every context: the mapping is a bijection, in range, and agrees with its inverse. A
     /// request of any length agrees with its blocks taken one at a time.
     #[test]
     fn every_block_has_exactly_one_place() {

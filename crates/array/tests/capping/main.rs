@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The caps of Figures 4 to 6, seconds after the load has begun and watts.
-pub const CAPS: [(f64, f64); 7] = [
+pub(crate) const CAPS: [(f64, f64); 7] = [
     (300.0, 9.0),
     (600.0, 8.5),
     (900.0, 7.5),
@@ -23,28 +23,28 @@ pub const CAPS: [(f64, f64); 7] = [
 ];
 
 /// The seed of all runs but those that say otherwise.
-pub const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 /// An experiment that is put together.
-pub struct Bench {
-    pub jobs: String,
-    pub warm_up_s: f64,
-    pub seed: u64,
+pub(crate) struct Bench {
+    pub(crate) jobs: String,
+    pub(crate) warm_up_s: f64,
+    pub(crate) seed: u64,
     systems: String,
 }
 
 /// One system.
-pub struct Rig<'a> {
-    pub name: &'a str,
+pub(crate) struct Rig<'a> {
+    pub(crate) name: &'a str,
     /// Depth of the drive's queue and places of the host's.
-    pub queues: (u32, u32),
-    pub elevator: &'a str,
+    pub(crate) queues: (u32, u32),
+    pub(crate) elevator: &'a str,
     /// Parameters of the throttle over it.
-    pub throttle: &'a str,
+    pub(crate) throttle: &'a str,
     /// Keys of the system.
-    pub more: &'a str,
+    pub(crate) more: &'a str,
     /// Keys of its capping; empty: none.
-    pub capping: &'a str,
+    pub(crate) capping: &'a str,
 }
 
 impl Default for Rig<'_> {
@@ -61,7 +61,7 @@ impl Default for Rig<'_> {
 }
 
 /// Threads that read 4 KiB at random places of the whole drive.
-pub fn job(threads: u32, more: &str) -> String {
+pub(crate) fn job(threads: u32, more: &str) -> String {
     format!(
         "[[workload.jobs]]\nthreads = {threads}\nthink_time = \"60 us\"\n{more}\n\
          requests = {{ reads = 1.0, size = \"4 KiB\", footprint = \"4000787030016 B\" }}\n"
@@ -69,22 +69,22 @@ pub fn job(threads: u32, more: &str) -> String {
 }
 
 /// A schedule of caps as TOML.
-pub fn schedule(caps: &[(f64, f64)]) -> String {
+pub(crate) fn schedule(caps: &[(f64, f64)]) -> String {
     let entries = caps.iter().map(|(at, w)| format!("{{ at = \"{at} s\", cap = \"{w} W\" }}"));
     format!("caps = [{}]\n", entries.collect::<Vec<_>>().join(", "))
 }
 
 impl Bench {
     /// 128 threads for so long, measured after 30 s.
-    pub fn steady(seconds: f64) -> Bench {
+    pub(crate) fn steady(seconds: f64) -> Bench {
         Bench::of(job(128, &format!("duration = \"{} s\"", seconds + 30.0)), 30.0)
     }
 
-    pub fn of(jobs: String, warm_up_s: f64) -> Bench {
+    pub(crate) fn of(jobs: String, warm_up_s: f64) -> Bench {
         Bench { jobs, warm_up_s, seed: SEED, systems: String::new() }
     }
 
-    pub fn add(&mut self, rig: &Rig) {
+    pub(crate) fn add(&mut self, rig: &Rig) {
         let (depth, places) = rig.queues;
         let throttle = match rig.throttle {
             "" => String::new(),
@@ -105,7 +105,7 @@ impl Bench {
         .expect("a string");
     }
 
-    pub fn toml(&self) -> String {
+    pub(crate) fn toml(&self) -> String {
         let warm_up = self.warm_up_s;
         format!(
             "[run]\nseed = {}\n[workload]\nname = \"random\"\nwarm_up = \"{warm_up} s\"\n{}{}",
@@ -113,30 +113,30 @@ impl Bench {
         )
     }
 
-    pub fn experiment(&self) -> Experiment {
+    pub(crate) fn experiment(&self) -> Experiment {
         Experiment::from_toml(&self.toml(), Path::new("test.toml")).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    pub fn run(&self) -> RunResult {
+    pub(crate) fn run(&self) -> RunResult {
         println!("seed {}", self.seed);
         go(&self.experiment(), None).unwrap_or_else(|e| panic!("{e}"))
     }
 }
 
-pub fn go(experiment: &Experiment, threads: Option<usize>) -> Result<RunResult, headstack_array::RunError> {
+pub(crate) fn go(experiment: &Experiment, threads: Option<usize>) -> Result<RunResult, headstack_array::RunError> {
     let drives = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../drives");
     let options = RunOptions { threads, ..RunOptions::default() };
     run(experiment, &Inputs::new(vec![drives]), &options)
 }
 
 /// The system of a name.
-pub fn of<'a>(result: &'a RunResult, name: &str) -> &'a SystemResult {
+pub(crate) fn of<'a>(result: &'a RunResult, name: &str) -> &'a SystemResult {
     let found = result.systems.iter().find(|s| s.name == name);
     found.unwrap_or_else(|| panic!("no system {name}"))
 }
 
 /// Mean of a column of the capping series, over times above `from` and up to `to`.
-pub fn mean(system: &SystemResult, column: &str, from: f64, to: f64) -> f64 {
+pub(crate) fn mean(system: &SystemResult, column: &str, from: f64, to: f64) -> f64 {
     let series = &system.capping.as_ref().expect("capping").series;
     let values = match column {
         "power" => &series.power_w,
@@ -155,11 +155,11 @@ pub fn mean(system: &SystemResult, column: &str, from: f64, to: f64) -> f64 {
 }
 
 #[track_caller]
-pub fn near(got: f64, wanted: f64, tolerance: f64, what: &str) {
+pub(crate) fn near(got: f64, wanted: f64, tolerance: f64, what: &str) {
     assert!((got - wanted).abs() <= tolerance, "{what}: {got}, need {wanted} within {tolerance}");
 }
 
 #[track_caller]
-pub fn inside(got: f64, low: f64, high: f64, what: &str) {
+pub(crate) fn inside(got: f64, low: f64, high: f64, what: &str) {
     assert!((low..=high).contains(&got), "{what}: {got}, need {low} to {high}");
 }

@@ -1,7 +1,8 @@
-//! Systems with layers that change while they run: each kind of change against times and counts worked by hand.
+//! Systems with layers that change while they run: each kind of change against times and counts worked out by
+//! hand.
 //!
-//! The drive turns 100 times a second and has 100 sectors on each track, the first of which is under the head at
-//! every whole turn; a seek takes 5 ms, however far. It has 20,000 blocks.
+//! The drive turns 100 times a second and has 100 sectors on each track; the first is under the head at every
+//! whole turn. Every seek takes 5 ms. The drive has 20,000 blocks.
 
 use headstack_array::change::{plan, try_out_layers, Change};
 use headstack_array::layer::{elevator, ErrorKind, LayerResult, LayerSpec, Tree, ENTRIES};
@@ -59,7 +60,7 @@ fn tree(count: u32, layers: &[LayerSpec]) -> Tree {
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What the changes are refused for before a run.
+/// The error with which changes are refused before a run.
 fn refused(count: u32, text: &str) -> String {
     let Lists { layers, changes } = lists(text);
     let planned = plan(&changes, count, &layers, "system[0]");
@@ -74,7 +75,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// When each request was done, in milliseconds.
+    /// Completion of each request, in milliseconds.
     fn ends(&self) -> Vec<f64> {
         let ends = self.records.iter().map(|r| r.completion.0);
         ends.map(|ns| ns as f64 * 1e-6).collect()
@@ -151,13 +152,13 @@ fn track(at: u64, cylinder: u64) -> Request {
     read(at, cylinder * 200, 100)
 }
 
-/// A track is read from 0 to 10 ms. Then cylinder 90 waits and, behind it, cylinder 10; each takes 5 ms of
-/// seeking, 5 ms of waiting for the turn to be whole, and 10 ms.
+/// A track is read from 0 to 10 ms. Then cylinder 90 waits and, behind it, cylinder 10; each takes a seek of 5
+/// ms, a rotational wait of 5 ms, and 10 ms of transfer.
 fn three() -> Vec<Request> {
     vec![track(0, 0), track(MS, 90), track(2 * MS, 10)]
 }
 
-/// A depth of 1 hides what waits from the drive, which would take cylinder 10 first.
+/// With a depth of 1 the drive does not see the waiting requests; otherwise it would take cylinder 10 first.
 #[test]
 fn the_depth_of_a_host_queue_changes() {
     let text = r#"
@@ -171,18 +172,19 @@ fn the_depth_of_a_host_queue_changes() {
         depth = 2
     "#;
     assert_eq!(run(1, text, three()).ends(), [10.0, 50.0, 30.0]);
-    // Too late: cylinder 90 has been begun at 10 ms.
+    // This change comes too late: the service of cylinder 90 began at 10 ms.
     let late = text.replace("3 ms", "15 ms");
     assert_eq!(run(1, &late, three()).ends(), [10.0, 30.0, 50.0]);
-    // The other way: both are below when the depth gets smaller, and stay there.
+    // The other direction: both requests are below when the depth is reduced, and stay there.
     let less = text
         .replace("depth = 1", "depth = 3")
         .replace("depth = 2", "depth = 1");
     assert_eq!(run(1, &less, three()).ends(), [10.0, 50.0, 30.0]);
 }
 
-/// Eight reads of 10 ms each come at once. Four have a place; the others wait until the first, second, third and
-/// fourth end: 10 + 20 + 30 + 40 ms. Eight places at 5 ms let one in at once, and the ends the other three.
+/// Eight reads of 10 ms each arrive at once. Four get a place; the others wait until the first four end: 10 + 20
+/// + 30 + 40 ms. With eight places from 5 ms on, one is admitted at once, and the others when the first three
+/// end.
 #[test]
 fn the_places_of_a_host_queue_change() {
     let text = r#"
@@ -205,13 +207,13 @@ fn the_places_of_a_host_queue_change() {
     }
 }
 
-/// Drives under layers do what bare ones do (`tests/change.rs`): another order, another speed.
+/// Drives under layers behave like bare ones (`tests/change.rs`): another order, another speed.
 #[test]
 fn drives_under_layers_change() {
     let layers = "layers = [\"host-queue\", { name = \"raid1\", read_policy = \"first\" }]\n";
     let text = format!("{layers}[[change]]\nat = \"3 ms\"\ndrives = [0]\nscheduler = \"sstf\"\n");
     assert_eq!(run(2, &text, three()).ends(), [10.0, 50.0, 30.0]);
-    // The other drive of the mirror, which serves nothing.
+    // The other drive of the mirror, which serves no requests.
     let other = text.replace("[0]", "[1]");
     assert_eq!(run(2, &other, three()).ends(), [10.0, 30.0, 50.0]);
     let text = format!("{layers}[[change]]\nat = \"1 s\"\ndrives = [0]\nspindle_speed = {{ speed = \"3000 rpm\" }}\n");
@@ -221,8 +223,8 @@ fn drives_under_layers_change() {
     assert_eq!(slow.served_by(), [0, 0]);
 }
 
-/// The head of surface 1 of one drive fails: what lies there is read from the other one. Without another it is
-/// an error of that kind.
+/// The head of surface 1 of one drive fails: its data is read from the other drive. Without another drive the
+/// request fails with that kind of error.
 #[test]
 fn a_head_fails_under_a_mirror_and_under_a_queue() {
     let fails = "[[change]]\nat = \"1 s\"\ndrives = [0]\nfail = { surface = 1, warning = true }\n";
@@ -241,8 +243,8 @@ fn a_head_fails_under_a_mirror_and_under_a_queue() {
     assert_eq!(errors, [None, Some(ErrorKind::Unreachable), None]);
 }
 
-/// A member leaves and comes back with its data: only what was written meanwhile is read elsewhere, and after a
-/// rebuild nothing is.
+/// A member leaves and comes back with its data: only blocks written meanwhile are read elsewhere, and after a
+/// rebuild none are.
 #[test]
 fn a_member_of_a_mirror_leaves_and_comes_back() {
     let text = r#"
@@ -274,7 +276,7 @@ fn a_member_of_a_mirror_leaves_and_comes_back() {
     assert_eq!(ran.served_by(), [0, 1, 1, 1, 0, 1, 0]);
     assert_eq!(ran.layers[1].counts["rebuilt_bytes"], 2 * 65536);
     assert_eq!(ran.n_requests(), [2 + 2 + 1, 4 + 2]);
-    // Stopped after the first window, which takes 65.536 ms at this rate.
+    // The rebuild is stopped after the first window, which takes 65.536 ms at this rate.
     let stopped =
         format!("{rebuilt}[[change]]\nat = \"6.05 s\"\nlayer = 1\nrebuild_rate = \"0 B/s\"\n");
     let ran = run(2, &stopped, requests);
@@ -282,8 +284,8 @@ fn a_member_of_a_mirror_leaves_and_comes_back() {
     assert_eq!(ran.served_by(), [0, 1, 1, 1, 0, 1, 1]);
 }
 
-/// One member of a RAID-5 of three fails at 1 s and is replaced at 3 s. Chunks of 96 blocks: 208 stripes of a
-/// member's 20,000 blocks, 156 windows of 64 KiB, each read from two and written to one.
+/// One of three members of a RAID-5 fails at 1 s and is replaced at 3 s. With chunks of 96 blocks a member's
+/// 20,000 blocks give 208 stripes and 156 windows of 64 KiB, each read from two members and written to one.
 #[test]
 fn a_member_of_a_raid5_fails_and_is_rebuilt() {
     let text = r#"
@@ -305,7 +307,8 @@ fn a_member_of_a_raid5_fails_and_is_rebuilt() {
         read(60 * S, 96, 96),
     ];
     let ran = run(3, text, requests);
-    // 96 sectors from a whole turn on; at 60 s the arm comes from the last cylinder and waits for the turn.
+    // The transfer of 96 sectors starts at a whole turn; at 60 s the arm first seeks from the last cylinder and
+    // waits for the turn.
     assert_eq!(ran.ends(), [9.6, 2009.6, 2509.6, 60019.6]);
     assert_eq!(ran.served_by(), [1, 0, 0, 1]);
     let counts = &ran.layers[0].counts;
@@ -316,7 +319,7 @@ fn a_member_of_a_raid5_fails_and_is_rebuilt() {
     assert!(ran.records.iter().all(|r| r.error.is_none()));
 }
 
-/// 51,200 bytes take 1 ms at first, hidden behind the medium's 10 ms, and 100 ms later.
+/// 51,200 bytes take 1 ms at first, hidden behind the 10 ms of the medium, and later 100 ms.
 #[test]
 fn the_bandwidth_of_a_link_changes() {
     let text = r#"
@@ -332,7 +335,7 @@ fn the_bandwidth_of_a_link_changes() {
     assert_eq!(bus, [0, 90 * MS]);
 }
 
-/// Of two mirrors under one stripe the second loses a member, and of three host queues the last is narrowed.
+/// The second of two mirrors under a stripe loses a member; the last of three host queues gets fewer places.
 #[test]
 fn instances_of_a_layer_are_told_apart() {
     let text = r#"
@@ -367,7 +370,7 @@ fn instances_of_a_layer_are_told_apart() {
     );
 }
 
-/// What is written wrong is named with its place and the choices.
+/// Errors name the place and the choices.
 #[test]
 fn what_cannot_be_is_named_with_its_place() {
     let queues = "layers = [\"host-queue\", \"raid5\", { name = \"host-queue\" }]\n";
@@ -410,7 +413,7 @@ fn what_cannot_be_is_named_with_its_place() {
         error.contains("change[0].bandwidth: got 1 B/s, need at least 512 B/s"),
         "{error}"
     );
-    // A second failure in the plan: the first change has made it impossible.
+    // The plan has a second failure, which the first one makes impossible.
     let twice = "[[change]]\nat = \"1 s\"\nlayer = 1\nmember_gone = 0\n[[change]]\nat = \"2 s\"\nlayer = 1\nmember_gone = 0\n";
     let error = refused(3, &format!("{queues}{twice}"));
     assert_eq!(
@@ -419,7 +422,7 @@ fn what_cannot_be_is_named_with_its_place() {
     );
 }
 
-/// A system without layers has none to change; the file says so before anything is opened.
+/// Changes of layers in a system without layers are refused when the file is read.
 #[test]
 fn layers_of_bare_drives_do_not_change() {
     let text = "[workload]\nsynthetic = { rate = \"1/s\" }\n[[system]]\ndrive = \"small\"\n[[system.change]]\nat = \"1 s\"\nnr_requests = 8\n";

@@ -1,4 +1,4 @@
-//! What every registered layer and elevator is tested for.
+//! Contract tests of every registered layer and elevator.
 
 use crate::mock::{constants, request, Behaviour, Mock};
 use headstack_array::layer::{
@@ -32,8 +32,8 @@ fn build(entry: &Entry, seed: u64) -> Box<dyn Layer> {
     (entry.build)(context).unwrap_or_else(|e| panic!("example of {}: {e}", entry.name))
 }
 
-/// Random requests, submitted when their time has come; between them the layer is advanced in steps of this
-/// length, or by its own events.
+/// Random requests, submitted at their times. In between, the layer is advanced in steps of this length, or by
+/// its own events.
 fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<Done> {
     let mut noise = SplitMix(seed);
     let mut layer = build(entry, seed);
@@ -179,7 +179,7 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
     }
 }
 
-/// Each file of the folder is in its list, and says its model, its source and where it holds.
+/// Each file of the folder is in its list and documents model, source and validity.
 #[test]
 fn folders_and_lists_name_the_same() {
     let shared = |folder: &str| match folder {

@@ -1,4 +1,4 @@
-//! Layers in experiments: beside the same drives without layers, in trees, on one thread and on two.
+//! Layers in experiments: compared with the same drives without layers, in trees, on one thread and on two.
 
 use arrow_array::{Array, BooleanArray, StringArray};
 use headstack_array::{
@@ -60,7 +60,7 @@ fn systems(list: &[(&str, &str)]) -> String {
     text + "[run]\nseed = 5\n"
 }
 
-/// Every kind of change that a drive of this make knows.
+/// Every kind of change that such a drive accepts.
 const CHANGES: &str = r#"
 [[system.change]]
 at = "2 s"
@@ -79,8 +79,8 @@ drives = [3]
 fail = { surface = 1 }
 "#;
 
-/// Layers that add nothing change nothing: every figure of the requests and of each drive is that of the bare
-/// drives, which go another way through the program.
+/// Layers without effect do not change results: every value of the requests and of each drive equals that of
+/// the bare drives, which are simulated by other code.
 #[test]
 fn layers_that_add_nothing_change_nothing() {
     let text = systems(&[
@@ -111,7 +111,8 @@ fn layers_that_add_nothing_change_nothing() {
             s.name.clear();
             s.layers.clear();
             let mut value = serde_json::to_value(&s).expect("JSON");
-            // Sums of floating-point numbers in another order; compared drive by drive.
+            // These sums of floating-point numbers are added in another order, so they are compared drive by
+            // drive.
             for key in [
                 "energy_j",
                 "energy_cost_usd",
@@ -122,7 +123,7 @@ fn layers_that_add_nothing_change_nothing() {
             ] {
                 value[key] = serde_json::Value::Null;
             }
-            // Batches are of requests in the order in which drives report them.
+            // The batches are of requests in the order in which drives report them, which differs here.
             value["confidence_s"] = serde_json::Value::Null;
             for operation in ["read", "write"] {
                 value["operations"][operation]["confidence_s"] = serde_json::Value::Null;
@@ -141,7 +142,7 @@ fn layers_that_add_nothing_change_nothing() {
             .enumerate()
         {
             assert_eq!(a.n_requests, b.n_requests, "drive {i}");
-            // Not a number without requests, on both sides.
+            // Both are NaN without requests.
             let means = (
                 a.response_time_mean_s.to_bits(),
                 b.response_time_mean_s.to_bits(),
@@ -221,7 +222,7 @@ fn trees_give_the_same_bytes_on_one_thread_and_on_two() {
     }
 }
 
-/// The log says of each request that failed why, as the document counts it.
+/// The log names the error of each failed request, with the same counts as the result.
 #[test]
 fn the_log_says_why_a_request_failed() {
     let text = format!(
@@ -255,14 +256,14 @@ fn the_log_says_why_a_request_failed() {
         }
         assert_eq!(kinds.values().sum::<u64>(), s.n_requests);
         assert_eq!(kinds["none"], s.n_requests - s.n_errors);
-        // The host refuses what is past the end of the mirror; the mirror says that its members are gone.
+        // The host refuses requests beyond the end of the mirror; the mirror reports that its members are gone.
         assert_eq!(kinds["member_lost"], s.layers[0].errors["member_lost"]);
         assert!(kinds["out_of_range"] > 0 && kinds.len() == 3, "{kinds:?}");
     }
     std::fs::remove_dir_all(&folder).expect("the folder");
 }
 
-/// What went through each height of a tree adds up.
+/// The requests at each level of a tree add up.
 #[test]
 fn results_say_what_each_height_did() {
     let result = go(&systems(TREES), 2).expect("a run");
@@ -285,7 +286,7 @@ fn results_say_what_each_height_did() {
                 assert_eq!(names, want);
                 let raid5 = &s.layers[1];
                 assert!(raid5.counts["degraded_reads"] > 0);
-                // The member that is gone does nothing.
+                // The missing member serves nothing.
                 assert_eq!(s.drives[3].n_requests, 0);
                 assert!(s.drives.iter().filter(|d| d.n_requests > 0).count() == 4);
                 let below = raid5.counts["member_reads"] + raid5.counts["member_writes"];
@@ -311,7 +312,7 @@ fn results_say_what_each_height_did() {
             "raid10" => assert_eq!(names, [("raid10", 1), ("drive", 6)]),
             _ => assert_eq!(names, [("independent", 1), ("host-queue", 2), ("drive", 2)]),
         }
-        // The root has seen the requests that count, or a few that arrived at the end of the warm-up.
+        // The root counts the same requests, or a few more that arrived at the end of the warm-up.
         assert_eq!(top.n_requests, s.n_requests, "{}", s.name);
         let mean = s.response_time_s.mean;
         assert!(
@@ -381,7 +382,8 @@ fn layers_that_do_not_fit_are_named() {
     }
 }
 
-/// Drives of one system may differ: a list of equal ones is what `count` makes, and each keeps what is its own.
+/// Drives of one system may differ: a list of equal ones gives the same as `count`, and each keeps its own
+/// keys.
 #[test]
 fn drives_of_one_system_may_differ() {
     let text = WORKLOADS.to_string()
@@ -427,7 +429,7 @@ seed = 5
         );
         assert!(names[0].starts_with("cheetah") && names[2].starts_with("barracuda"));
         assert_eq!(different.n_errors, 0);
-        // What an entry says of its own is not lost.
+        // Keys of an entry are kept.
         let mut one = result.systems[8 + w].clone();
         one.name = "two arms for all".into();
         assert_eq!(json(&one), json(&result.systems[6 + w]));

@@ -1,4 +1,4 @@
-//! The host queue: order, merging, places, and a closed network of submitters that wait.
+//! The host queue: order, merging, places, and a closed network of submitters.
 
 use crate::mock::{constants, finish, request, Behaviour, Log, Mock};
 use headstack_array::layer::{
@@ -25,7 +25,7 @@ fn queue(toml: &str) -> (Box<dyn Layer>, Log) {
     (build(below, toml), log)
 }
 
-/// What reached the layer below: what, first block, blocks.
+/// Requests that reached the layer below: command, first block, blocks.
 fn got(log: &Log) -> Vec<(Command, u64, u32)> {
     let log = log.lock().expect("the log");
     log.iter()
@@ -33,7 +33,8 @@ fn got(log: &Log) -> Vec<(Command, u64, u32)> {
         .collect()
 }
 
-/// Submits these at once behind one request that keeps the device busy; what went down after that one.
+/// Submits these at once behind one request that keeps the device busy; returns what was dispatched after that
+/// one.
 fn behind_one(
     toml: &str,
     requests: &[(Command, u64, u32)],
@@ -63,9 +64,9 @@ fn requests_go_down_in_the_elevators_order() {
         (Read, 70, 1),
         (Write, 60, 1),
     ];
-    // A read of block 99,000 has gone down. By hand: nothing lies behind it, so that both choose anew: reads,
-    // from the oldest, 50, and on to 70; anew: reads, the oldest, 10, and on to 30; then the writes, from the
-    // oldest on.
+    // A read of block 99,000 is in service. By hand: no request has a higher address, so both elevators begin
+    // new batches: reads from the oldest, 50, and on to 70; reads from the oldest, 10, and on to 30; then the
+    // writes, from the oldest on.
     for (elevator, want) in [
         ("none", vec![50, 10, 20, 30, 70, 60]),
         ("deadline", vec![50, 70, 10, 30, 20, 60]),
@@ -83,7 +84,7 @@ fn touching_requests_become_one() {
     let base = "depth = 1\nnr_requests = 64\n";
     let elevator = |name: &str, more: &str| format!("elevator = \"{name}\"\n{base}{more}");
     for name in ["deadline", "mq-deadline", "ranges", "none"] {
-        // Behind, before, and one that closes a gap. `none` does not join what already waits.
+        // A back merge, a front merge, and one that closes a gap. `none` does not merge two waiting requests.
         let three = [(Read, 100, 8), (Read, 108, 8), (Read, 92, 8)];
         let (down, done) = behind_one(&elevator(name, ""), &three);
         assert_eq!(down, [(Read, 92, 24)], "{name}");
@@ -95,7 +96,7 @@ fn touching_requests_become_one() {
             "none" => assert_eq!(down, [(Read, 100, 16), (Read, 116, 8)]),
             _ => assert_eq!(down, [(Read, 100, 24)], "{name}"),
         }
-        // Not of another operation, not write-through, not where it is forbidden or too long.
+        // No merge with another operation, with write-through, where it is disabled, or where it is too long.
         let mixed = [
             (Read, 100, 8),
             (Write, 108, 8),
@@ -117,11 +118,11 @@ fn touching_requests_become_one() {
         let (down, _) = behind_one(&elevator(name, "max_segments = 2"), &three);
         assert_eq!(down.len(), 2, "{name}");
     }
-    // Two ranges of 50,000 blocks are never joined.
+    // Two ranges of 50,000 blocks are never merged.
     let across = [(Read, 49_992, 8), (Read, 50_000, 8)];
     assert_eq!(behind_one(&elevator("ranges", ""), &across).0.len(), 2);
     assert_eq!(behind_one(&elevator("deadline", ""), &across).0.len(), 1);
-    // `none` looks at the newest eight only.
+    // `none` compares with the newest eight only.
     let mut many: Vec<_> = (0..9).map(|i| (Read, 1000 * i, 8)).collect();
     many.push((Read, 8, 8));
     assert_eq!(behind_one(&elevator("none", ""), &many).0.len(), 10);
@@ -129,7 +130,7 @@ fn touching_requests_become_one() {
     assert_eq!(behind_one(&elevator("none", ""), &many).0.len(), 8);
 }
 
-/// Flushes and write-through requests go before what the elevator holds.
+/// Flushes and write-through requests are dispatched before those in the elevator.
 #[test]
 fn flushes_do_not_wait_for_the_elevator() {
     let requests = [
@@ -143,7 +144,7 @@ fn flushes_do_not_wait_for_the_elevator() {
     assert_eq!(commands, [Flush, WriteThrough, Read, Write]);
 }
 
-/// Requests in flight hold their places; who waits is let in when one ends, in order.
+/// Requests in flight hold their places; waiting ones are admitted in order when one ends.
 #[test]
 fn places_are_held_until_the_end() {
     let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 4\ndepth = 2\nmerge = false");
@@ -151,20 +152,20 @@ fn places_are_held_until_the_end() {
         q.submit(Time(10), request(id, Read, 1000 * id, 8));
     }
     let done = finish(&mut *q);
-    // One server, 1,000 ns each: from the fifth on each is admitted when one ends.
+    // One server, 1,000 ns each: from the fifth on, each request is admitted when one ends.
     let admitted: Vec<u64> = done.iter().map(|d| d.admitted.0).collect();
     assert_eq!(admitted, [10, 10, 10, 10, 1010, 2010, 3010, 4010]);
     let statistics = q.statistics().result("host-queue", 1);
     assert_eq!(statistics.counts["blocked"], 4);
     assert_eq!(statistics.most["most_admitted"], 4);
     assert_eq!(statistics.sums_s["blocked"], 10_000e-9);
-    // Mean of 1,000 to 8,000, and of what was left after admission: four of each of 1 to 4, and 4,000.
+    // Mean of 1,000 to 8,000 ns; from admission, four of 1,000 to 4,000 ns and four of 4,000 ns.
     assert!((statistics.from_submission_mean_s - 4500e-9).abs() < 1e-15);
     let want = (1000 + 2000 + 3000 + 4000 + 4 * 4000) as f64 / 8.0 * 1e-9;
     assert!((statistics.from_admission_mean_s - want).abs() < 1e-15);
 }
 
-/// Writes nobody waits for have a pool of their own in the legacy queue, and the one pool of blk-mq.
+/// Async writes have their own pool in the legacy queue, and share the one pool of blk-mq.
 #[test]
 fn pools_of_reads_and_writes() {
     for (elevator, sync_writes, want) in [
@@ -186,7 +187,7 @@ fn pools_of_reads_and_writes() {
     }
 }
 
-/// A process that waits for a place for one request does not get another one in.
+/// While a process waits for a place, none of its other requests is admitted.
 #[test]
 fn a_process_waits_as_a_whole() {
     let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 4\ndepth = 1\nmerge = false");
@@ -197,7 +198,7 @@ fn a_process_waits_as_a_whole() {
     for id in 0..4 {
         q.submit(Time::ZERO, by(id as u32, id, Write));
     }
-    // The async pool is full: process 7 waits with its write, and so does its read behind it.
+    // The async pool is full: process 7 waits with its write, and its read waits behind it.
     q.submit(Time::ZERO, by(7, 10, Write));
     q.submit(Time::ZERO, by(7, 11, Read));
     q.submit(Time::ZERO, by(8, 12, Read));
@@ -213,14 +214,15 @@ fn the_queue_is_resized_while_it_runs() {
     for id in 0..12 {
         q.submit(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
-    // Fewer than four are four; what is admitted stays.
+    // Fewer than four count as four; admitted requests stay.
     q.set(Time(1), &[], &Setting::Requests(2)).expect("a size");
     let done = finish(&mut *q);
     let mut admitted: Vec<u64> = done.iter().map(|d| d.admitted.0).collect();
     admitted.sort_unstable();
-    // Five ends bring eight down to three: the ninth is let in then, the others with each end.
+    // Five completions reduce eight to three: then the ninth is admitted, and the others at each further
+    // completion.
     assert_eq!(admitted, [0, 0, 0, 0, 0, 0, 0, 0, 5000, 6000, 7000, 8000]);
-    // blk-mq waits until all has ended.
+    // blk-mq waits until all requests have completed.
     let (mut q, _) = queue("nr_requests = 4\ndepth = 1\nmerge = false");
     for id in 0..6 {
         q.submit(Time::ZERO, request(id, Read, 1000 * id, 8));
@@ -283,7 +285,7 @@ impl Behaviour for Exponential {
     }
 }
 
-/// Exact mean-value analysis of `n` customers that think and meet at one exponential server: throughput and
+/// Exact mean-value analysis of `n` customers with a think time and one exponential server: throughput and
 /// response time (Reiser & Lavenberg 1980).
 fn mva(n: u32, think: f64, service: f64) -> (f64, f64) {
     let (mut queue, mut result) = (0.0, (0.0, 0.0));
@@ -296,8 +298,8 @@ fn mva(n: u32, think: f64, service: f64) -> (f64, f64) {
     result
 }
 
-/// Mean number of at most `places` customers of the same network that are admitted, from its state
-/// probabilities: with `j` at the server, p(j) is proportional to n!/(n-j)! (service/think)^j.
+/// Mean number of admitted customers, at most `places`, of the same network, from its state probabilities: with
+/// `j` at the server, p(j) is proportional to n!/(n-j)! (service/think)^j.
 fn mean_admitted(n: u32, places: u32, think: f64, service: f64) -> f64 {
     let (mut weight, mut sum, mut admitted) = (1.0, 1.0, 0.0);
     for j in 1..=n {
@@ -308,8 +310,8 @@ fn mean_admitted(n: u32, places: u32, think: f64, service: f64) -> f64 {
     admitted / sum
 }
 
-/// Submitters with one request each, exponential thinking, a queue of fewer places than submitters. Times are
-/// long against the 20 ms for which a woken process may pass the limit.
+/// Submitters with one request each and exponential think times; the queue has fewer places than submitters.
+/// The times are long compared with the 20 ms for which a woken process may exceed the limit.
 #[test]
 fn submitters_that_wait_are_a_closed_network() {
     let (service, think) = (1e8, 8e8);
@@ -386,8 +388,8 @@ fn submitters_that_wait_are_a_closed_network() {
     }
 }
 
-/// Random requests through every elevator and both kinds of places: all end once, what goes down covers what
-/// was asked and nothing else, and no limit is passed.
+/// Random requests through every elevator and both kinds of places: each completes once, the dispatched blocks
+/// are exactly those requested, and no limit is exceeded.
 #[test]
 fn nothing_is_lost_and_no_limit_is_passed() {
     for seed in 0..60u64 {
@@ -409,7 +411,7 @@ fn nothing_is_lost_and_no_limit_is_passed() {
         for id in 0..400u64 {
             let command = [Read, Read, Write, Write, WriteThrough, Flush][noise.below(6) as usize];
             let blocks = 1 + noise.below(8);
-            // Many meet in a small place.
+            // Small addresses, so that many requests are adjacent.
             let lba = noise.below(4000 - blocks) % 64 * 8 % (4000 - blocks);
             let submitter = [noise.below(5) as u32, u32::MAX][noise.below(2) as usize];
             let request = Request {
@@ -439,7 +441,7 @@ fn nothing_is_lost_and_no_limit_is_passed() {
             assert!(under_way.remove(&done.id).is_some(), "ends once");
         }
         assert!(under_way.is_empty(), "seed {seed}: {under_way:?}");
-        // Each block that went down as often as it was asked for.
+        // Each block is dispatched as often as it was requested.
         let mut balance: BTreeMap<(bool, u64), i64> = BTreeMap::new();
         let mut add = |r: &Request, n: i64| {
             for block in r.lba..r.lba + u64::from(r.blocks) {
@@ -452,7 +454,7 @@ fn nothing_is_lost_and_no_limit_is_passed() {
         assert!(balance.values().all(|n| *n == 0), "seed {seed}");
         let longest = log.iter().map(|(_, _, r)| r.blocks).max();
         assert!(longest <= Some(32), "seed {seed}: {longest:?}");
-        // One server, so that who is below waits for 1,000 ns per request ahead.
+        // There is one server, so a dispatched request waits 1,000 ns for each request before it.
         let times: Vec<u64> = log.iter().map(|(at, _, _)| at.0).collect();
         let mut free = 0;
         let mut ends = Vec::new();

@@ -35,13 +35,14 @@ fn ends(done: &[Done]) -> Vec<(u64, u64)> {
     ends
 }
 
-/// 512 B at 1 B/ns cross in 512 ns. By hand, two reads of two members that end at 1,000: the first has
-/// followed the medium, the second crosses behind it. Writes cross before they begin.
+/// 512 B at 1 B/ns take 512 ns. By hand, two reads of two members that end at 1,000 ns: the transfer of the
+/// first overlapped with the read of the medium, that of the second follows it. Writes are transferred before
+/// they begin.
 #[test]
 fn single_requests_by_hand() {
     for (duplex, want) in [
         ("full", [(0, 1000), (1, 1512), (2, 1512), (3, 2024)]),
-        // Half duplex: both writes, up to 1,024, then the reads.
+        // Half duplex: both writes end at 1,024 ns, then the reads follow.
         ("half", [(0, 1536), (1, 2048), (2, 1512), (3, 2024)]),
     ] {
         let mut l = link(4, &format!("bandwidth = \"1 GB/s\"\nduplex = \"{duplex}\""));
@@ -55,7 +56,7 @@ fn single_requests_by_hand() {
     let mut l = link(1, "bandwidth = \"1 kB/s\"");
     l.submit(Time(7), to(0, 0, Flush, 0));
     assert_eq!(ends(&finish(&mut *l)), [(0, 1007)]);
-    // 4 KiB in frames of 1 KiB with 24 B each: 4,192 B, of which 1,000 ns hide behind the medium.
+    // 4 KiB in frames of 1 KiB with 24 B each: 4,192 B, of which 1,000 ns overlap with the read of the medium.
     let mut l = link(
         1,
         "bandwidth = \"1 GB/s\"\nframe = \"1 KiB\"\nframe_overhead = \"24 B\"",
@@ -64,8 +65,8 @@ fn single_requests_by_hand() {
     assert_eq!(ends(&finish(&mut *l)), [(0, 4192)]);
 }
 
-/// Members that could give far more than the port carries: it gives its bandwidth, in each direction if it is
-/// full duplex, and in both together if not.
+/// With members that are much faster than the port, the throughput is the port's bandwidth: in each direction
+/// if it is full duplex, else in both together.
 #[test]
 fn a_saturated_link_gives_its_bandwidth() {
     for (duplex, commands, want) in [
@@ -83,7 +84,7 @@ fn a_saturated_link_gives_its_bandwidth() {
         let mut left = n;
         let mut end = Time::ZERO;
         let mut bytes = 0;
-        // 32 requests circulate: when each is submitted next.
+        // 32 requests circulate: the time of the next submission of each.
         let mut due: BTreeSet<(Time, u64)> = (0..32).map(|id| (Time::ZERO, id)).collect();
         loop {
             let next = l.next_event();

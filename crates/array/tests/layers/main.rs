@@ -1,4 +1,4 @@
-//! Layers against oracles, closed forms and sequences worked by hand.
+//! Layers against oracles, closed forms and sequences worked out by hand.
 
 mod changes;
 mod contract;

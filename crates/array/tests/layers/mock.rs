@@ -1,4 +1,4 @@
-//! A layer for tests: so many servers, a queue, service times by a rule, and a log of what it got.
+//! A layer for tests: servers, a queue, service times by a rule, and a log of its requests.
 
 use headstack_array::layer::{Done, ErrorKind, Layer, Request, Setting, Statistics, ANYONE};
 use headstack_drive::{Components, DriveEnergy};
@@ -6,17 +6,17 @@ use headstack_engine::SpecError;
 use headstack_units::Time;
 use std::sync::{Arc, Mutex};
 
-/// What a mock does with what it gets.
+/// The behaviour of a mock.
 pub trait Behaviour: Send {
     /// A request has arrived.
     fn arrives(&mut self, _now: Time, _request: &Request) {}
-    /// Which of the waiting requests is served next.
+    /// Index of the waiting request that is served next.
     fn pick(&mut self, _waiting: &[Waiting]) -> usize {
         0
     }
-    /// A service begins: when it ends, and whether it fails.
+    /// Begins a service; returns its end, and its error if it fails.
     fn serve(&mut self, start: Time, request: &Request) -> (Time, Option<ErrorKind>);
-    /// Whether a request that waits can be called off.
+    /// Whether a waiting request can be aborted.
     fn abort(&mut self, _request: &Request) -> bool {
         true
     }
@@ -73,7 +73,7 @@ impl<B: Behaviour> Mock<B> {
         }
     }
 
-    /// When the next service can begin.
+    /// Time at which the next service can begin.
     fn next_start(&self) -> Time {
         let Some(first) = self.waiting.iter().map(|w| w.arrival).min() else {
             return Time::NEVER;
@@ -170,10 +170,10 @@ impl<B: Behaviour> Layer for Mock<B> {
     }
 }
 
-/// Everything that a set of mocks got: time, which of them, and what.
+/// All requests to a set of mocks: time, index of the mock, request.
 pub type Log = Arc<Mutex<Vec<(Time, u32, Request)>>>;
 
-/// Constant service time; what it gets is logged.
+/// Constant service time; requests are logged.
 pub struct Constant {
     pub index: u32,
     pub service: u64,
@@ -204,7 +204,8 @@ pub fn constants(n: u32, blocks: u64, service: u64) -> (Vec<Box<dyn Layer>>, Log
     (mocks.collect(), log)
 }
 
-/// Brings a layer to the end of all that it has to do; the completions in the order in which it told them.
+/// Advances a layer until it has no more events; returns the completions in the order in which they were
+/// announced.
 pub fn finish(layer: &mut dyn Layer) -> Vec<Done> {
     let mut all = Vec::new();
     while layer.next_event() != Time::NEVER {
@@ -214,7 +215,7 @@ pub fn finish(layer: &mut dyn Layer) -> Vec<Done> {
     all
 }
 
-/// A request by anyone.
+/// A request of no process.
 pub fn request(id: u64, command: headstack_drive::Command, lba: u64, blocks: u32) -> Request {
     Request {
         id,

@@ -1,10 +1,10 @@
-//! The data-shadowing oracle: members with real contents carry a volume's plans out, and every read gives
+//! The data-shadowing oracle: members with real contents execute a volume's plans, and every read must return
 //! what was written last.
 //!
-//! Blocks are 64-bit words. The world knows nothing of the volume but the steps that it tells: which members
-//! are read, and what a written block is (data of the request, parity by this or that way, a repair). It works
-//! out every written block from what the same request has read, with a layout of its own. A word that was
-//! needed and not read is a failure.
+//! Blocks are 64-bit words. The oracle uses nothing of the volume but the reported steps: the reads, and the
+//! kind of each written block (data of the request, parity by read-modify-write or reconstruct-write, a
+//! repair). It computes every written block from what the same request has read, with its own table of the
+//! layout. A word that is needed and was not read fails the test.
 
 use crate::mock::{request, Mock};
 use crate::world::{word, Disk, Level, Shape, Words, World, CHUNK, UNIT};
@@ -39,13 +39,13 @@ struct Trial {
     world: Arc<Mutex<World>>,
     noise: SplitMix,
     now: Time,
-    /// Counts submissions and completions.
+    /// Number of submissions and completions so far.
     turn: u64,
     next_id: u64,
     writes: Vec<Written>,
     reads: HashMap<u64, Reading>,
     flushes: HashMap<u64, ()>,
-    /// Failed requests are allowed: more has failed than the level stands.
+    /// Failed requests are allowed, because more members failed than the level tolerates.
     wild: bool,
     errors: u64,
     checked: u64,
@@ -185,7 +185,7 @@ impl Trial {
         let from = self.noise.below(size);
         let most = [1, 2 * UNIT, CHUNK, 4 * CHUNK][self.noise.below(4) as usize];
         let blocks = 1 + self.noise.below(most.min(size - from));
-        // Half of all requests meet in a small place.
+        // Half of all requests are to few addresses, so that they overlap.
         let from = match self.noise.below(2) {
             0 => from % (2 * CHUNK).min(size - blocks + 1),
             _ => from,
@@ -203,7 +203,7 @@ impl Trial {
         writes + self.reads.len() + self.flushes.len()
     }
 
-    /// Lets the volume do its next thing and checks what it tells.
+    /// Advances the volume by one event and checks the reported steps.
     fn step(&mut self) {
         let next = self.volume.next_event();
         assert!(
@@ -249,14 +249,14 @@ impl Trial {
         }
     }
 
-    /// Whether a read that began at `start` may see this word in block `v`.
+    /// Whether a read that began at `start` may return this word for block `v`.
     fn is_allowed(&self, start: u64, v: u64, found: u64) -> bool {
         let of_v = || {
             self.writes
                 .iter()
                 .filter(|w| (w.from..w.from + w.blocks).contains(&v))
         };
-        // A write hides what ended before it began, once it has succeeded before the read began.
+        // A write hides those that ended before it began, if it succeeded before the read began.
         let hides = |w: &Written, other_end: u64| {
             !w.failed && w.end.is_some_and(|e| e < start) && other_end < w.start
         };
@@ -297,14 +297,14 @@ impl Trial {
         }
     }
 
-    /// Everything that is under way ends.
+    /// Completes everything in flight.
     fn settle(&mut self) {
         while self.under_way() > 0 {
             self.step();
         }
     }
 
-    /// Nothing is under way at the members any more, and a rebuild, if there is one, is done.
+    /// Waits until nothing is in flight at the members and the rebuild, if there is one, is done.
     fn settle_members(&mut self) {
         while self.volume.next_event() != Time::NEVER {
             self.step();
@@ -339,7 +339,7 @@ impl Trial {
         self.settle();
     }
 
-    /// Copies agree, and parity is right, on everything that is not stale.
+    /// Copies agree, and parity is right, for all blocks that are not stale.
     fn check_members(&mut self) {
         self.settle_members();
         assert!(
@@ -365,7 +365,7 @@ impl Trial {
         }
     }
 
-    /// Puts something else on a member that has nothing under way.
+    /// Overwrites the contents of a member that has nothing in flight.
     fn garble(&mut self, member: u32) {
         let mut world = self.world.lock().unwrap();
         for lba in 0..world.shape.member_blocks {
@@ -404,8 +404,8 @@ fn seeds(few: u64) -> std::ops::Range<u64> {
     0..wanted.unwrap_or(few)
 }
 
-/// One member at a time leaves, comes back with its data or empty, and is rebuilt, all under load: no
-/// request fails, and every read gives what was written last.
+/// Under load, one member at a time leaves, comes back with its data or empty, and is rebuilt: no request
+/// fails, and every read returns what was written last.
 #[test]
 fn volumes_keep_what_was_written_while_members_come_and_go() {
     for seed in seeds(12) {
@@ -416,7 +416,7 @@ fn volumes_keep_what_was_written_while_members_come_and_go() {
             for round in 0..4 {
                 let member = t.noise.below(n) as u32;
                 t.set(Setting::MemberGone(member));
-                // Now and then it is back before what it had has ended.
+                // Sometimes it comes back before its requests have ended.
                 t.random_requests(if round == 2 { 0 } else { 40 });
                 t.set(Setting::RebuildRate(None));
                 if round % 2 == 0 {
@@ -446,8 +446,8 @@ fn volumes_keep_what_was_written_while_members_come_and_go() {
     }
 }
 
-/// More fails than the level stands, and blocks go bad: requests may fail, but no read gives anything else
-/// than what was written.
+/// More members fail than the level tolerates, and blocks become unreadable: requests may fail, but every
+/// successful read returns what was written.
 #[test]
 fn volumes_never_give_anything_else_than_what_was_written() {
     let (mut errors, mut checked) = (0, 0);
@@ -465,7 +465,7 @@ fn volumes_never_give_anything_else_than_what_was_written() {
                         gone[member as usize] = true;
                     }
                     0..=4 => {
-                        // It may have left by itself, or be on its way back.
+                        // It may have left because of an error, or be about to come back.
                         let _ = t.volume.set(t.now, &[], &Setting::MemberBack(member));
                         gone[member as usize] = false;
                     }

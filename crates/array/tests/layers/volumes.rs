@@ -1,4 +1,4 @@
-//! How many requests to members a request of a volume becomes, and which.
+//! The requests to members that a request to a volume leads to.
 
 use crate::mock::{constants, finish, request, Log};
 use headstack_array::layer::{elevator, find, Context, Done, ErrorKind, Layer, Setting, ENTRIES};
@@ -29,8 +29,8 @@ fn volume(name: &str, members: u32, toml: &str) -> (Box<dyn Layer>, Log) {
     (volume, log)
 }
 
-/// What reached the members since this was asked last: when, from the first of them on, who, what, first
-/// block, blocks.
+/// Requests to the members since the last call: time since the first of them, member, command, first block,
+/// blocks.
 fn got(log: &Log) -> Vec<(u64, u32, Command, u64, u32)> {
     let mut log = log.lock().expect("the log");
     let start = log.first().map_or(0, |r| r.0 .0);
@@ -44,7 +44,7 @@ fn got(log: &Log) -> Vec<(u64, u32, Command, u64, u32)> {
 
 fn one(volume: &mut dyn Layer, command: Command, lba: u64, blocks: u64) -> Done {
     assert_eq!(volume.next_event(), Time::NEVER, "nothing is under way");
-    // Each test's next request comes later than all before.
+    // The time of each test's next request is after all earlier ones.
     static CLOCK: AtomicU64 = AtomicU64::new(0);
     let now = Time(CLOCK.fetch_add(1 << 30, Ordering::Relaxed));
     volume.submit(now, request(1, command, lba, blocks as u32));
@@ -59,8 +59,8 @@ fn counts(log: &Log) -> (usize, usize) {
     (reads, all.len() - reads)
 }
 
-/// One cold write of one row: read-modify-write where it reads less than the others (four requests), a
-/// reconstruct-write on 2+1 (three) and, as md ties, on 3+1; always or never on demand.
+/// One cold write of one row: read-modify-write if it reads less (four requests), a reconstruct-write on 2+1
+/// (three) and, for a tie as in md, on 3+1; always or never if so configured.
 #[test]
 fn small_writes_of_raid5_cost_what_the_cheaper_way_costs() {
     for (members, level, want) in [
@@ -76,7 +76,7 @@ fn small_writes_of_raid5_cost_what_the_cheaper_way_costs() {
         let (mut v, log) = volume("raid5", members, &text);
         one(&mut *v, Write, 5 * ROW, ROW);
         assert_eq!(counts(&log), want, "{members} members, rmw_level {level}");
-        // The two ways of a tie differ in what they read: the parity, or other data.
+        // In a tie the two ways read different units: the parity, or other data.
         let (mut v, log) = volume("raid5", 4, &text);
         one(&mut *v, Write, 0, ROW);
         let readers: Vec<u32> = got(&log)
@@ -107,8 +107,8 @@ fn raid5_reads_before_it_writes_and_the_times_add_up() {
     assert_eq!(done.components.transfer, 2 * SERVICE);
 }
 
-/// A full stripe needs no reads; a row that is written whole but for one unit is reconstructed, and a unit
-/// that is written in part is read by both ways.
+/// A full stripe needs no reads. A row that is written whole except for one unit is reconstructed. A unit that
+/// is written in part is read by both ways.
 #[test]
 fn raid5_writes_of_many_rows() {
     let text = "chunk = \"64 KiB\"";
@@ -120,7 +120,7 @@ fn raid5_writes_of_many_rows() {
     let all = got(&log);
     assert_eq!(all[0], (0, 3, Read, 0, CHUNK as u32));
     assert_eq!(all.len(), 1 + 4);
-    // Half a row in one unit: modify reads unit and parity, 2; reconstruct would read 4.
+    // Half a row of one unit: read-modify-write reads unit and parity, 2; reconstruct-write would read 4.
     one(&mut *v, Write, 4, 2);
     let all = got(&log);
     let reads: Vec<_> = all
@@ -129,7 +129,7 @@ fn raid5_writes_of_many_rows() {
         .map(|r| (r.1, r.3, r.4))
         .collect();
     assert_eq!(reads, [(0, 0, 8), (4, 0, 8)]);
-    // In 2+1 both ways read the unit that is written in part: modify 2, reconstruct 2, a tie.
+    // In 2+1 both ways read the unit that is written in part: read-modify-write 2, reconstruct-write 2, a tie.
     let (mut v, log) = volume("raid5", 3, text);
     one(&mut *v, Write, 4, 2);
     let reads: Vec<_> = got(&log)
@@ -195,8 +195,8 @@ fn raid5_layouts_are_mds() {
     }
 }
 
-/// Without a member: its reads go to all others, reads of others stay single, and writes read what is
-/// needed to keep the parity right.
+/// With a missing member: its data is read from all others, reads of others stay single, and writes read what
+/// is needed for the parity.
 #[test]
 fn degraded_raid5() {
     let (mut v, log) = volume("raid5", 5, "chunk = \"64 KiB\"\ngone = [1]");
@@ -218,16 +218,16 @@ fn degraded_raid5() {
         let of = |c| -> Vec<u32> { all.iter().filter(|r| r.2 == c).map(|r| r.1).collect() };
         (of(Read), of(Write))
     };
-    // The member that is gone, a whole unit: the other data are read, and the parity alone is written.
+    // A whole unit of the missing member: the other data is read, and only the parity is written.
     assert_eq!(both(&mut *v, CHUNK, ROW), (vec![0, 2, 3], vec![4]));
     // A part of its unit: all others are read.
     assert_eq!(both(&mut *v, CHUNK, 3), (vec![0, 2, 3, 4], vec![4]));
     // Another member: only read-modify-write is possible.
     assert_eq!(both(&mut *v, 0, ROW), (vec![0, 4], vec![0, 4]));
-    // Three of four units, the one that is gone not among them: read-modify-write, dear as it is.
+    // Three of four units, without the missing member's: read-modify-write, although it reads more.
     let (reads, writes) = both(&mut *v, 2 * CHUNK, 2 * CHUNK);
     assert_eq!((reads, writes), (vec![2, 3, 4], vec![2, 3, 4]));
-    // Stripe 3 has its parity on the member that is gone: just the data.
+    // Stripe 3 has its parity on the missing member: only the data is written.
     assert_eq!(both(&mut *v, 3 * 4 * CHUNK, ROW), (vec![], vec![2]));
 }
 
@@ -265,7 +265,7 @@ fn requests_outside_a_volume_end_at_once() {
     assert!(got(&log).is_empty());
 }
 
-/// Mirrors write everywhere and read from one, as the policy says.
+/// Mirrors write to all members and read from one, chosen by the policy.
 #[test]
 fn raid1_reads_by_its_policy() {
     let (mut v, log) = volume("raid1", 3, "read_policy = \"round-robin\"");
@@ -297,7 +297,8 @@ fn raid1_reads_by_its_policy() {
     }
 }
 
-/// A member leaves in the middle: what it had not begun is read elsewhere, what it announced stands.
+/// A member leaves while requests are in flight: those not begun are read elsewhere, announced ones end as
+/// announced.
 #[test]
 fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     let (mut v, log) = volume("raid1", 2, "read_policy = \"first\"");
@@ -332,7 +333,7 @@ fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     );
 }
 
-/// A volume that is taken from time to time; what reached its members, in order.
+/// A volume that is advanced to given times, the log of its members, and its completions.
 struct Watched {
     volume: Box<dyn Layer>,
     log: Log,
@@ -363,7 +364,7 @@ impl Watched {
         self.volume.advance(Time(at), &mut |d| done.push(*d));
     }
 
-    /// Which members have got requests of which kind since this was asked last.
+    /// Members and commands of the requests since the last call.
     fn got(&mut self, until: u64) -> Vec<(u32, Command)> {
         self.go_to(until);
         let mut log = self.log.lock().expect("the log");
@@ -373,17 +374,17 @@ impl Watched {
     }
 }
 
-/// A member that is to come back while it still has a request stays away until that has ended. What is written
-/// meanwhile is not on it.
+/// A member that is to come back while it still has a request stays away until that has ended. Blocks written
+/// meanwhile are stale on it.
 #[test]
 fn a_member_comes_back_when_what_it_had_has_ended() {
     let mut v = Watched::new("raid1", 2, "read_policy = \"first\"");
-    // Begun at 0, it ends at 1000 whatever happens.
+    // It began at 0 and ends at 1000 in any case.
     v.submit(0, 1, Read, 0, 1);
     assert_eq!(v.got(1), [(0, Read)]);
     assert_eq!(v.set(500, Setting::MemberGone(0)), Ok(()));
     assert_eq!(v.set(600, Setting::MemberBack(0)), Ok(()));
-    // It is on its way already.
+    // It is already waiting to come back.
     for setting in [Setting::MemberBack(0), Setting::MemberReplaced(0)] {
         let error = v.set(650, setting).unwrap_err();
         assert!(error.contains("need a member that is gone"), "{error}");
@@ -391,11 +392,11 @@ fn a_member_comes_back_when_what_it_had_has_ended() {
     v.submit(700, 2, Read, 0, 1);
     v.submit(800, 3, Write, 64, 8);
     assert_eq!(v.got(900), [(1, Read), (1, Write)]);
-    // At 1000 it is there again, without the write.
+    // At 1000 it is present again, without the write.
     v.submit(1001, 4, Read, 0, 1);
     v.submit(1001, 5, Read, 64, 8);
     v.submit(1001, 6, Read, 60, 12);
-    // A copy that has all of it is taken before one that has a part.
+    // A copy without stale blocks is preferred to one with some.
     assert_eq!(v.got(1002), [(0, Read), (1, Read), (1, Read)]);
     v.submit(9000, 7, Write, 64, 8);
     v.submit(20_000, 8, Read, 64, 8);
@@ -408,8 +409,8 @@ fn a_member_comes_back_when_what_it_had_has_ended() {
     assert!(v.done.iter().all(|d| d.error.is_none()));
 }
 
-/// A member that leaves again before it is back stays away; if it was to be a new one, all of it is stale when
-/// it does come back.
+/// A member that leaves again before it is back stays away. If it was to be a new one, all its blocks are stale
+/// when it comes back.
 #[test]
 fn a_member_turns_back_before_it_is_there() {
     for (replaced, want) in [(false, 0), (true, 1)] {
@@ -432,8 +433,8 @@ fn a_member_turns_back_before_it_is_there() {
     }
 }
 
-/// What a member has not begun when it leaves is read elsewhere at once and not waited for; a write that it has
-/// not begun is stale on it when it comes back before the write would have ended.
+/// Requests that a member has not begun when it leaves are read elsewhere at once. A write that it has not
+/// begun is stale on it, also when it comes back before the write would have ended.
 #[test]
 fn what_waits_at_a_member_that_leaves_is_not_on_it() {
     let mut v = Watched::new("raid1", 2, "read_policy = \"first\"");
@@ -449,14 +450,14 @@ fn what_waits_at_a_member_that_leaves_is_not_on_it() {
     assert_eq!(v.got(5001), [(0, Read), (1, Read)]);
     v.go_to(20_000);
     let end = |id: u64| v.done.iter().find(|d| d.id == id).map(|d| d.completion.0);
-    // The first is served where it was; the write by the other member, and the read after it.
+    // The first request is served by its member; the write and the read after it by the other member.
     assert_eq!(
         [end(1), end(2), end(3)],
         [Some(1000), Some(1001), Some(2001)]
     );
 }
 
-/// 64 KiB windows at 64 KiB every 10 us, one after another; what is written meanwhile need not be rebuilt.
+/// Windows of 64 KiB, at 64 KiB every 10 us, one after another; blocks written meanwhile need no rebuild.
 #[test]
 fn a_rebuild_keeps_to_its_rate() {
     let (mut v, log) = volume("raid1", 2, "");

@@ -1,4 +1,4 @@
-//! Members with real contents, which carry out the plans that a volume tells.
+//! Members with real contents, which execute the plans that a volume reports.
 
 use crate::mock::{Behaviour, Waiting};
 use headstack_array::layer::volume::plan::{Content, Piece, Step};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 pub const UNIT: u64 = 2;
 pub const CHUNK: u64 = 3 * UNIT;
 
-/// Where blocks are, written down anew from the tables of md's layouts.
+/// Places of blocks, independently taken from the tables of md's layouts.
 #[derive(Clone, Copy, Debug)]
 pub enum Level {
     Raid1,
@@ -25,7 +25,7 @@ pub struct Shape {
     pub level: Level,
     pub n: u64,
     pub member_blocks: u64,
-    /// Of each volume block, its copies; with parity, its only place.
+    /// Copies of each volume block; with parity, its only place.
     pub places: Vec<Vec<(u32, u64)>>,
     /// The volume block that a member's block holds.
     pub holds: HashMap<(u32, u64), u64>,
@@ -103,12 +103,12 @@ impl Shape {
     }
 }
 
-/// The number of an operation that nobody waits for.
+/// The number of an operation that serves no request.
 pub const NOBODY: u64 = u64::MAX;
 
 pub type Words = HashMap<(u32, u64), u64>;
 
-/// What happens to a member's contents when a service ends.
+/// The effect of a service on a member's contents.
 pub enum Effect {
     Read {
         operation: u64,
@@ -127,16 +127,16 @@ pub struct World {
     /// Blocks that cannot be read until they are written.
     pub bad: Vec<HashMap<u64, ()>>,
     pub effects: BTreeMap<(u64, u32, u64), Effect>,
-    /// What each operation has read, by a number that is never used again.
+    /// Words read by each operation, by a number that is never reused.
     pub seen: HashMap<u64, Words>,
-    /// The number of each operation that is under way, and the request that it serves.
+    /// Number of each operation in progress, and the request that it serves.
     pub numbers: HashMap<u32, (u64, Option<u64>)>,
     pub last_number: u64,
-    /// Steps told and not begun yet, by member and name.
+    /// Steps reported and not yet begun, by member and id.
     pub steps: HashMap<(u32, u64), (u64, Step)>,
-    /// Which operation serves a request.
+    /// The operation that serves each request.
     pub operation_of: HashMap<u64, u64>,
-    /// What each write request writes: first block, blocks.
+    /// Blocks of each write request: first block, number.
     pub writes: HashMap<u64, (u64, u64)>,
     pub noise: SplitMix,
 }
@@ -176,7 +176,7 @@ impl World {
         }
     }
 
-    /// The number of a step's operation. Names of operations are used again by others.
+    /// The number of a step's operation. The volume reuses its operations' ids.
     pub fn number(&mut self, step: &Step) -> u64 {
         let repairs = step.request.is_none() && step.command == Command::Read;
         match self.numbers.get(&step.operation) {
@@ -202,7 +202,7 @@ impl World {
             .unwrap_or_else(|| panic!("block {lba} of member {member} was needed and not read"))
     }
 
-    /// The old word of a data block, as far as the request knows it.
+    /// The old word of a data block, computed from what the request has read.
     fn old(&self, seen: &Words, content: Content, member: u32, lba: u64) -> u64 {
         match seen.get(&(member, lba)) {
             Some(word) => *word,
@@ -278,7 +278,7 @@ impl World {
 pub struct Disk {
     pub member: u32,
     pub world: Arc<Mutex<World>>,
-    /// What its writes will write, by name.
+    /// The words that its writes will write, by id.
     pub words: HashMap<u64, Vec<u64>>,
 }
 
@@ -331,8 +331,8 @@ impl Behaviour for Disk {
         (end, None)
     }
 
-    /// Half of the members' requests that wait can be called off; the others go on, and nobody sees what
-    /// they read.
+    /// Half of the members' waiting requests can be aborted; the others continue, and their results are
+    /// ignored.
     fn abort(&mut self, request: &Request) -> bool {
         let mut world = self.world.lock().expect("the world");
         let aborts = world.noise.below(2) == 0;

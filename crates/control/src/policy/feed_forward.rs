@@ -1,18 +1,18 @@
-//! Feed-forward: chooses the setting from a map of power and throughput, and corrects the map by what it measures.
+//! Feed-forward: chooses the setting from a map of power and throughput, and corrects the map with measurements.
 //!
 //! # Model
-//! A map gives for each setting `c` (places of the host's queue, depth of the drive's, arms that may move) the
+//! A map contains for each setting `c` (places of the host queue, depth of the drive's queue, arms in motion) the
 //! power `p(c)` and the throughput `x(c)` of one drive that has more requests waiting than places. `f(c)` is the
 //! corrected power, at first `p(c)`. With `m` the meter's mean over a period at setting `a`, the power at another
-//! setting is predicted from the *difference* alone:
+//! setting is predicted from the *difference* only:
 //!
 //! ```text
 //! m(c) = m + n · (f(c) - f(a)) / efficiency        n drives
 //! ```
 //!
-//! so that an offset of the whole map (another drive, another load) does not matter. The response time from
-//! admission is predicted by Little's law, `t(c) = k · places(c) / x(c)`; `k` follows the response times that
-//! come with samples and is 1 without them.
+//! so that an offset of the whole map (another drive, another load) has no effect. The response time from
+//! admission is predicted by Little's law, `t(c) = k · places(c) / x(c)`; `k` is adapted to the response times
+//! in the samples, and is 1 without them.
 //!
 //! | mean of the period | what happens |
 //! |---|---|
@@ -22,16 +22,17 @@
 //! | the cap falls below `m` | as "too high", at once, with the last period's mean |
 //!
 //! The *best* setting has the highest `x(c)` among those with `t(c) <= latency_target`; if none meets the target,
-//! the shortest `t(c)`. (The present setting meets it up to 1.1 times the target.) Because each correction
+//! the shortest `t(c)`. (For the current setting the target is 1.1 times as long.) Because each correction
 //! downwards leads to a lower `p`, the lowest setting is reached in at most as many periods as the map has
 //! points, whatever the meter shows.
 //!
-//! After a change from `a` to `b` the map learns: with `e` the measured minus the predicted change, for one
-//! drive and within ±2 W, `f(b)` grows by `e / 2`, because a part of `e` is noise, but never leaves `p(b) ± 3 W`. Corrections
-//! decay with the time constant `forget_after`. Readings of the first `settle` after a change do not count.
+//! After a change from `a` to `b` the map is corrected: with `e` the measured minus the predicted change, for
+//! one drive and within ±2 W, `f(b)` grows by `e / 2`, because a part of `e` is noise, but never leaves `p(b) ±
+//! 3 W`. Corrections decay with the time constant `forget_after`. Readings of the first `settle` after a change
+//! do not count.
 //!
-//! With several drives, each tier has one setting. Tiers choose in order, best first; each leaves to those
-//! behind it what they draw at least.
+//! With several drives, each tier has one setting. Tiers choose in order, best first; each reserves the least
+//! power that the tiers after it can draw.
 //!
 //! The keys `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
 //! `pcap-base`, and:
@@ -49,13 +50,13 @@
 //! | `map` | of an Ultrastar 7K4000 | 1 to 4096 tables `{ nr_requests, queue_depth, arms, power, iops }` |
 //!
 //! # Source
-//! Our own. The relations that the built-in map follows are those of Khatib and Bandic, FAST 2016, section 5.2;
-//! its numbers come from a model that was fitted to that paper's text.
+//! Our own. The built-in map follows relations in Khatib and Bandic, FAST 2016, section 5.2; its numbers come
+//! from a model that was fitted to that paper's text.
 //! # Validity
-//! The built-in map: random 4 KiB reads on a 7200 rpm drive with one arm. A drive with several arms needs a map
-//! of its own. All drives of a shelf share one map. Throughput is not learned: where the map orders the settings
-//! wrongly, a slower one is chosen, but the cap is kept. A load that changes during the period after a change is
-//! mistaken for an error of the map, within the bounds above.
+//! The built-in map: random 4 KiB reads on a 7200 rpm drive with one arm. A drive with several arms needs its
+//! own map. All drives of a shelf share one map. Throughput is not corrected: if the map orders the settings
+//! wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a change of
+//! setting is taken for an error of the map, within the bounds above.
 
 use super::{read_tiers, several, Drives, Input, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
@@ -74,22 +75,22 @@ pub const PLUGIN: Plugin = Plugin {
     build: |table, devices| Ok(Box::new(FeedForward::new(table, devices)?)),
 };
 
-/// The most by which one change corrects a point, and by which a point is ever corrected, in watts.
+/// The most by which one change corrects a point, and the bound of all corrections of a point, in watts.
 const STEP_W: f64 = 2.0;
 const REACH_W: f64 = 3.0;
-/// The part of an error of the map that is corrected.
+/// The part of the map's error that is corrected.
 const LEARN: f64 = 0.5;
-/// How much better another setting must be, and how much longer the present one's response time may be.
+/// How much better another setting must be, and how much longer the response time of the current one may be.
 const BETTER: f64 = 1.02;
 const SLACK: f64 = 1.1;
 /// Bounds of `k`.
 const LEAST_RATIO: f64 = 0.1;
 const MOST_RATIO: f64 = 10.0;
 
-/// Drives with one setting.
+/// Drives with a common setting.
 struct Tier {
     drives: usize,
-    /// Index of the present setting, and of the one before the last change.
+    /// Index of the current setting, and of the one before the last change.
     at: usize,
     before: usize,
     /// Corrected power by point.
@@ -109,11 +110,11 @@ struct FeedForward {
     latency_target_s: f64,
     settle: Span,
     learn: bool,
-    /// Part of a correction that one period forgets.
+    /// The part of a correction that decays in one period.
     forget: f64,
     /// Measured over predicted response time.
     ratio: f64,
-    /// The mean of the last period, and that before the last change until it has been learned from.
+    /// The mean of the last period, and that before the last change until the map is corrected with it.
     mean_w: Option<f64>,
     mean_before_w: Option<f64>,
 }
@@ -172,7 +173,7 @@ impl FeedForward {
         Ok(policy)
     }
 
-    /// All tiers to one point, without learning from the change.
+    /// Sets all tiers to one point, without a correction of the map.
     fn set_all(&mut self, point: usize) {
         for tier in &mut self.tiers {
             tier.at = point;
@@ -180,7 +181,7 @@ impl FeedForward {
         self.mean_before_w = None;
     }
 
-    /// The best point if power did not matter.
+    /// The best point regardless of power.
     fn best(&self) -> usize {
         (0..self.points.len()).fold(0, |best, c| match self.beats(c, best) {
             true => c,
@@ -194,7 +195,7 @@ impl FeedForward {
             || (self.gain(b, a, 1.0) <= 1.0 && self.points[a].power_w < self.points[b].power_w)
     }
 
-    /// How many times better point `a` is than `b`, whose target is `slack` times as long.
+    /// How many times point `a` is better than `b`, whose target is `slack` times as long.
     fn gain(&self, a: usize, b: usize, slack: f64) -> f64 {
         let (a, b) = (&self.points[a], &self.points[b]);
         let (time_a, time_b) = (a.response_time_s(), b.response_time_s());
@@ -219,10 +220,10 @@ impl FeedForward {
         }
     }
 
-    /// Chooses the setting of every tier, with the meter at `mean_w` under the present ones.
+    /// Chooses the setting of every tier; the meter shows `mean_w` under the current ones.
     fn plan(&mut self, mean_w: f64, cap_w: f64) {
         let lower = mean_w > cap_w;
-        // What all drives together may draw more than now; negative if they must draw less.
+        // How much more all drives together may draw; negative if they must draw less.
         let mut budget_w = (cap_w - self.margin_w - mean_w) * self.efficiency;
         let mut behind_w: f64 = self.tiers.iter().map(|t| self.least_change(t, lower)).sum();
         let mut has_changed = false;
@@ -242,7 +243,7 @@ impl FeedForward {
         }
     }
 
-    /// The best point of a tier whose power may change by `budget_w`.
+    /// The best point of a tier whose power may change by at most `budget_w`.
     fn choose(&self, tier: &Tier, lower: bool, budget_w: f64) -> usize {
         let mut best = None;
         for c in 0..self.points.len() {
@@ -262,7 +263,8 @@ impl FeedForward {
         }
     }
 
-    /// Whether a tier may go to point `c`: where power must fall, only downwards in the map as it was given.
+    /// Whether a tier may change to point `c`. Where power must fall, only to points with lower power in the
+    /// uncorrected map.
     fn is_candidate(&self, tier: &Tier, c: usize, lower: bool) -> bool {
         !lower || c == tier.at || self.points[c].power_w < self.points[tier.at].power_w
     }
@@ -303,7 +305,7 @@ impl FeedForward {
         }
     }
 
-    /// `k` rises halfway to a longer measured time and falls by a fifth to a shorter one.
+    /// Half of a rise of the response time is applied to `k`, and a fifth of a fall.
     fn follow_response_time(&mut self, measured_s: Option<f64>) {
         let Some(measured_s) = measured_s.filter(|s| *s > 0.0) else {
             return;
@@ -315,7 +317,7 @@ impl FeedForward {
         self.ratio += weight * (ratio - self.ratio);
     }
 
-    /// The cap may have fallen below what the drives draw: that does not wait for the end of the period.
+    /// A cap that falls below the drives' power is followed before the end of the period.
     fn follow_cap(&mut self) {
         if let (Some(mean_w), Some(cap_w)) = (self.mean_w, self.guard.cap_w()) {
             if self.mean_before_w.is_none() && mean_w > cap_w + self.tolerance_w {
@@ -325,7 +327,7 @@ impl FeedForward {
     }
 }
 
-/// By how much a tier's power changes if it goes to point `c`, in watts.
+/// The change of a tier's power if it changes to point `c`, in watts.
 fn change(tier: &Tier, c: usize) -> f64 {
     tier.drives as f64 * (tier.power_w[c] - tier.power_w[tier.at])
 }
@@ -381,7 +383,7 @@ mod tests {
         policy.step(&input, &mut [Command::default()]);
     }
 
-    /// The largest correction after a change at 5 s that was measured at 11 s; `interruption` is the cap at 6 s.
+    /// The largest correction after a change at 5 s that is measured at 11 s; `interruption` is the cap at 6 s.
     fn corrected(interruption: Option<f64>) -> f64 {
         let device = Device::default();
         let mut policy = FeedForward::new(&Parameters::new(), &[device]).expect("it builds");
@@ -398,7 +400,7 @@ mod tests {
             .fold(0.0, f64::max)
     }
 
-    /// What came between a change and its measurement is not the map's error.
+    /// An interruption between a change and its measurement is not an error of the map.
     #[test]
     fn learns_from_changes_that_nothing_interrupted() {
         assert!(

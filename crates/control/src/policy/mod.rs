@@ -1,14 +1,14 @@
-//! Power-capping policies: each turns the readings of one meter into settings of the drives behind it.
+//! Power-capping policies: each turns the readings of one meter into settings of the drives that it measures.
 //!
 //! # Contract
-//! - A step depends on the policy's state and its input alone: no clock, no file, no random numbers. It
+//! - A step depends only on the policy's state and its input: no clock, no file, no random numbers. It
 //!   allocates nothing and does not block.
-//! - Every step gives each drive a complete setting, one that its [`Device`] accepts.
-//! - Readings and caps may be missing, NaN, negative, huge, repeated or out of order at any time. What counts
-//!   and what happens then is the same for all policies that use readings: see [`Guard`](crate::Guard).
+//! - Every step commands a complete setting for each drive, one that its [`Device`] accepts.
+//! - Readings and caps may be missing, NaN, negative, huge, repeated or out of order at any time. The rules for
+//!   them are the same for all policies that use readings: see [`Guard`](crate::Guard).
 //! - While the mean of each period is within the policy's tolerance of the cap, the settings do not change.
-//! - After a fault of the meter or the cap, the number of periods until the policy has reached its final
-//!   setting for constant power does not depend on how long the fault was.
+//! - After a fault of the meter or the cap, the number of periods until the policy reaches its final setting
+//!   for constant power does not depend on the length of the fault.
 //!
 //! To add one: write `crates/control/src/policy/NAME.rs` with a `PLUGIN`, add `NAME` to the list. The contract
 //! tests (`crates/control/tests/contract.rs`) run on every entry.
@@ -17,27 +17,27 @@ use crate::parameters::did_you_mean;
 use crate::{Command, Device, ParameterError, Parameters, Sample};
 use headstack_units::{Time, Watts};
 
-/// What a policy is told in one step.
+/// The input of a policy in one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Input {
-    /// The present time.
+    /// The current time.
     pub now: Time,
-    /// The most power that the meter should show; `None` if there is no cap.
+    /// The highest power that the meter should show; `None` if there is no cap.
     pub cap: Option<Watts>,
     /// The meter's latest reading.
     pub sample: Sample,
 }
 
-/// What a policy is doing.
+/// The status of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// There is no cap.
     Uncapped,
-    /// It follows its readings.
+    /// It regulates power by its readings.
     Regulating,
-    /// No reading or cap has counted for a period or longer; the last setting holds.
+    /// No reading or cap has counted for a period or longer; the last setting stays in force.
     Holding,
-    /// The meter is lost; the drives have the setting of the safe side.
+    /// The meter is lost; the drives have the safe setting.
     Lost,
 }
 
@@ -56,7 +56,7 @@ pub struct Plugin {
     pub summary: &'static str,
     /// Parameters that work, as TOML, for documentation and contract tests.
     pub example: &'static str,
-    /// How many drives it caps.
+    /// Number of drives that it caps.
     pub drives: Drives,
     /// Builds the policy for its drives.
     ///
@@ -68,10 +68,10 @@ pub struct Plugin {
 /// Builds a policy from its parameters for its drives.
 pub type Build = fn(&Parameters, &[Device]) -> Result<Box<dyn Policy>, ParameterError>;
 
-/// How many drives a policy caps.
+/// Number of drives that a policy caps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drives {
-    /// One, with a meter of its own.
+    /// One, with its own meter.
     One,
     /// One or more behind one meter.
     Several,

@@ -1,11 +1,11 @@
-//! No power capping: every drive keeps the setting that it had.
+//! No power capping: every drive keeps its initial setting.
 //!
 //! # Model
 //! The command is [`Device::open`], whatever the meter shows. It has no parameters.
 //! # Source
-//! The baseline that every policy is compared with.
+//! The baseline for comparisons.
 //! # Validity
-//! Any drives. A cap is kept only by chance.
+//! Any drives. A cap may be exceeded.
 
 use super::{several, Drives, Input, Plugin, Policy, Status};
 use crate::parameters::Reader;

@@ -1,9 +1,9 @@
 //! PCAP with bounded queues, in its tail-latency mode or its throughput mode.
 //!
 //! # Model
-//! The controller of [`Pcap`] with bounds on both queues, so that they are never far from where
-//! they will be needed next. In throughput mode the queues jump from the upper bounds to
-//! `throughput_nr_requests` and `throughput_queue_depth`, and back in the downtrend.
+//! The controller of [`Pcap`] with bounds on both queues, so that they never have far to go after a change of
+//! the cap. In throughput mode the queues jump from the upper bounds to `throughput_nr_requests` and
+//! `throughput_queue_depth`, and back when power must fall.
 //!
 //! The keys of `pcap-base`, and:
 //!
@@ -19,8 +19,8 @@
 //! # Source
 //! Khatib and Bandic, FAST 2016, sections 6.2, 6.3 and Table 1.
 //! # Validity
-//! As the controller's. The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are
-//! not kept.
+//! As for [`Pcap`]. The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are not
+//! kept.
 
 use super::{only, Drives, Plugin};
 use crate::guard::{Guard, GuardSettings};

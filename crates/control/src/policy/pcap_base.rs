@@ -1,9 +1,9 @@
 //! PCAP's base design: a proportional controller of the two queues, without upper bounds.
 //!
 //! # Model
-//! The controller of [`Pcap`] in tail-latency mode, with the bounds that the device has. So the
-//! host's queue goes on growing while the cap is out of reach, and takes as long to come back. Without a cap the
-//! queues are `start`; on the safe side the host's queue has 128 places and the drive's is at its shortest.
+//! The controller of [`Pcap`] in tail-latency mode, with the bounds of the device. So the host queue continues
+//! to grow while the cap is out of reach, and takes as long to shrink again. Without a cap the queues are
+//! `start`. In the safe setting the host queue has 128 places and the drive queue its least depth.
 //!
 //! | key | default | bounds | Table 1 |
 //! |---|---|---|---|
@@ -20,8 +20,8 @@
 //! # Source
 //! Khatib and Bandic, FAST 2016, section 6.1 and Table 1.
 //! # Validity
-//! As the controller's. The paper replaces this design by `pcap-agile` because it is slow when a cap is raised;
-//! it is here for that comparison.
+//! As for [`Pcap`]. The paper replaces this design by `pcap-agile` because it is slow when a cap is raised; it
+//! is included for this comparison.
 
 use super::{only, Drives, Plugin};
 use crate::guard::{Guard, GuardSettings};

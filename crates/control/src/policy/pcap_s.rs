@@ -2,17 +2,16 @@
 //!
 //! # Model
 //! Each drive has a controller as in `pcap-agile`, in tail-latency mode. When the meter's mean differs from the
-//! cap by `e` watts with `|e| > tolerance`, drives are elected and share `e · efficiency`, what the drives
-//! draw of it behind the power supply:
-//!
+//! cap by `e` watts with `|e| > tolerance`, some drives are elected and share `e · efficiency`, which is the
+//! error behind the power supply:
 //! | `share` | elected | part of one drive |
 //! |---|---|---|
 //! | `strict` | one tier: to lower power the last tier, to raise it the first, that has a drive not yet at its limit | equal |
 //! | `weight` | all drives not yet at their limit | proportional to `1 / weight` to lower power, to `weight` to raise it |
 //!
-//! The limit is (32, 1) for lowering and (4, 8) for raising. Each elected drive makes one step for its part. The
-//! parts of `weight` add up to the same total as those of `strict`. Its limit for weights that differ
-//! extremely is `strict`.
+//! The limit of a drive is (32, 1) for lowering and (4, 8) for raising. Each elected drive makes one step for
+//! its part. The parts of `weight` add up to the same total as those of `strict`. For weights that differ
+//! extremely, `weight` equals `strict`.
 //!
 //! The keys of `pcap-agile` but `mode` and those of the throughput mode, with a period of 10 s, a tolerance of
 //! 1 W and `most_power` 100 W per drive, and:
@@ -25,13 +24,13 @@
 //! | `efficiency` | 0.83 | 0.1 to 1; of the power supply |
 //!
 //! # Source
-//! Khatib and Bandic, FAST 2016, section 8.3 (strict priority, T = 10 s, epsilon = 1 W). The efficiency makes
-//! 16 drives draw the 205 W of its Figure 10 without a cap. How the error is divided inside a tier ("treated
-//! equally") is a reading; shares by weight are not in the paper.
+//! Khatib and Bandic, FAST 2016, section 8.3 (strict priority, T = 10 s, epsilon = 1 W). With this efficiency
+//! 16 drives draw the 205 W of its Figure 10 without a cap. The division of the error inside a tier is our
+//! reading of "treated equally"; shares by weight are not in the paper.
 //! # Validity
-//! Drives of a shelf with one meter. With many drives per tier a small error gives each less than a step
+//! Drives of a shelf with one meter. With many drives per tier, a small error gives less than one step to each
 //! (`rounding`): with `down`, a tier of six whose drive queues are not yet at 1 needs an error of 1.8 W before
-//! anything moves down.
+//! anything is lowered.
 
 use super::{pcap_agile, read_tiers, several, Drives, Input, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
@@ -58,7 +57,7 @@ struct Member {
 }
 
 impl Member {
-    /// Whether a step in this direction can change anything.
+    /// Whether a step in this direction can have an effect.
     fn has_room(&self, lower: bool) -> bool {
         match lower {
             true => !self.pcap.is_lowest(),
@@ -145,7 +144,7 @@ impl Shelf {
         }
     }
 
-    /// The tier that takes the whole change; `None` if all tiers do, or none can.
+    /// The tier that makes the whole change; `None` if all tiers share it, or none can.
     fn elect(&self, lower: bool) -> Option<usize> {
         if self.share == Share::Weight {
             return None;

@@ -1,7 +1,7 @@
-//! Throttling: a limit on the work that reaches the drive, computed from the cap.
+//! Throttling: a limit on the rate of work that reaches the drive, computed from the cap.
 //!
 //! # Model
-//! Power is taken as a straight line of the rate, `P = base + slope · rate`. So the limit for a cap is
+//! Power is modelled as a linear function of the rate, `P = base + slope · rate`. So the limit for a cap is
 //!
 //! ```text
 //! rate = floor((cap - base) / slope)      if cap < unlimited_from, at least `least`
@@ -10,7 +10,7 @@
 //!
 //! with the slope `watts_per_iops` in requests per second (`limit = "iops"`), or
 //! `watts_per_megabyte_per_s` in 10^6 B/s (`limit = "bandwidth"`). The meter is not used, so it cannot be lost.
-//! A cap that cannot be read leaves the last one in force; before the first one there is the lowest limit.
+//! An unknown cap leaves the last one in force; before the first cap the lowest limit applies.
 //!
 //! | key | default | bounds |
 //! |---|---|---|
@@ -22,12 +22,12 @@
 //!
 //! # Source
 //! Khatib and Bandic, FAST 2016, sections 4 and 7.1: `dm-throttle`, limits for random work in requests and for
-//! sequential work in bytes, none from 9.5 W, which the drive draws at its highest throughput. The lines: 7.1 W
-//! base (5.5 W turning, 1 W heads loaded, 0.6 W channel) and 0.9 W more at 171 MB/s (Figure 2a); for random
-//! work 0.045 W per request per second, the rise of Figure 2b from 10 to 70 requests per second.
+//! sequential work in bytes, none from 9.5 W, the drive's power at its highest throughput. The lines: 7.1 W
+//! base (5.5 W rotation, 1 W loaded heads, 0.6 W channel) and 0.9 W more at 171 MB/s (Figure 2a); for random
+//! work 0.045 W per request per second, the slope of Figure 2b from 10 to 70 requests per second.
 //! # Validity
-//! Below the peak of the power of random work (90 requests per second on the paper's drive), and for work of the
-//! kind that the line was measured with. Other drives and mixtures need other values.
+//! Random work below its peak of power (90 requests per second on the paper's drive), and work of the kind for
+//! which the line was measured. Other drives and mixtures need other values.
 
 use super::{only, Drives, Input, Plugin, Policy, Status};
 use crate::parameters::Reader;
@@ -57,7 +57,7 @@ struct Throttle {
     unlimited_from_w: f64,
     least: f64,
     open: Command,
-    /// The last cap that could be read; `None` for no cap.
+    /// The last known cap; `None` for no cap.
     cap_w: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers that the tests of this crate share.
 #![allow(dead_code)]
 
 pub mod plant;
@@ -9,12 +9,12 @@ use headstack_units::{Time, Watts};
 use proptest::test_runner::{Config, RngSeed};
 use std::hash::{BuildHasher, RandomState};
 
-/// The longest control period of an example, in seconds, and how many periods every policy but `pcap-base` has
-/// to reach its last setting under a constant error.
+/// The longest control period of an example, in seconds; and the number of periods within which every policy
+/// but `pcap-base` must reach its final setting under a constant error.
 pub const PERIOD_S: usize = 10;
 pub const PERIODS: usize = 36;
 
-/// `cases` random cases. A test that fails prints its seed; `PROPTEST_RNG_SEED=SEED` repeats it.
+/// Configures `cases` random cases. A failing test prints its seed; `PROPTEST_RNG_SEED=SEED` repeats it.
 pub fn random(cases: u32) -> Config {
     let given = std::env::var("PROPTEST_RNG_SEED")
         .ok()
@@ -29,12 +29,12 @@ pub fn random(cases: u32) -> Config {
     }
 }
 
-/// The example of a policy.
+/// The example parameters of a policy.
 pub fn example(plugin: &Plugin) -> Parameters {
     toml::from_str(plugin.example).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name))
 }
 
-/// One drive, or six for policies of several.
+/// One drive, or six for policies of several drives.
 pub fn drives_of(plugin: &Plugin) -> usize {
     match plugin.drives {
         Drives::One => 1,

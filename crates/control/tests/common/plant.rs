@@ -1,5 +1,6 @@
-//! A drive under random reads, as small as it can be: power and throughput are looked up for the queues in
-//! force; a command takes a second to work; the meter averages over a second, is noisy and rounds.
+//! A minimal model of a drive under random reads. Power and throughput are looked up in tables by the queue
+//! sizes in force. A command takes effect after a second. The meter averages over a second, with noise and
+//! rounding.
 //!
 //! The tables are those of a model of the paper's drive that was fitted to the text of FAST 2016 (section 5.2, 4 and
 //! 7.2): power and throughput by both queues with 128 threads, by the rate of a throttle, and by few threads.
@@ -62,14 +63,14 @@ const THROTTLED: [(f64, f64); 14] = [
 /// With one and two threads nothing can be reordered.
 const FEW_THREADS_W: f64 = 10.7;
 
-/// What distinguishes one drive and load from another.
+/// Parameters of a drive and its load.
 #[derive(Clone, Copy)]
 pub struct Kind {
     /// Requests outstanding.
     pub threads: u32,
     /// Watts added to every setting.
     pub offset_w: f64,
-    /// Factor on what exceeds 7.1 W.
+    /// Factor on the part of the power above 7.1 W.
     pub scale: f64,
     /// Standard deviation of the meter.
     pub noise_w: f64,
@@ -86,7 +87,7 @@ impl Default for Kind {
     }
 }
 
-/// Position of `x` on a logarithmic axis: the row before it and the share of the next one.
+/// Position of `x` on a logarithmic axis: the row before it and the weight of the next one.
 fn place(axis: &[f64], x: f64) -> (usize, f64) {
     let x = x.clamp(axis[0], axis[axis.len() - 1]);
     let row = axis
@@ -104,7 +105,7 @@ fn look_up(table: &[[f64; 6]; 6], host: f64, drive: f64) -> f64 {
 }
 
 impl Kind {
-    /// Queues as far as threads fill them.
+    /// The used sizes of the queues, which the number of threads limits.
     fn filled(&self, command: &Command) -> (f64, f64) {
         let threads = f64::from(self.threads);
         let host = f64::from(command.nr_requests).min(threads);
@@ -130,7 +131,7 @@ impl Kind {
         7.1 + (watts - 7.1) * self.scale + self.offset_w
     }
 
-    /// Little's law: what is admitted over what is completed.
+    /// Little's law: admitted requests divided by throughput.
     pub fn response_time_s(&self, command: &Command) -> f64 {
         self.filled(command).0 / self.iops(command)
     }
@@ -147,7 +148,7 @@ fn throttled(rate: f64) -> f64 {
     w + (w1 - w) * (rate - r) / (r1 - r)
 }
 
-/// Splitmix64, and about normal numbers from it.
+/// Splitmix64, and approximately normal numbers computed from it.
 pub struct Noise(pub u64);
 
 impl Noise {
@@ -163,7 +164,7 @@ impl Noise {
     }
 }
 
-/// The meter that the next step will read.
+/// The reading for the next step.
 struct Meter(Sample);
 
 impl Sensor for Meter {
@@ -172,7 +173,7 @@ impl Sensor for Meter {
     }
 }
 
-/// Commands on their way: they work from the next second on.
+/// Commands to the drives: they take effect in the next second.
 struct Knobs {
     next: Vec<Command>,
     changes: usize,
@@ -202,14 +203,14 @@ pub struct Second {
     pub status: Status,
 }
 
-/// A run: drives, schedule, and what may happen to readings on their way.
+/// A run: drives, schedule, and faults of the readings.
 pub struct Run {
     pub kinds: Vec<Kind>,
     pub efficiency: f64,
     pub seed: u64,
     /// `(seconds, cap)`, one after another.
     pub phases: Vec<(u32, Option<f64>)>,
-    /// Whether samples tell response times.
+    /// Whether samples contain response times.
     pub tells_response_times: bool,
 }
 
@@ -228,7 +229,7 @@ impl Run {
         self.damaged(policy, |_, sample| sample)
     }
 
-    /// As [`Run::with`]; `damage` changes samples by second.
+    /// As [`Run::with`]; `damage` changes samples, by second.
     pub fn damaged(
         &self,
         policy: Box<dyn Policy>,
@@ -293,7 +294,7 @@ pub fn over_cap_j(seconds: &[Second], tolerance_w: f64) -> f64 {
     seconds.iter().map(over).sum()
 }
 
-/// Changes of settings.
+/// Number of changes of settings.
 pub fn changes(seconds: &[Second]) -> usize {
     seconds.iter().map(|s| s.changes).sum()
 }

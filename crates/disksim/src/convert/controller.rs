@@ -9,7 +9,7 @@ use headstack_drive::spec::{
 };
 use headstack_units::Span;
 
-/// What the block says besides its model.
+/// The parameters of the block except its mechanical model.
 pub(super) struct Controller {
     pub cache: CacheSpec,
     pub overhead: OverheadSpec,
@@ -61,7 +61,7 @@ pub(super) fn read(fields: &mut Fields, report: &mut Vec<Note>) -> Result<Contro
 }
 
 fn bus(fields: &mut Fields, overhead: &OverheadSpec) -> Result<(), Error> {
-    // Without reselection overheads it makes no difference whether the link is let go.
+    // Without reselection overheads, releasing the link has no effect.
     let free = overhead.first_reselect == Span::ZERO
         && overhead.other_reselect == Span::ZERO
         && overhead.data_preparation == Span::ZERO;
@@ -149,7 +149,7 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
     ] {
         fields.note(name, Treatment::Honoured, "inert in DiskSim 4.0");
     }
-    // The value means three things, two of which only matter where no maximum is set.
+    // The value has three meanings; two of them have an effect only if no maximum is set.
     let name = "Read-ahead over requested";
     match fields.get(name).map_or(Ok(0), |v| v.integer())? {
         -1 => cache.discard_requested = true,
@@ -213,11 +213,11 @@ fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error
     let extra_write_disconnect = ExtraDisconnect {
         command: fields.span("Extradisc command overhead", scale)?,
         disconnect: fields.span("Extradisc disconnect overhead", scale)?,
-        // The one time of the five that the scale leaves alone.
+        // The scale does not apply to this one of the five times.
         pause: fields.span("Extradisc inter-disconnect delay", 1.0)?,
         second_disconnect: fields.span("Extradisc 2nd disconnect overhead", scale)?,
         seek_delay: fields.span("Extradisc seek delta", scale)?,
-        // Not in the files: observed with DiskSim on the drive that has this switch.
+        // These values are not in the files. They were observed in DiskSim with the drive that has this flag.
         buffered_sectors: 10,
         long_request_sectors: 45,
         buffered_sectors_long: 15,
@@ -257,7 +257,7 @@ fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error
     })
 }
 
-/// DiskSim's policies by number: our scheduler, and what differs (empty: nothing).
+/// DiskSim's policies by number: our scheduler, and the difference (empty: none).
 const POLICIES: [(&str, &str); 28] = [
     ("fcfs", ""),
     ("look", ""),
@@ -325,7 +325,7 @@ pub(crate) fn queue(
     }
     let weight = inner.real("Timeout time/weight")?;
     if name == "aged-sptf" {
-        // A command loses 0.001·w ms for each ms it waits.
+        // Each ms of waiting lowers the time of a command, as the scheduler compares it, by 0.001·w ms.
         let weight = (0.001 * weight).clamp(0.0, 1e6);
         spec.scheduler_parameters
             .insert("weight".into(), weight.into());

@@ -1,4 +1,4 @@
-//! Reading the parameters of one block while keeping account of what became of each.
+//! Reads the parameters of one block and records the treatment of each.
 
 use super::{Note, Treatment};
 use crate::ast::{Block, Value};
@@ -21,7 +21,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// `path` is put before the names of parameters in the report.
+    /// `path` is prefixed to the names of parameters in the report.
     pub fn new(block: &'a Block, path: &str) -> Fields<'a> {
         let path = if path.is_empty() {
             String::new()
@@ -36,7 +36,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The value of a parameter without a note; a `note` must follow if there is one.
+    /// The value of a parameter without a note. If it returns a value, the caller must add a `note`.
     fn value(&mut self, name: &str) -> Option<&'a Value> {
         let param = self
             .block
@@ -48,7 +48,7 @@ impl<'a> Fields<'a> {
         Some(&param.value)
     }
 
-    /// Says what becomes of a parameter that the block gives.
+    /// Records the treatment of a parameter that the block has.
     pub fn note(&mut self, name: &str, treatment: Treatment, detail: &str) {
         let Some(value) = self.value(name) else {
             return;
@@ -70,14 +70,14 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same of a parameter that nobody has asked for yet.
+    /// As [`Fields::note`], for a parameter that was not read before.
     pub fn note_if_new(&mut self, name: &str, treatment: Treatment, detail: &str) {
         if !self.seen.contains(name) {
             self.note(name, treatment, detail);
         }
     }
 
-    /// What was said so far, where the rest of the block is somebody else's.
+    /// The notes so far, when other code reads the rest of the block.
     pub fn notes(self) -> Vec<Note> {
         self.notes
     }
@@ -97,12 +97,12 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| Error::new(at, got, "this parameter"))
     }
 
-    /// A number, zero if it is not there.
+    /// A number; zero if absent.
     pub fn real(&mut self, name: &str) -> Result<f64, Error> {
         self.get(name).map_or(Ok(0.0), Value::real)
     }
 
-    /// Milliseconds, zero if it is not there.
+    /// Milliseconds; zero if absent.
     pub fn ms(&mut self, name: &str, negative: bool) -> Result<f64, Error> {
         match self.get(name) {
             None => Ok(0.0),
@@ -110,7 +110,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A time times `scale`, zero if it is not there.
+    /// A time times `scale`; zero if absent.
     pub fn span(&mut self, name: &str, scale: f64) -> Result<Span, Error> {
         let ms = self.ms(name, false)? * scale;
         match self.value(name) {
@@ -122,7 +122,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A count up to `high`; what is above it counts as `high`, because that makes no difference.
+    /// A count up to `high`; larger values count as `high`, because they have the same effect.
     pub fn count_up_to(&mut self, name: &str, high: u32, absent: u32) -> Result<u32, Error> {
         let n = self.count(name, 0, u32::MAX, absent)?;
         if n > high {
@@ -132,7 +132,7 @@ impl<'a> Fields<'a> {
         Ok(n.min(high))
     }
 
-    /// A count between bounds; `absent` if it is not there.
+    /// A count between bounds; `absent` if absent.
     pub fn count(&mut self, name: &str, low: u32, high: u32, absent: u32) -> Result<u32, Error> {
         match self.get(name) {
             None => Ok(absent),
@@ -140,12 +140,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// 0 or not, false if it is not there.
+    /// True if not 0; false if absent.
     pub fn flag(&mut self, name: &str) -> Result<bool, Error> {
         Ok(self.get(name).map_or(Ok(0), Value::integer)? != 0)
     }
 
-    /// Numbers that change no response time.
+    /// Numbers without an effect on response times.
     pub fn no_effect(&mut self, names: &[&str], why: &str) -> Result<(), Error> {
         for name in names {
             self.value(name).map_or(Ok(0.0), Value::real)?;
@@ -154,7 +154,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// A parameter that the model knows only one value of.
+    /// A parameter for which the model has only one value.
     pub fn only(&mut self, name: &str, neutral: f64, why: &str) -> Result<(), Error> {
         let Some(value) = self.get(name) else {
             return Ok(());
@@ -165,7 +165,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Everything not asked for is unknown.
+    /// Reports all parameters that were not read as unknown.
     pub fn finish(self, report: &mut Vec<Note>) {
         let Fields {
             block,

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Cylinders that a disk may have.
+/// Most cylinders of a disk.
 pub(super) const MOST_CYLINDERS: u32 = 10_000_000;
 
 /// Surfaces and cylinders of the disk.
@@ -42,7 +42,7 @@ pub(super) fn read(
         zones: Vec::new(),
         capacity_blocks: None,
         layout_parameters: Params::new(),
-        derived_by: None,
+        derived: None,
     };
     let mut fields = Fields::new(block, "Layout Model");
     let g1 = match block.kind.as_str() {
@@ -92,11 +92,11 @@ pub(super) fn read(
         let mut zone_notes = Vec::new();
         let (zone, own) = zone(value, &geometry, g1, &mut zone_notes)?;
         refuse_overlap(value, &zone, &geometry.zones)?;
-        // DiskSim counts the blocks of such a cylinder too.
+        // DiskSim also counts the blocks of this cylinder.
         geometry.cylinders = geometry.cylinders.max(zone.last_cylinder + 1);
         geometry.zones.push(zone);
         units.push(own.or(common).unwrap_or(SkewUnit::Sectors));
-        // One note says it for all zones, unless another zone's value fares differently.
+        // One note stands for all zones, unless the value of another zone is treated differently.
         for note in zone_notes {
             let same = |n: &Note| n.parameter == note.parameter && n.treatment == note.treatment;
             if note.treatment == Treatment::Tolerated || !notes.iter().any(same) {
@@ -117,7 +117,8 @@ pub(super) fn read(
     if units.iter().all(|u| *u == units[0]) {
         geometry.skew_unit = units[0];
     } else {
-        // The schema has one unit for the disk: sectors, cut to whole ones, become turns.
+        // The schema has one unit for the whole disk, so sectors are truncated to integers and converted to
+        // turns.
         geometry.skew_unit = SkewUnit::Turns;
         for (zone, unit) in geometry.zones.iter_mut().zip(&units) {
             if *unit == SkewUnit::Sectors {
@@ -147,7 +148,7 @@ fn unit(value: &Value) -> Result<SkewUnit, Error> {
     }
 }
 
-/// Two zones may not share a cylinder. DiskSim runs such a disk with two blocks in one place.
+/// Refuses zones that share a cylinder. DiskSim accepts them and has two blocks in one place.
 fn refuse_overlap(value: &Value, zone: &ZoneSpec, earlier: &[ZoneSpec]) -> Result<(), Error> {
     let shared = |z: &ZoneSpec| {
         z.first_cylinder <= zone.last_cylinder && zone.first_cylinder <= z.last_cylinder
@@ -164,7 +165,7 @@ fn refuse_overlap(value: &Value, zone: &ZoneSpec, earlier: &[ZoneSpec]) -> Resul
     ))
 }
 
-/// Cylinders between zones hold nothing: one note for all gaps.
+/// Cylinders between zones are unused: one note for all gaps.
 fn note_gaps(zones: &[ZoneSpec], value: &Value, notes: &mut Vec<Note>) {
     let mut limits: Vec<(u32, u32)> = zones
         .iter()
@@ -263,8 +264,8 @@ fn zone(
     Ok((zone, own))
 }
 
-/// Takes out slips and remaps that cannot be, and says so. DiskSim runs with them: it never comes to
-/// places outside the zone, and loses blocks that slips push beyond the spares.
+/// Removes impossible slips and remaps and reports them. DiskSim accepts them: it never reaches places outside
+/// the zone, and loses blocks that slips push beyond the spares.
 fn tolerate_defects(
     fields: &mut Fields,
     zone: &mut ZoneSpec,
@@ -289,7 +290,7 @@ fn tolerate_defects(
         said.push(format!("{n} outside the zone's {places} places left out"));
     }
     let per_cylinder = per_track * u64::from(geometry.surfaces);
-    // Places that share spares; where slips take addresses away there are always enough.
+    // Number of places that share spares. Where slips reduce the number of addresses, there are always enough.
     let unit = match geometry.sparing {
         Sparing::Tracks | Sparing::ZoneEnd => Some(places),
         Sparing::CylinderEnd | Sparing::CylinderFront => Some(per_cylinder),
@@ -304,7 +305,7 @@ fn tolerate_defects(
         let mut kept = HashSet::new();
         let (mut now, mut taken) = (u64::MAX, 0);
         for slip in sorted {
-            // A range that the zone cuts short has no spares.
+            // A range that is cut short by the end of the zone has no spares.
             let spares = match (slip / unit + 1) * unit <= places {
                 true => zone.spares,
                 false => 0,

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the mechanics block says.
+/// The parameters of the mechanics block.
 pub(super) struct Mechanics {
     pub seek: Params,
     pub positioning: PositioningSpec,
@@ -137,7 +137,7 @@ fn fixed(value: &Value, n: usize) -> Result<&[Value], Error> {
     }
 }
 
-/// `[v1 … v6]`: square root below v1 cylinders, a line from there on; v6 is the time of one.
+/// `[v1 … v6]`: square root below v1 cylinders, linear from there on; v6 is the time for one cylinder.
 fn hpl(fields: &mut Fields, plus_ten: bool) -> Result<serde_json::Value, Error> {
     let values = fixed(fields.need("HPL seek equation values")?, 6)?;
     let mut params = json!({

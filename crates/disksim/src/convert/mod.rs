@@ -1,4 +1,4 @@
-//! Disk blocks to drive specifications, with a report on every parameter.
+//! Converts disk blocks to drive specifications, with a report on every parameter.
 
 pub(crate) mod controller;
 pub(crate) mod fields;
@@ -18,16 +18,16 @@ use std::collections::BTreeMap;
 /// A drive read from parameter files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// The drive; its name is the block's.
+    /// The drive, with the name of its block.
     pub spec: DriveSpec,
-    /// Instances of it, in order of instantiation.
+    /// Its instances, in order of instantiation.
     pub instances: Vec<String>,
-    /// What became of each parameter, in the order of reading.
+    /// The treatment of each parameter, in the order of reading.
     pub report: Vec<Note>,
 }
 
 impl Import {
-    /// One line for each value that was tolerated: the place, what was got, and what was made of it.
+    /// One line for each value that was tolerated: the place, what was got, and what is used instead.
     pub fn warnings(&self) -> Vec<String> {
         let tolerated = |n: &&Note| n.treatment == Treatment::Tolerated;
         self.report
@@ -39,7 +39,7 @@ impl Import {
 }
 
 impl Note {
-    /// The place, what was got, and what was made of it.
+    /// The place, what was got, and what is used instead.
     pub(crate) fn line(&self) -> String {
         format!(
             "{}: {}: got {}: {}",
@@ -48,43 +48,43 @@ impl Note {
     }
 }
 
-/// What became of one parameter.
+/// The treatment of one parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// The parameter's name in the file, after those of the blocks it is in.
+    /// The parameter's name in the file, after the names of the blocks that contain it.
     pub parameter: String,
     /// The value given, shortened.
     pub value: String,
     /// File, line and column.
     pub at: String,
-    /// What became of it.
+    /// Its treatment.
     pub treatment: Treatment,
-    /// Why, or how; may be empty.
+    /// The reason or the method; may be empty.
     pub detail: String,
 }
 
-/// What becomes of a parameter.
+/// Treatments of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Treatment {
-    /// The drive does what it says.
+    /// The drive uses the value.
     Honoured,
-    /// It changes no response time.
+    /// It has no effect on response times.
     NoTimingEffect,
-    /// It cannot be as it stands, and DiskSim runs all the same: it is taken as the detail says.
+    /// The value is impossible, but DiskSim accepts it; `detail` states what is used instead.
     Tolerated,
-    /// The model has nothing for it, and the value given is not the one that does nothing.
+    /// The model does not have this feature, and the value enables it.
     NotModelled,
-    /// It describes the system round the drive, not the drive.
+    /// It describes the system around the drive, not the drive.
     NotOfTheDrive,
     /// No block of this type has such a parameter.
     Unknown,
 }
 
 impl Document {
-    /// Every disk of the document: instantiated ones first in order of instantiation, then the
-    /// other disk blocks. Copies of one block are one [`Import`]. A document that has only
-    /// `dm_disk` blocks gives drives without cache, overhead and queue.
+    /// Every disk of the document: first instantiated ones in order of instantiation, then the other disk
+    /// blocks. Copies of one block are one [`Import`]. A document with `dm_disk` blocks only results in drives
+    /// without cache, overhead and queue.
     ///
     /// # Errors
     /// Missing or impossible values and unreadable seek tables and layout maps.
@@ -225,7 +225,7 @@ impl Document {
         })
     }
 
-    /// The slowest of disk, nearest bus and nearest controller sets the time of a sector.
+    /// The slowest of disk, nearest bus and nearest controller determines the time of a sector.
     fn bus(
         &self,
         instances: &[String],
@@ -274,7 +274,7 @@ impl Document {
         Ok(())
     }
 
-    /// One note for each block that says nothing about this drive.
+    /// One note for each block that does not concern this drive.
     fn surroundings(&self, disk: &Block, model: &Block, report: &mut Vec<Note>) {
         for block in self.blocks() {
             let name = block.name.as_deref().unwrap_or("");
@@ -310,7 +310,7 @@ fn default_power() -> Params {
     params
 }
 
-/// Milliseconds as the text that drive files use, exactly.
+/// Milliseconds as an exact text in the form of drive files.
 fn ms_text(ms: f64) -> serde_json::Value {
     format!("{ms} ms").into()
 }

@@ -12,7 +12,8 @@
 //! # Source
 //! DiskSim 4.0 reference manual.
 //! # Validity
-//! What has no counterpart is reported; what would make another system of it is an error.
+//! Parameters without a counterpart are reported. Those whose absence would change the system essentially are
+//! errors.
 
 mod organisation;
 mod workload;
@@ -30,14 +31,14 @@ use organisation::Organisation;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
-/// A parameter file as an experiment.
+/// A parameter file converted to an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemImport {
     /// The experiment as a document; its drives are whole tables.
     pub document: Value,
-    /// The drives, each with a report of its own.
+    /// The drives, each with its own report.
     pub drives: Vec<Import>,
-    /// What became of each parameter that is not a drive's.
+    /// The treatment of each parameter that belongs to no drive.
     pub report: Vec<Note>,
 }
 
@@ -45,13 +46,13 @@ impl SystemImport {
     /// The experiment; a trace's path starts from `base`.
     ///
     /// # Errors
-    /// What an experiment cannot have.
+    /// Values that an experiment does not allow.
     pub fn experiment(&self, base: &Path) -> Result<Experiment, SpecError> {
         Experiment::from_value(self.document.clone(), base)
     }
 
-    /// One line for each value that was tolerated, and for each of the system's that is not modelled: the place,
-    /// what was got, and what was made of it.
+    /// One line for each value that was tolerated, and for each parameter of the system that is not modelled:
+    /// the place, what was got, and what is used instead.
     pub fn warnings(&self) -> Vec<String> {
         use Treatment::{NotModelled, Tolerated, Unknown};
         let warned = |n: &&Note| matches!(n.treatment, Tolerated | NotModelled | Unknown);
@@ -64,7 +65,7 @@ impl SystemImport {
 /// Reads a parameter file as an experiment; `trace` is used instead of its synthetic load.
 ///
 /// # Errors
-/// Text outside the grammar, values that cannot be, and systems that cannot be simulated, with file, line and
+/// Text outside the grammar, impossible values, and systems that cannot be simulated, with file, line and
 /// column.
 pub fn import_experiment(
     path: &Path,
@@ -79,7 +80,7 @@ pub fn import_experiment(
 }
 
 impl Document {
-    /// The system that the document describes, under its synthetic load or under `trace`.
+    /// The system of the document, under its synthetic load or under `trace`.
     ///
     /// # Errors
     /// As [`Document::disks`]; also systems that have no counterpart.
@@ -131,7 +132,7 @@ impl Document {
         })
     }
 
-    /// Names of the disks as the topology has them.
+    /// Names of the disks in the order of the topology.
     fn disks_in_order(&self) -> Vec<String> {
         fn below(node: &Node, names: &mut Vec<String>) {
             if node.kind == "disksim_disk" {
@@ -160,7 +161,7 @@ impl Document {
         found.map(|n| n.name.as_str())
     }
 
-    /// Whether the disks are, so many at a time, on buses of one kind of their own.
+    /// Whether each `width` consecutive disks share one bus, and all buses are of one kind.
     fn share_buses(&self, disks: &[String], width: usize) -> bool {
         let kind = |disk: &String| {
             let bus = self.bus_of(disk).and_then(|b| self.block_of_instance(b));
@@ -175,7 +176,7 @@ impl Document {
         })
     }
 
-    /// A bus with several disks becomes a link over them, and no part of theirs.
+    /// Converts a bus with several disks to a link over them, and removes it from the drives.
     fn shared_bus(
         &self,
         drives: &mut [Import],
@@ -221,7 +222,7 @@ impl Document {
         Ok(())
     }
 
-    /// What is left of a drive's link is the disk's own time for a sector.
+    /// The drive's link keeps only the disk's own time for a sector.
     fn take_bus_away(&self, drive: &mut Import) -> Result<(), Error> {
         let name = Some(&drive.spec.name);
         let block = self.blocks().find(|b| b.name.as_ref() == name);
@@ -233,7 +234,7 @@ impl Document {
         Ok(())
     }
 
-    /// The driver's queue: where the subsystem has none, each drive takes its commands in the driver's order.
+    /// Converts the driver's queue: if the subsystem has none, each drive schedules by the driver's policy.
     fn driver(&self, system: &mut Map<String, Value>, report: &mut Vec<Note>) -> Result<(), Error> {
         let Some(block) = self.blocks().find(|b| b.kind == "disksim_iodriver") else {
             return Ok(());
@@ -289,7 +290,7 @@ impl Document {
         Ok(run)
     }
 
-    /// Blocks that nobody has read.
+    /// Reports blocks that were not read.
     fn rest(&self, report: &mut Vec<Note>) {
         for block in self.blocks() {
             let known = [
@@ -330,7 +331,7 @@ fn system_of(name: &str, drives: &[Import], over: &Organisation) -> Map<String, 
             _ => kinds.push((import, 1)),
         }
     }
-    // A description always is a table of plain values.
+    // A description is always a table of plain values.
     let table = |import: &Import| serde_json::to_value(&import.spec).unwrap_or_default();
     if let [(import, n)] = &kinds[..] {
         system.insert("drive".into(), table(import));
@@ -349,7 +350,7 @@ fn system_of(name: &str, drives: &[Import], over: &Organisation) -> Map<String, 
     system
 }
 
-/// The word that a parameter must have one of; the first if it is not there.
+/// A parameter that must be one of these words; the first if absent.
 fn one_of<'a>(fields: &mut Fields, name: &str, words: &[&'a str]) -> Result<&'a str, Error> {
     let Some(value) = fields.get(name) else {
         return Ok(words[0]);
@@ -372,7 +373,7 @@ fn blocks(n: impl Into<f64>) -> Value {
     format!("{} B", n.into() * 512.0).into()
 }
 
-/// A count that a block must give.
+/// A count that must be given.
 fn count(fields: &mut Fields, name: &str, least: u32) -> Result<u32, Error> {
     fields::count_of(fields.need(name)?, least, u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! `disksim_logorg`: how the devices of the workload lie on the disks.
+//! `disksim_logorg`: the mapping of the workload's devices to disks.
 //!
 //! # Model
 //! | addressing, distribution, redundancy | becomes |
@@ -9,7 +9,7 @@
 //! | `Array`, `Asis` or `Striped`, `Shadowed` | `raid1` over each set of copies, `concatenate` or `raid0` over those |
 //! | `Array`, `Asis` or `Striped`, `Parity_rotated` | `raid5` |
 //!
-//! Several logorgs that are alike are devices 0, 1, ... in their order. Anything else is an error.
+//! Several equal logorgs become devices 0, 1, ... in their order. Anything else is an error.
 
 use super::{blocks, count, one_of, words};
 use crate::ast::{Block, Document};
@@ -18,23 +18,23 @@ use crate::convert::{Note, Treatment};
 use crate::error::Error;
 use serde_json::{json, Value};
 
-/// What stands over the drives.
+/// Organisation and layers over the drives.
 pub(super) struct Organisation {
     /// The disks in the order of the drives.
     pub drives: Vec<String>,
     pub organisation: Value,
-    /// From the host down.
+    /// Layers, from the host down.
     pub layers: Vec<Value>,
-    /// How many drives the lowest layer stands on.
+    /// Number of drives below each instance of the lowest layer.
     width: usize,
-    /// The names of each device of the workload: of its logorg, or of its disk.
+    /// The names of the workload's devices: names of logorgs or of disks.
     devices: Vec<String>,
-    /// Of logorgs that pass device numbers through: their disks.
+    /// Logorgs that pass device numbers through, with their disks.
     parts: Vec<(String, Vec<String>)>,
 }
 
 impl Organisation {
-    /// The numbers of the devices that a name means.
+    /// The numbers of the devices with this name.
     pub fn numbers(&self, name: &str) -> Vec<u32> {
         let parts = self.parts.iter().find(|(org, _)| org == name);
         let names = match parts {
@@ -45,12 +45,12 @@ impl Organisation {
         names.iter().filter_map(number).map(|n| n as u32).collect()
     }
 
-    /// Whether layers of so many drives each can stand under what there is.
+    /// Whether layers over `width` drives each can be inserted below the existing layers.
     pub fn stands_on(&self, width: usize) -> bool {
         self.layers.is_empty() || self.width % width == 0
     }
 
-    /// Puts layers of so many drives each under what there is.
+    /// Inserts layers over `width` drives each below the existing layers.
     pub fn put_under(&mut self, width: usize, mut layer: Value) {
         let of = |layer: &mut Value, n: usize, all: usize| {
             if let (true, Value::Object(table)) = (n != all, layer) {
@@ -69,7 +69,7 @@ impl Organisation {
     }
 }
 
-/// What a logorg says, but for its name and disks.
+/// The parameters of a logorg except its name and disks.
 #[derive(PartialEq)]
 struct Scheme {
     array: bool,
@@ -123,7 +123,7 @@ pub(super) fn read(
     Ok(over)
 }
 
-/// Layers for logorgs of `n` disks each.
+/// Adds the layers for logorgs of `n` disks each.
 fn stack(over: &mut Organisation, scheme: &Scheme, n: usize) {
     let place = || match scheme.striped {
         true => json!({ "name": "raid0", "stripe_unit": scheme.stripe_unit }),
@@ -154,7 +154,7 @@ fn stack(over: &mut Organisation, scheme: &Scheme, n: usize) {
     }
 }
 
-/// One logorg: what it says, and its disks.
+/// The parameters of one logorg, and its disks.
 fn logorg(
     block: &Block,
     disks: &[String],
@@ -240,7 +240,7 @@ fn logorg(
     Ok((scheme, devices))
 }
 
-/// The policy of a mirror for DiskSim's choice of a copy.
+/// The read policy of a mirror for DiskSim's choice of a copy.
 fn read_policy(fields: &mut Fields) -> Result<&'static str, Error> {
     let name = "Copy choice on read";
     let (policy, differs) = match fields.count(name, 1, 6, 1)? {
@@ -260,7 +260,7 @@ fn read_policy(fields: &mut Fields) -> Result<&'static str, Error> {
     Ok(policy)
 }
 
-/// A RAID-5 that works blocks out one by one, as DiskSim does.
+/// A RAID-5 with parity units of one block, as in DiskSim.
 fn raid5(fields: &mut Fields, striped: bool) -> Result<Value, Error> {
     let chunk = count(fields, "Parity stripe unit", 1)?;
     if let Some(value) = fields.get("Stripe unit") {

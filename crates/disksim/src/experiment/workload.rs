@@ -1,9 +1,9 @@
 //! `disksim_synthio`: the synthetic load, or a trace instead of it.
 //!
 //! # Model
-//! Generators that are alike, each on the same devices or on devices of its own, become one: with time-critical
-//! requests, a closed loop of as many outstanding requests as there are generators; without, one stream at the sum
-//! of their rates, which for exponential gaps is the same process.
+//! Equal generators, each on the same devices or on separate devices, are merged: with time-critical requests into
+//! a closed loop with one outstanding request per generator; otherwise into one stream at the sum of their rates,
+//! which for exponential gaps is the same process.
 //! # Source
 //! DiskSim 4.0 reference manual, section "Synthetic workloads".
 //! # Validity
@@ -17,13 +17,13 @@ use crate::convert::{Note, Treatment};
 use crate::error::Error;
 use serde_json::{json, Map, Value};
 
-/// The table `workload`, and how long requests come.
+/// The table `workload`, and the duration of the load.
 pub(super) struct Workload {
     pub table: Map<String, Value>,
     pub duration: Option<String>,
 }
 
-/// One generator. Two that are alike give one load.
+/// One generator. Equal generators are merged.
 #[derive(PartialEq)]
 struct Generator {
     block_sectors: u32,
@@ -36,7 +36,7 @@ struct Generator {
     size: Distribution,
 }
 
-/// `base` and `spread` as the kind means them; a share of second values beside.
+/// `base` and `spread` have different meanings for different kinds; some have a share of second values.
 #[derive(Clone, Copy, PartialEq)]
 struct Distribution {
     kind: &'static str,
@@ -68,7 +68,7 @@ impl Distribution {
             (_, [_, a, b]) => (a, b, 0.0),
             _ => return Err(wrong(value, need)),
         };
-        // All are times in milliseconds, or blocks, within the same bounds.
+        // All are times in milliseconds, or blocks, with the same bounds.
         Ok(Distribution {
             kind,
             base: ms_of(numbers.0, true)?,
@@ -77,7 +77,7 @@ impl Distribution {
         })
     }
 
-    /// The one value that it always has, if it has one.
+    /// The value of a constant distribution.
     fn fixed(&self) -> Option<f64> {
         match self.kind {
             "uniform" | "twovalue" => (self.base == self.spread).then_some(self.base),
@@ -85,7 +85,7 @@ impl Distribution {
         }
     }
 
-    /// The same with values of another size.
+    /// The distribution with values multiplied by `factor`.
     fn times(self, factor: f64) -> Distribution {
         Distribution {
             base: self.base * factor,
@@ -94,7 +94,7 @@ impl Distribution {
         }
     }
 
-    /// As experiments write it.
+    /// In the form of experiments.
     fn table(&self, unit: &dyn Fn(f64) -> Value) -> Value {
         let (base, spread) = (unit(self.base), unit(self.spread));
         if let Some(value) = self.fixed() {
@@ -239,7 +239,7 @@ fn synthetic(
 }
 
 impl Generator {
-    /// What does not depend on how requests arrive.
+    /// The keys that do not depend on arrivals.
     fn table(&self, n: u32, capacity: u32, devices: usize) -> Map<String, Value> {
         let mut table = Map::new();
         table.insert("n_requests".into(), n.into());
@@ -259,7 +259,7 @@ impl Generator {
         table
     }
 
-    /// `n` streams of requests as one.
+    /// Merges `n` streams of requests.
     fn open(&self, n: usize, table: &mut Map<String, Value>, merged: &mut impl FnMut(&str)) {
         let memoryless = self.gaps[0].kind == "exponential" && self.gaps[0].base == 0.0;
         if n > 1 && !memoryless {
@@ -278,7 +278,7 @@ impl Generator {
     }
 }
 
-/// One generator, its devices, and its blocks of each.
+/// One generator, its devices, and the number of blocks that it uses on each.
 fn generator(
     value: &Given,
     over: &Organisation,

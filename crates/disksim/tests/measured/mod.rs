@@ -1,4 +1,4 @@
-//! The measured drives that tests compare with, where they are present.
+//! The measured drives for comparisons, if available.
 
 // Each test file uses a part of it.
 #![allow(dead_code)]
@@ -16,7 +16,7 @@ pub const DRIVES: [&str; 5] = [
     "ibm18es",
 ];
 
-/// The folder of parameter files and traces, if it is there.
+/// The folder of parameter files and traces, if available.
 pub fn data() -> Option<PathBuf> {
     let shared = std::env::var_os("HEADSTACK_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),

@@ -1,21 +1,21 @@
-//! How a trace goes on over time: rates, and which addresses, in a bounded number of bins.
+//! A trace over time: rates and addresses, in a bounded number of bins.
 //!
 //! # Model
-//! Bins are equally wide and begin at zero. What lies beyond the last one makes all of them twice as wide:
-//! two neighbours become one.
+//! Bins are equally wide and begin at zero. If a time or address is beyond the last bin, neighbouring bins are
+//! merged, so that all become twice as wide.
 
 use serde::Serialize;
 
-/// Bins of the rates.
+/// Number of bins of the rates.
 const MOST_BINS: usize = 512;
-/// Bins of times and of addresses.
+/// Number of bins of times, and of addresses.
 const MAP: usize = 64;
-/// The first width of a bin of time: 1 ms.
+/// Initial width of a bin of time: 1 ms.
 const FIRST_NS: u64 = 1_000_000;
-/// The first width of a bin of addresses: 1 MiB.
+/// Initial width of a bin of addresses: 1 MiB.
 const FIRST_BLOCKS: u64 = 2048;
 
-/// What is counted in a bin of time.
+/// The counts of a bin of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Tally {
     pub reads: u64,
@@ -39,7 +39,7 @@ pub(super) struct Course {
     bins: Vec<Tally>,
 }
 
-/// Rates over time, by bins from the first request on.
+/// Rates over time, in bins that start at the first request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rates {
     /// Width of a bin.
@@ -151,7 +151,7 @@ impl Map {
         self.cells = cells;
     }
 
-    /// The map of a device, without empty bins at its ends.
+    /// The map of a device, without the empty bins at its ends.
     pub fn of(&self, device: u32) -> AddressMap {
         let rows: Vec<&[u64]> = self.cells.chunks(MAP).collect();
         let used = |row: &[u64]| row.iter().rposition(|n| *n > 0).map_or(0, |i| i + 1);
@@ -172,7 +172,7 @@ impl Map {
 mod tests {
     use super::*;
 
-    /// A read of a byte each 3 ms for 3 s: every bin holds what its width says, and none is lost.
+    /// Reads of one byte every 3 ms for 3 s: every bin has the count for its width, and none is lost.
     #[test]
     fn bins_widen_and_keep_their_sum() {
         let mut course = Course::default();
@@ -211,7 +211,7 @@ mod tests {
         let mut map = Map::default();
         map.add(0, 0);
         map.add(0, 4096);
-        // Bins of 2 MiB from here on, and of 2 ms.
+        // From here on bins of 2 MiB, and of 2 ms.
         map.add(64_000_000, 2048 * 64);
         let found = map.of(3);
         assert_eq!(

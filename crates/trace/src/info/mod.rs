@@ -1,10 +1,10 @@
-//! What is in a trace, in one pass and bounded memory.
+//! Statistics of a trace, in one pass and bounded memory.
 //!
 //! # Validity
-//! Quantiles are of a histogram with three significant digits; means and the longest gap are exact. Pages
-//! are counted exactly up to 2^19 of them, beyond that from a sample (standard error 0.2 %). Of a
-//! request longer than 256 MiB only the first 256 MiB touch pages. Rows are kept for 4096 devices; requests
-//! of further ones are counted in the totals only. Maps of addresses are kept for the first eight devices.
+//! Quantiles are taken from a histogram with three significant digits; means and the longest gap are exact.
+//! Pages are counted exactly up to 2^19 of them, beyond that from a sample (standard error 0.2 %). A request
+//! longer than 256 MiB touches pages only in its first 256 MiB. Statistics are kept for 4096 devices; requests
+//! to others are counted in the totals only. Address maps are kept for the first eight devices.
 
 mod course;
 mod pages;
@@ -24,10 +24,10 @@ const PAGE_BYTES: u64 = PAGE_BLOCKS * 512;
 const MAX_PAGES_PER_REQUEST: u64 = 65_536;
 const MAX_DEVICES: usize = 4096;
 const MAX_MAPS: usize = 8;
-/// Windows of the working set: a minute.
+/// Window of the working set: one minute.
 const WINDOW_NS: u64 = 60_000_000_000;
 
-/// Collects what is known of a trace.
+/// Collects the statistics of a trace.
 pub struct TraceInfo {
     total: Row,
     devices: BTreeMap<u32, Row>,
@@ -44,7 +44,7 @@ pub struct TraceInfo {
     pages: Pages,
 }
 
-/// Sizes of one operation.
+/// Sizes of the requests of one operation.
 #[derive(Default)]
 struct Sizes {
     requests: u64,
@@ -86,7 +86,7 @@ impl Sizes {
     }
 }
 
-/// The power of two, in blocks, that a size is at most.
+/// The least power of two, in blocks, that is not below a size.
 fn size_class(blocks: u32) -> u32 {
     u64::from(blocks).next_power_of_two().trailing_zeros()
 }
@@ -158,24 +158,24 @@ impl Row {
     }
 }
 
-/// Counts of a device or of all.
+/// Counts of one device or of all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowSummary {
     /// Requests of all kinds.
     pub n_requests: u64,
     /// Reads.
     pub n_reads: u64,
-    /// Writes, those through to the medium included.
+    /// Writes, including write-through.
     pub n_writes: u64,
     /// Flushes.
     pub n_flushes: u64,
-    /// Reads among reads and writes.
+    /// Share of reads among reads and writes.
     pub read_ratio: f64,
     /// Bytes read.
     pub read_bytes: f64,
     /// Bytes written.
     pub write_bytes: f64,
-    /// Requests that begin where the one before on the same device ended.
+    /// Share of requests that begin where the previous request on the same device ended.
     pub sequential_ratio: f64,
     /// The lowest block, of 512 bytes.
     pub first_lba: u64,
@@ -186,9 +186,9 @@ pub struct RowSummary {
 /// One class of sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeClass {
-    /// Sizes up to this, and above the class before.
+    /// Upper bound of the size, inclusive; the lower bound is that of the class before.
     pub up_to_bytes: u64,
-    /// How many reads and writes.
+    /// Number of reads and writes.
     pub n_requests: u64,
 }
 
@@ -212,9 +212,9 @@ pub struct Gaps {
 pub struct OperationSummary {
     /// `read`, `write`, `write-through` or `flush`.
     pub op: &'static str,
-    /// How many.
+    /// Number of requests.
     pub n_requests: u64,
-    /// Bytes of all.
+    /// Bytes of all requests.
     pub bytes: f64,
     /// Mean size.
     pub size_mean_bytes: f64,
@@ -222,7 +222,7 @@ pub struct OperationSummary {
     pub size_min_bytes: u64,
     /// The largest.
     pub size_max_bytes: u64,
-    /// Share of those that do not cover whole 4 KiB sectors.
+    /// Share of requests that do not cover whole 4 KiB sectors.
     pub unaligned_ratio: f64,
     /// Sizes by powers of two.
     pub sizes: Vec<SizeClass>,
@@ -238,7 +238,7 @@ pub struct DeviceSummary {
     pub counts: RowSummary,
 }
 
-/// All of it.
+/// The statistics of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceSummary {
     /// All devices.
@@ -250,11 +250,11 @@ pub struct TraceSummary {
     pub rate_per_s: f64,
     /// Gaps between arrivals, in seconds.
     pub interarrival_s: Gaps,
-    /// How quantiles of gaps were found.
+    /// Method by which quantiles of gaps were computed.
     pub interarrival_quantile_method: &'static str,
-    /// The longest time of which all gaps are multiples; 0 where there is no gap.
+    /// The greatest time of which all gaps are multiples; 0 without gaps.
     pub time_resolution_s: f64,
-    /// Each operation that there is.
+    /// Each operation that occurs.
     pub operations: Vec<OperationSummary>,
     /// Sizes of reads and writes by powers of two.
     pub sizes: Vec<SizeClass>,
@@ -262,13 +262,13 @@ pub struct TraceSummary {
     pub footprint_bytes: u64,
     /// Whether the footprint is estimated from a sample.
     pub footprint_is_estimate: bool,
-    /// How often pages are touched again.
+    /// How often pages are touched repeatedly.
     pub reuse: Reuse,
     /// Bytes in pages touched within a minute.
     pub working_set_bytes: WorkingSet,
     /// Rates over time.
     pub rates: Rates,
-    /// Addresses over time, of the devices that came first.
+    /// Addresses over time, of the first devices.
     pub addresses: Vec<AddressMap>,
     /// Each device.
     pub devices: Vec<DeviceSummary>,
@@ -281,10 +281,10 @@ impl Default for TraceInfo {
 }
 
 impl TraceInfo {
-    /// Nothing seen yet.
+    /// Statistics of an empty trace.
     pub fn new() -> TraceInfo {
-        // Recording beyond a histogram's range saturates instead of widening it, so it covers all
-        // gaps from the start; these bounds and three digits are allowed, so this cannot fail.
+        // A histogram saturates at the end of its range, so the range covers all gaps from the start. These
+        // bounds and three digits are allowed, so this cannot fail.
         let gaps = Histogram::new_with_bounds(1, u64::MAX / 2, 3).expect("bounds are allowed");
         TraceInfo {
             total: Row::default(),
@@ -343,7 +343,7 @@ impl TraceInfo {
         first
     }
 
-    /// What was seen.
+    /// The statistics so far.
     pub fn summary(&self) -> TraceSummary {
         let duration_ns = self.last_ns - self.first_ns.unwrap_or(self.last_ns);
         let duration_s = duration_ns as f64 / 1e9;
@@ -421,7 +421,7 @@ fn tally(r: &Request) -> Tally {
     }
 }
 
-/// Euclid's; of zero and a number the number.
+/// Greatest common divisor by Euclid's algorithm; of zero and a number, the number.
 fn common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);
@@ -482,7 +482,7 @@ mod tests {
         assert!(serde_json::to_string(&s).is_ok());
     }
 
-    /// A histogram of three digits would say 1 s and some microseconds.
+    /// A histogram of three digits would give 1 s and some microseconds.
     #[test]
     fn the_longest_gap_and_the_resolution_are_exact() {
         let mut info = TraceInfo::new();

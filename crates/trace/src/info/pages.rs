@@ -1,12 +1,12 @@
-//! Which 4 KiB pages a trace touches, how often, and how many within a window of time; in bounded memory.
+//! 4 KiB pages: which ones a trace touches, how often, and how many in a window of time; in bounded memory.
 //!
 //! # Model
-//! Adaptive sampling: a page is kept if so many bits of its hash are zero, none at first; when more pages
-//! than [`MOST`] are kept, one bit more must be zero and about half of them go. A kept page is counted from
-//! its first touch on, because it is the page that was drawn, not the touch. Numbers of kept pages times two
-//! to the number of bits estimate those of all pages.
+//! Adaptive sampling: a page is kept if the first `n` bits of its hash are zero; `n` is 0 at first. When more
+//! than [`MOST`] pages are kept, `n` grows by one and about half of them are removed. Pages are sampled, not
+//! touches, so a kept page has been counted from its first touch on. The number of kept pages times `2^n`
+//! estimates the number of all pages.
 //! # Source
-//! P. Flajolet, "On adaptive sampling", Computing 43, 1990, who names M. Wegman.
+//! P. Flajolet, "On adaptive sampling", Computing 43, 1990, who attributes it to M. Wegman.
 //! # Validity
 //! Exact up to [`MOST`] pages; beyond, the number of pages has a standard error of
 //! `1.2/sqrt(MOST)`, 0.2 %. Pages whose hashes are equal count as one.
@@ -15,12 +15,12 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// So many pages are kept.
+/// Most pages that are kept.
 const MOST: usize = 1 << 19;
-/// The bits of a hash that decide about keeping begin here: the table uses those above and below.
+/// First bit of a hash that is used for sampling. The table uses the bits above and below.
 const DECIDING_BITS: u32 = 24;
 
-/// A hash that has been mixed already.
+/// A hasher for values that are already hashed.
 #[derive(Default)]
 struct Mixed(u64);
 
@@ -39,7 +39,7 @@ impl Hasher for Mixed {
 /// A kept page.
 struct Page {
     touches: u32,
-    /// The window in which it was touched last.
+    /// The window of its last touch.
     window: u64,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Pages {
     zero_bits: u32,
     touches: u64,
     window: u64,
-    /// Kept pages touched in this window.
+    /// Number of kept pages touched in this window.
     in_window: u64,
-    /// Of windows that have ended: pages together, and the most.
+    /// For windows that have ended: sum of the numbers of pages, and the highest number.
     windows_sum: u128,
     windows_max: u64,
 }
@@ -60,20 +60,20 @@ pub(super) struct Pages {
 /// One class of numbers of touches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TouchClass {
-    /// Touches up to this, and more than the class before.
+    /// Upper bound of the touches, inclusive; the lower bound is that of the class before.
     pub up_to_touches: u64,
-    /// How many pages.
+    /// Number of pages.
     pub n_pages: u64,
 }
 
-/// How often pages are touched again.
+/// How often pages are touched repeatedly.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reuse {
-    /// A page.
+    /// Size of a page.
     pub page_bytes: u64,
-    /// Touches of pages by reads and writes: a request touches each page that it covers in part.
+    /// Touches of pages by reads and writes. A request touches each page that it covers at least in part.
     pub n_touches: u64,
-    /// Share of touches that found a page touched before.
+    /// Share of touches of pages that were touched before.
     pub repeated_touches_ratio: f64,
     /// Share of pages touched more than once.
     pub pages_touched_again_ratio: f64,
@@ -95,7 +95,7 @@ pub struct WorkingSet {
 }
 
 impl Pages {
-    /// Counts the touch of a page, by its mixed hash, in a window no earlier than the one before.
+    /// Counts the touch of a page, by its hash. Windows must not decrease from call to call.
     pub fn touch(&mut self, hash: u64, window: u64) {
         self.touches += 1;
         if (hash >> DECIDING_BITS).trailing_zeros() < self.zero_bits {
@@ -137,7 +137,7 @@ impl Pages {
         self.in_window = 0;
     }
 
-    /// Different pages.
+    /// Number of different pages.
     pub fn count(&self) -> u64 {
         self.all(self.kept.len() as u64)
     }
@@ -147,7 +147,7 @@ impl Pages {
         self.zero_bits > 0
     }
 
-    /// How often pages of so many bytes were touched again.
+    /// How often pages of this size were touched repeatedly.
     pub fn reuse(&self, page_bytes: u64) -> Reuse {
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let mut classes = [0u64; 33];
@@ -173,7 +173,7 @@ impl Pages {
         }
     }
 
-    /// The working set, over windows of so many nanoseconds that there are so many of.
+    /// The working set, over `windows` windows of `window_ns` nanoseconds.
     pub fn working_set(&self, window_ns: u64, windows: u64, page_bytes: u64) -> WorkingSet {
         let last = self.all(self.in_window);
         let sum = self.windows_sum + u128::from(last);
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((set.mean, set.max), (4.0 * 4096.0 / 3.0, 2.0 * 4096.0));
     }
 
-    /// Every third of four million pages is touched twice, all in two windows; memory stays bounded.
+    /// Four million pages, every third of them touched twice, in two windows; memory stays bounded.
     #[test]
     fn samples_of_many_pages_are_near() {
         let mut pages = Pages::default();
@@ -230,7 +230,7 @@ mod tests {
         let reuse = pages.reuse(4096);
         near(reuse.pages_touched_again_ratio, 1.0 / 3.0);
         near(reuse.repeated_touches_ratio, 0.25);
-        // The second window sees its own half, and a third of the other one.
+        // The second window has its own half, and a third of the other one.
         let set = pages.working_set(1_000_000_000, 2, 4096);
         near(set.max / 4096.0, n as f64 * (0.5 + 0.5 / 3.0));
     }

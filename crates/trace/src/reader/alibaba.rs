@@ -5,7 +5,7 @@
 //! # Source
 //! Li, Wang, Lee, Shi & Wu, IISWC 2020; `alibaba/block-traces`, README.
 //! # Validity
-//! Sorted within 8192 requests; device sizes are in a file of their own.
+//! Sorted within 8192 requests; device sizes are in a separate file.
 
 use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim,

@@ -1,17 +1,17 @@
-//! The text that `blkparse` prints.
+//! The text output of `blkparse`.
 //!
 //! # Model
 //! `maj,min cpu sequence seconds pid action rwbs sector + count [process]`, sectors of 512 bytes.
-//! One event of each request is taken, `Q` (it entered the block layer) unless `action` asks otherwise:
-//! taking several would double the load. Devices are numbered in the order of appearance. A flush
-//! without data (`F…` without `+`) is a flush; an `F` behind the `W` of a write is forced unit access;
-//! discards and pass-through are counted as filtered.
+//! One event of each request is read: `Q` (it entered the block layer), or that given by `action`; reading
+//! several would multiply the load. Devices are numbered in the order of appearance. A flush without data (`F…`
+//! without `+`) is a flush; an `F` after the `W` of a write is forced unit access; discards and pass-through
+//! are counted as filtered.
 //! # Source
 //! `blkparse(1)`, "Default output"; `blkparse_fmt.c`.
 //! # Validity
-//! Lines of several processors may be out of order: sorted within 8192 requests. The summary at
-//! the end is left unread. A file without the event asked for is an error if it has others. The flush that
-//! a write with data asks for before itself (`F` before the `W`) is not made.
+//! Lines of several processors may be out of order: sorted within 8192 requests. The summary at the end is
+//! ignored. A file with events, but not the selected one, is an error. The flush before a write with data (`F`
+//! before the `W`) is left out.
 
 use super::parse::{field, need_blocks, need_integer, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
@@ -69,7 +69,7 @@ fn device_text(text: &[u8]) -> bool {
     digits(parts.next()) && digits(parts.next())
 }
 
-/// Which event of a block-layer trace is the request.
+/// The event of a block-layer trace that is read as the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Action {
@@ -83,7 +83,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// What `blkparse` prints.
+    /// Its letter in the output of `blkparse`.
     fn letter(self) -> u8 {
         match self {
             Action::Queue => b'Q',
@@ -93,7 +93,7 @@ impl Action {
     }
 }
 
-/// Of this format and of `blktrace`.
+/// Parameters of this format and of `blktrace`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Parameters {

@@ -3,15 +3,14 @@
 //! # Model
 //! 48-byte records of either byte order: `u32 magic (0x656174 and version 7), sequence; u64 time
 //! in ns, sector; u32 bytes, action, pid, device, cpu; u16 error, pdu_len`, and `pdu_len` bytes
-//! that are passed over. The low half of `action` is the event, the high half says what it is of.
-//! One event is taken, queue unless asked otherwise. Devices are numbered in order of appearance. A write
-//! with the bit of forced unit access goes through to the medium.
-//! Notes are ignored; discards and pass-through are counted as filtered.
+//! that are skipped. The low half of `action` is the event, the high half its flags. One event is read: queue,
+//! or that given by `action`. Devices are numbered in order of appearance. A write with the bit of forced unit
+//! access is a write-through. Notes are ignored; discards and pass-through are counted as filtered.
 //! # Source
 //! Linux `include/uapi/linux/blktrace_api.h`.
 //! # Validity
 //! One processor's file, or several concatenated in time order (sorted within 8192 requests).
-//! Version 7 only. The flush that a write with data asks for before itself is not made.
+//! Version 7 only. The flush before a write with data is left out.
 
 use super::blkparse::{Action, Parameters};
 use super::parse::{need_cover, record};
@@ -49,7 +48,7 @@ pub const FORMAT: Format = Format {
     example: || example(true),
 };
 
-/// Three events (one of another kind, one with a payload) in the byte order asked for.
+/// Three events (one of another kind, one with a payload) in the given byte order.
 pub(crate) fn example(little: bool) -> Vec<u8> {
     [
         event(little, (1000, 2048), 4096, 0x0011_0001, 0),
@@ -59,7 +58,7 @@ pub(crate) fn example(little: bool) -> Vec<u8> {
     .concat()
 }
 
-/// The record of one event: when and at which sector, bytes, action, and `pdu` bytes behind it.
+/// The record of one event: its time and sector, bytes, action, and `pdu` bytes of payload.
 pub(crate) fn event(little: bool, at: (u64, u64), bytes: u32, action: u32, pdu: u16) -> Vec<u8> {
     let mut fields: Vec<Vec<u8>> = Vec::new();
     let word = |v: u32| {
@@ -152,7 +151,7 @@ impl BinaryFormat for Blktrace {
         pass_over(input, u64::from(pdu))?;
         let action = word(28);
         let (event, kind) = (action & 0xffff, action >> 16);
-        // NOTIFY records number their events anew.
+        // The events of NOTIFY records have their own numbers.
         if kind & 0x400 != 0 || event != self.event {
             return Ok(Some(Found::Nothing));
         }

@@ -1,20 +1,20 @@
-//! Which columns of a table mean what, by their names.
+//! Finds the columns of a table by their names.
 
-/// Where the address is.
+/// Column of the address, with its unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Address {
     Lba(usize),
     Offset(usize),
 }
 
-/// Where the length is.
+/// Column of the length, with its unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Length {
     Blocks(usize),
     Size(usize),
 }
 
-/// The places of the columns of a table.
+/// Positions of the columns of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
     pub time: usize,
@@ -24,12 +24,12 @@ pub(crate) struct Columns {
     pub address: Address,
     pub length: Length,
     pub op: usize,
-    /// The largest of the places.
+    /// The largest position.
     pub last: usize,
 }
 
 impl Columns {
-    /// Every name that one can have.
+    /// All names that a column can have.
     pub(crate) const NAMES: &[&str] = &[
         "time_s",
         "time_ms",
@@ -43,7 +43,7 @@ impl Columns {
         "device",
     ];
 
-    /// Finds them; the error says what is needed.
+    /// Finds the columns; the error states what is needed.
     pub(crate) fn find(names: &[&str]) -> Result<Columns, String> {
         let place = |name: &str| names.iter().position(|n| *n == name);
         let (time, time_places) = [

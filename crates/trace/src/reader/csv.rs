@@ -3,9 +3,9 @@
 //! # Model
 //! `time_s`, `time_ms`, `time_us` or `time_ns`; `lba` (512-byte blocks) or `offset_bytes`; `blocks`
 //! (of 512 bytes) or `size_bytes`; `op` (`R`, `W`, `F`, `read`, `write`, `write-through`, `flush`); and,
-//! where there is more than one, `device` (a number). Any order; other columns are not read.
+//! if there is more than one, `device` (a number). Any order; other columns are ignored.
 //! # Source
-//! Our own; the same names are columns of our Parquet files.
+//! Our own format; our Parquet files have columns of the same names.
 //! # Validity
 //! Times must not decrease. No quoting.
 
@@ -69,7 +69,7 @@ fn columns(header: &[u8]) -> Parsed<Columns> {
     })
 }
 
-/// A header as it is shown: many columns are cut short.
+/// A header as it is displayed: shortened if it has many columns.
 fn quote_long(names: &str) -> String {
     match names.char_indices().nth(200) {
         Some((end, _)) => format!("{}...", &names[..end]),
@@ -77,7 +77,7 @@ fn quote_long(names: &str) -> String {
     }
 }
 
-/// What the first line lacks, where it was meant to be a header: it has at least two of the columns.
+/// What is missing in the first line, if it was meant as a header, that is, has at least two of the columns.
 pub(crate) fn lacking(bytes: &[u8]) -> Option<Box<Wrong>> {
     let header = header(bytes);
     let known = names(header)
@@ -94,7 +94,7 @@ impl LineFormat for Csv {
             self.columns = Some(columns(line)?);
             return Ok(Found::Nothing);
         };
-        // Room for columns that are not there costs more than reading those that are.
+        // An array for many columns is slower than reading a few unused columns.
         match c.last < FEW_COLUMNS {
             true => request::<FEW_COLUMNS>(c, line),
             false => request::<MAX_COLUMNS>(c, line),
@@ -102,7 +102,7 @@ impl LineFormat for Csv {
     }
 }
 
-/// A line of the columns `c`, all among the first `N`.
+/// Reads a line with the columns `c`, all among the first `N`.
 #[inline]
 fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
     let (f, count) = split::<N>(line, b',');

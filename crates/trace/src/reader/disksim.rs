@@ -26,7 +26,7 @@ pub const FORMAT: Format = Format {
     time_unit: "milliseconds",
     size_unit: "512-byte blocks",
     sniff: |bytes, _| {
-        // Without a decimal point in the times these are as well MQSim's columns.
+        // Without a decimal point in the times, the columns could also be those of MQSim.
         let first = bytes
             .trim_ascii_start()
             .split(|b| b.is_ascii_whitespace())

@@ -4,11 +4,11 @@
 //! Version 2: a line `fio version 2 iolog`, then `file action [offset length]`, with `wait` lines
 //! between; version 3: `timestamp file action [offset length]`. Bytes. Timestamps of version 3 are
 //! microseconds since the log began. `read` and `write` are requests, `sync` and `datasync` are
-//! flushes, `trim` is counted as filtered. The device is the file's place in the order of `add`.
+//! flushes, `trim` is counted as filtered. The device is the position of the file in the order of `add`.
 //! # Source
-//! fio `HOWTO`, "Trace file format v2/v3", and `iolog.c`, which disagree on `wait`: the code takes
-//! milliseconds since the start, the manual says microseconds since the wait before. Ours follows
-//! the code; `wait = "microseconds-since-wait"` follows the manual. `wait` is ignored in version 3, as by fio.
+//! fio `HOWTO`, "Trace file format v2/v3", and `iolog.c`, which disagree on `wait`: in the code it is
+//! milliseconds since the start, in the manual microseconds since the wait before. Ours follows the code; `wait
+//! = "microseconds-since-wait"` follows the manual. `wait` is ignored in version 3, as by fio.
 //! # Validity
 //! A file must be added before it is used. At most 65,536 files.
 
@@ -49,14 +49,14 @@ pub const FORMAT: Format = Format {
     },
 };
 
-/// What `wait` counts in version 2.
+/// The meaning of `wait` in version 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Wait {
-    /// As fio's code replays it.
+    /// Milliseconds since the start, as in fio's code.
     #[default]
     MillisecondsSinceStart,
-    /// Those under 100 left out, as fio's manual says.
+    /// Microseconds, those under 100 left out, as in fio's manual.
     MicrosecondsSinceWait,
 }
 
@@ -96,7 +96,7 @@ impl Iolog {
                 if at < self.now.0 {
                     self.counters.earlier_wait();
                 }
-                // A deadline that has passed means no wait.
+                // If the time of a wait has passed, there is no wait.
                 self.now.max(Time(at))
             }
             Wait::MicrosecondsSinceWait if count < 100 => self.now,

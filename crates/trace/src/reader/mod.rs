@@ -1,8 +1,8 @@
-//! Readers: one file per format, found by name or by what the file begins with.
+//! Readers: one file per format, found by name or by the beginning of the file.
 //!
 //! # Contract
-//! A reader gives requests in time order, whole blocks that cover every byte asked for, and never
-//! panics, hangs or takes memory that grows with a length field. What is wrong with a trace:
+//! A reader returns requests in time order, with whole blocks that cover every byte requested. It never panics,
+//! hangs or takes memory that grows with a length field. Wrong or special records are handled as follows:
 //!
 //! | what | answer |
 //! |---|---|
@@ -17,8 +17,9 @@
 //! | after an error | nothing more |
 //!
 //! Compressed files (gzip, zstd, bzip2, xz) are read as they are; a byte-order mark before text is passed over.
-//! To add a format: write its file with a `FORMAT` constant, add its word to the list below. Parameters of
-//! its own are a type in that file, which `open` takes out of the options; what is left there is refused.
+//! To add a format: write its file with a `FORMAT` constant and add its word to the list below. Its own
+//! parameters are a type in that file, which `open` takes out of the options; parameters that are not taken are
+//! refused.
 
 mod columns;
 pub(crate) mod parse;
@@ -40,17 +41,17 @@ pub use validate::{read_validate, ValidateRecord};
 pub struct Input {
     /// The bytes, decompressed.
     pub reader: Box<dyn BufRead + Send>,
-    /// The name for messages.
+    /// The name for error messages.
     pub path: String,
     /// The file itself, if it is one and not compressed.
     pub file: Option<File>,
 }
 
 impl Input {
-    /// From bytes in memory, decompressed if they begin as a packed file does.
+    /// From bytes in memory; they are decompressed if they begin like a compressed file.
     ///
     /// # Errors
-    /// A packed file whose first bytes are wrong.
+    /// A compressed file whose first bytes are wrong.
     pub fn from_packed(bytes: Vec<u8>, path: &str) -> Result<Input, TraceError> {
         let (reader, _) = decompressed(Box::new(Cursor::new(bytes)), path, &Counters::default())?;
         Ok(Input {
@@ -60,7 +61,7 @@ impl Input {
         })
     }
 
-    /// From bytes in memory, as they are.
+    /// From bytes in memory, without decompression.
     pub fn from_bytes(bytes: Vec<u8>, path: &str) -> Input {
         Input {
             reader: Box::new(Cursor::new(bytes)),
@@ -70,24 +71,24 @@ impl Input {
     }
 }
 
-/// One format: how it is called, known and read.
+/// One format: its name, detection and reader.
 #[derive(Debug)]
 pub struct Format {
     /// The name on the command line and in experiments.
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
-    /// The parameters of its reader, as an example in TOML; empty where it takes none.
+    /// The parameters of its reader, as an example in TOML; empty if it has none.
     pub parameters: &'static str,
-    /// What is known of its times.
+    /// Properties of its times.
     pub times: Times,
-    /// What its times count.
+    /// Unit of its times.
     pub time_unit: &'static str,
-    /// What its addresses and sizes count.
+    /// Unit of its addresses and sizes.
     pub size_unit: &'static str,
-    /// How well the first bytes and the file's name fit, from 0 (not at all) to 100.
+    /// Score of the first bytes and the file's name, from 0 (no fit) to 100.
     pub sniff: fn(&[u8], &str) -> u8,
-    /// Makes the stream.
+    /// Opens a stream of requests.
     pub open: fn(Input, &ReadOptions) -> Result<Source, TraceError>,
     /// A small valid trace, for contract tests and fuzzing.
     pub example: fn() -> Vec<u8>,
@@ -127,7 +128,7 @@ pub fn formats() -> &'static [Format] {
     FORMATS
 }
 
-/// The parameter of formats that give whole seconds.
+/// The parameter of formats whose times are whole seconds.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Spreading {
@@ -136,7 +137,7 @@ pub(crate) struct Spreading {
 }
 
 impl Spreading {
-    /// Times of a format with this parameter.
+    /// Properties of the times of a format with this parameter.
     fn of(&self, times: Times) -> Times {
         Times {
             spread: self.spread_seconds,
@@ -145,7 +146,7 @@ impl Spreading {
     }
 }
 
-/// What some programs write before UTF-8 text.
+/// The byte-order mark that some programs write before UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) fn text<F: LineFormat + 'static>(
@@ -155,9 +156,9 @@ pub(crate) fn text<F: LineFormat + 'static>(
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
     options.none_left()?;
-    // The first bytes are in the buffer: they were read to see whether the file is packed.
+    // The first bytes are in the buffer: they were read to detect compression.
     let first = input.reader.fill_buf();
-    // A packed file whose beginning is damaged says so once, and then that it is empty.
+    // A damaged compressed file reports its error once, and then seems empty.
     let first = first.map_err(|e| io_error(&input.path, e))?;
     if first.starts_with(BYTE_ORDER_MARK) {
         input.reader.consume(BYTE_ORDER_MARK.len());
@@ -177,7 +178,7 @@ pub(crate) fn binary<F: BinaryFormat + 'static>(
     Ok(Box::new(Checked::new(records, times, options)))
 }
 
-/// `confidence` when the first whole lines (at most [`SNIFFED_LINES`]) are all well formed.
+/// `confidence` if all of the first whole lines (at most [`SNIFFED_LINES`]) are well formed.
 pub(crate) fn sniff_lines<F: LineFormat>(mut format: F, bytes: &[u8], confidence: u8) -> u8 {
     let whole = match memchr::memrchr(b'\n', bytes) {
         Some(end) => &bytes[..end],
@@ -203,9 +204,9 @@ pub(crate) fn sniff_lines<F: LineFormat>(mut format: F, bytes: &[u8], confidence
 }
 
 const BUFFER: usize = 256 * 1024;
-/// The part of a file that detection sees.
+/// Number of bytes at the start of a file that detection reads.
 const SNIFFED: usize = 16 * 1024;
-/// Of a text so many lines.
+/// Number of lines of a text that detection reads.
 const SNIFFED_LINES: usize = 8;
 
 fn io_error(path: &str, source: std::io::Error) -> TraceError {
@@ -222,7 +223,7 @@ fn beginning(reader: &mut dyn Read, count: usize) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Puts a decompressor before `reader` if it begins with the mark of one.
+/// Wraps `reader` in a decompressor if it begins with the magic number of one.
 fn decompressed(
     mut reader: Box<dyn BufRead + Send>,
     path: &str,
@@ -242,19 +243,19 @@ fn decompressed(
         1 => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
         2 => {
             let mut decoder = zstd::Decoder::with_buffer(whole).map_err(|e| io_error(path, e))?;
-            // 128 MiB of window, the most that `zstd` itself takes without being asked.
+            // 128 MiB of window, the most that `zstd` itself accepts by default.
             decoder.window_log_max(27).map_err(|e| io_error(path, e))?;
             Box::new(decoder)
         }
         3 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
         _ => Box::new(lzma_rust2::XzReader::new(whole, true)),
     };
-    // A few bytes may unpack to more than anyone waits for.
+    // A few bytes may decompress to an almost endless stream.
     let unpacker = Stoppable::new(unpacker, counters);
     Ok((Box::new(BufReader::with_capacity(BUFFER, unpacker)), true))
 }
 
-/// An input that can be ended from another thread.
+/// An input that another thread can end.
 struct Stoppable<R> {
     input: R,
     counters: Counters,
@@ -276,7 +277,7 @@ impl<R: Read> Read for Stoppable<R> {
     }
 }
 
-/// A file that counts what is read of it.
+/// A file that counts the bytes read.
 struct Counted {
     file: File,
     counters: Counters,
@@ -329,7 +330,7 @@ pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, Trac
 /// Finds one of `formats` by name.
 ///
 /// # Errors
-/// Lists the names.
+/// An unknown name; the error lists the names.
 pub fn format_named(name: &str, formats: &'static [Format]) -> Result<&'static Format, TraceError> {
     formats.iter().find(|f| f.name == name).ok_or_else(|| {
         let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
@@ -341,8 +342,8 @@ pub fn format_named(name: &str, formats: &'static [Format]) -> Result<&'static F
     })
 }
 
-/// The one of `formats` that fits best, if any does: first by all of the beginning, then by most of its
-/// lines, so that one wrong line is told as such.
+/// The format that fits best, if any: first by the whole beginning, then by most of its lines, so that the
+/// reader can report a single wrong line.
 pub fn detect(
     first_bytes: &[u8],
     file_name: &str,
@@ -359,8 +360,8 @@ pub fn detect(
         .or_else(|| detect_by_lines(text.unwrap_or(first_bytes), file_name, formats))
 }
 
-/// The one of `formats` that at least half of the first lines (at most [`SNIFFED_LINES`]) fit, each line by
-/// itself; the more lines, the better.
+/// The format that fits at least half of the first lines (at most [`SNIFFED_LINES`]), each line by itself; if
+/// several do, the one that fits most lines.
 fn detect_by_lines(
     text: &[u8],
     file_name: &str,
@@ -381,7 +382,7 @@ fn detect_by_lines(
     (n > 0 && 2 * n >= lines.len()).then_some(format)
 }
 
-/// Why a file that begins with these bytes is in none of the `formats`.
+/// The error for a file that begins with these bytes and fits none of the `formats`.
 fn undetected(first: &[u8], path: &str, formats: &[Format]) -> TraceError {
     if let Some(wrong) = csv::lacking(first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first)) {
         return stream::located(*wrong, path, 1);
@@ -401,8 +402,8 @@ fn undetected(first: &[u8], path: &str, formats: &[Format]) -> TraceError {
     }
 }
 
-/// The name of the format that a file is detected to have, as [`open`] does it; none of what fits none, and
-/// of what is no regular file, such as a pipe: looking into it would take from it.
+/// The name of the format that is detected for a file, as by [`open`]; none if no format fits, or if it is not
+/// a regular file: reading from a pipe would consume its data.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -419,7 +420,7 @@ pub fn detected(
     Ok(detect(&first, name, formats).map(|format| format.name))
 }
 
-/// The `formats` that a beginning fits, with how well (1 to 100), the best first.
+/// The `formats` that fit a beginning, each with its score (1 to 100), the best first.
 fn fits(
     first_bytes: &[u8],
     file_name: &str,
@@ -433,8 +434,8 @@ fn fits(
     fits
 }
 
-/// Opens a trace: `format` by name, or detected from what the file begins with and its name.
-/// `-` is standard input. Compressed files are read as they are.
+/// Opens a trace: `format` by name, or detected by the beginning of the file and its name. `-` is standard
+/// input. Compressed files are decompressed.
 ///
 /// # Errors
 /// A file that cannot be read; an unknown format; a file that fits none.
@@ -448,7 +449,7 @@ pub fn open(
     open_with(open_input(path, &options.counters)?, chosen, options)
 }
 
-/// The same from bytes or any other input.
+/// As [`open`], from bytes or any other input.
 ///
 /// # Errors
 /// As for [`open`].

@@ -6,8 +6,8 @@
 //! # Source
 //! Narayanan, Donnelly & Rowstron, "Write off-loading", FAST 2008; SNIA IOTTA trace set 388.
 //! # Validity
-//! Not strictly sorted: sorted within 8192 requests. One host per trace, since disk numbers of
-//! two hosts would fall together: another host name is an error.
+//! Not strictly sorted: sorted within 8192 requests. One host per trace, because disks of two hosts may have
+//! the same number: another host name is an error.
 
 use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, quote, record, split,

@@ -6,9 +6,9 @@
 //! # Source
 //! libCacheSim, `oracleGeneralBin.h`.
 //! # Validity
-//! Useful only where objects are block numbers: hashes of names are not addresses, and those at or
-//! above 2^55 are refused. Times are whole seconds (`spread_seconds` spreads them). There is no
-//! mark to know the format by: it is detected by the file name `*.oracleGeneral*` only.
+//! Useful only if objects are block numbers: hashes of names are not addresses, and those at or above 2^55 are
+//! refused. Times are whole seconds (`spread_seconds` spreads them). The format has no magic number: it is
+//! detected by the file name `*.oracleGeneral*` only.
 
 use super::parse::need_cover;
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};

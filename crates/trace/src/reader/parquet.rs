@@ -2,13 +2,13 @@
 //!
 //! # Model
 //! The columns of the `csv` format: `time_s|ms|us|ns`, `lba|offset_bytes`, `blocks|size_bytes`,
-//! `op` (text) and, where there is more than one, `device`. Numbers may be of any integer type that
-//! is not negative, times in floating point too. Other columns are not read.
+//! `op` (text) and, if there is more than one, `device`. Numbers may have any integer type but must not be
+//! negative, times may also be floating-point. Other columns are ignored.
 //! # Source
-//! Apache Parquet; the names are our own.
+//! Apache Parquet; the column names are our own.
 //! # Validity
-//! Times must not decrease. Needs a file that can be searched: compressed by Parquet itself, and
-//! not standard input, of which at most 1 GiB is held in memory. A missing value is a wrong record.
+//! Times must not decrease. The file must be seekable: it is compressed only by Parquet itself. Standard input
+//! is held in memory, at most 1 GiB. A missing value is a wrong record.
 
 use super::columns::{Address, Columns, Length};
 use super::parse::{by_bytes, need_cover, operation, record, Parsed, OPERATIONS};
@@ -62,7 +62,7 @@ pub const FORMAT: Format = Format {
     },
 };
 
-/// What is not a file is held in memory up to this.
+/// Most bytes of an input other than a file, which is held in memory.
 const MAX_IN_MEMORY: u64 = 1 << 30;
 const BATCH: usize = 8192;
 
@@ -74,19 +74,19 @@ fn unusable(path: &str, got: impl std::fmt::Display) -> TraceError {
     }
 }
 
-/// The parquet crate asserts in places on what stands in damaged pages, which nobody knows before they
-/// are decoded; that must neither end the program nor print where in that crate it was.
+/// The parquet crate panics in places on damaged pages, which are found only when they are decoded. Such a
+/// panic must neither end the program nor print a place in that crate.
 fn guarded<T>(path: &str, f: impl FnOnce() -> Result<T, TraceError>) -> Result<T, TraceError> {
     let done = quietly(|| catch_unwind(AssertUnwindSafe(f)));
     done.unwrap_or_else(|_| Err(unusable(path, "a damaged file")))
 }
 
 thread_local! {
-    /// Whether this thread is where panics are caught and told in other words.
+    /// Whether panics of this thread are caught and reported as errors.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f`, of which panics on this thread print nothing. All others print what they did before.
+/// Runs `f` without printing its panics on this thread. Other panics print as before.
 fn quietly<T>(f: impl FnOnce() -> T) -> T {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -103,8 +103,8 @@ fn quietly<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Says what is wrong with where columns lie: the crate asserts that places are not negative, and takes as
-/// much memory as a column says that it is long.
+/// Checks the positions of columns: the crate panics on negative ones, and allocates as much memory as a
+/// column's length field states.
 fn check_places(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), String> {
     for (i, group) in metadata.row_groups().iter().enumerate() {
         if group.num_rows() < 0 {
@@ -152,7 +152,7 @@ fn build<T: ChunkReader + 'static>(
 ) -> Result<Source, TraceError> {
     let (reader, columns) = guarded(&path, || {
         let length = file.len();
-        // The columns say what they hold; what a writer's Arrow schema says beside that is not needed.
+        // The types of the columns are enough; an Arrow schema that the writer added is not needed.
         let reading = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, reading)
             .map_err(|e| unusable(&path, e))?;
@@ -199,7 +199,7 @@ struct Rows {
     path: String,
 }
 
-/// An integer that is not negative out of any integer column.
+/// An integer that is not negative, from a column of any integer type.
 fn integer(array: &dyn Array, row: usize, name: &str) -> Parsed<u64> {
     let bad = |got: String| record(format!("{name} {got}"), "an integer that is not negative");
     if array.is_null(row) {

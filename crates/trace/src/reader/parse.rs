@@ -1,9 +1,9 @@
-//! Numbers from bytes, without allocation and without going through `f64`.
+//! Parses numbers from bytes, without allocation and without conversion through `f64`.
 
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 
-/// What is wrong with a record; the driving loop adds the file and the line.
+/// An error in a record; the calling loop adds the file and the line.
 #[derive(Debug)]
 pub(crate) enum Wrong {
     /// One column is wrong.
@@ -17,13 +17,13 @@ pub(crate) enum Wrong {
     Record { got: String, need: String },
 }
 
-/// Boxed: the error is rare, and the result on the hot path stays small.
+/// The error is boxed because it is rare, so that the result on the hot path stays small.
 pub(crate) type Parsed<T> = Result<T, Box<Wrong>>;
 
-/// At most this many bytes of a wrong field are quoted.
+/// Most bytes of a wrong field that are quoted.
 const QUOTED: usize = 40;
 
-/// A field as it is shown in an error.
+/// A field as it is displayed in an error.
 pub(crate) fn quote(field: &[u8]) -> String {
     let cut = &field[..field.len().min(QUOTED)];
     let mut text = String::from_utf8_lossy(cut).into_owned();
@@ -93,8 +93,8 @@ pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// A decimal number times `10^places`, rounded to the nearest integer: with 9 places, seconds
-/// become nanoseconds exactly. Not negative. An exponent is understood (by way of `f64`).
+/// A decimal number times `10^places`, rounded to the nearest integer: with 9 places, seconds become
+/// nanoseconds exactly. Not negative. A number with an exponent is converted through `f64`.
 #[inline]
 pub(crate) fn decimal(text: &[u8], places: u32) -> Option<u64> {
     let mut value = 0u64;
@@ -147,7 +147,7 @@ fn decimal_with_exponent(text: &[u8], places: u32) -> Option<u64> {
     (scaled >= 0.0 && scaled < u64::MAX as f64).then_some(scaled as u64)
 }
 
-/// Without blanks at either end.
+/// Removes blanks at both ends.
 #[inline]
 pub(crate) fn trim(text: &[u8]) -> &[u8] {
     text.trim_ascii()
@@ -159,8 +159,8 @@ pub(crate) fn need_integer(text: &[u8], index: usize, name: &'static str) -> Par
     integer(text).ok_or_else(|| no_integer(text, index, name))
 }
 
-/// A letter behind a number is fio's notation; a trace holds plain numbers, and nobody knows whose letters
-/// its writer meant.
+/// A letter after a number is fio's notation for units. It is refused, because a trace has plain numbers and
+/// the intended unit is unknown.
 #[cold]
 #[inline(never)]
 fn no_integer(text: &[u8], index: usize, name: &'static str) -> Box<Wrong> {
@@ -204,11 +204,11 @@ pub(crate) fn need_time(
         .ok_or_else(|| field(index + 1, name, text, "a time that is not negative"))
 }
 
-/// Blocks from 0 to this can be addressed: byte addresses then fit 64 bits.
+/// Block addresses are at most this, so that byte addresses fit 64 bits.
 pub(crate) const MAX_BLOCK: u64 = 1 << 55;
 
-/// The 512-byte blocks that `size` bytes from `offset` touch: an address that is not a multiple
-/// of 512 begins in the block it falls in, and the last block counts whole.
+/// The 512-byte blocks that `size` bytes from `offset` touch: an address that is not a multiple of 512 begins
+/// in the block that contains it, and the last block counts whole.
 #[inline]
 pub(crate) fn cover(offset: u64, size: u64) -> Option<(Lba, u32)> {
     if size == 0 {
@@ -219,7 +219,7 @@ pub(crate) fn cover(offset: u64, size: u64) -> Option<(Lba, u32)> {
     Some((Lba(first), u32::try_from(end - first).ok()?))
 }
 
-/// `cover`, with the wrong column named.
+/// As `cover`; the error names the wrong column.
 #[inline]
 pub(crate) fn need_cover(offset: u64, size: u64) -> Parsed<(Lba, u32)> {
     cover(offset, size).ok_or_else(|| {
@@ -230,7 +230,7 @@ pub(crate) fn need_cover(offset: u64, size: u64) -> Parsed<(Lba, u32)> {
     })
 }
 
-/// What [`operation`] reads.
+/// The words that [`operation`] accepts.
 pub(crate) const OPERATIONS: &str = "one of R, W, F, read, write, write-through, flush";
 
 /// `R`, `read`, `W`, `write`, `write-through`, `F`, `flush` in any case.
@@ -262,14 +262,14 @@ pub(crate) fn need_read_or_write(text: &[u8], index: usize, name: &'static str) 
     }
 }
 
-/// Splits at commas (or another byte) into at most `N` fields; more are left unread.
+/// Splits at commas (or another byte) into at most `N` fields; more are ignored.
 #[inline]
 pub(crate) fn split<const N: usize>(line: &[u8], separator: u8) -> ([&[u8]; N], usize) {
     let mut fields: [&[u8]; N] = [&[]; N];
     let mut count = 0;
     let mut rest = line;
     while count < N {
-        // Fields are a few bytes long: a plain loop beats a vectorised search here.
+        // Fields are a few bytes long, so a plain loop is faster than a vectorised search.
         let mut end = 0;
         while end < rest.len() && rest[end] != separator {
             end += 1;
@@ -284,7 +284,7 @@ pub(crate) fn split<const N: usize>(line: &[u8], separator: u8) -> ([&[u8]; N], 
     (fields, count)
 }
 
-/// Splits at runs of blanks into at most `N` fields; more are left unread.
+/// Splits at runs of blanks into at most `N` fields; more are ignored.
 #[inline]
 pub(crate) fn words<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
     let mut fields: [&[u8]; N] = [&[]; N];

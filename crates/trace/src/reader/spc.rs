@@ -1,9 +1,9 @@
-//! SPC trace format, as of the UMass trace repository (Financial, WebSearch).
+//! SPC trace format, as in the UMass trace repository (Financial, WebSearch).
 //!
 //! # Model
 //! One request per line: `ASU,LBA,size,op,time[,more]`. Size in bytes, time in seconds, op `R` or
-//! `W` in any case; further columns are not read. LBA counts 512-byte blocks. Every ASU is an
-//! address space of its own: the device.
+//! `W` in any case; further columns are ignored. LBA counts 512-byte blocks. Every ASU is a separate address
+//! space: the device.
 //! # Source
 //! Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1.
 //! # Validity
@@ -48,7 +48,7 @@ impl LineFormat for Spc {
         let size = need_integer(trim(f[2]), 2, "size")?;
         let op = need_read_or_write(trim(f[3]), 3, "op")?;
         let time = need_time(trim(f[4]), 4, "time", 9)?;
-        // A size that is no multiple of 512 counts the last block whole.
+        // For a size that is not a multiple of 512, the last block counts whole.
         let (_, blocks) = need_cover(0, size)?;
         Ok(Found::Request(Request {
             time,
@@ -60,10 +60,10 @@ impl LineFormat for Spc {
     }
 }
 
-/// The SPC reader by its own type, for loops that must not go through a `Box`.
+/// The SPC reader as its own type, for loops without dynamic dispatch.
 pub struct SpcReader<R>(Checked<Lines<Spc, R>>);
 
-/// Reads SPC text from `input`; `path` is for messages.
+/// Reads SPC text from `input`; `path` is for error messages.
 pub fn spc_reader<R: BufRead + Send>(input: R, path: &str, options: &ReadOptions) -> SpcReader<R> {
     SpcReader(Checked::new(
         Lines::new(Spc, input, path),

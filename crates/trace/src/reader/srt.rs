@@ -2,15 +2,15 @@
 //!
 //! # Model
 //! A text header that ends with a form feed; then big-endian records of `u32 size, id, sec, usec,
-//! start, stop, bytes, sector, dev, driver, cyl, flags, info`, with a queue length more in 1.4 and
-//! suspect flags more in suspect records. The high half of `id` is the minor version, the low
-//! half 1 for a request and 4 for a suspect one, which is counted as filtered, as DiskSim does.
+//! start, stop, bytes, sector, dev, driver, cyl, flags, info`, with an additional queue length in 1.4 and
+//! additional flags in suspect records. The high half of `id` is the minor version, the low half is 1 for a
+//! request and 4 for a suspect one, which is counted as filtered, as in DiskSim.
 //! The device is `(dev >> 8) & 255`, flag 1 means read, sectors are 512 bytes.
 //! # Source
 //! DiskSim 4.0 `disksim_iotrace.c`, `disksim_hptrace.h`; DataSeries `srt2ds.cpp`.
 //! # Validity
-//! Times are relative to their file; sorted within 8192 requests. The header's own version may
-//! disagree with the records' and is not read. Versions 1.5 and later are an error.
+//! Times are relative to their file; sorted within 8192 requests. The version in the text header may differ
+//! from that of the records and is ignored. Versions 1.5 and later are an error.
 
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};

@@ -1,4 +1,4 @@
-//! The loops that all readers share: lines or records in, checked requests in time order out.
+//! The loops that all readers share: they read lines or records and return checked requests in time order.
 
 use super::parse::{record, Parsed, Wrong, MAX_BLOCK};
 use crate::error::TraceError;
@@ -10,16 +10,16 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{BufRead, Read};
 
-/// Longer lines are wrong: memory must not depend on where someone left out a newline.
+/// Longer lines are errors, so that a file without newlines does not fill the memory.
 pub(crate) const MAX_LINE: usize = 64 * 1024;
 
-/// What a format's parser found.
+/// The result of a format's parser.
 pub(crate) enum Found {
     /// A request.
     Request(Request),
-    /// Nothing that counts: a comment, a header, another event.
+    /// A record without a request: a comment, a header, another event.
     Nothing,
-    /// A well-formed record that is no read, write or flush.
+    /// A well-formed record other than a read, write or flush.
     Other,
     /// The end of the records before the end of the file.
     End,
@@ -29,17 +29,17 @@ pub(crate) enum Found {
 pub(crate) trait LineFormat: Send {
     /// Reads one line without its newline; never empty.
     fn line(&mut self, line: &[u8]) -> Parsed<Found>;
-    /// Called at the end of the file; the place for "nothing fitted".
+    /// Called at the end of the file, for errors such as "no record fitted".
     fn finish(&mut self) -> Parsed<()> {
         Ok(())
     }
 }
 
-/// Why a record could not be had.
+/// Why a record could not be read.
 pub(crate) enum Failure {
     /// It is wrong, and the next one can be found.
     Wrong(TraceError),
-    /// It is wrong, and where the next one begins is unknown.
+    /// It is wrong, and the start of the next one is unknown.
     Lost(TraceError),
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Failure {
 pub(crate) trait Records: Send {
     /// The next record, with its number from 1; `None` at the end.
     fn next_record(&mut self) -> Option<Result<Found, Failure>>;
-    /// The number of the record that was read last.
+    /// The number of the last record read.
     fn number(&self) -> u64;
     /// The file's name.
     fn path(&self) -> &str;
@@ -93,7 +93,7 @@ pub(crate) struct Lines<F, R> {
     input: R,
     path: String,
     number: u64,
-    /// The part of a line that lay before the end of the buffer.
+    /// The part of a line before the end of the buffer.
     carry: Vec<u8>,
     ended: bool,
 }
@@ -110,7 +110,7 @@ impl<F: LineFormat, R: BufRead> Lines<F, R> {
         }
     }
 
-    /// What the format has gathered.
+    /// The format, with what it has collected.
     pub(crate) fn into_format(self) -> F {
         self.format
     }
@@ -127,7 +127,7 @@ impl<F: LineFormat, R: BufRead + Send> Lines<F, R> {
         found.map_err(|wrong| Failure::Wrong(located(*wrong, &self.path, self.number)))
     }
 
-    /// The rest of a line that began before the buffer's end; rare.
+    /// Reads the rest of a line that continues after the end of the buffer; rare.
     #[cold]
     fn long_line(&mut self) -> Option<Result<Found, Failure>> {
         let mut too_long = false;
@@ -176,7 +176,7 @@ impl<F: LineFormat, R: BufRead + Send> Lines<F, R> {
                     self.format.line(line)
                 }
             };
-            // Keep the allocation for the next time.
+            // The allocation is kept for the next line.
             self.carry = line;
             self.carry.clear();
             return Some(self.parsed(result));
@@ -193,7 +193,7 @@ impl<F: LineFormat, R: BufRead + Send> Records for Lines<F, R> {
         let buffer = match self.input.fill_buf() {
             Ok(buffer) => buffer,
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => return self.long_line(),
-            // Asked again, a broken decompressor might say that this is the end.
+            // Reading stops here, because a broken decompressor might report an end at the next call.
             Err(e) => return Some(Err(io_failure(&self.path, e))),
         };
         let Some(end) = memchr::memchr(b'\n', buffer) else {
@@ -222,11 +222,11 @@ impl<F: LineFormat, R: BufRead + Send> Records for Lines<F, R> {
     }
 }
 
-/// What a binary format's parser came to.
+/// The error of a binary format's parser.
 pub(crate) enum Halt {
     /// The record is wrong, and the next one follows.
     Wrong(Box<Wrong>),
-    /// The record is wrong, and where the next one begins is unknown.
+    /// The record is wrong, and the start of the next one is unknown.
     Lost(Box<Wrong>),
     /// Reading failed.
     Io(std::io::Error),
@@ -244,7 +244,7 @@ pub(crate) trait BinaryFormat: Send {
     fn record<R: BufRead>(&mut self, input: &mut R) -> Result<Option<Found>, Halt>;
 }
 
-/// Fills `buffer`; false at a clean end. A part of a record is an error.
+/// Fills `buffer`; false at the end of the input. An incomplete record is an error.
 pub(crate) fn fill<R: BufRead>(input: &mut R, buffer: &mut [u8]) -> Result<bool, Halt> {
     let mut have = 0;
     while have < buffer.len() {
@@ -271,7 +271,7 @@ pub(crate) fn truncated(have: usize, need: usize) -> Halt {
     ))
 }
 
-/// Passes over `count` bytes.
+/// Skips `count` bytes.
 pub(crate) fn pass_over<R: BufRead>(input: &mut R, count: u64) -> Result<(), Halt> {
     let passed = std::io::copy(&mut input.by_ref().take(count), &mut std::io::sink())?;
     if passed == count {
@@ -325,20 +325,19 @@ impl<F: BinaryFormat, R: BufRead + Send> Records for Binary<F, R> {
     }
 }
 
-/// What is known of a format's times.
+/// Properties of a format's times.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// How many records may have to be held back until they are in order; 0 if the format
-    /// promises order.
+    /// Number of records that may have to be held back to sort them; 0 if the format guarantees order.
     pub window: usize,
-    /// Whether times are dates, which are then counted from the first request.
+    /// Whether times are dates; they are then counted from the first request.
     pub dates: bool,
-    /// Whether requests of one time are spread evenly over the second that it begins.
+    /// Whether requests with equal times are spread evenly over the second that begins then.
     pub spread: bool,
 }
 
 impl Times {
-    /// In order, since the trace began.
+    /// In order, counted from the beginning of the trace.
     pub const ORDERED: Times = Times {
         window: 0,
         dates: false,
@@ -349,7 +348,7 @@ impl Times {
         dates: true,
         ..Times::ORDERED
     };
-    /// Dates, known to be out of order.
+    /// Dates, usually out of order.
     pub const UNORDERED_DATES: Times = Times {
         window: 8192,
         dates: true,
@@ -357,13 +356,13 @@ impl Times {
     };
 }
 
-/// At most this many requests are spread over one second.
+/// Most requests that are spread over one second.
 const MAX_PER_SECOND: usize = 1 << 20;
 
 /// Time, number of the record, request.
 type Held = Reverse<(u64, u64, HeldRequest)>;
 
-/// A request that never takes part in the comparison (the record's number decides before).
+/// A request that is excluded from the comparison (the record's number is compared before it).
 struct HeldRequest(Request);
 impl PartialEq for HeldRequest {
     fn eq(&self, _: &Self) -> bool {
@@ -382,7 +381,7 @@ impl Ord for HeldRequest {
     }
 }
 
-/// Checks what every format has in common: sizes, addresses, device filter, time order, zero.
+/// Checks common to all formats: sizes, addresses, device filter, time order, origin of time.
 pub struct Checked<I> {
     records: I,
     skip: bool,
@@ -392,9 +391,9 @@ pub struct Checked<I> {
     window: usize,
     held: BinaryHeap<Held>,
     last: Time,
-    /// The latest time in the file so far, where it is sorted.
+    /// The latest time in the file so far, if it is sorted.
     newest: Time,
-    /// What is subtracted from times: the first request's, once there is one, where they count from it.
+    /// The time that is subtracted: that of the first request, once it is known, if times count from it.
     zero: Option<Time>,
     spread: bool,
     second: std::collections::VecDeque<Request>,
@@ -495,7 +494,7 @@ impl<I: Records> Checked<I> {
         located(*wrong, self.records.path(), self.records.number())
     }
 
-    /// Whether a time, in the order of which requests are given, lies past what can be simulated.
+    /// Whether a time, in the order in which requests are returned, is beyond the end of simulated time.
     #[inline]
     fn is_late(&mut self, time: Time) -> bool {
         let zero = *self.zero.get_or_insert(time);
@@ -600,7 +599,7 @@ impl<I: Records> Checked<I> {
     }
 }
 
-/// After an error or the end nothing follows.
+/// After an error or the end no more requests follow.
 impl<I: Records> Iterator for Checked<I> {
     type Item = Result<Request, TraceError>;
 

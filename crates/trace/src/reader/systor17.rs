@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! A header line, then `Timestamp,Response,IOType,LUN,Offset,Size`: seconds since 1970 (nine
-//! digits, microseconds valid), bytes. The device is the LUN. Lines whose IOType is blank (no
-//! response was seen) are counted as filtered: their direction is not known.
+//! digits, microseconds valid), bytes. The device is the LUN. Lines with an empty IOType (no response was
+//! recorded) are counted as filtered, because their direction is unknown.
 //! # Source
 //! Lee, Kumano, Matsuki, Endo, Fukumoto & Sugawara, SYSTOR 2017; SNIA IOTTA trace set 4964.
 //! # Validity

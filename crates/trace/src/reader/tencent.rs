@@ -6,8 +6,8 @@
 //! # Source
 //! Zhang, Huang, Zhou, Wang, Wang, Cheng & Yang, "OSCA", USENIX ATC 2020; SNIA IOTTA.
 //! # Validity
-//! **Times are whole seconds**: as it stands, all requests of a second arrive at once, which is no
-//! basis for queueing. `spread_seconds` spreads them evenly over their second.
+//! **Times are whole seconds**: without a change, all requests of a second arrive at once, which makes queueing
+//! results meaningless. `spread_seconds` spreads them evenly over their second.
 //! Sorted within 32,768 requests.
 
 use super::parse::{
@@ -19,7 +19,7 @@ use crate::request::{Op, Request};
 use headstack_units::Lba;
 
 const TIMES: Times = Times {
-    // In a sample of 50,000 requests some come more than 16,384 requests late (by 1 s).
+    // In a sample of 50,000 requests some are more than 16,384 requests late (by 1 s).
     window: 32_768,
     dates: true,
     spread: false,

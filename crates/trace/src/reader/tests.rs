@@ -1,4 +1,4 @@
-//! Contract tests over every format, and each format's own facts.
+//! Contract tests of every format, and tests of the properties of each.
 
 use super::*;
 use crate::{OnError, Op, Order, Request};
@@ -98,10 +98,10 @@ fn every_text_format_names_a_wrong_line_and_can_skip_it() {
     }
 }
 
-/// A binary trace cut inside a record is an error; only between records it is a shorter trace.
+/// A binary trace that ends inside a record is an error; one that ends between records is just shorter.
 #[test]
 fn binary_records_cut_short_are_errors() {
-    // The lengths of the records of each example, headers of their own included.
+    // The lengths of the records of each example, including headers.
     for (name, records) in [
         ("blktrace", vec![48, 48, 51]),
         ("oracle-general", vec![24, 24]),
@@ -197,7 +197,7 @@ fn the_order_of_times_is_asked_for_in_words() {
             "{error}"
         );
     }
-    // What the error proposes works.
+    // The option that the error suggests works.
     let bytes = b"0,1,512,R,5\n0,2,512,R,1\n";
     let error = read("spc", bytes, &ReadOptions::default()).pop().unwrap();
     let error = error.unwrap_err().to_string();
@@ -418,8 +418,8 @@ fn writers_round_trip_what_they_hold() {
     });
 }
 
-/// 2^62 ns are 4611686018.427387904 s. In the order of the file and sorted, the first record later than
-/// that, counted from the trace's zero, is a wrong one.
+/// 2^62 ns are 4611686018.427387904 s. In the order of the file and sorted, the first record after this time,
+/// counted from the trace's origin, is a wrong record.
 #[test]
 fn times_past_the_end_of_simulated_time_are_wrong_records() {
     let csv = b"time_ns,device,lba,blocks,op\n5,0,0,8,read\n4611686018427387904,0,0,8,read\n4611686018427387905,0,0,8,read\n9223372036854775808,0,0,8,read\n";
@@ -438,7 +438,7 @@ fn times_past_the_end_of_simulated_time_are_wrong_records() {
         assert_eq!(good("csv", csv, &skip).len(), 2);
         assert_eq!(skip.counters.skipped(), 2);
     }
-    // Dates count from the first request: here both are past 2^63 ns since 1601.
+    // Dates count from the first request: here both are beyond 2^63 ns since 1601.
     let msr = b"128166372003061629,src1,0,Read,0,512,0\n128166372003061639,src1,0,Read,0,512,0\n";
     let times: Vec<u64> = good("msr", msr, &ReadOptions::default())
         .iter()
@@ -452,7 +452,7 @@ fn every_format_takes_its_parameters_and_refuses_others() {
     for format in formats() {
         let bytes = (format.example)();
         for first in read(format.name, &bytes, &with(format.parameters)) {
-            // Which events a trace has depends on what is asked of it.
+            // The number of events in a trace depends on the parameter.
             let asked = format.parameters.starts_with("action");
             assert!(first.is_ok() || asked, "{}: {first:?}", format.name);
         }
@@ -483,7 +483,7 @@ fn every_format_takes_its_parameters_and_refuses_others() {
     }
 }
 
-/// 100 MiB of a file lie within 128 MiB, not within the usual 64 MiB.
+/// A window of 100 MiB of a file fits in 128 MiB, but not in the usual 64 MiB.
 #[test]
 fn files_get_the_extent_that_is_asked_for() {
     let bytes =
@@ -502,7 +502,7 @@ fn files_get_the_extent_that_is_asked_for() {
     );
 }
 
-/// A text format's example by itself and behind other first bytes.
+/// The example of each text format, alone and after other first bytes.
 fn texts() -> impl Iterator<Item = (&'static Format, String)> {
     let text = |f: &'static Format| Some((f, String::from_utf8((f.example)()).ok()?));
     FORMATS.iter().filter_map(text)
@@ -521,7 +521,7 @@ fn a_byte_order_mark_changes_nothing() {
         let plain = read(text.clone().into_bytes(), Some(format));
         let marked = [BYTE_ORDER_MARK, text.as_bytes()].concat();
         assert_eq!(read(marked.clone(), Some(format)), plain, "{}", format.name);
-        // Where the format needs no name without the mark, it needs none with it.
+        // If the format is detected without the byte-order mark, it is also detected with it.
         let found = detect(text.as_bytes(), "test", FORMATS).map(|f| f.name);
         let again = detect(&marked, "test", FORMATS).map(|f| f.name);
         assert_eq!(found, again, "{}", format.name);
@@ -532,7 +532,7 @@ fn a_byte_order_mark_changes_nothing() {
 fn one_wrong_line_does_not_hide_the_format() {
     let mut hidden = 0;
     for (format, text) in texts() {
-        // Of these the first line says what the others are.
+        // In these formats the first line describes the others.
         if ["csv", "systor17", "thesios", "fio-iolog"].contains(&format.name) {
             continue;
         }
@@ -546,7 +546,8 @@ fn one_wrong_line_does_not_hide_the_format() {
             assert_eq!(found, alone, "{}: line {wrong}", format.name);
             hidden += usize::from(found == Some(format.name));
         }
-        // More wrong than right is no trace of this format; blkparse prints lines of any kind between.
+        // With more wrong lines than right ones, the format is not detected, except blkparse, which has lines
+        // of any kind.
         let bytes = format!("wrong\n{lines}\nwrong\n");
         let found = detect(bytes.as_bytes(), "test", FORMATS).map(|f| f.name);
         assert_eq!(found, (format.name == "blkparse").then_some("blkparse"));

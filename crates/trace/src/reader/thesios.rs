@@ -3,14 +3,15 @@
 //! # Model
 //! CSV with a header; `filename`, `file_offset`, `op_type`, `request_io_size_bytes`,
 //! `disk_io_size_bytes` and `start_time` (seconds) are read. A read's size is what reached the
-//! disk; a read of which nothing did (a cache hit) is counted as zero-sized. A write's size is its
-//! request's, since the disk columns are 0 for writes.
+//! `disk_io_size_bytes` and `start_time` (seconds) are read. The size of a read is the part that reached the
+//! disk; a read without such a part (a cache hit) is counted as zero-sized. The size of a write is that of its
+//! request, because the disk columns are 0 for writes.
 //! # Source
 //! Phothilimthana, Kadekodi, Ghodrati, Moon & Maas, "Thesios", ASPLOS 2024, and its README.
 //! # Validity
-//! **Addresses are offsets in files.** Each file is given an extent of its own on device 0, in the
-//! order of appearance (`file_extent`, 64 MiB); an offset beyond it is an error. Distances
-//! between files are therefore made up. At most 2^22 files. Sorted within 8192 requests.
+//! **Addresses are offsets in files.** Each file gets an extent on device 0, in the order of appearance
+//! (`file_extent`, 64 MiB); an offset beyond it is an error. So distances between files are arbitrary. At most
+//! 2^22 files. Sorted within 8192 requests.
 
 use super::parse::{
     by_bytes, field, need_columns, need_integer, need_read_or_write, need_time, record, trim,
@@ -42,7 +43,7 @@ pub const FORMAT: Format = Format {
     },
     open: |input, options| {
         let (Parameters { file_extent }, options) = options.take()?;
-        // Whole pages, so that files stay aligned; more than any device has is as good as that much.
+        // Whole pages, so that files stay aligned. The upper limit is larger than any device.
         let extent = file_extent.0.clamp(512, 1 << 60).next_multiple_of(4096);
         text(
             Thesios::new(extent),
@@ -64,7 +65,7 @@ pub const FORMAT: Format = Format {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Parameters {
-    /// The disk space that each file gets.
+    /// The disk space of each file.
     file_extent: Bytes,
 }
 

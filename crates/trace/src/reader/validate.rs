@@ -1,11 +1,10 @@
 //! DiskSim's validation traces: requests measured on a real drive.
 //!
 //! # Model
-//! `R|W tag block count measured think`, separated by blanks: blocks of 512 bytes, the response
-//! time that was measured and the pause between its completion and the next issue, in
-//! microseconds. The tag is what the tracer saw and changes nothing.
-//! As a stream, each request arrives when the one before was completed as measured, plus its
-//! pause; [`read_validate`] gives the records for closed replay.
+//! `R|W tag block count measured think`, separated by blanks: blocks of 512 bytes, the measured response time
+//! and the pause between its completion and the next issue, in microseconds. The tag is ignored.
+//! As a stream, each request arrives one pause after the measured completion of the previous one;
+//! [`read_validate`] returns the records for closed replay.
 //! # Source
 //! DiskSim 4.0, `disksim_iotrace.c` and its directory `valid`.
 //! # Validity
@@ -43,7 +42,7 @@ pub struct ValidateRecord {
     pub op: Op,
     /// The first block.
     pub lba: Lba,
-    /// How many blocks of 512 bytes.
+    /// Number of 512-byte blocks.
     pub blocks: u32,
     /// The response time of the real drive.
     pub measured: Span,
@@ -99,7 +98,7 @@ impl LineFormat for Collect {
     }
 }
 
-/// Reads a validation trace whole, for closed replay.
+/// Reads a whole validation trace, for closed replay.
 ///
 /// # Errors
 /// The first wrong line, by file, line and column; a file that cannot be read.

@@ -8,7 +8,7 @@
 //! # Source
 //! Waldspurger, Park, Garthwaite & Ahmad, FAST 2015; libCacheSim, `vscsi.h`.
 //! # Validity
-//! Sorted within 8192 requests. A record whose version is another is wrong.
+//! Sorted within 8192 requests. A record with another version is wrong.
 
 use super::parse::{need_cover, record};
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
@@ -49,7 +49,7 @@ fn half(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The version, when the first two records (or the only one) agree and hold a SCSI command.
+/// The version, if the first two records (or the only one) agree and contain a SCSI command.
 fn version(bytes: &[u8]) -> Option<u8> {
     let fits = |cmd_at: usize, version: u16, size: usize| {
         (0..2).all(|i| {
@@ -77,7 +77,7 @@ impl BinaryFormat for Vscsi {
     fn record<R: BufRead>(&mut self, input: &mut R) -> Result<Option<Found>, Halt> {
         let mut bytes = [0u8; 40];
         if self.version == 0 {
-            // The first record decides; its version 1 layout is the shorter one.
+            // The first record determines the version; that of version 1 is shorter.
             if !fill(input, &mut bytes[..32])? {
                 return Ok(None);
             }

@@ -1,8 +1,8 @@
-//! Many requests at once, one column after the other.
+//! Generates batches of requests, column by column.
 //!
-//! Where every request begins anywhere, times, shapes and places come from random streams that do not
-//! depend on each other: each is drawn in a loop of its own, with its state in registers. The numbers
-//! are those that one request at a time gets.
+//! If all requests begin at random places, then times, shapes and places come from independent random streams.
+//! Each is drawn in its own loop, with its state in registers. The numbers are the same as for one request at a
+//! time.
 
 use super::{below, Gaps, SyntheticSource};
 use crate::request::{Op, Request};
@@ -11,11 +11,11 @@ use rand::{Rng, RngCore};
 use rand_distr::{Distribution as _, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// 2^53: a random `f64` is a whole number below this, divided by it.
+/// 2^53: a random `f64` is an integer below this, divided by it.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 impl SyntheticSource {
-    /// Whether no request depends on the one before it or on what phase it falls in.
+    /// Whether no request depends on the one before it or on its phase.
     pub(super) fn is_independent(&self) -> bool {
         self.profile.local == 0.0 && self.phase_end == f64::INFINITY
     }
@@ -42,7 +42,7 @@ impl SyntheticSource {
         self.fill_places(batch);
     }
 
-    /// Times, from gaps in units of the mean gap; see [`SyntheticSource::advance`].
+    /// Computes times from gaps in units of the mean gap; see [`SyntheticSource::advance`].
     #[inline]
     fn fill_times(
         &mut self,
@@ -72,8 +72,8 @@ impl SyntheticSource {
             }
             return;
         }
-        // A whole number over 2^53 is below a share where the number is below this: no rounding, and
-        // no floats.
+        // An integer divided by 2^53 is below the share if the integer is below this number. So no
+        // floating-point arithmetic, and no rounding, is needed.
         let reads = (self.profile.reads * WHOLE).ceil() as u64;
         let mut random = self.shape.clone();
         for request in batch {
@@ -86,7 +86,7 @@ impl SyntheticSource {
         self.shape = random;
     }
 
-    /// Places, of requests whose sizes are known.
+    /// Draws the places of requests whose sizes are known.
     fn fill_places(&mut self, batch: &mut [Request]) {
         let same = self.profile.same_units;
         if self.devices > 1 || self.zipf.is_some() || same == 0 {

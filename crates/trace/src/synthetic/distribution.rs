@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// What a distribution is of: a type that is its unit.
+/// The quantity of a distribution, a type with a unit.
 pub trait Quantity: Copy + Serialize + DeserializeOwned {
-    /// In bytes or nanoseconds.
+    /// Its value in bytes or nanoseconds.
     fn value(self) -> f64;
 }
 impl Quantity for Bytes {
@@ -28,9 +28,9 @@ impl Quantity for Span {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged, bound = "Q: Quantity")]
 pub enum Distribution<Q> {
-    /// Always this.
+    /// A constant.
     Value(Q),
-    /// Drawn.
+    /// A distribution.
     Table(Table<Q>),
 }
 
@@ -46,7 +46,7 @@ impl<'de, Q: Quantity> Deserialize<'de> for Distribution<Q> {
     }
 }
 
-/// The distributions that DiskSim knows.
+/// The distributions of DiskSim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "distribution",
@@ -64,7 +64,7 @@ pub enum Table<Q> {
     Exponential {
         /// Mean of the exponential part.
         mean: Q,
-        /// What is added to it.
+        /// The constant part.
         #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
         base: Option<Q>,
     },
@@ -82,18 +82,18 @@ pub enum Table<Q> {
         /// The standard deviation.
         deviation: Q,
     },
-    /// `second` with this probability, else `value`.
+    /// `second` with probability `probability`, else `value`.
     TwoValue {
         /// The usual value.
         value: Q,
-        /// The other one.
+        /// The other value.
         second: Q,
-        /// How often the other one.
+        /// The probability of the other value.
         probability: f64,
     },
 }
 
-/// A distribution made ready to draw from.
+/// A checked distribution, from which values are drawn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sampler {
     Fixed(f64),
@@ -167,7 +167,7 @@ impl Sampler {
             }
         }
     }
-    /// The largest value that is at all likely; for checks.
+    /// An upper bound of likely values, for checks.
     pub(crate) fn reach(&self) -> f64 {
         match *self {
             Sampler::Fixed(value) => value,
@@ -177,7 +177,7 @@ impl Sampler {
             Sampler::TwoValue(value, second, _) => value.max(second),
         }
     }
-    /// Drawn anew while negative (DiskSim's rule for times).
+    /// Draws again while the value is negative (DiskSim's rule for times).
     #[inline]
     pub(crate) fn draw_positive<R: Rng>(&self, random: &mut R) -> f64 {
         for _ in 0..1000 {

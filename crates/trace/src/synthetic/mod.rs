@@ -4,14 +4,14 @@
 //! Each request is *sequential* with probability `sequential`: it begins where the last one ended
 //! and keeps its size and direction. Else with probability `local` it begins `local_distance`
 //! (drawn, truncated to blocks) after the last one's start, with size and direction drawn anew.
-//! Else it begins anywhere, evenly or by `zipf`. Starts and sizes are multiples of `block`; a size
-//! is rounded up, and drawn anew if it is zero. A sequential request that would run past the end
-//! begins anywhere instead, a local one is drawn anew (1000 times at most, then anywhere).
+//! Else it begins at a random place, uniform or by `zipf`. Starts and sizes are multiples of `block`; a size is
+//! rounded up, and drawn again if it is zero. A sequential request that would pass the end begins at a random
+//! place instead; a local one is drawn again (at most 1000 times, then at a random place).
 //! # Source
 //! DiskSim 4.0 reference manual, section "Synthetic workloads"; `disksim_synthio.c`.
 //! # Validity
-//! One generator: devices are chosen evenly, sequential and local requests stay on theirs.
-//! Random numbers are our own: results agree with DiskSim's statistically.
+//! One generator: devices are chosen with equal probability; sequential and local requests stay on their
+//! device. The random numbers are our own: results agree with DiskSim's statistically.
 
 mod columns;
 mod distribution;
@@ -30,18 +30,18 @@ use rand_distr::{Distribution as _, Exp1, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// The process that draws the times of requests.
+/// The process of arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalProcess {
-    /// Independently, at `rate` on average.
+    /// Poisson arrivals: independent, at `rate` on average.
     #[default]
     Poisson,
     /// Evenly spaced at `rate`.
     Constant,
-    /// Gaps evenly distributed from zero to twice the mean.
+    /// Gaps uniformly distributed from zero to twice the mean.
     Uniform,
-    /// None: times are zero, and requests come in a closed loop of `outstanding`, each `think` after a
+    /// Closed arrivals: times are zero, and `outstanding` requests circulate, each issued `think` after a
     /// completion ([`Synthetic::closed`]).
     Closed,
 }
@@ -50,7 +50,7 @@ pub enum ArrivalProcess {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Synthetic {
-    /// How many requests.
+    /// Number of requests.
     pub n_requests: u64,
     /// The share of reads, 0 to 1.
     pub reads: f64,
@@ -60,14 +60,14 @@ pub struct Synthetic {
     pub sequential: f64,
     /// The probability that a request is local.
     pub local: f64,
-    /// How far a local request is from the last one (either way; default normal with a standard
-    /// deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples).
+    /// Distance of a local request from the last one, in both directions. By default normal with a standard
+    /// deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples.
     pub local_distance: Option<LocalDistance>,
     /// Sizes.
     pub size: Distribution<Bytes>,
     /// Starts and sizes are multiples of this (DiskSim's blocking factor).
     pub block: Bytes,
-    /// How requests arrive.
+    /// Process of arrivals.
     pub arrivals: ArrivalProcess,
     /// The mean rate of arrivals.
     pub rate: Option<Frequency>,
@@ -77,18 +77,18 @@ pub struct Synthetic {
     pub sequential_interarrival: Option<Distribution<Span>>,
     /// Gaps before local requests, if they differ.
     pub local_interarrival: Option<Distribution<Span>>,
-    /// The space that is used on each device, from its beginning.
+    /// The part of each device that is used, from its beginning.
     pub footprint: Bytes,
-    /// How many devices.
+    /// Number of devices.
     pub devices: u32,
     /// Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks
     /// are scattered over the space.
     pub zipf: Option<f64>,
-    /// Closed arrivals: how many requests are outstanding.
+    /// Closed arrivals: number of outstanding requests.
     pub outstanding: u32,
     /// Closed arrivals: the pause between a completion and the next request.
     pub think: Distribution<Span>,
-    /// Changes over time, one after the other, over and over.
+    /// Phases with other values, repeated in order.
     pub phases: Vec<Phase>,
 }
 
@@ -104,7 +104,7 @@ pub struct LocalDistance {
 }
 
 impl Default for LocalDistance {
-    /// That of DiskSim's samples.
+    /// The distance in DiskSim's samples.
     fn default() -> LocalDistance {
         LocalDistance {
             mean: Bytes(0),
@@ -113,11 +113,11 @@ impl Default for LocalDistance {
     }
 }
 
-/// What is different for a while; what is absent stays.
+/// Values during a phase; absent ones are those of the workload.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// How long.
+    /// Length of the phase.
     pub duration: Span,
     /// The share of reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,11 +165,11 @@ impl Default for Synthetic {
 #[derive(Debug, Clone, Copy)]
 struct Profile {
     reads: f64,
-    /// Below this sequential, below the next local.
+    /// Threshold for sequential requests; the next one is for local requests.
     sequential: f64,
     local: f64,
     size: Sampler,
-    /// The size in blocks of the generator where all are the same, else zero.
+    /// The size in units of `block` if all sizes are equal, else zero.
     same_units: u64,
     /// Mean gap in ns for arrivals by rate; 1 for explicit gaps; infinite for a pause.
     gap: f64,
@@ -180,7 +180,7 @@ impl Profile {
     /// A size in units of `block` sectors, at most `limit` units.
     fn draw_size<R: Rng>(&self, block: u64, limit: u64, random: &mut R) -> u64 {
         for _ in 0..10_000 {
-            // In sectors first, truncated, as DiskSim does.
+            // First computed in sectors and truncated, as in DiskSim.
             let sectors = (self.size.draw(random) / 512.0) as u64;
             let units = sectors.div_ceil(block);
             if units > 0 && units <= limit && units * block <= u64::from(u32::MAX) {
@@ -200,12 +200,12 @@ enum Gaps {
     Closed,
 }
 
-/// The generator itself, for loops that must not go through a `Box`.
+/// The generator as its own type, for loops without dynamic dispatch.
 #[derive(Debug, Clone)]
 pub struct SyntheticSource {
     left: u64,
     profiles: Vec<Profile>,
-    /// Which of them holds, and a copy of it.
+    /// Index of the current profile, and a copy of it.
     current: usize,
     profile: Profile,
     /// The end of the current phase in ns; infinite without phases.
@@ -227,13 +227,13 @@ pub struct SyntheticSource {
     arrival: Xoshiro256PlusPlus,
     place: Xoshiro256PlusPlus,
     shape: Xoshiro256PlusPlus,
-    /// Share of the writes that go through to the medium; which ones is drawn from a stream of its own.
+    /// Share of write-through among the writes; they are drawn from a separate stream.
     write_through: f64,
     through: Xoshiro256PlusPlus,
 }
 
 fn refuse(key: &str, got: impl Serialize, need: &str) -> TraceError {
-    // As an experiment writes it; what is absent is nothing.
+    // The value as written in an experiment; an absent one is "nothing".
     let got = match serde_json::to_string(&got) {
         Ok(text) if text != "null" => text,
         _ => "nothing".into(),
@@ -254,16 +254,16 @@ fn probability(key: &str, value: f64) -> Result<f64, TraceError> {
 }
 
 impl Synthetic {
-    /// The stream of this workload for a seed.
+    /// The stream of requests for a seed.
     ///
     /// # Errors
-    /// Names the key that cannot be used, what was got and what is needed.
+    /// A key that cannot be used, what was got and what is needed.
     pub fn source(&self, seed: u64) -> Result<Source, TraceError> {
         let source = self.generator(seed)?;
         Ok(Box::new(Generated { source, given: 0 }))
     }
 
-    /// What a closed workload asks of the system; `None` for open arrivals.
+    /// The closed loop of the workload; `None` for open arrivals.
     ///
     /// # Errors
     /// As for [`Synthetic::source`].
@@ -375,7 +375,7 @@ impl Synthetic {
                 return Err(refuse("size", p.size.reach(), "sizes within the footprint"));
             }
             if let Sampler::Fixed(_) = p.size {
-                // Takes nothing from the stream.
+                // This uses no random numbers of the stream.
                 p.same_units = p.draw_size(self.block.0 / 512, units, &mut shape);
             }
         }
@@ -386,8 +386,8 @@ impl Synthetic {
                     .ok()
                     .filter(|_| (0.0..100.0).contains(&theta));
                 let made = made.ok_or_else(|| refuse("zipf", theta, "0 to 100"))?;
-                // Ranks are scattered by a step near the golden section that has no divisor
-                // in common with their number, so that every block gets one rank.
+                // Ranks are scattered by a step near the golden section that is coprime to their number, so
+                // that every block has one rank.
                 let mut step = ((units as f64 * 0.618_033_988_749_894_9) as u64).max(1);
                 while greatest_common_divisor(step, units) != 1 {
                     step += 1;
@@ -425,7 +425,7 @@ impl Synthetic {
     }
 }
 
-/// A generator as a stream that ends with an error where time does.
+/// A generator as a stream; it ends with an error at the end of simulated time.
 struct Generated {
     source: SyntheticSource,
     given: u64,
@@ -464,7 +464,7 @@ impl Requests for Generated {
         } else {
             batch.extend(self.source.by_ref().take(most));
         }
-        // Times never decrease: the last one is the latest.
+        // Times never decrease, so the last one is the latest.
         let fits = match batch.last() {
             Some(last) if last.time > Time::LATEST => {
                 batch.partition_point(|r| r.time <= Time::LATEST)
@@ -498,8 +498,8 @@ enum Class {
 }
 
 impl SyntheticSource {
-    /// Moves the clock by a gap. In units of the mean gap, so that a gap that spans phases is
-    /// used up at each phase's own rate: exact for Poisson arrivals.
+    /// Advances the clock by a gap. The gap is in units of the mean gap, so that each phase uses it up at its
+    /// own rate: exact for Poisson arrivals.
     #[inline]
     fn advance(&mut self, class: &Class) {
         let special = match class {
@@ -526,7 +526,7 @@ impl SyntheticSource {
                 self.phase_end += cycles * self.cycle_ns;
                 loop {
                     let gap = self.profile.gap;
-                    // A pause uses nothing up; 0 times infinity must not come into it.
+                    // A pause uses up nothing of the gap; zero times infinity must be avoided.
                     let room = (self.phase_end - self.now) / gap;
                     if units <= room && gap < f64::INFINITY {
                         ns = units * gap;
@@ -539,7 +539,7 @@ impl SyntheticSource {
             }
             self.now += ns;
         }
-        // The fraction stays in f64 and the whole part in an integer: no drift in long runs.
+        // The fraction is stored as f64 and the whole part as an integer, so that long runs do not drift.
         if self.now >= 1e9 && self.phase_end == f64::INFINITY {
             let whole = self.now.floor();
             self.whole = self.whole.saturating_add(whole as u64);
@@ -610,7 +610,7 @@ impl SyntheticSource {
     }
 }
 
-/// Evenly from 0 to `limit - 1` by multiplication (Lemire 2019); the bias is below 2^-64 · limit.
+/// Uniform from 0 to `limit - 1` by multiplication (Lemire 2019); the bias is below 2^-64 · limit.
 #[inline]
 fn below<R: Rng>(random: &mut R, limit: u64) -> u64 {
     ((u128::from(random.random::<u64>()) * u128::from(limit)) >> 64) as u64

@@ -41,7 +41,7 @@ fn the_design_page_example_has_the_shares_it_asks_for() {
     assert_ne!(all, s.generator(8).unwrap().collect::<Vec<_>>());
 }
 
-/// Which writes go through to the medium changes nothing else of a workload.
+/// The choice of write-through has no effect on the rest of a workload.
 #[test]
 fn writes_through_have_their_share_and_leave_the_rest_alone() {
     let base = "n_requests = 50_000\nreads = 0.4\nrate = '90/s'\nfootprint = '10 GB'";
@@ -82,7 +82,7 @@ fn writes_through_have_their_share_and_leave_the_rest_alone() {
     );
 }
 
-/// Many at once are the same as one at a time, whatever is drawn and however they are taken.
+/// Batches contain the same requests as one at a time, for all distributions and batch sizes.
 #[test]
 fn batches_are_what_single_requests_are() {
     let mut lists = 0;
@@ -118,7 +118,7 @@ fn batches_are_what_single_requests_are() {
                     source.fill(&mut many, piece).unwrap();
                 }
                 assert_eq!(many.len(), 1214, "{toml}");
-                // One at a time goes on where a batch ended.
+                // Single requests continue where a batch ended.
                 many.extend(source.by_ref().take(10).map(Result::unwrap));
                 source.fill(&mut many, 5_000).unwrap();
                 assert_eq!(many, single, "{toml}");

@@ -1,11 +1,10 @@
-//! Changes to a stream on its way to a system, stated in one table of an experiment.
+//! Changes of a stream before it reaches a system, given by a table of an experiment.
 //!
 //! # Model
-//! In this order: `devices` selects; `start` and `end` cut by the trace's time; `skip` and `count`
-//! cut by number; `start_at_zero` moves the first request left to time zero; `remap` renames
-//! devices; `concatenate` puts the devices one after the other on device 0; `space_scale`
-//! multiplies addresses (not sizes); `time_scale` multiplies times: **2 halves the rate of
-//! arrivals**.
+//! In this order: `devices` selects; `start` and `end` cut by the trace's time; `skip` and `count` cut by
+//! number; `start_at_zero` moves the first remaining request to time zero; `remap` renumbers devices;
+//! `concatenate` puts the devices one after the other on device 0; `space_scale` multiplies addresses (not
+//! sizes); `time_scale` multiplies times: **2 halves the rate of arrivals**.
 
 use crate::error::TraceError;
 use crate::reader::parse::MAX_BLOCK;
@@ -17,13 +16,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The address spaces of devices, one after the other.
+/// Address spaces of devices, concatenated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Concatenate {
     /// The sizes of devices 0, 1, 2, ...
     Sizes(Vec<Bytes>),
-    /// Sizes as far as the trace goes, found in a pass before ([`Transform::open`]).
+    /// Sizes measured in a first pass: up to the last block used ([`Transform::open`]).
     Measured(Measured),
 }
 
@@ -42,11 +41,11 @@ impl<'de> Deserialize<'de> for Concatenate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measured {
-    /// Found in a pass before.
+    /// Measured in a first pass.
     Measured,
 }
 
-/// What is changed; what is absent is left alone.
+/// The transformations; absent ones have no effect.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transform {
@@ -56,13 +55,13 @@ pub struct Transform {
     pub start: Option<Span>,
     /// Before this time of the trace.
     pub end: Option<Span>,
-    /// Without the first so many.
+    /// Leaves out this many requests at the start.
     pub skip: u64,
-    /// At most so many.
+    /// At most this many requests.
     pub count: Option<u64>,
-    /// The first request left is at time zero.
+    /// The first remaining request is at time zero.
     pub start_at_zero: bool,
-    /// Pairs of device and new device.
+    /// Pairs of old and new device numbers.
     pub remap: Vec<(u32, u32)>,
     /// Puts devices one after the other on device 0.
     pub concatenate: Option<Concatenate>,
@@ -80,7 +79,7 @@ fn refuse(key: &str, got: impl std::fmt::Display, need: &str) -> TraceError {
     }
 }
 
-/// More devices than this are not put in one space.
+/// Most devices in one address space.
 const MAX_DEVICES: usize = 1 << 20;
 
 impl Transform {
@@ -101,7 +100,7 @@ impl Transform {
         Ok(())
     }
 
-    /// How many of `requests` are left; `None` where that depends on what they are.
+    /// How many of `requests` remain; `None` if that depends on the requests.
     pub fn keeps(&self, requests: u64) -> Option<u64> {
         let by_content = self.devices.is_some() || self.start.is_some() || self.end.is_some();
         let left = requests.saturating_sub(self.skip);
@@ -111,7 +110,7 @@ impl Transform {
     /// Opens a source and transforms it; with `concatenate = "measured"` opens it twice.
     ///
     /// # Errors
-    /// A key that cannot be used; whatever `make` says, and in the first pass any wrong record.
+    /// A key that cannot be used; the errors of `make`; any wrong record in the first pass.
     pub fn open(
         &self,
         mut make: impl FnMut() -> Result<Source, TraceError>,
@@ -276,11 +275,11 @@ impl Transformed {
     }
 }
 
-/// What becomes of one request.
+/// The result for one request.
 enum Fate {
     Skipped,
     Given(Result<Request, TraceError>),
-    /// It and all that follow lie behind the end.
+    /// It and all that follow are after the end.
     Over,
 }
 
@@ -334,7 +333,7 @@ impl Requests for Transformed {
             let left = self.count.min((end - from) as u64) as usize;
             let mut result = self.source.fill(batch, left);
             self.ended = result.is_err() || batch.len() < from + left;
-            // Those that are kept move forward over those that are not.
+            // The kept requests are moved forward over the others.
             let mut kept = from;
             for i in from..batch.len() {
                 match self.judge(batch[i]) {
@@ -414,7 +413,7 @@ mod tests {
         assert_eq!(bases, [0, 110, 220, 30, 140, 250]);
     }
 
-    /// Many at a time are those that come one at a time, up to the end or to what is wrong.
+    /// Batches contain the same requests as one at a time, up to the end or an error.
     #[test]
     fn batches_are_requests_one_by_one() {
         let long = |wrong: u64| -> Source {
@@ -436,13 +435,13 @@ mod tests {
             "start = '20 s'\nend = '700 s'\nskip = 30",
             "count = 77\nstart_at_zero = false",
             "count = 0",
-            // Device 4 is not there.
+            // Device 4 has no size.
             "concatenate = ['1 MB', '1 MB', '1 MB', '1 MB']",
             "remap = [[4, 0]]\nconcatenate = ['1 MB', '1 MB', '1 MB', '1 MB']\ntime_scale = 0.5",
         ] {
             let transform: Transform = toml::from_str(toml).unwrap();
             for wrong in [0, 1, 256, 999, 1000] {
-                // A source that is not changed is handed on: it ends itself after what is wrong.
+                // An unchanged source is returned as it is: it ends itself after an error.
                 let end = if toml.is_empty() { wrong + 1 } else { 1000 };
                 let long = |wrong| -> Source { Box::new(Each(long(wrong).take(end as usize))) };
                 let (mut want, mut want_error) = (Vec::new(), None);

@@ -1,7 +1,7 @@
 //! Writers: one file per format.
 //!
-//! Every writer takes requests in time order. What a format cannot say is an error, never left
-//! out; what it rounds is in its own documentation.
+//! Every writer takes requests in time order. A request that a format cannot represent is an error and is never
+//! left out; the documentation of each writer states what it rounds.
 
 pub mod parquet;
 pub mod text;
@@ -12,14 +12,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Where requests are written to.
+/// Writes requests to a trace.
 pub trait TraceWriter: Send {
     /// Writes one request.
     ///
     /// # Errors
-    /// A request that the format cannot hold, by its number; failure to write.
+    /// A request that the format cannot represent, by its number; failure to write.
     fn write(&mut self, request: &Request) -> Result<(), TraceError>;
-    /// Writes what is still held back. Without it the file is not whole.
+    /// Writes buffered data. Without this call the file is incomplete.
     ///
     /// # Errors
     /// Failure to write.
@@ -47,7 +47,7 @@ pub fn create(path: &Path, format: Option<&str>) -> Result<Box<dyn TraceWriter>,
     create_in(path, path, format)
 }
 
-/// The same in the file `part`, which is to become `path`: only that is known to whoever reads messages.
+/// As [`create`], in the file `part`, which is renamed to `path` later; messages name `path`.
 ///
 /// # Errors
 /// As for [`create`].
@@ -82,7 +82,7 @@ pub fn create_in(
     create_on(kind, output, &name)
 }
 
-/// Creates a trace on any output; `path` is for messages.
+/// Creates a trace on any output; `path` is for error messages.
 ///
 /// # Errors
 /// An unknown format.

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Requests per batch, and per row group sixteen batches: bounded memory.
+/// Requests per batch. A row group has sixteen batches, so that memory is bounded.
 const BATCH: usize = 65_536;
 
 /// Writes Parquet.
@@ -32,7 +32,7 @@ fn failed(path: &str, error: impl std::error::Error + 'static) -> TraceError {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// A new file on `output`; `path` is for messages.
+    /// A new file on `output`; `path` is for error messages.
     ///
     /// # Errors
     /// Failure to write.
@@ -99,7 +99,7 @@ impl<W: Write + Send> TraceWriter for ParquetWriter<W> {
     }
 }
 
-/// All of `requests` as the bytes of a file.
+/// The bytes of a file with all of `requests`.
 pub(crate) fn to_bytes(bytes: &mut Vec<u8>, requests: &[Request]) -> Result<(), TraceError> {
     let mut writer = ParquetWriter::new(bytes, "memory")?;
     for request in requests {

@@ -7,7 +7,7 @@ use crate::request::{Op, Request};
 use std::collections::HashSet;
 use std::io::Write;
 
-/// Which text format.
+/// A text format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// Named columns.
@@ -21,7 +21,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// By the name of its format.
+    /// The format with this name.
     pub fn named(name: &str) -> Option<Style> {
         match name {
             "csv" => Some(Style::Csv),
@@ -34,7 +34,7 @@ impl Style {
 }
 
 impl Style {
-    /// Whether the format can say this.
+    /// Whether the format can represent this operation.
     fn holds(self, op: Op) -> bool {
         match op {
             Op::Read | Op::Write => true,
@@ -50,13 +50,13 @@ pub struct TextWriter<W: Write> {
     output: W,
     path: String,
     number: u64,
-    /// The first line is written.
+    /// Whether the first line is written.
     begun: bool,
     added: HashSet<u32>,
 }
 
 impl<W: Write> TextWriter<W> {
-    /// A new file on `output`; `path` is for messages.
+    /// A new file on `output`; `path` is for error messages.
     pub fn new(style: Style, output: W, path: &str) -> Self {
         TextWriter {
             style,
@@ -68,7 +68,7 @@ impl<W: Write> TextWriter<W> {
         }
     }
 
-    /// Writes what the format begins with, once.
+    /// Writes the header of the format, once.
     fn begin(&mut self) -> std::io::Result<()> {
         match self.style {
             _ if std::mem::replace(&mut self.begun, true) => Ok(()),

@@ -82,7 +82,7 @@ def _design_parts(workload: Load, r: dict[str, dict[str, Any]]) -> list[Part]:
 def _shifts(workload: Load, r: dict[str, dict[str, Any]], of: dict[str, Any]) -> list[Part]:
     """Compare the 99th percentiles of the rotational latencies."""
     p99 = {n: (n, r[n]["rotation"]["p99_s"] * 1e3) for n in ("HC-SD", "SA(2)", "SA(3)", "SA(4)")}
-    # Financial's tail is said to shorten with the third arm assembly.
+    # In the paper, Financial's tail becomes shorter only with the third arm assembly.
     shorter = "SA(3)" if workload.key == "financial" else "SA(2)"
     what = f"{workload.title}: tail of rotational latencies (99th percentile)"
     lower = Rule.SIGNIFICANTLY_LOWER
@@ -118,7 +118,7 @@ def _tails(workload: Load, r: dict[str, dict[str, Any]], of: dict[str, Any]) -> 
 
 
 def _relaxed(arms: int) -> dict[str, dict[str, Any]]:
-    """Return the two extensions of SA(n), by what they allow."""
+    """Return the two extensions of SA(n), by the condition that they relax."""
     return {
         "arms move": {"arms_in_motion": arms},
         f"arms move, {arms} channels": {"arms_in_motion": arms, "channels": arms},
@@ -151,7 +151,7 @@ def relaxations(study: Study) -> Outcome:
 
 
 def _light(study: Study) -> list[Part]:
-    """Compare on the light load of section 7.3, where arrays of these drives break even."""
+    """Compare on the light load of section 7.3, for which arrays of these drives break even."""
     parts = []
     for name, arms, count in (("SA(2)", 2, 2), ("SA(4)", 4, 1)):
         run = Cell(name, count, 8).run(study.choices, 100_000)
@@ -167,7 +167,7 @@ def _light(study: Study) -> list[Part]:
 def _benefit(
     where: str, name: str, what: str, r: dict[str, dict[str, Any]], of: dict[str, Any]
 ) -> Part:
-    """Compare the means: what the base design takes longer is the benefit."""
+    """Compare the means: the benefit is the additional time of the base design."""
     return relation(
         f"{where}: benefit of {name} where {what}",
         "little benefit",

@@ -17,13 +17,13 @@ from headstack.studies.study import Outcome, Study, Table
 from . import charts
 from .systems import Choices, Systems, keeps_up, watts
 
-#: Mean inter-arrival time in ms, and the conventional array whose p90 is to be met.
+#: Mean inter-arrival time in ms, and the drives of the conventional array with the target p90.
 LOADS = {8: 4, 4: 8, 1: 16}
 
 #: Kinds of drives by arm assemblies.
 KINDS = {"HC-SD": 1, "SA(2)": 2, "SA(4)": 4}
 
-#: Sizes of arrays in figure 8, and those between them that a whole run adds.
+#: Sizes of arrays in figure 8, and sizes between them, for full runs only.
 POWERS, BETWEEN = (1, 2, 4, 8, 16), (3, 6, 12)
 
 #: Drives of the arrays that are steady at 8 ms, and of the largest array.
@@ -32,20 +32,20 @@ STEADY, MOST = {"SA(2)": 2, "SA(4)": 2}, max(POWERS)
 #: Break-even arrays of the text by gap in ms: drives of each kind instead of `LOADS`.
 BREAK_EVEN = {8: {"SA(2)": 2, "SA(4)": 1}, 1: {"SA(2)": 8, "SA(4)": 4}}
 
-#: Watts of the break-even arrays at 8 ms, and what the others save against HC-SD.
+#: Watts of the break-even arrays at 8 ms, and the savings of the others compared with HC-SD.
 WATTS_8_MS = {"HC-SD": 61.4, "SA(2)": 37.1, "SA(4)": 26.2}
 SAVED = {"SA(2)": 0.41, "SA(4)": 0.60}
 
 #: The profile whose constants were fitted to these watts.
 FITTED_PROFILE = "raid-fitted"
 
-#: Every array is run with so many seeds, one after another.
+#: Number of seeds with which every array is run.
 SEEDS = 3
 
-#: Requests where another choice is tried: the p90 of an array is then known within 2 %.
+#: Requests for alternative choices: enough for the p90 of an array within 2 %.
 VARIED = 50_000
 
-#: Requests that tell whether an array can carry a load at all.
+#: Requests of a trial that finds out whether an array can carry a load.
 TRIAL = 20_000
 
 MS, W = "{:,.2f} ms", "{:,.1f} W"
@@ -61,7 +61,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Of the system in a run."""
+        """Name of the system in a run."""
         return f"{self.count} {self.kind}, {self.gap_ms} ms"
 
     @property
@@ -91,7 +91,7 @@ class Cell:
         return Run({"synthetic": synthetic}, self.system(choices), seed=choices.seed)
 
 
-#: Results of each cell that can carry its load, one for each seed.
+#: Results of each cell that can carry its load, one per seed.
 Found = dict[Cell, list[Mapping[str, Any]]]
 
 
@@ -106,7 +106,7 @@ def simulate(study: Study, cells: Iterable[Cell], requests: int, seeds: int = SE
         r = study.run(c.run(choices, requests) for c in stable)
         for c in stable:
             found[c].append(r[c.name])
-    # A short trial does not show every load that is too high.
+    # A short trial does not detect every overload.
     return {c: results for c, results in found.items() if all(map(keeps_up, results))}
 
 
@@ -138,7 +138,7 @@ def arrays(study: Study) -> Outcome:
     counts = POWERS if study.quick else tuple(sorted((*POWERS, *BETWEEN)))
     cells = [Cell(kind, n, gap) for gap in LOADS for kind in KINDS for n in counts]
     if study.varied:
-        # What the parts look at, once.
+        # Only the cells that the parts use.
         cells = [c for c in cells if c.kind != "HC-SD" or c.count == LOADS[c.gap_ms]]
         found = simulate(study, cells, VARIED, seeds=1)
     else:
@@ -166,7 +166,7 @@ def _break_even_parts(found: Found) -> list[Part]:
             said = BREAK_EVEN.get(gap, {}).get(kind)
             got = break_even(found, kind, gap) if _reference(found, gap) else None
             if got is None:
-                # None of the sizes does it: as many as the next one, at the least.
+                # No size is enough: at least the next one would be needed.
                 got = 2 * MOST
             note = _values(found, kind, n, said or got, gap)
             if said is None:
@@ -181,7 +181,7 @@ def _break_even_parts(found: Found) -> list[Part]:
 
 
 def _values(found: Found, kind: str, n: int, size: int, gap: int) -> str:
-    """Return the p90 that a break-even hangs on: of the arrays, and of one half as large."""
+    """Return the p90s that decide a break-even: of the arrays, and of one half as large."""
     cells = [Cell("HC-SD", n, gap), *(Cell(kind, s, gap) for s in (size, size // 2) if s)]
     said = []
     for c in cells:
@@ -219,7 +219,7 @@ def _p90_part(
 
 
 def _power_parts(study: Study, found: Found) -> list[Part]:
-    """Compare the arrays that the paper calls break-even: their watts, and what they save."""
+    """Compare the arrays that break even in the paper: their watts, and their savings."""
     fitted = study.choices.profile == FITTED_PROFILE
     of: dict[str, Any] = {"kind": Kind.INPUT if fitted else Kind.RESULT}
     parts = []
@@ -286,7 +286,7 @@ def _p90_chart(found: Found, gap: int) -> Any:
     y = alt.Y("p90:Q", title=title, scale=alt.Scale(type="log", nice=False), axis=_axis())
     colours = alt.Scale(domain=kinds, range=list(plots.PALETTE[: len(kinds)]))
     base = alt.Chart(frame)
-    # Markers would hide the dashes.
+    # Markers would cover the dashes.
     legend = alt.Legend(symbolType="stroke")
     colour = alt.Color("drive:N", sort=kinds, scale=colours, legend=legend)
     line = base.mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=45)).encode(

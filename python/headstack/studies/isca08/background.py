@@ -1,4 +1,4 @@
-"""Background reads: freeblock scheduling against an arm of their own, the paper's section 5."""
+"""Background reads: freeblock scheduling against a separate arm, the paper's section 5."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from .systems import LARGE, dash, mean_ms, watts
 #: Foreground loads, requests/s.
 RATES = (5, 25, 50, 75, 100, 125)
 
-#: Ways to read the whole medium beside the foreground; dash, scan and channels of each.
+#: Ways to read the whole medium in the background: arm assemblies, scan mode and channels.
 WAYS: dict[str, tuple[int, str, int]] = {
     "no background": (1, "none", 1),
     "freeblock": (1, "freeblock", 1),
@@ -27,7 +27,7 @@ WAYS: dict[str, tuple[int, str, int]] = {
 
 
 def _run(way: str, rate: int, seconds: int, seed: int = 1) -> Run:
-    """Return a run of about so long: the same for all loads, so that all scan the same zones."""
+    """Return a run of about this length, equal for all loads, so that all scan the same zones."""
     arms, mode, channels = WAYS[way]
     system = {
         "name": f"{way}, {rate}/s",
@@ -77,12 +77,12 @@ def freeblock(study: Study) -> Outcome:
 
 
 def _foreground_parts(r: Mapping[str, list[dict[str, Any]]]) -> list[Part]:
-    """Compare the foreground's means, with background reads and without."""
+    """Compare the foreground's means with and without background reads."""
     used = {"freeblock": "rotational latency periods are used"}
     parts = []
     for way in ("freeblock", "own arm", "own arm, own channel"):
         pairs = [(mean_ms(x), mean_ms(y)) for x, y in zip(r[way], r["no background"], strict=True)]
-        # The load on which they differ most.
+        # The load with the largest difference.
         with_, without = max(pairs, key=lambda pair: abs(pair[0] / pair[1] - 1))
         parts.append(
             relation(
@@ -98,10 +98,10 @@ def _foreground_parts(r: Mapping[str, list[dict[str, Any]]]) -> list[Part]:
 
 
 def _speed_parts(speed: Mapping[str, list[float]]) -> list[Part]:
-    """Compare how much is read in the background."""
+    """Compare the rates of background reads."""
     free, own = speed["freeblock"], speed["own arm"]
     low, high = RATES[0], RATES[-1]
-    # The load on which freeblock scheduling comes nearest to the arm of its own.
+    # The load for which freeblock scheduling comes nearest to a separate arm.
     nearest = max(range(len(RATES)), key=lambda i: free[i] / own[i])
 
     def part(what: str, paper: str, a: tuple[str, float], b: tuple[str, float]) -> Part:

@@ -1,4 +1,4 @@
-"""What replacing an array by one large drive costs, and why: the paper's section 7.1."""
+"""Costs of replacing an array by one large drive, and their causes: section 7.1."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ TPC_H_GAP_MS, TPC_H_MD_MS, TPC_H_HC_SD_MS = 8.76, 3.99, 4.86
 #: End of the axis of the paper's figure 3, in W.
 FIGURE_3_W = 350
 
-#: 64 MB in twice as many segments as the 8 MB have. With the segments' size kept there would be
-#: eight times as many, and more streams would find their read-ahead: another change altogether.
+#: 64 MB in twice as many segments as the 8 MB have. With segments of the same size there would be
+#: eight times as many, and more streams would have read-ahead: a different change.
 CACHE_64_MB = {"segments": 32, "segment_sectors": 3906, "read_ahead_sectors": 1953}
 
 
@@ -136,7 +136,7 @@ def _scaled(what: str, factor: float) -> tuple[str, dict[str, Any]]:
     return name, {f"positioning.{what}_scale": factor}
 
 
-#: The limit study's drives: seek or rotational latency times a half, a quarter, nothing.
+#: The drives of the limit study: seek or rotational latency times a half, a quarter, zero.
 LIMITS = dict(_scaled(what, f) for what in ("seek", "rotation") for f in (0.5, 0.25, 0.0))
 
 
@@ -146,7 +146,7 @@ def limited(systems: Systems, name: str) -> dict[str, Any]:
 
 
 def limits(study: Study) -> Outcome:
-    """Judge figure 4: what seeks, rotation and the buffer each cost."""
+    """Judge figure 4: the costs of seeks, rotation and buffer size."""
     outcome, systems = Outcome(), Systems(study.choices)
     for workload in loads(study):
         drives = [limited(systems, name) for name in LIMITS]

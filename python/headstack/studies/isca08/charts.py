@@ -1,4 +1,4 @@
-"""Figures that several claims share: on the paper's axes and bins first, then on finer ones."""
+"""Figures that several claims share: with the paper's axes and bins, and with finer ones."""
 
 import bisect
 import json
@@ -23,25 +23,25 @@ from .systems import (
     within,
 )
 
-#: Classes of response times in ms, and of rotational latencies: those of DiskSim's statistics file,
-#: the simulator that the paper used.
+#: Classes of response times in ms, and of rotational latencies: those of the statistics file of
+#: DiskSim, which the paper used.
 RESPONSE_BINS_MS = (5, 10, 20, 40, 60, 90, 120, 150, 200)
 ROTATION_BINS_MS = (1, 3, 5, 7, 8, 9, 11, 13, 15)
 
-#: Smallest share that our tails show.
+#: Smallest share in our tails.
 RAREST = 1e-4
 
-#: States of the drives, in the order in which the paper stacks them, and its names of them.
+#: States of the drives in the stacking order of the paper, and the paper's names for them.
 STATES = {"idle": "idle", "seek": "seek", "rotation": "rotational latency", "transfer": "transfer"}
 
-#: Most names along an axis that are written level.
+#: Most labels along an axis that are written horizontally.
 LEVEL_LABELS = 4
 
 
 def responses(
     study: Study, name: str, title: str, results: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """Draw response times in DiskSim's classes (figures 2, 4, 5, 7), then every time."""
+    """Draw response times in DiskSim's classes (figures 2, 4, 5, 7), then the distribution."""
     shown = {"systems": list(results.values())}
     return [
         study.figure(name, lambda: _classes(f"{title}, DiskSim's classes", results)),
@@ -52,7 +52,7 @@ def responses(
 
 
 def _classes(title: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Draw the share of requests answered within the times of the paper's axis."""
+    """Draw the share of requests within the times of the paper's axis."""
     classes = [*map(str, RESPONSE_BINS_MS), f"{RESPONSE_BINS_MS[-1]}+"]
     shares = {
         name: [*(within(r, ms / 1e3) for ms in RESPONSE_BINS_MS), 1.0]
@@ -70,7 +70,7 @@ def _classes(title: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
 def latencies(
     study: Study, name: str, title: str, results: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """Draw rotational latencies: shares per class (figure 5), then how many last longer."""
+    """Draw rotational latencies: shares per class (figure 5), then the tail."""
     found = {k: r["rotation"] for k, r in results.items()}
     return [
         study.figure(name, lambda: _latency_classes(f"{title}, DiskSim's classes", found)),
@@ -119,7 +119,7 @@ def _tails(title: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
 def _by_class(
     shares: Mapping[str, Sequence[float]], classes: Sequence[str], title: str, x: str, y: alt.Y
 ) -> Any:
-    """Draw one line per system over classes that stand at equal distances, as the paper does."""
+    """Draw one line per system over classes at equal distances, as in the paper."""
     points = {name: list(enumerate(values)) for name, values in shares.items()}
     names = alt.Axis(labelExpr=f"{json.dumps(list(classes))}[datum.value]", labelAngle=0)
     return plots.lines(points, alt.X("x:O", title=x, axis=names), y, title, markers=True)
@@ -169,7 +169,7 @@ def power(title: str, results: Mapping[str, Mapping[str, Any]], most: float | No
 
 
 def numbers(load: Load, results: Mapping[str, Mapping[str, Any]], title: str = "") -> Table:
-    """Return what the text of the paper speaks of, for each system."""
+    """Return the values in the text of the paper, for each system."""
     rows: Sequence[Sequence[str]] = [
         [
             name,

@@ -25,7 +25,7 @@ TABLE_1 = (
     ("Seagate Barracuda ES", LARGE, 750_000, 1, 13, 72.0, (0.00034, 0.00042)),
 )
 
-#: The mix that data sheets of the time call "operating": 40 % seek, 40 % read or write, 20 % idle.
+#: The mix called "operating" in data sheets of the time: 40 % seek, 40 % read or write, 20 % idle.
 OPERATING = {"seek": 0.4, "rotation": 0.4, "idle": 0.2}
 
 #: Table 1's peak power in W of the Barracuda ES with four actuators, all moving.
@@ -44,13 +44,13 @@ COMPONENTS: dict[str, tuple[tuple[str, ...], tuple[tuple[float, float], ...]]] =
     "preamplifier": (("preamplifier",), ((1.2, 1.2), (2.4, 2.4), (4.8, 4.8))),
 }
 
-#: Table 9(a): low and high cost in dollars of a drive with so many arm assemblies.
+#: Table 9(a): low and high cost in dollars of a drive, by number of arm assemblies.
 COSTS = {1: (67.7, 80.8), 2: (100.4, 116.6), 4: (165.8, 188.2)}
 
-#: Figure 9(b): how much cheaper drives of so many arms are than four conventional ones.
+#: Figure 9(b): how much cheaper drives are than four conventional ones, by number of arms.
 SAVED = {2: 0.27, 4: 0.40}
 
-#: Highest degree of each kind of parallelism that is tried.
+#: Highest tested degree of each kind of parallelism.
 DEGREES = range(1, 5)
 
 
@@ -73,8 +73,8 @@ def history(study: Study) -> Outcome:
     for title, file, capacity, arms, power, rate, prices in TABLE_1:
         info, own_arms = described(file), _arms(file)
         modern = file == LARGE
-        # The old boxes' watts are taken with all arms moving, the modern drive's as its manual
-        # defines them.
+        # The watts of the old drives are for all arms moving, those of the modern drive as defined
+        # in its manual.
         own_power = operating(info["power_w"]) if modern else peak(info["power_w"], own_arms)
         own_rate = _sustained(file, info) if modern else info["zones"][0]["rate_bytes_per_s"]
         megabytes = info["capacity_bytes"] / 1e6
@@ -146,7 +146,7 @@ def described(file: str, **changes: Any) -> dict[str, Any]:
 
 
 def _sustained(file: str, info: Mapping[str, Any]) -> float:
-    """Return the rate of long reads outside: each track costs one turn and the skew behind it."""
+    """Return the outer rate of long reads: each track costs one turn and the skew after it."""
     geometry = drives.load(file)["geometry"]
     zone, surfaces = geometry["zones"][0], geometry["surfaces"]
     skew = ((surfaces - 1) * zone["track_skew"] + zone["cylinder_skew"]) / surfaces
@@ -154,23 +154,23 @@ def _sustained(file: str, info: Mapping[str, Any]) -> float:
 
 
 def _arms(file: str) -> int:
-    """Return the arm assemblies of all stacks that a drive file declares."""
+    """Return the number of arm assemblies of all stacks in a drive file."""
     stacks, arms, _, _ = degrees(str(drives.load(file).get("dash", dash(1))))
     return stacks * arms
 
 
 def operating(watts: Mapping[str, float]) -> float:
-    """Return the power at work by the mix of data sheets."""
+    """Return the power at work, for the mix of data sheets."""
     return sum(share * watts[mode] for mode, share in OPERATING.items())
 
 
 def peak(watts: Mapping[str, float], arms: int) -> float:
-    """Return the power with all arms moving: each adds what the first one adds to idle."""
+    """Return the power with all arms moving: each adds as much to idle as the first one."""
     return watts["idle"] + arms * (watts["seek"] - watts["idle"])
 
 
 def degrees(name: str) -> tuple[int, int, int, int]:
-    """Return the stacks, arms, surfaces and heads of a name such as ``D1A2S1H1``.
+    """Return the stacks, arms, surfaces and heads in a name such as ``D1A2S1H1``.
 
     Raises:
         ConfigError: it is not such a name.
@@ -184,7 +184,7 @@ def degrees(name: str) -> tuple[int, int, int, int]:
 
 
 def transfer_paths(name: str) -> int:
-    """Return how many transfers at once a design's mechanism offers: one per head that may work.
+    """Return the number of transfers at once in a design: one per head that may work.
 
     Example:
         >>> transfer_paths("D1A2S1H1"), transfer_paths("D1A2S1H2")
@@ -195,7 +195,7 @@ def transfer_paths(name: str) -> int:
 
 
 def taxonomy(study: Study) -> Outcome:
-    """Judge the taxonomy: every design up to D4A4S4H4 runs; figure 1's transfer paths."""
+    """Judge the taxonomy: every design up to D4A4S4H4 runs; transfer paths of figure 1."""
     outcome = Outcome()
     names = [
         f"D{d}A{a}S{s}H{h}" for d in DEGREES for a in DEGREES for s in DEGREES for h in DEGREES
@@ -224,7 +224,7 @@ def taxonomy(study: Study) -> Outcome:
             ("no name", mean_ms(plain["no dash"])),
             "{:.3f} ms",
         ),
-        # The product of the degrees is the paper's definition, not an outcome.
+        # The product of the degrees is a definition in the paper, not a result.
         *(
             _given(f"{name}: transfer paths", paths, transfer_paths(name), "{:.0f}")
             for name, paths in (("D1A1S1H1", 1), ("D1A2S1H1", 2), ("D1A2S1H2", 4))
@@ -258,13 +258,13 @@ def _axes(points: Mapping[str, list[tuple[float, float]]]) -> Any:
     )
 
 
-#: Which arms fail, in this order: two are left that face each other, as those of SA(2) do.
+#: The arms that fail, in this order. When two remain, they are opposite, as in SA(2).
 FAULT_ARMS = (1, 3, 2)
 
-#: When the parts of the drive fail, seconds after the first request, and how long to go on.
+#: Times of the failures, in seconds after the first request, and the end of the run.
 FAULT_TIMES_S, FAULT_END_S = (100, 200, 300), 400
 
-#: Seconds in which the requests that a failure delayed are still answered.
+#: Seconds after a failure in which delayed requests are still answered.
 SETTLE_S = 5
 
 MS = "{:,.2f} ms"
@@ -284,12 +284,12 @@ def _phase_ms(result: dict[str, Any], start: float, end: float) -> float:
     return 1e3 * total / weight if weight else math.nan
 
 
-#: A drive with one arm that orders as the failing drive does; SA(1), which is HC-SD, does not.
+#: A drive with one arm and the scheduler of the failing drive; SA(1), which is HC-SD, has another.
 ONE_ARM = "one arm, SPTF"
 
 
 def _failing() -> dict[str, tuple[dict[str, Any], ...]]:
-    """Return the drives of four arms that lose some, by name, with their faults."""
+    """Return the drives of four arms with failures, by name, with their faults."""
     first = FAULT_TIMES_S[0]
 
     def arm(n: int, at: float, warning: bool) -> dict[str, Any]:
@@ -306,7 +306,7 @@ def _failing() -> dict[str, tuple[dict[str, Any], ...]]:
 
 
 def faults(study: Study) -> Outcome:
-    """Judge graceful degradation: arms and heads that fail while the drive works."""
+    """Judge graceful degradation: arms and heads that fail during the run."""
     outcome, s = Outcome(), Systems(study.choices)
     every = 8e-3
     requests = round(FAULT_END_S / every)
@@ -400,7 +400,7 @@ def _fault_parts(r: dict[str, dict[str, Any]]) -> list[Part]:
 
 
 def _degradation(r: dict[str, dict[str, Any]]) -> Any:
-    """Draw means over ten seconds each: the drive that loses its arms, and drives with fewer."""
+    """Draw means over ten seconds each: the failing drive, and drives with fewer arms."""
     width = 10
     points = {}
     for name in ("arms fail one by one", "SA(4)", "SA(3)", "SA(2)", ONE_ARM):
@@ -452,7 +452,7 @@ def cost(study: Study) -> Outcome:
 
 
 def _component_part() -> Part:
-    """Compare the cells of Table 9(a): prices that the cost model was given."""
+    """Compare the cells of Table 9(a); the cost model has these prices as input."""
     every = {c for components, _ in COMPONENTS.values() for c in components}
     met = total = 0
     for components, cells in COMPONENTS.values():

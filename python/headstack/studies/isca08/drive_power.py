@@ -1,4 +1,4 @@
-"""Power of SA(n), and slower drives with several arms: the end of the paper's section 7.2."""
+"""Power of SA(n), and slower drives with several arms: the end of section 7.2."""
 
 from itertools import pairwise
 from typing import Any
@@ -13,13 +13,13 @@ from .systems import LARGE, Load, Systems, loads, mean_ms, nonzero_seeks, runs, 
 
 ARMS = (2, 3, 4)
 
-#: Speeds of the paper's lower-power designs, fastest first.
+#: Speeds of the paper's designs with lower power, fastest first.
 SPEEDS = (6200, 5200, 4200)
 
 #: Shares of Websearch's requests with a non-zero seek.
 NONZERO_SEEKS = {"HC-SD": 0.55, "SA(2)": 0.83, "SA(4)": 0.90}
 
-#: What SA(n) draws more than HC-SD on Financial, in W.
+#: Power of SA(n) above that of HC-SD on Financial, in W.
 FINANCIAL_MORE_W = {"SA(2)": 2.0, "SA(4)": 6.0}
 
 #: Workloads on which slower designs are shown (figure 7).
@@ -84,7 +84,7 @@ def _more(
     mode: str = "mean",
     base: str = "HC-SD",
 ) -> Part:
-    """Compare the power of two systems, or what a mode adds to it."""
+    """Compare the power of two systems, or the part of a mode in it."""
     ours, other = (name, watts(r[name], mode)), (base, watts(r[base], mode))
     return relation(f"{workload.title}: {what}, {name}", paper, ours, rule, other, W, **of)
 
@@ -139,7 +139,7 @@ def _financial(workload: Load, r: Results, of: dict[str, Any]) -> list[Part]:
 
 
 def _tpc_c(workload: Load, r: Results, of: dict[str, Any]) -> list[Part]:
-    # The drive's own idle power, without a workload.
+    # The idle power of the drive without a workload.
     idle = ("idle drive", float(described(LARGE)["power_w"]["idle"]))
     parts = []
     for name in FINANCIAL_MORE_W:
@@ -182,7 +182,7 @@ def _tpc_h(workload: Load, r: Results, of: dict[str, Any]) -> list[Part]:
 
 
 def _across(found: dict[str, tuple[Load, Results]]) -> list[Part]:
-    """Compare workloads with each other: TPC-C draws least, Websearch's seeks rise most."""
+    """Compare workloads: TPC-C draws least, the seek power of Websearch rises most."""
     parts = []
     if set(found) >= {"financial", "websearch"}:
         rise = {
@@ -217,7 +217,7 @@ def _across(found: dict[str, tuple[Load, Results]]) -> list[Part]:
 
 
 def _mixed(found: dict[str, tuple[Load, Results]], *keys: str) -> dict[str, Any]:
-    """Mark a part of several workloads: it counts if all of them are traces."""
+    """Return the marks of a part of several workloads: it counts if all of them are traces."""
     of = [found[k][0].marks(found[k][1]) for k in keys]
     kinds = {m["kind"] for m in of}
     return {
@@ -228,7 +228,7 @@ def _mixed(found: dict[str, tuple[Load, Results]], *keys: str) -> dict[str, Any]
 
 
 def slower_designs(study: Study) -> Outcome:
-    """Judge figure 7: slower drives with several arms that still match MD."""
+    """Judge figure 7: slower drives with several arms that perform as well as MD."""
     outcome, s = Outcome(), Systems(study.choices)
     for workload in loads(study, *SLOWER_ON):
         slow = [s.sa(n, rpm) for rpm in SPEEDS for n in ARMS]

@@ -1,8 +1,8 @@
 """Workloads and systems of the paper: its Table 2, and the drives that it compares.
 
-MD is the array that a trace was taken from; HC-SD is one large drive that holds the data of all of
-MD's drives, one after the other; SA(n) is HC-SD with n arm assemblies round the platters, and SA(1)
-is HC-SD. Every system has one configuration, whatever the claim: `Systems` makes them all.
+MD is the array on which a trace was recorded; HC-SD is one large drive with the data of all drives
+of MD, one after the other; SA(n) is HC-SD with n arm assemblies around the platters, and SA(1) is
+HC-SD. A system has the same configuration in all claims: `Systems` makes them.
 
 Drives with one arm assembly order their queues by address (C-LOOK), SA(n) with more by positioning
 time (SPTF). The paper names SPTF for SA(n) only. Under SPTF a conventional drive is not bound by
@@ -23,25 +23,25 @@ from headstack.studies.study import Study
 #: The large drive of the paper.
 LARGE = "barracuda-es-750"
 
-#: Its speed, and the paper's name of designs that keep it has no speed.
+#: Its speed. In the paper, names of designs with this speed do not contain it.
 FULL_RPM = 7200
 
-#: Mean rate of the whole Websearch trace, requests/s. Its first minute is quicker; the paper's
-#: 55 % of requests with a seek hold near this rate only.
+#: Mean rate of the whole Websearch trace, requests/s. The rate of its first minute is higher; the
+#: paper's 55 % of requests with a seek occur only near this rate.
 WEBSEARCH_RATE = 297.0
 
 
 @dataclass(frozen=True)
 class Original:
-    """A workload and the array that it was taken from: a row of the paper's Table 2.
+    """A workload and the array on which it was recorded: a row of the paper's Table 2.
 
     Attributes:
-        title: the paper's name of it.
+        title: the paper's name for it.
         drive: the array's drive.
-        count: how many of them.
-        capacity_gb: of each drive, 10^9 bytes.
-        requests: of the whole trace.
-        stand_in: synthetic workload for those who have no trace.
+        count: number of drives.
+        capacity_gb: capacity of each drive, 10^9 bytes.
+        requests: number in the whole trace.
+        stand_in: synthetic workload, used without the trace.
 
     """
 
@@ -53,8 +53,8 @@ class Original:
     stand_in: Mapping[str, Any]
 
 
-#: Table 2. The stand-ins have the array's number of devices and, where it was published, the rate;
-#: all other values are chosen: the paper prints none.
+#: Table 2. The stand-ins have the array's number of devices and, if published, the rate. All other
+#: values are chosen, because the paper does not state them.
 ORIGINALS = {
     # 5.3 million requests in 12 hours, 77 % writes: statistics published with the trace.
     "financial": Original(
@@ -74,8 +74,8 @@ ORIGINALS = {
             "footprint": "19 GB",
         },
     ),
-    # Like the first minute of the trace: reads of 8 to 32 KiB on the first three of six drives,
-    # 58 % of them within 1 MB of a recent one. The rate is what HC-SD can carry of it.
+    # Similar to the first minute of the trace: reads of 8 to 32 KiB on the first three of six
+    # drives, 58 % of them within 1 MB of a recent one. HC-SD can carry this rate.
     "websearch": Original(
         "Websearch",
         "cheetah-10k-19g",
@@ -93,7 +93,7 @@ ORIGINALS = {
             "footprint": "17 GB",
         },
     ),
-    # 20 warehouses on four drives; a rate that four drives carry with ease and one barely.
+    # 20 warehouses on four drives; the rate is low for four drives and near the limit of one.
     "tpc-c": Original(
         "TPC-C",
         "cheetah-10k-37g",
@@ -109,7 +109,7 @@ ORIGINALS = {
             "footprint": "5 GB",
         },
     ),
-    # One request each 8.76 ms (section 7.1). Sizes and the share of sequential reads are fitted to
+    # One request every 8.76 ms (section 7.1). Sizes and the share of sequential reads are fitted to
     # the means of MD and HC-SD, 3.99 and 4.86 ms.
     "tpc-h": Original(
         "TPC-H",
@@ -131,15 +131,15 @@ ORIGINALS = {
 
 @dataclass(frozen=True)
 class Choices:
-    """What the paper leaves open and its statements hang on.
+    """Choices that the paper leaves open and that affect verdicts.
 
     Attributes:
-        conventional: order of the queues of drives with one arm assembly, MD's included.
-        rate: of Websearch, requests/s; None for the trace's own.
-        stretch: which part of a trace is played, as shares of its requests.
-        footprint: size of the one volume of an array; None for its whole capacity.
-        profile: of the power model.
-        seed: of every random stream.
+        conventional: scheduler of drives with one arm assembly, including MD's.
+        rate: rate of Websearch, requests/s; None for the trace's own.
+        stretch: the part of a trace that is used, as shares of its requests.
+        footprint: size of the volume of an array; None for its whole capacity.
+        profile: name of the power model's constants.
+        seed: seed of every random stream.
 
     """
 
@@ -153,16 +153,16 @@ class Choices:
 
 @dataclass(frozen=True)
 class Load:
-    """A workload as it is run.
+    """A workload in the form in which it is run.
 
     Attributes:
-        key: as in `ORIGINALS`.
+        key: its key in `ORIGINALS`.
         title: the paper's name, with a mark if it is a stand-in or a part of the trace.
-        table: of the experiment.
-        stand_in: whether it only resembles the paper's.
+        table: the workload's table in the experiment.
+        stand_in: whether it is not the paper's workload but only resembles it.
         rate: mean arrivals, requests/s.
-        note: what a reader must know of it.
-        seed: of every random stream.
+        note: a remark for readers.
+        seed: seed of every random stream.
 
     """
 
@@ -175,19 +175,19 @@ class Load:
     seed: int = 1
 
     def marks(self, results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return how parts of a claim are marked that compare these results."""
+        """Return the marks of the parts of a claim that compare these results."""
         behind = [name for name, r in results.items() if not keeps_up(r)]
         note = f"{', '.join(behind)}: {BEHIND}" if behind else ""
         kind = Kind.STAND_IN if self.stand_in else Kind.RESULT
         return {"kind": kind, "workload": ORIGINALS[self.key].title, "note": note}
 
 
-#: Said of a system that cannot keep up.
+#: Remark on an overloaded system.
 BEHIND = "overloaded, so the mean grows with the length of the run"
 
 
 def keeps_up(result: Mapping[str, Any]) -> bool:
-    """Return whether a system carried its load, by the mark that every result has."""
+    """Return whether a system carried its load, by the mark in its result."""
     return not result["overloaded"]
 
 
@@ -217,7 +217,7 @@ def _blocks(original: Original) -> int:
 
 
 def loads(study: Study, *keys: str) -> list[Load]:
-    """Return workloads, all of them by default; where a choice is varied, those that count."""
+    """Return workloads, by default all of them; if a choice is varied, only those that count."""
     wanted = keys or tuple(ORIGINALS)
     if study.varied and set(wanted) & study.traces.keys():
         wanted = tuple(k for k in wanted if k in study.traces)
@@ -249,13 +249,13 @@ def _recorded(study: Study, key: str, path: Path) -> Load:
     return Load(key, title, table, False, rate, note, choices.seed)
 
 
-#: Requests of a trace that a quick run plays.
+#: Requests of a trace in a quick run.
 QUICK = 100_000
 
 
 @cache
 def _info(path: Path, _: int) -> dict[str, Any]:
-    """Return the description of a trace; the time of its last change makes a new one known."""
+    """Return the description of a trace; its time of modification is part of the cache key."""
     info: dict[str, Any] = _bridge.call("trace_info", str(path), None, "fail")
     return info
 
@@ -267,7 +267,7 @@ class Systems:
     choices: Choices
 
     def scheduler(self, arms: int) -> str:
-        """Return the order of the queue of a drive with so many arm assemblies."""
+        """Return the scheduler of a drive with this number of arm assemblies."""
         return self.choices.conventional if arms == 1 else "sptf"
 
     def _power(self) -> dict[str, Any]:
@@ -275,7 +275,7 @@ class Systems:
         return {} if profile == Choices.profile else {"power.profile": profile}
 
     def md(self, key: str) -> dict[str, Any]:
-        """Return the array that the workload was taken from."""
+        """Return the array on which the workload was recorded."""
         original = ORIGINALS[key]
         return {
             "name": "MD",
@@ -293,7 +293,7 @@ class Systems:
     def sa(
         self, arms: int, rpm: int = FULL_RPM, name: str | None = None, **changes: Any
     ) -> dict[str, Any]:
-        """Return HC-SD-SA(n), at a lower speed if wanted; SA(1) is HC-SD, by its DASH name."""
+        """Return HC-SD-SA(n), optionally at a lower speed; SA(1) is HC-SD, by its DASH name."""
         own = f"SA({arms})" if rpm == FULL_RPM else f"SA({arms})/{rpm}"
         if rpm != FULL_RPM:
             changes["set"] = {**slower(rpm), **changes.get("set", {})}
@@ -310,17 +310,17 @@ class Systems:
         }
 
 
-#: The systems with what was chosen.
+#: The systems with the default choices.
 TAKEN = Systems(Choices())
 
 
 def dash(arms: int) -> str:
-    """Return the taxonomy's name of a drive with so many arm assemblies."""
+    """Return the taxonomy's name of a drive with this number of arm assemblies."""
     return f"D1A{arms}S1H1"
 
 
 def slower(rpm: int) -> dict[str, Any]:
-    """Return what a lower speed changes: the same tracks, and skews that last as long as before."""
+    """Return the changes for a lower speed: the same tracks, and skews of the same duration."""
     geometry = drives.load(LARGE)["geometry"]
     scale = rpm / float(geometry["rotation_speed"].removesuffix(" rpm"))
     changes: dict[str, Any] = {"geometry.rotation_speed": f"{rpm} rpm"}
@@ -330,7 +330,7 @@ def slower(rpm: int) -> dict[str, Any]:
         track, cylinder = zone["track_skew"] * scale, zone["cylinder_skew"] * scale
         changes[f"{key}.track_skew"] = track
         changes[f"{key}.cylinder_skew"] = cylinder
-        # Where the zone before left off.
+        # Continues the skew of the zone before.
         changes[f"{key}.offset"] = offset % 1.0
         cylinders = zone["last_cylinder"] - zone["first_cylinder"] + 1
         offset += cylinders * ((geometry["surfaces"] - 1) * track + cylinder)
@@ -348,7 +348,7 @@ def mean_ms(result: Mapping[str, Any]) -> float:
 
 
 def within(result: Mapping[str, Any], seconds: float) -> float:
-    """Share of requests answered within a time."""
+    """Share of requests answered within this time."""
     return max((f for t, f in result["response_time_cdf"] if t <= seconds), default=0.0)
 
 
@@ -358,16 +358,16 @@ def nonzero_seeks(result: Mapping[str, Any]) -> float:
 
 
 def mode_share(result: Mapping[str, Any], mode: str) -> float:
-    """Share of time that the system's drives spend in a mode."""
+    """Share of time of the system's drives in a mode."""
     times = [d["time_s"] for d in result["drives"]]
     return sum(float(t[mode]) for t in times) / sum(sum(map(float, t.values())) for t in times)
 
 
 def idle_share(result: Mapping[str, Any]) -> float:
-    """Share of a system's energy that its drives draw while idle."""
+    """Share of a system's energy in idle drives."""
     return watts(result, "idle") / watts(result)
 
 
 def watts(result: Mapping[str, Any], mode: str = "mean") -> float:
-    """Mean power of all drives of a system, or what a mode adds to it."""
+    """Mean power of all drives of a system, or the part of a mode in it."""
     return float(result["power_w"][mode])

@@ -1,6 +1,6 @@
 """Advances in disk technology: performance issues (S. W. Ng, 1998), claim by claim.
 
-Each figure by formula (`headstack.formulas`), and by the simulator on the same drive.
+Each figure is computed by formula (`headstack.formulas`), and by the simulator on the same drive.
 """
 
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from .drive import SETTLE_S, SINGLE_S, WIDE_TRACK_SECTORS
 
 @dataclass(frozen=True)
 class Choices:
-    """What the article leaves open and its statements hang on.
+    """Choices that the article leaves open and that affect verdicts.
 
     Attributes:
         single_s: seek to the next cylinder; the mean stays 10 ms.
-        track_sectors: of the hypothetical drive in the simulation of figures 3 and 4.
+        track_sectors: sectors per track of the hypothetical drive in figures 3 and 4.
         used_mb: space of the scale-free stand-in, in the article's Mbytes.
         settle_s: settling for each factor of e in track density.
         median_kb: median size of the small files.
-        seed: of every random stream.
+        seed: seed of every random stream.
 
     """
 

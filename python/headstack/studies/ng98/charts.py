@@ -1,4 +1,4 @@
-"""Figures of the article: the drawings that several claims share."""
+"""Figures of the article that several claims share."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import pandas as pd
 
 from headstack import plots
 
-#: Figures of the article are a column wide.
+#: Figures in the article are one column wide.
 WIDTH, HEIGHT = 460, 280
 
 
@@ -89,7 +89,7 @@ def points(
     y: alt.Y,
     series: str = "",
 ) -> Any:
-    """Draw lines by formula, and what the simulator gave as marks of the same colour."""
+    """Draw lines by formula, and values of the simulator as marks of the same colour."""
     names = list(dict.fromkeys([*lines, *marks]))
     colour = alt.Color(
         "system:N",

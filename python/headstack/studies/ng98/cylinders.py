@@ -1,4 +1,4 @@
-"""Cylinders: larger ones, denser ones, fewer heads (NG-4, NG-5, NG-7)."""
+"""Larger cylinders, denser ones, fewer heads (NG-4, NG-5, NG-7)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,14 +23,14 @@ PERCENT = "{:.1f} %"
 #: Sectors on a track in figures 3 and 4, as multiples.
 FACTORS = (1, 2, 4, 8)
 
-#: Of the text, in %: seeks and seek time saved by cylinders of twice the size.
+#: Seeks and seek time saved by cylinders of twice the size in the article's text, in %.
 FEWER_SEEKS, LESS_TIME = 7.0, 17.0
 
 SCALE_FREE, APPLICATIONS = "scale-free stand-in", "application stand-in"
 
 
 def hypothetical(study: Study) -> Disk:
-    """Return the drive of the simulation as it is chosen."""
+    """Return the drive of the simulation with the chosen values."""
     choices = study.choices
     return replace(HYPOTHETICAL, track_sectors=choices.track_sectors, curve=curve(choices.single_s))
 
@@ -187,19 +187,19 @@ def _columns(
 
 # NG-5.
 
-#: tpi as one year raises it, and doubled.
+#: Growth of tpi in one year, and doubled tpi.
 YEAR, DOUBLE = 1.27, 2.0
 
 
 def denser(disk: Disk, factor: float, settle_s: float) -> dict[str, Disk]:
-    """Return a drive and one with denser tracks, as many more of them."""
+    """Return a drive, and one with this factor of track density and of cylinders."""
     before = replace(disk, settle_s=settle_s)
     cylinders = round(factor * disk.cylinders)
     return {"before": before, "denser": replace(before, tpi_factor=factor, cylinders=cylinders)}
 
 
 def window(study: Study, cylinders: float) -> Places:
-    """Return uniform requests within so many cylinders in the middle of the stroke."""
+    """Return uniform requests in a window of cylinders in the middle of the stroke."""
     size = HYPOTHETICAL.cylinder_sectors * SECTOR_BYTES
     middle = HYPOTHETICAL.sectors * SECTOR_BYTES // 2
     return workloads.uniform(count(study), study.choices.seed, int(cylinders * size), middle)
@@ -247,7 +247,7 @@ def density(study: Study) -> Outcome:
 
 
 def _window_s(cylinders: float, factor: float, settle_s: float) -> float:
-    """Return the mean seek time by formula, all requests seeking."""
+    """Return the mean seek time by formula if every request seeks."""
     way = formulas.MEAN_SQRT_DISTANCE * np.sqrt(cylinders / factor)
     c = HYPOTHETICAL.curve
     return float(c.base_s + c.travel_s * way + settle_s * np.log(factor))
@@ -284,11 +284,12 @@ def _density_figure(settle_s: float) -> Any:
 
 # NG-7.
 
-#: Drives of one capacity: ten heads, and six with x = y = 1.291 in whole sectors and cylinders.
+#: Drives of equal capacity: ten heads, and six with x = y = 1.291, rounded to sectors and
+#: cylinders.
 TEN_HEADS = Disk(heads=10, track_sectors=120)
 SIX_HEADS = Disk(heads=6, track_sectors=155, cylinders=5164, tpi_factor=1.291)
 
-#: Volumetric density: one platter more on ten heads.
+#: Volumetric density: one platter more than with ten heads.
 TWELVE_HEADS = replace(TEN_HEADS, heads=12)
 
 
@@ -339,7 +340,7 @@ def _platter_parts() -> list[Part]:
 
 
 def physical_way(places: Places, disk: Disk) -> float:
-    """Return the mean way of the arm per request, in cylinders of track density 1."""
+    """Return the mean distance of arm movement per request, in cylinders of track density 1."""
     return float(np.mean(workloads.moves(places, disk))) / disk.tpi_factor
 
 

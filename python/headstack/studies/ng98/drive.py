@@ -1,8 +1,8 @@
-"""The article's drives: its constants, and the same drives as the simulator takes them.
+"""The article's drives: its constants, and the same drives for the simulator.
 
-The article gives an average drive (times and rates) and a hypothetical one (tracks of a cylinder),
-and no seek curve and no number of cylinders. These are chosen here: `CYLINDERS`, `SINGLE_S`, and
-A + B sqrt(d) with the mean of the average drive.
+The article describes an average drive (times and rates) and a hypothetical one (tracks of a
+cylinder), but no seek curve and no number of cylinders. These are chosen here: `CYLINDERS`,
+`SINGLE_S`, and A + B sqrt(d) with the mean of the average drive.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ REQUEST_SECTORS = REQUEST_BYTES // formulas.SECTOR_BYTES
 #: With locality the seek is this share of the random one.
 LOCAL = 1 / 3
 
-#: What a drive's electronics of the time can take.
+#: The limit of a drive's electronics at the time.
 CHANNEL_BYTES_PER_S = 25 * MB
 
 #: The hypothetical drive: tracks of a cylinder, and sectors of a track.
@@ -38,11 +38,11 @@ CYLINDERS, SINGLE_S = 4000, 3e-3
 #: Chosen: settling for each factor of e in track density, 0.2 ms for each doubling.
 SETTLE_S = 0.2e-3 / float(np.log(2))
 
-#: Chosen, "in the order of milliseconds" in the article: as in its figure 5.
+#: Chosen (the article states "in the order of milliseconds"): the values of its figure 5.
 TRACK_SWITCH_S, CYLINDER_SWITCH_S = 2e-3, 4e-3
 
 
-#: Chosen: what the drive reads ahead, in sectors.
+#: Chosen: sectors that the drive reads ahead.
 LOOK_AHEAD = 192
 
 
@@ -66,7 +66,7 @@ def curve(single_s: float = SINGLE_S, cylinders: int = CYLINDERS) -> Curve:
     return Curve(float(single_s - travel), float(travel))
 
 
-#: The curve of all drives here, unless another one is asked for.
+#: The default curve of all drives here.
 CURVE = curve()
 
 
@@ -77,11 +77,11 @@ class Disk:
     Attributes:
         heads: tracks of a cylinder.
         track_sectors: sectors of a track.
-        cylinders: how many.
+        cylinders: number of cylinders.
         rpm: speed.
-        tpi_factor: track density, 1 for the drive that distances refer to.
-        settle_s: settling for each factor of e in it.
-        curve: of seeks on the drive of factor 1.
+        tpi_factor: track density relative to the drive to which distances refer.
+        settle_s: settling for each factor of e in track density.
+        curve: seek curve of the drive with factor 1.
 
     """
 
@@ -95,22 +95,22 @@ class Disk:
 
     @property
     def cylinder_sectors(self) -> int:
-        """Sectors of a cylinder."""
+        """Number of sectors in a cylinder."""
         return self.heads * self.track_sectors
 
     @property
     def sectors(self) -> int:
-        """Sectors of the drive."""
+        """Number of sectors of the drive."""
         return self.cylinder_sectors * self.cylinders
 
     @property
     def media_rate(self) -> float:
-        """Bytes per second below a head."""
+        """Bytes per second under a head."""
         return float(formulas.media_rate_bytes_per_s(self.track_sectors, self.rpm))
 
     @property
     def switch_s(self) -> float:
-        """Mean time of a head switch, as the sectors are skewed by it."""
+        """Mean time of a head switch, as determined by the skew."""
         turn = float(formulas.rotation_time_s(self.rpm))
         track, cylinder = (
             self.skew(t) / self.track_sectors * turn for t in (TRACK_SWITCH_S, CYLINDER_SWITCH_S)
@@ -118,7 +118,7 @@ class Disk:
         return float(formulas.mean_switch_s(self.heads, track, cylinder))
 
     def seek_s(self, cylinders: npt.ArrayLike) -> Array:
-        """Return the seek time over numbers of this drive's cylinders."""
+        """Return the seek time over distances in this drive's cylinders."""
         way = np.asarray(cylinders, dtype=float) / self.tpi_factor
         c = self.curve
         return formulas.seek_time_s(way, self.tpi_factor, c.base_s, c.travel_s, self.settle_s)
@@ -127,9 +127,9 @@ class Disk:
         """Return the drive as a system of an experiment: no buffer, one command at a time.
 
         Args:
-            name: in results.
+            name: name in results.
             switches: whether switches take time; sectors are skewed by it, in whole sectors.
-            changes: tables of the drive that replace these.
+            changes: tables of the drive that replace the defaults.
 
         """
         track, cylinder = (
@@ -159,7 +159,7 @@ class Disk:
         return {"name": name, "drive": {**drive, **changes}, "scheduler": "fcfs"}
 
     def skew(self, switch_s: float) -> int:
-        """Return the whole sectors that pass in a time, rounded up."""
+        """Return the number of sectors that pass in this time, rounded up."""
         turn = float(formulas.rotation_time_s(self.rpm))
         return int(np.ceil(switch_s / turn * self.track_sectors - 1e-9))
 
@@ -200,7 +200,7 @@ def _ms(seconds: float) -> str:
     return f"{1e3 * seconds:.9f} ms"
 
 
-#: The average drive with the tracks of the text's rate, and the hypothetical one of the simulation.
+#: The average drive with the tracks of the text's rate, and the simulation's hypothetical one.
 AVERAGE = Disk(track_sectors=TRACK_SECTORS)
 HYPOTHETICAL = Disk()
 

@@ -1,22 +1,24 @@
-"""A file allocation table, the host above it and a drive below it: figures 7 to 9 of the article.
+"""A file allocation table, its host and its drive: figures 7 to 9 of the article.
 
 # Model
-A blank disk: boot sector, two copies of the table, the root directory, then files one behind the
-other, each at the next free cluster. The host keeps `BUFFERS` sectors of the table, least recently
-used ones go first; a changed one is written to both copies when it goes or the file is closed. Each
-call takes `CALL_S` of the host.
+An empty disk: boot sector, two copies of the table, the root directory, then files one after the
+other, each at the next free cluster. The host caches `BUFFERS` sectors of the table and replaces
+the least recently used one. A changed sector is written to both copies when it is replaced or the
+file is closed. Each call takes `CALL_S` of host time.
 
-The drive is the average one: every access to the medium pays overhead, seek, half a turn and
+The drive is the average one: every access to the medium takes overhead, seek, half a turn and
 transfer. After a read it fills its buffer with up to `LOOK_AHEAD` further sectors, at the media
-rate, until it has to go to the medium again. A read of what is in there, or comes within a turn,
-pays the overhead of a hit, the wait and the interface. Writes go to the medium.
+rate, until the next access to the medium. A read of sectors in the buffer, or of sectors that will
+be there within a turn, takes the overhead of a hit, the wait and the interface. Writes go to the
+medium.
 
-The benchmarks are stand-ins: what Ziff-Davis's PC Bench 7.01 and 9.0 do in detail is not published.
+The benchmarks are stand-ins, because the details of Ziff-Davis's PC Bench 7.01 and 9.0 are not
+published.
 
 # Limits
-Latency is its mean; a buffer of one segment; no fragmentation; directories are never read. The
-order of accesses does not depend on time, so the same ones can be played on the simulator
-(`Machine.accesses`).
+Latency is its mean; the buffer has one segment; there is no fragmentation; directories are never
+read. The order of accesses does not depend on time, so the same accesses can be run in the
+simulator (`Machine.accesses`).
 """
 
 from collections import OrderedDict
@@ -42,7 +44,7 @@ from .drive import (
 #: Where the partition begins, sectors of the root directory, copies of the table.
 FIRST_SECTOR, ROOT_SECTORS, COPIES = 64, 32, 2
 
-#: Chosen: the host's table sectors, and its time for a call.
+#: Chosen: the host's table sectors, and the host time of a call.
 BUFFERS, CALL_S = 20, 1e-3
 
 #: A disk of 1,080 Mbytes.
@@ -51,10 +53,10 @@ DISK = Disk(track_sectors=TRACK_SECTORS, cylinders=3167)
 _CYLINDER = DISK.cylinder_sectors
 _SEEKS_S = AVERAGE.curve.table_s(DISK.cylinders).tolist()
 
-#: Partitions in MiB, one of each cluster size, as the article's figures 7 and 9 need.
+#: Partitions in MiB, one for each cluster size in the article's figures 7 and 9.
 PARTITIONS_MIB = (100, 200, 400, 800, 1030)
 
-#: Chosen: calls of the large-file test, its files, and random accesses of each kind to each.
+#: Chosen: calls of the large-file test, its files, and the random accesses of each kind per file.
 LARGE_CALL, LARGE_FILES_KB, RANDOM_ACCESSES = 16 * KB // SECTOR_BYTES, (256, 1024, 4096, 32768), 200
 
 #: Chosen: the small-file test.
@@ -64,11 +66,11 @@ NEXT, SAME_DIRECTORY, WRITES, ZIPF, THINK_S = 0.5, 0.3, 0.1, 0.8, 5e-3
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are on a partition.
+    """Positions of the parts of a partition.
 
     Attributes:
-        capacity_mib: in 2^20 bytes; decides the cluster.
-        first: sector at which the partition begins.
+        capacity_mib: in 2^20 bytes; determines the cluster size.
+        first: first sector of the partition.
         cluster: sectors in a cluster; by capacity if it is 0.
 
     """
@@ -94,15 +96,15 @@ class Layout:
         return self.first + COPIES * self.table_sectors + ROOT_SECTORS
 
     def sector(self, cluster: int) -> int:
-        """Return the first sector of a cluster; the first of the data is 0."""
+        """Return the first sector of a cluster; the first data cluster is 0."""
         return self.data + cluster * self.unit
 
     def entry(self, cluster: int) -> int:
-        """Return the table sector, counted from the table's start, that has a cluster's entry."""
+        """Return the table sector with a cluster's entry, counted from the table's start."""
         return (cluster + 2) // formulas.FAT_ENTRIES
 
     def clusters(self, sectors: int) -> int:
-        """Return how many clusters a file needs."""
+        """Return the number of clusters that a file needs."""
         return -(-sectors // self.unit)
 
 
@@ -112,8 +114,8 @@ class Drive:
 
     Attributes:
         look_ahead: sectors, 0 for none.
-        time_s: now.
-        hits: reads that the buffer served.
+        time_s: current time.
+        hits: reads served from the buffer.
 
     """
 
@@ -139,13 +141,13 @@ class Drive:
             if wait <= self._turn_s:
                 self.hits += 1
                 self.time_s += HIT_OVERHEAD_S + wait + sectors * self._link_s
-                # A segment that is read through goes on.
+                # A read of the whole segment does not end the filling.
                 self._fill()
                 self._limit = max(self._limit, end + self.look_ahead)
                 return
         self._medium(sector, end)
         if write:
-            # Filling ends; what was overwritten is no longer in the buffer.
+            # The filling ends; overwritten sectors are no longer in the buffer.
             overlaps = sector < self._filled and end > self._start
             self._limit = self._start if overlaps else int(self._filled)
         else:
@@ -163,7 +165,7 @@ class Drive:
         elapsed = self.time_s - self._since
         self._filled = min(float(self._limit), self._filled + elapsed / self._sector_s)
         self._since = self.time_s
-        # The segment holds the last sectors that passed.
+        # The segment contains the last sectors that passed.
         self._start = max(self._start, int(self._filled) - 2 * self.look_ahead)
 
 
@@ -188,13 +190,13 @@ class Machine:
     """A host with a partition on a drive.
 
     Attributes:
-        layout: of the partition.
-        drive: below it.
-        buffers: sectors of the table that the host keeps.
-        table_reads: table sectors that were read from the drive.
+        layout: layout of the partition.
+        drive: the drive of the partition.
+        buffers: sectors of the table that the host caches.
+        table_reads: table sectors read from the drive.
         accesses: requests to the drive as (sector, sectors, write), in order.
-        calls: of the host.
-        phases: what each measurement of a benchmark took.
+        calls: number of host calls.
+        phases: results of each measurement of a benchmark.
 
     """
 
@@ -213,12 +215,12 @@ class Machine:
         self.drive.access(sector, sectors, write)
 
     def call(self) -> None:
-        """Spend the host's time for one call."""
+        """Add the host time of one call."""
         self.calls += 1
         self.drive.time_s += CALL_S
 
     def measured(self, size_kb: float, begin_s: float) -> float:
-        """Note a measurement that began at a time; return its rate in KB/s."""
+        """Record a measurement that began at this time; return its rate in KB/s."""
         first = self.phases[-1].end if self.phases else 0
         calls = self.calls - sum(p.calls for p in self.phases)
         time = self.drive.time_s - begin_s
@@ -226,7 +228,7 @@ class Machine:
         return self.phases[-1].rate
 
     def look_up(self, first: int, last: int, change: bool = False) -> None:
-        """Follow, or with `change` make, the chain from one cluster to another."""
+        """Follow, or with `change` write, the chain from one cluster to another."""
         for entry in range(self.layout.entry(first), self.layout.entry(last) + 1):
             self._table(entry, change)
 
@@ -273,10 +275,10 @@ def large_files(
     Each file is written and read in order, then read and written at random places.
 
     Args:
-        machine: runs it.
-        sizes_kb: the files.
-        seed: of the random places.
-        walk: whether going back in a file means to follow its chain from the start, as in DOS.
+        machine: the machine that runs it.
+        sizes_kb: sizes of the files.
+        seed: seed of the random places.
+        walk: whether moving backwards follows the chain from the start, as in DOS.
 
     """
     random = np.random.default_rng([98, 7, seed])
@@ -311,7 +313,7 @@ def _random(
     for offset in offsets.tolist():
         machine.call()
         if walk:
-            # A chain is followed forward only.
+            # A chain can only be followed forwards.
             origin = current if offset >= current else 0
             unit = machine.layout.unit
             machine.look_up(file.first + origin // unit, file.first + offset // unit)
@@ -355,10 +357,10 @@ def figure_7(
 
 @dataclass(frozen=True)
 class SmallFiles:
-    """What the small-file test opens: the same on every partition.
+    """The opens of the small-file test: the same on every partition.
 
     Attributes:
-        sizes: of the files in sectors, directory by directory.
+        sizes: sizes of the files in sectors, directory by directory.
         opens: numbers of the files, in order.
         writes: whether an open writes the file.
 
@@ -370,7 +372,7 @@ class SmallFiles:
 
 
 def small_files(seed: int, opens: int = 12_000, median_kb: float = 2.0) -> SmallFiles:
-    """Draw files and the order in which they are opened."""
+    """Draw the files and the order in which they are opened."""
     random = np.random.default_rng([98, 9, seed])
     bytes_ = random.lognormal(np.log(median_kb * KB), SIGMA, FILES)
     sizes = np.ceil(np.minimum(bytes_, LARGEST_SMALL_KB * KB) / SECTOR_BYTES).astype(int)
@@ -393,7 +395,7 @@ def small_files(seed: int, opens: int = 12_000, median_kb: float = 2.0) -> Small
 
 
 def place(layout: Layout, sizes: Sequence[int]) -> list[File]:
-    """Return files one behind the other, each at the next free cluster."""
+    """Return files one after the other, each at the next free cluster."""
     files, cluster = [], 0
     for sectors in sizes:
         files.append(File(cluster, sectors))
@@ -402,9 +404,9 @@ def place(layout: Layout, sizes: Sequence[int]) -> list[File]:
 
 
 def open_files(machine: Machine, test: SmallFiles, cache_bytes: int) -> float:
-    """Run the small-file test below a host cache of sectors; return its score in KB/s.
+    """Run the small-file test with a host cache of sectors; return its score in KB/s.
 
-    The time between files is not counted, but the drive's look-ahead goes on in it.
+    The time between files is not counted, but the drive's look-ahead continues during it.
     """
     cache = _Cache(cache_bytes // SECTOR_BYTES)
     files = place(machine.layout, test.sizes)
@@ -433,14 +435,14 @@ def _small_call(machine: Machine, file: File, offset: int, write: bool, cache: "
 
 
 class _Cache:
-    """A host's cache: single sectors, the least recently used one goes first."""
+    """A host's cache of single sectors that replaces the least recently used one."""
 
     def __init__(self, sectors: int) -> None:
         self._most = sectors
         self._kept: OrderedDict[int, None] = OrderedDict()
 
     def use(self, first: int, count: int) -> tuple[int, int] | None:
-        """Keep these sectors; return the stretch of those that were missing, or none."""
+        """Cache these sectors; return the range of those that were missing, or none."""
         kept = self._kept
         missing = [s for s in range(first, first + count) if s not in kept]
         for sector in range(first, first + count):

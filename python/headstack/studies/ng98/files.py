@@ -17,10 +17,10 @@ from .drive import buffered
 #: Workloads of the article that stand-ins replace.
 LARGE, SMALL = "PC Bench 7.01 throughput test", "PC Bench 9.0 DOS disk mix"
 
-#: Host caches of figure 9, in MiB.
+#: Sizes of the host caches in figure 9, in MiB.
 CACHES_MIB = (1, 2)
 
-#: Bounds of the article's capacities in MiB, and the cluster between them.
+#: Ranges of capacities in MiB in the article, and their cluster sizes in sectors.
 BANDS = ((256, 511, 16.0), (512, 1023, 32.0))
 
 #: A large file of the article's benchmark, in sectors.
@@ -28,7 +28,7 @@ LARGEST = 32 * 2**20 // formulas.SECTOR_BYTES
 
 
 def clusters() -> dict[int, int]:
-    """Return the cluster in sectors of each partition, by its size in MiB."""
+    """Return the cluster size in sectors of each partition, by its size in MiB."""
     return {mib: fat.Layout(mib).unit for mib in fat.PARTITIONS_MIB}
 
 
@@ -53,14 +53,14 @@ def figure_9(study: Study) -> dict[int, dict[int, float]]:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores in KB/s by partition: of the model, and of the simulator below the model's host."""
+    """Scores in KB/s by partition: of the model, and of the simulator with the model's host."""
 
     model: Mapping[int, float]
     simulator: Mapping[int, float]
 
 
 def capacity(study: Study) -> Outcome:
-    """Judge what larger clusters do to large and to small files."""
+    """Judge the effect of larger clusters on large and small files."""
     large = Scores(figure_7(study), played_large(study))
     small = {
         cache: Scores(found, played_small(study, cache)) for cache, found in figure_9(study).items()
@@ -81,10 +81,10 @@ def capacity(study: Study) -> Outcome:
 
 
 def played_large(study: Study) -> dict[int, float]:
-    """Return the large-file scores of the simulator, on the accesses of the model's host.
+    """Return the large-file scores of the simulator, for the accesses of the model's host.
 
-    Each of the sixteen measurements is played for itself; the host's time lies evenly between
-    accesses.
+    Each of the sixteen measurements is a separate run; the host's time is distributed evenly
+    between accesses.
     """
     found = {}
     for mib in fat.PARTITIONS_MIB:
@@ -96,7 +96,7 @@ def played_large(study: Study) -> dict[int, float]:
 
 
 def _played_s(study: Study, machine: fat.Machine, phase: fat.Phase, idle_s: float) -> float:
-    """Return the time of a measurement in the simulator; `idle_s` is not counted, but passes."""
+    """Return the simulated time of a measurement without `idle_s`, the pauses between accesses."""
     accesses = machine.accesses[phase.first : phase.end]
     host = phase.calls * fat.CALL_S
     system = fat.DISK.system("played", switches=True, **buffered())
@@ -105,7 +105,7 @@ def _played_s(study: Study, machine: fat.Machine, phase: fat.Phase, idle_s: floa
 
 
 def played_small(study: Study, cache_mib: int = 1) -> dict[int, float]:
-    """Return the small-file scores of the simulator, in the same way, for one host cache."""
+    """Return the small-file scores of the simulator in the same way, for one host cache."""
     found = {}
     choices = study.choices
     test = fat.small_files(choices.seed, median_kb=choices.median_kb)
@@ -158,11 +158,11 @@ def _table_parts() -> list[Part]:
 
 
 def _counted() -> Part:
-    """Compare the FAT sectors that reading the file takes in the model of the file system."""
+    """Compare the number of FAT sectors for reading the file in the file-system model."""
     read = {}
     for mib in fat.PARTITIONS_MIB:
         machine = fat.Machine(fat.Layout(mib))
-        # From a cluster whose entry is the first of its sector.
+        # Starts at a cluster whose entry is the first of its sector.
         file = fat.File(formulas.FAT_ENTRIES - 2, LARGEST)
         fat.stream(machine, file, write=False)
         read[machine.layout.unit] = machine.table_reads
@@ -233,7 +233,7 @@ def _scores(columns: Mapping[str, Scores]) -> Table:
 
 
 def _drawn(lines: Mapping[str, Scores], title: Any, y: str) -> Any:
-    """Draw scores against the cluster: lines of the model, marks of the simulator."""
+    """Draw scores against cluster size: lines for the model, marks for the simulator."""
     names = [f"{c} ({mib} MiB)" for mib, c in clusters().items()]
     x = alt.X("x:Q", title="sectors in a cluster (partition)").axis(
         labelExpr=f"{names}[datum.value]", labelAngle=0, values=list(range(len(names))), grid=False

@@ -1,4 +1,4 @@
-"""Simulator runs of the article's drives: reads of given places, one after another."""
+"""Simulator runs of the article's drives: reads at given places, one after another."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from headstack.studies.study import Study, Table
 from .drive import REQUEST_SECTORS, Disk
 from .workloads import Places, write
 
-#: One request at a time; the next one comes when the last is done.
+#: One request at a time; the next one is issued when the last one is complete.
 ONE = {"closed": {"outstanding": 1}}
 
 
@@ -26,15 +26,15 @@ def reads(
     switches: bool = False,
     **changes: Any,
 ) -> dict[str, dict[str, Any]]:
-    """Read these places on each drive; return the results by the drives' names.
+    """Read at these places on each drive; return the results by the drives' names.
 
     Args:
-        study: runs it.
+        study: the study that runs it.
         places: first sectors.
-        disks: by name.
-        sectors: of each read.
+        disks: drives by name.
+        sectors: number of sectors of each read.
         switches: whether head switches take time.
-        changes: tables of the drives that replace theirs.
+        changes: tables of the drives that replace the defaults.
 
     """
     digest = hashlib.sha256(places.tobytes()).hexdigest()[:16]
@@ -51,12 +51,12 @@ def played(
     system: Mapping[str, Any],
     think_s: float,
 ) -> float:
-    """Play accesses (sector, sectors, write) one after another; return their mean time in s.
+    """Run accesses (sector, sectors, write) one after another; return their mean time in s.
 
     Args:
-        study: runs it.
+        study: the study that runs it.
         accesses: in order.
-        system: what they are played on.
+        system: the system.
         think_s: pause after each.
 
     """
@@ -83,7 +83,7 @@ def mean_s(result: Mapping[str, Any]) -> float:
 def sustained_ratio(study: Study, disks: Mapping[str, Disk], cylinders: int = 50) -> list[float]:
     """Return sustained over media rate of each drive, from reads of whole cylinders.
 
-    The way to the first sector cancels: it is in a short and a long read alike.
+    The time to reach the first sector cancels, because it is the same in a short and a long read.
     """
     ratios = []
     for name, disk in disks.items():
@@ -99,7 +99,7 @@ def sustained_ratio(study: Study, disks: Mapping[str, Disk], cylinders: int = 50
 
 
 def beside(title: str, rows: Mapping[str, tuple[float, float]], form: str = "{:.4g}") -> Table:
-    """Return a table of values by formula and by the simulator, and how far they are apart."""
+    """Return a table of values by formula and by the simulator, and their differences."""
     cells = [
         [name, form.format(a), form.format(b), f"{b / a - 1:+.2%}" if a else ""]
         for name, (a, b) in rows.items()

@@ -30,15 +30,15 @@ from .drive import (
 
 MS = "{:.4g} ms"
 
-#: Places that random reads of a simulation take.
+#: Number of random places in a simulation.
 COUNT, QUICK_COUNT = 100_000, 20_000
 
-#: Said where the workload is the paper's "random" or "sequential".
+#: Names of the article's "random" and "sequential" workloads.
 RANDOM, LOCALITY = "random reads of 4 Kbytes", "PC applications"
 
 
 def count(study: Study) -> int:
-    """Return how many requests a simulation takes."""
+    """Return the number of requests in a simulation."""
     return QUICK_COUNT if study.quick else COUNT
 
 
@@ -123,7 +123,7 @@ def _simulated(study: Study) -> dict[str, float]:
 
 
 def _hits(study: Study) -> float:
-    """Return the time of reads that follow one another so slowly that the buffer has them."""
+    """Return the time of reads that follow one another slowly enough to be buffer hits."""
     load = {
         "name": "sequential",
         "synthetic": {
@@ -166,7 +166,7 @@ def _simulated_parts(simulated: dict[str, float]) -> list[Part]:
 
 # NG-2.
 
-#: Sizes of figure 2 in KB, and the whole tracks that come nearest to 30 % more.
+#: Sizes of figure 2 in KB, and the track sizes nearest to 30 % more.
 SIZES_KB = (4, 8, 16, 32, 64, 128, 256)
 FASTER = 1.3
 FASTER_TRACK = round(FASTER * TRACK_SECTORS)
@@ -259,7 +259,7 @@ def _simulated_gain(study: Study, size_kb: int) -> float:
     space = (AVERAGE.sectors - sectors) * formulas.SECTOR_BYTES
     places = workloads.uniform(count(study), study.choices.seed, space)
     both = {"slow": AVERAGE, "fast": _denser()}
-    # The same share of the stroke on either drive, so that only the rate differs.
+    # The same share of the stroke on both drives, so that only the rate differs.
     slow, fast = (
         runs.mean_s(runs.reads(study, _scaled(places, d), {name: d}, sectors, switches=True)[name])
         for name, d in both.items()
@@ -277,7 +277,7 @@ def _gain_with_switches(size_kb: int) -> float:
 
 
 def _random_s(disk: Disk, size_bytes: int) -> float:
-    """Return the time of a random read by formula, with the switches as the drive is skewed."""
+    """Return the time of a random read by formula, with the switches of the drive's skew."""
     sectors = size_bytes // formulas.SECTOR_BYTES
     time = formulas.access_time_s(OVERHEAD_S, SEEK_S, disk.rpm, size_bytes, disk.media_rate)
     switch = formulas.switch_time_s(sectors, disk.track_sectors, disk.switch_s)

@@ -1,8 +1,8 @@
-"""The article's question asked of today's drives: what density did to accesses and rebuild times.
+"""The article's question for today's drives: effects of density on accesses and rebuild times.
 
-All values are those of the drive files, whose sources stand in the table; the first drive is the
-article's own. By formula: one random access at a time takes a seek and half a turn, and reading a
-whole drive takes its capacity over the mean of its outermost and innermost rates. The simulator
+All values are those of the drive files, with their sources in the table; the first drive is the
+article's. By formula, one random access at a time takes a seek and half a turn, and reading a whole
+drive takes its capacity divided by the mean of its outermost and innermost rates. The simulator
 reads the same drives at random places.
 """
 
@@ -20,7 +20,7 @@ from headstack.studies.study import Study, Table
 from . import runs
 from .drive import AVERAGE, RPM, SEEK_S
 
-#: Drives in the order of their years; the dual-actuator ones show what a second arm gives back.
+#: Drives in the order of their years, with dual-actuator ones, to show the effect of a second arm.
 DRIVES = (
     "barracuda-es-750",
     "ultrastar-7k4000",
@@ -29,13 +29,13 @@ DRIVES = (
     "ultrastar-hs760",
 )
 
-#: On which side of its mark a drive's name stands, where it is not on the right.
+#: Alignment of a drive's name at its mark, if it is not the default.
 SIDES = dict.fromkeys(("exos-x18", "ultrastar-7k4000", "exos-2x18-sas"), "right")
 
-#: The article's year, and the drive of its section "Fewer heads".
+#: The article's year, and the capacity of the drive in its section "Fewer heads".
 ARTICLE_YEAR, ARTICLE_BYTES = 1998, 4 * GB
 
-#: Random reads that the simulator takes of each drive.
+#: Random reads per drive in the simulator.
 READS = 2000
 
 
@@ -44,15 +44,15 @@ class Point:
     """A drive in a year.
 
     Attributes:
-        name: of its file.
-        title: as makers call it.
-        year: of its introduction.
-        capacity_bytes: of the drive.
-        seek_s: mean.
+        name: name of its file.
+        title: the maker's name.
+        year: year of its introduction.
+        capacity_bytes: capacity of the drive.
+        seek_s: mean seek time.
         rpm: speed.
         rate: mean rate of long reads, all actuators together, bytes/s.
-        actuators: independent ones.
-        source: where capacity, seek and rate come from.
+        actuators: number of independent actuators.
+        source: source of capacity, seek and rate.
 
     """
 
@@ -68,7 +68,7 @@ class Point:
 
     @property
     def accesses(self) -> float:
-        """Random accesses per second and 10^12 bytes, each arm one at a time."""
+        """Random accesses per second per 10^12 bytes, one at a time for each arm."""
         found = formulas.access_density_per_s_per_tb(self.capacity_bytes, self.seek_s, self.rpm)
         return self.actuators * float(found)
 
@@ -79,7 +79,7 @@ class Point:
 
 
 def article() -> Point:
-    """Return the article's average drive, at the capacity of its example."""
+    """Return the article's average drive, with the capacity of its example."""
     source = 'Ng, IEEE Computer 31(5), 1998: "Performance factors"; capacity: "Fewer heads"'
     title = "the article's average drive"
     rate = AVERAGE.media_rate
@@ -118,11 +118,11 @@ def _point(row: dict[str, Any]) -> Point:
 
 
 def simulated(study: Study) -> dict[str, float]:
-    """Return random 4-KiB reads per second and 10^12 bytes of drives of one actuator, simulated."""
+    """Return simulated random 4-KiB reads per second per 10^12 bytes, for single actuators."""
     single = [p for p in points() if p.actuators == 1 and p.name != "article"]
     found = {}
     for point in single:
-        # The whole drive but the last of it, so that every read fits.
+        # The whole drive except its end, so that every read fits.
         load = {
             "name": "random",
             "synthetic": {
@@ -140,7 +140,7 @@ def simulated(study: Study) -> dict[str, float]:
 
 
 def tables(study: Study) -> list[Table]:
-    """Return the drives with their sources, and formula beside simulator."""
+    """Return the drives with their sources, and the formula compared with the simulator."""
     first = article()
     rows = [
         [

@@ -25,11 +25,11 @@ from .times import LOCALITY, count
 
 MS = "{:.4g} ms"
 
-#: Requests and tracks, in sectors, whose switches are simulated; and twice the bits on a track.
+#: Sizes in sectors of requests and tracks in the simulation; and a factor of bits per track.
 REQUESTS = ((8, 111), (128, 160), (512, 111))
 DENSER = 2
 
-#: Every seek takes as long as a cylinder switch, so that switches can be told from seeks.
+#: Every seek takes as long as a cylinder switch, so that switches can be separated from seeks.
 EVEN = Curve(CYLINDER_SWITCH_S, 0.0)
 
 
@@ -89,7 +89,7 @@ def _formula_s(sectors: int, track: int) -> float:
 
 
 def _simulated(study: Study, sectors: int, track: int, alignment: int = 1) -> float:
-    """Return the time of switches per request: that of long reads less that of single sectors."""
+    """Return the time of switches per request: that of long reads minus that of single sectors."""
     disk = Disk(track_sectors=track, curve=EVEN)
     space = (disk.sectors - sectors) * SECTOR_BYTES
     places = workloads.uniform(count(study), study.choices.seed, space) // alignment * alignment
@@ -128,7 +128,7 @@ FIGURE_5_RPM = 6000
 
 
 def figure_5_disk(heads: int) -> Disk:
-    """Return a drive with figure 5's times; its switches are whole sectors long."""
+    """Return a drive with the times of figure 5; its switches last whole sectors."""
     return Disk(heads=heads, track_sectors=160, cylinders=1000, rpm=FIGURE_5_RPM, curve=EVEN)
 
 
@@ -188,7 +188,7 @@ def _figure_5(simulated: dict[int, float]) -> Any:
 
 # NG-8.
 
-#: Chosen: shares of a track in ID fields and their gaps; the article gives no number.
+#: Chosen: shares of a track in ID fields and their gaps; the article does not state them.
 ID_SHARES = (0.10, 0.15)
 
 #: The hypothetical drive's track with ID fields.
@@ -216,7 +216,7 @@ def no_id(study: Study) -> Outcome:
 def _seeks(
     study: Study, places: workloads.Places, before: Disk, after: Disk
 ) -> dict[str, tuple[float, float]]:
-    """Return counts and times of seeks in the simulator, with ID fields and without."""
+    """Return the numbers and times of seeks in the simulator, with and without ID fields."""
     results = runs.reads(study, places, {"with": before, "without": after})
     a, b = results["with"], results["without"]
     return {

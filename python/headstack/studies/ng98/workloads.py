@@ -1,7 +1,7 @@
 """Stand-ins for the article's trace of "several popular PC applications", which is not published.
 
-Both are sequences of 4-Kbyte requests with locality and with a long tail of distances; what was
-chosen in them, and what other choices give, is in ``docs/guide/papers.md``. Places are sectors.
+Both are sequences of 4-Kbyte requests with locality and with a long tail of distances. The choices
+in them, and the results of other choices, are in ``docs/guide/papers.md``. Places are sectors.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from .drive import REQUEST_BYTES, REQUEST_SECTORS, Disk
 
 Places = npt.NDArray[np.int64]
 
-#: Space that the scale-free trace uses, and the application trace.
+#: Space of the scale-free trace, and of the application trace.
 SCALE_FREE_BYTES, APPLICATION_BYTES = 1000 * MB, 400 * MB
 
-#: The article's example: data of one application.
+#: The article's example: the data of one application.
 EXAMPLE_BYTES = 16 * MB
 
-#: What the application trace does next, and how often.
+#: The next step of the application trace, with probabilities.
 STEPS = {
     "next": 0.50,
     "same file": 0.20,
@@ -38,30 +38,32 @@ AREA_BYTES, FILE_BYTES, TABLE_BYTES = 16 * MB, 256 * KB, 256 * KB
 
 
 def scale_free(count: int, seed: int, used_bytes: int = SCALE_FREE_BYTES) -> Places:
-    """Return places whose next one is at a distance with a uniform logarithm, to either side.
+    """Return a random walk with steps of a log-uniform distance in both directions.
 
-    Distances are from one request to the whole space; the ends of the space reflect.
+    Distances are from one request to the whole space; the walk is reflected at its ends.
     """
     random = np.random.default_rng([98, 4, seed])
     low, high = float(np.log(REQUEST_BYTES)), float(np.log(used_bytes))
     steps = np.exp(random.uniform(low, high, count - 1)) * random.choice([-1.0, 1.0], count - 1)
     start = random.uniform(0, used_bytes)
     walk = start + np.concatenate([[0.0], np.cumsum(steps)])
-    # Folded at both ends. The steps are as likely to either side, so it is the reflected walk.
+    # Folded at both ends. Steps in both directions are equally likely, so this is the reflected
+    # walk.
     folded = np.abs((walk + used_bytes) % (2 * used_bytes) - used_bytes)
     return _sectors(folded, used_bytes)
 
 
 def uniform(count: int, seed: int, used_bytes: int, first_bytes: int = 0) -> Places:
-    """Return places without any order in a space."""
+    """Return uniformly random places in a space."""
     random = np.random.default_rng([98, 5, seed])
     return first_bytes // SECTOR_BYTES + _sectors(random.uniform(0, used_bytes, count), used_bytes)
 
 
 def applications(count: int, seed: int, used_bytes: int = APPLICATION_BYTES) -> Places:
-    """Return what some applications do, each with files in an area of its own.
+    """Return the requests of some applications, each with files in its own area.
 
-    The file allocation table and a system area lie at the start. After either, the file goes on.
+    The file allocation table and a system area are at the start. After an access to either, the
+    file is continued.
     """
     random = np.random.default_rng([98, 6, seed])
     areas = random.uniform(TABLE_BYTES + AREA_BYTES, used_bytes - AREA_BYTES, APPLICATIONS)
@@ -98,14 +100,14 @@ def _sectors(places_bytes: npt.NDArray[np.float64], used_bytes: int) -> Places:
 
 
 def moves(places: Places, disk: Disk) -> npt.NDArray[np.int64]:
-    """Return the cylinders that the arm crosses from each request to the next."""
+    """Return the number of cylinders that the arm crosses from each request to the next."""
     return np.abs(np.diff(places // disk.cylinder_sectors))
 
 
 def seeks(places: Places, disk: Disk) -> tuple[float, float]:
-    """Return the share of requests with a seek and the mean seek time in s, counted over a trace.
+    """Return the share of requests with a seek and the mean seek time in s, counted in a trace.
 
-    A request that crosses into the next cylinder does so by a switch, which is no seek.
+    A request that continues into the next cylinder switches to it, which is not a seek.
     """
     crossed = moves(places, disk)
     return float(np.mean(crossed > 0)), float(np.mean(disk.seek_s(crossed)))
@@ -117,9 +119,9 @@ def write(
     sectors: int | Places = REQUEST_SECTORS,
     writes: Sequence[bool] | None = None,
 ) -> Path:
-    """Write requests to these places as a trace, if it is not there yet; return its path.
+    """Write requests to these places as a trace, unless it exists; return its path.
 
-    All are reads without `writes`, which says it of each.
+    All are reads, unless `writes` gives the operation of each.
     """
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,9 +3,10 @@
 //! # Model
 //! Reads and writes are kept apart, each sorted by address, and each request has a deadline. Requests are
 //! dispatched in batches of one direction, in order of address. When a request is taken, the one behind it is
-//! fixed as the next of the batch; deadlines are not checked inside a batch. A new batch is of reads, unless
-//! batches of reads have gone before waiting writes `writes_starved` times. It begins with the oldest request
-//! if that is past its deadline or if the direction has changed; otherwise where the last batch stopped.
+//! dispatched in batches of one direction, in order of address. When a request is taken, its successor becomes
+//! the next one of the batch; deadlines are not checked inside a batch. A new batch is of reads, unless
+//! `writes_starved` batches of reads have gone before waiting writes. It begins with the oldest request if that
+//! is past its deadline or if the direction has changed; otherwise where the last batch stopped.
 //!
 //! Parameters: `read_expire` (500 ms), `write_expire` (5 s), `fifo_batch` (16), `writes_starved` (2).
 //! # Source

@@ -1,9 +1,9 @@
-//! Elevators: the order in which a host queue gives its requests to the layer below.
+//! Elevators: the order in which a host queue dispatches requests to the layer below.
 //!
 //! # Contract
 //! - Every request that was added is taken exactly once, or leaves by [`Elevator::absorb`].
 //! - [`Elevator::take`] returns a request whenever one waits.
-//! - Requests are named by slots. A slot is used again only after its request has ended.
+//! - A request is identified by its slot. A slot is used again only after its request has ended.
 //! - The same calls give the same order.
 //!
 //! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program
@@ -15,10 +15,10 @@ use headstack_drive::spec::Params;
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_units::Time;
 
-/// A waiting request, as an elevator sees it.
+/// A waiting request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
-    /// The number that names it.
+    /// The slot that identifies it.
     pub slot: u32,
     /// Whether it is a write.
     pub write: bool,
@@ -40,7 +40,7 @@ pub trait Elevator: Send {
     fn absorb(&mut self, survivor: u32, gone: u32);
     /// A request that was taken has completed.
     fn ended(&mut self, _slot: u32) {}
-    /// Whether two requests may be merged whose last blocks are these.
+    /// Whether two requests with these last blocks may be merged.
     fn may_join(&self, _last: u64, _other_last: u64) -> bool {
         true
     }

@@ -47,7 +47,7 @@ pub(crate) struct Legacy {
     n: u32,
     /// Of async requests, and of sync requests.
     pools: [Pool; 2],
-    /// Remaining credits of each batcher, and since when it is one.
+    /// Remaining credits of each batcher, and the time at which it became one.
     batchers: BTreeMap<Process, (u32, Time)>,
 }
 
@@ -195,7 +195,7 @@ impl Legacy {
                 return false;
             }
         }
-        // The limit for batchers.
+        // The hard limit, which also applies to batchers.
         if pool.count >= self.n.saturating_mul(3) / 2 {
             return false;
         }
@@ -204,7 +204,7 @@ impl Legacy {
             self.batchers.insert(process, (BATCH, now));
         }
         if process > LAST_NAMED {
-            // It stands for a single request, which now has its place.
+            // The process number stands for a single request, which now has its place.
             self.batchers.remove(&process);
         } else if batcher || becomes {
             if let Some((credits, _)) = self.batchers.get_mut(&process) {

@@ -1,4 +1,4 @@
-//! Policies that choose which of several copies a read takes.
+//! Policies that choose one of several copies for a read.
 //!
 //! # Contract
 //! A [`Choose`] function gets at least one readable copy, in ascending order of the copies, and returns the

@@ -14,8 +14,8 @@ pub(crate) trait CopyMap: Send {
     fn blocks(&self) -> u64;
     /// Number of copies of each block.
     fn copies(&self) -> u32;
-    /// Where copy `copy` of the volume's block `at` lies, and the end, in blocks of the volume, of the run
-    /// that is contiguous there. The run is the same for all copies of a block.
+    /// Place of copy `copy` of the volume's block `at`, and the end, in blocks of the volume, of the run that
+    /// is contiguous there. The run is the same for all copies of a block.
     fn place(&self, at: u64, copy: u32) -> (Copy, u64);
     /// The volume's block that block `lba` of a member holds, if any, and the end of its run on the member.
     fn at(&self, member: u32, lba: u64) -> (Option<u64>, u64);

@@ -7,8 +7,8 @@ use std::ops::Range;
 ///
 /// # Model
 /// A request whose range overlaps a locked one waits in the queue of that lock. When a lock is released, the
-/// requests in its queue get theirs, first come first served, until one of them overlaps another lock: it and
-/// all behind it move to that lock's queue. So a release looks at one request more than it lets in. A new
+/// requests in its queue get their locks, first come first served, until one of them overlaps another lock: it
+/// and all behind it move to that lock's queue. A release examines one request more than it grants. A new
 /// request whose range is free does not wait.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
@@ -22,7 +22,8 @@ struct Held {
 }
 
 impl Locks {
-    /// Locks a range, which is not empty, for request `who`. False: the range is not free, and the request
+    /// Locks a range, which is not empty, for request `who`. Returns false if the range is not free; the
+    /// request then waits.
     /// waits.
     pub fn take(&mut self, who: u32, range: Range<u64>) -> bool {
         match self.meets(&range) {
@@ -39,7 +40,7 @@ impl Locks {
         }
     }
 
-    /// Releases the lock that begins at `start`. Requests that now hold theirs are added to `next`.
+    /// Releases the lock that begins at `start`. Requests that get their locks are added to `next`.
     pub fn give_back(&mut self, start: u64, next: &mut Vec<u32>) {
         let Some(mut held) = self.held.remove(&start) else {
             return;

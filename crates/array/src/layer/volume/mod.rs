@@ -3,12 +3,11 @@
 //! # Model
 //! Each request becomes a `Plan`: reads of members, and writes of members that begin when all reads have
 //! completed. The `Placement` makes the plan. The volume carries it out, keeps the state of its members and
-//! joins the results. A write to a volume with redundancy locks its range (with parity: its rows) so that
-//! nothing else changes it meanwhile; so does a read that has to reconstruct blocks.
+//! joins the results. A write to a volume with redundancy locks its range (with parity: its rows), so that
+//! nothing else changes it meanwhile. A read that has to reconstruct blocks locks its range too.
 //!
-//! - *Gone*: a member that is gone gets no requests. Those of its requests that it has not announced are
-//!   aborted and read elsewhere; announced ones end as announced. Blocks that could not be written to it are
-//!   marked stale.
+//! - *Gone*: a member that is gone gets no requests. Its requests without an announced completion are aborted
+//!   and read elsewhere; the others end as announced. Blocks that could not be written to it are marked stale.
 //! - *Back*: a member comes back when all requests that it had when it left have ended. Its stale blocks are
 //!   not read until they are written or rebuilt.
 //! - *A read fails*: the blocks are marked stale on that member and read elsewhere.
@@ -101,7 +100,7 @@ pub(crate) trait Placement: Send {
     fn repair(&mut self, state: &State, member: u32, range: Range<u64>, plan: &mut Plan) -> Repair;
 }
 
-/// What an operation waits for.
+/// The stage in progress of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Waiting,
@@ -109,7 +108,7 @@ enum Stage {
     Writing,
 }
 
-/// What an operation is for.
+/// The purpose of an operation.
 #[derive(Debug, Clone)]
 enum Task {
     /// A request to the volume.
@@ -245,7 +244,7 @@ impl Volume {
         }) as u32
     }
 
-    /// Locks the range that an operation needs. False: the operation waits for it.
+    /// Locks the range that an operation needs. Returns false if the operation has to wait for it.
     fn hold(&mut self, op: u32, range: Range<u64>) -> bool {
         self.ops[op as usize].lock = Some(range.clone());
         let held = self.locks.take(op, range);
@@ -260,7 +259,7 @@ impl Volume {
                 self.placement.write_lock(r.lba, u64::from(r.blocks))
             }
             Task::Request(_) => None,
-            // A rebuild has locked its range before.
+            // The range of a rebuild is already locked.
             Task::Repair(..) => None,
         };
         if range.is_none_or(|range| self.hold(op, range)) {
@@ -442,6 +441,7 @@ impl Volume {
     fn join(&mut self, op: u32, done: &Done, now: Time) {
         let o = &mut self.ops[op as usize];
         let whole = match &mut o.join {
+            None if o.parts == 1 => Some(*done),
             Some(join) => {
                 join.add(done, done.drive);
                 join.whole()
@@ -507,7 +507,7 @@ impl Volume {
         self.course.finish(done);
     }
 
-    /// Starts the operations that were given their lock.
+    /// Starts the operations whose locks were granted.
     fn let_in(&mut self) {
         while let Some(op) = self.granted.pop_front() {
             self.start(op, self.course.now());

@@ -1,4 +1,4 @@
-//! The requests to members that a volume's request leads to, as data. A test carries plans out on members
+//! The requests to members that carry out a request to the volume, as data. A test executes plans on members
 //! with real contents.
 
 use headstack_drive::Command;
@@ -109,7 +109,7 @@ impl Transfers {
 /// The plan of one request; kept for reuse.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Whether a listener wants the pieces.
+    /// Whether a listener needs the pieces.
     pub listening: bool,
     /// Requests to members that read.
     pub reads: Transfers,

@@ -31,7 +31,7 @@ impl Rebuild {
         self.look_again();
     }
 
-    /// A change may have made a rebuild possible: searches again from the start.
+    /// Searches again from the start, after a change that may have made a rebuild possible.
     pub fn look_again(&mut self) {
         self.stuck = false;
         self.go_on_at(0, 0);
@@ -50,7 +50,7 @@ impl Rebuild {
         }
     }
 
-    /// The first stale range from the present position on, at most one window long.
+    /// The first stale range from the current position on, at most one window long.
     fn candidate(&self, state: &State) -> Option<(u32, Range<u64>)> {
         let from = state.troubled.partition_point(|m| *m < self.member);
         for &member in &state.troubled[from..] {
