@@ -1,5 +1,6 @@
 //! The interface of a member drive to the host. Dispatch is static, so it costs nothing.
 
+use crate::capping::Knobs;
 use crate::change::Target;
 use crate::layer::{self, drive, Done, ErrorKind};
 use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, Setting};
@@ -86,6 +87,29 @@ pub trait Member {
     fn joules(&mut self, until: Time) -> ByMode {
         self.energy(until).joules()
     }
+    /// Appends the joules of each drive in it, from the last reset to `until`.
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        let j = self.joules(until);
+        sums.push(j.idle + j.seek + j.rotation + j.transfer + j.standby);
+    }
+    /// The largest number of arms that may move at once.
+    fn arms(&self) -> u32 {
+        1
+    }
+    /// What can be set of each drive in it.
+    fn knobs(&self) -> Vec<Knobs> {
+        vec![Knobs {
+            arms: self.arms(),
+            ..Knobs::default()
+        }]
+    }
+    /// Changes a setting of the part to which `way` leads, at `now`, up to which the member was advanced.
+    ///
+    /// # Errors
+    /// What it cannot be set to.
+    fn turn(&mut self, now: Time, _way: &[u32], setting: &layer::Setting) -> Result<(), SpecError> {
+        self.change(now, &Target::Drives(Vec::new()), setting)
+    }
     /// Restarts the count of energy at `now`.
     fn reset_statistics(&mut self, now: Time);
     /// Changes a setting at `now`. The drive must have been advanced to `now`.
@@ -171,6 +195,9 @@ impl Member for Drive {
     }
     fn joules(&mut self, until: Time) -> ByMode {
         Drive::joules(self, until)
+    }
+    fn arms(&self) -> u32 {
+        self.most_arms_in_motion()
     }
     fn reset_statistics(&mut self, now: Time) {
         Drive::reset_statistics(self, now);

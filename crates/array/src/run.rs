@@ -1,5 +1,6 @@
 //! Runs an experiment: every system on every workload, on several threads.
 
+use crate::capping::{self, CappingOutcome, CappingResult};
 use crate::change;
 use crate::expected::{Expected, Known, Watched};
 use crate::experiment::{Experiment, Spindles, System, Workload};
@@ -568,16 +569,32 @@ impl<'a> Job<'a> {
             let got = "a synthetic workload with closed arrivals of its own";
             return Err(SpecError::new(key, got, "one of the two").into());
         }
+        let jobs = std::mem::take(&mut opened.jobs);
+        if !jobs.is_empty() && workload.arrivals.is_some() {
+            let key = format!("workload[{}].arrivals", self.w);
+            let need = "no such key: jobs issue requests by themselves";
+            return Err(SpecError::new(key, "a value", need).into());
+        }
+        let is_bounded = run.duration.is_some() || run.max_requests.is_some();
+        if !is_bounded && jobs.iter().any(|j| !j.ends()) {
+            let need = "a length of time, as a job has neither duration nor volume";
+            return Err(SpecError::new("run.duration", "nothing", need).into());
+        }
         let mut arrivals = workload.arrivals.clone().unwrap_or_default();
         if let Arrivals::Closed(closed) = &mut arrivals {
             closed.seed = self.workload_seed();
         }
         Ok(Options {
-            arrivals: closed.map_or(arrivals, Arrivals::Closed),
+            arrivals: match (closed, jobs.is_empty()) {
+                (Some(closed), _) => Arrivals::Closed(closed),
+                (None, true) => arrivals,
+                (None, false) => Arrivals::Jobs(jobs, self.workload_seed()),
+            },
             warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
             max_requests: run.max_requests,
             duration: run.duration,
             past_end: workload.past_end,
+            capping: self.experiment.capping_of(self.s)?,
             changes: self.changes()?,
             exact_limit: run.exact_limit(),
             progress: self.options.progress.clone(),
@@ -619,15 +636,29 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Sums up and writes what capping did.
+    fn capping(&self, mut outcome: CappingOutcome) -> Result<CappingResult, RunError> {
+        let mut result = capping::summarise(&mut outcome);
+        if let Some(dir) = &self.options.out_dir {
+            let (series, drives) = (self.file("capping"), self.file("capping-drives"));
+            capping::write_series(&dir.join(&series), &outcome.series).map_err(RunError::Output)?;
+            capping::write_drives(&dir.join(&drives), &outcome.series).map_err(RunError::Output)?;
+            result.series_file = Some(series);
+            result.drives_file = Some(drives);
+        }
+        Ok(result)
+    }
+
     /// Computes the result of one job and writes its files.
     fn result<M: Drivable>(
         &self,
         drives: &Drives<M>,
-        outcome: Outcome,
+        mut outcome: Outcome,
         counts: Option<Counters>,
         log: Option<RequestLog>,
     ) -> Result<SystemResult, RunError> {
         let system = self.system();
+        let capping = outcome.capping.take();
         let (mut result, points) = summarise(
             &system.name,
             &self.workload().name,
@@ -653,6 +684,10 @@ impl<'a> Job<'a> {
             write_series(&dir.join(&file), &points).map_err(RunError::Output)?;
             result.series_file = Some(file);
         }
+        result.capping = match capping {
+            Some(capping) => Some(self.capping(capping)?),
+            None => None,
+        };
         Ok(result)
     }
 }

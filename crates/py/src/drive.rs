@@ -177,6 +177,7 @@ pub fn plugins() -> PyResult<String> {
         "layer": list!(lists.layers),
         "layout": list!(models.layouts),
         "organisation": organisations,
+        "policy": list!(headstack_array::capping::POLICIES),
         "power": list!(models.power),
         "reader": readers,
         "scheduler": list!(models.schedulers),

@@ -202,6 +202,15 @@ impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
         self.statistics.clone()
     }
 
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        self.bring_to(until);
+        self.drive.drive_joules(until, sums);
+    }
+
+    fn arms(&self) -> Option<u32> {
+        Some(self.drive.arms())
+    }
+
     fn drive_outcome(&mut self, until: Time) -> Option<MemberOutcome> {
         let energy = self.meter(until);
         self.outcome.observe(&self.drive);

@@ -30,6 +30,7 @@ pub mod statistics;
 pub mod tree;
 pub mod volume;
 
+use headstack_control::RateLimit;
 use headstack_drive::spec::Params;
 use headstack_drive::{join, Command, Components, DriveEnergy, Part};
 use headstack_engine::{did_you_mean, SpecError};
@@ -186,6 +187,8 @@ pub enum Setting {
     RebuildRate(Option<Bandwidth>),
     /// Bandwidth of a link, for transfers that begin afterwards.
     Bandwidth(Bandwidth),
+    /// Of a throttle: another limit.
+    Rate(RateLimit),
 }
 
 impl Setting {
@@ -207,6 +210,8 @@ impl Setting {
             Setting::MemberReplaced(_) => "member_replaced",
             Setting::RebuildRate(_) => "rebuild_rate",
             Setting::Bandwidth(_) => "bandwidth",
+            Setting::Rate(RateLimit::Bytes(_)) => "bandwidth_limit",
+            Setting::Rate(_) => "iops_limit",
         }
     }
 }
@@ -242,6 +247,20 @@ pub trait Layer: Send {
     /// The layers directly below, mutably.
     fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
         &mut []
+    }
+    /// Appends the joules of each drive from the last reset to `until`, in order of the drives.
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        for below in self.below_mut() {
+            below.drive_joules(until, sums);
+        }
+    }
+    /// Arm assemblies of the drive that can move at once; `None` if the layer is not a drive.
+    fn arms(&self) -> Option<u32> {
+        None
+    }
+    /// Places and depth of a host queue; `None` of other layers.
+    fn queue_sizes(&self) -> Option<(u32, u32)> {
+        None
     }
     /// Measurements of the drive up to `until`; `None` if the layer is not a drive.
     fn drive_outcome(&mut self, _until: Time) -> Option<crate::simulate::MemberOutcome> {
@@ -310,7 +329,7 @@ macro_rules! layers {
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
-layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link }
+layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle }
 
 /// Finds one of `entries` by name.
 ///

@@ -1,9 +1,10 @@
 //! A tree of layers: built from its description, and used by the simulation as one member.
 
 use super::{
-    elevator, find, independent, Context, Done, DriveLayer, Entry, Layer, LayerResult, Request,
-    Setting, Stands, ANYONE,
+    elevator, find, independent, throttle, Context, Done, DriveLayer, Entry, Layer, LayerResult,
+    Request, Setting, Stands, ANYONE,
 };
+use crate::capping::Knobs;
 use crate::change::Target;
 use crate::member::{Answer, Member};
 use crate::simulate::MemberOutcome;
@@ -299,6 +300,37 @@ fn collect_drives(layer: &mut dyn Layer, until: Time, all: &mut Vec<MemberOutcom
     }
 }
 
+/// Appends what can be set of each drive below `layer`. `above` is what was found on the way: `above.drive` leads
+/// to this layer. A queue or a throttle over several drives belongs to none of them.
+fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
+    if let Some(arms) = layer.arms() {
+        found.push(Knobs {
+            arms,
+            ..above.clone()
+        });
+        return;
+    }
+    let mut own = above.clone();
+    if let Some((nr_requests, depth)) = layer.queue_sizes() {
+        own.queue = Some((own.drive.clone(), nr_requests, depth));
+    }
+    if layer.name() == throttle::ENTRY.name {
+        own.throttle = Some(own.drive.clone());
+    }
+    let below = layer.below();
+    if below.len() > 1 {
+        (own.queue, own.throttle) = (None, None);
+    }
+    for (i, layer) in below.iter().enumerate() {
+        let drive = [&own.drive[..], &[i as u32]].concat();
+        let own = Knobs {
+            drive,
+            ..own.clone()
+        };
+        find_knobs(&**layer, &own, found);
+    }
+}
+
 impl Member for Tree {
     type Answer = Told;
 
@@ -365,6 +397,20 @@ impl Member for Tree {
 
     fn reset_statistics(&mut self, now: Time) {
         self.root.reset_statistics(now);
+    }
+
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        self.root.drive_joules(until, sums);
+    }
+
+    fn knobs(&self) -> Vec<Knobs> {
+        let mut found = Vec::new();
+        find_knobs(&*self.root, &Knobs::default(), &mut found);
+        found
+    }
+
+    fn turn(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        self.root.set(now, way, setting)
     }
 
     fn is_meant(&self, _target: &Target, _index: u32) -> bool {

@@ -159,6 +159,14 @@ impl Places {
         }
     }
 
+    /// Number of places; a new number that has not taken effect yet counts.
+    pub fn limit(&self) -> u32 {
+        match self {
+            Places::Legacy(l) => l.n,
+            Places::Tags(t) => t.resize.unwrap_or(t.n),
+        }
+    }
+
     /// Number of places taken.
     pub fn taken(&self) -> u32 {
         match self {
