@@ -19,7 +19,8 @@ def drive_info(spec_json: str) -> str:
     """JSON: values derived from a drive's description.
 
     Year, actuators, capacity, zones with their media rates, sustained rate outside and inside (all
-    actuators together), seek curve, average seek, power by state, cost.
+    actuators together), seek curve, average seek, power by state, cost. "surfaces" has the format
+    of each surface in each zone with the layout `adaptive`, else it is null.
     """
 
 def quantity(kind: str, text: str) -> float:
@@ -106,3 +107,28 @@ def read_validate(path: str) -> tuple[list[bool], list[int], list[int], list[flo
 
 def demerit(measured: list[float], simulated: list[float]) -> float:
     """Demerit figure of two samples of one unit, in that unit; not-a-number if one is empty."""
+
+def sweep(
+    drive_json: str,
+    densities: bytes,
+    factors: bytes,
+    block_bytes: int,
+    first_byte: int,
+    last_byte: int,
+    trials: int,
+    seed: int,
+    noise_json: str,
+    threads: int,
+) -> bytes:
+    """float64 (drives, trials, blocks): rate of each block in B/s; see `headstack.streaming`.
+
+    `densities` are float64 (drives, surfaces, 2), `factors` float64 (drives); both may be empty.
+    The range ends before `last_byte`. `noise_json` is {"lost_turns_per_byte", "trial_factor",
+    "damage": [[drive, from, to, rate factor], ...]}, all optional.
+    """
+
+def zone_rates(drive_json: str, densities: bytes, factors: bytes, threads: int) -> bytes:
+    """float64 (drives, zones): mean rate of each zone in B/s."""
+
+def capacities(drive_json: str, densities: bytes, threads: int) -> bytes:
+    """uint64 (drives): bytes that the surfaces hold, whatever the drive offers."""

@@ -47,8 +47,9 @@ class Tables(Generic[Frame]):
 
         The columns ``system`` and ``workload`` come first, then those of the logs. ``arrival_ns``
         and ``completion_ns`` are times in simulated nanoseconds, ``..._s`` durations in seconds;
-        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders. ``error_kind`` is the
-        kind of error of a failed request.
+        ``lba`` and ``blocks`` count 512 bytes, ``seek_distance`` cylinders (with the layout
+        ``adaptive`` quarters of a cylinder). ``error_kind`` is the kind of error of a failed
+        request.
 
         Raises:
             ConfigError: the run logged no requests.

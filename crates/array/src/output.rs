@@ -22,10 +22,11 @@ pub const BATCH_ROWS: usize = 65_536;
 /// # Shapes and units
 /// One row per request after the warm-up: `id, arrival_ns, completion_ns, response_time_s, queue_s,
 /// overhead_s, seek_s, rotation_s, transfer_s, bus_s, device, lba, blocks, op, drive, cache_hit,
-/// seek_distance, arm, error, error_kind`; blocks are 512 bytes, the seek distance is in cylinders. Each drive
-/// is simulated only as far as needed, so completions of different drives reach the log out of order; rows are
-/// ordered by (completion, id) within each run of [`BATCH_ROWS`] rows. `drive` is null for requests that
-/// reached no drive; `error_kind` is the name of an [`ErrorKind`], null without error.
+/// seek_distance, arm, error, error_kind`; blocks are 512 bytes, the seek distance is in cylinders (with the
+/// layout `adaptive` in quarters of a cylinder). Each drive is simulated only as far as needed, so completions of
+/// different drives reach the log out of order; rows are ordered by (completion, id) within each run of
+/// [`BATCH_ROWS`] rows. `drive` is null for requests that reached no drive; `error_kind` is the name of an
+/// [`ErrorKind`], null without error.
 pub struct RequestLog {
     path: PathBuf,
     rows: Vec<Record>,

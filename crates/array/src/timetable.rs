@@ -2,63 +2,109 @@
 
 use headstack_units::Time;
 
+/// Up to this number, times are kept in a plain list.
+const FEW: usize = 16;
+
 /// Times by index. The earliest is always known; of equal times it is the one with the lowest index.
 ///
-/// A tournament tree: a change takes as many steps as the number of times has binary digits.
+/// A tournament tree: a change takes at most as many steps as the number of times has binary digits. Up to [`FEW`]
+/// times are a plain list instead, which is searched only when the earliest time becomes later.
 #[derive(Debug, Clone)]
 pub(crate) struct Timetable {
-    /// Leaves, a power of two.
+    /// Leaves, a power of two; 0 for a plain list.
     width: usize,
     /// Node `i` has the children `2i` and `2i + 1`; the leaves are the last `width` nodes. Each holds the
-    /// index of the earliest leaf below it.
-    winners: Vec<u32>,
-    times: Vec<Time>,
+    /// earliest time below it and its index, so that a change looks at one other node in each step.
+    nodes: Vec<(Time, u32)>,
+    /// The plain list; empty for a tournament.
+    list: Vec<Time>,
+    first: (Time, u32),
 }
 
 impl Timetable {
     /// `n` times, all [`Time::NEVER`].
     pub fn new(n: usize) -> Timetable {
+        let first = (Time::NEVER, 0);
+        if n <= FEW {
+            return Timetable {
+                width: 0,
+                nodes: Vec::new(),
+                list: vec![Time::NEVER; n],
+                first,
+            };
+        }
         let width = n.next_power_of_two();
-        let mut winners = vec![0; 2 * width];
-        for (i, leaf) in winners[width..].iter_mut().enumerate() {
-            *leaf = i as u32;
+        let mut nodes = vec![first; 2 * width];
+        for (i, leaf) in nodes[width..].iter_mut().enumerate() {
+            leaf.1 = i as u32;
         }
         for node in (1..width).rev() {
-            winners[node] = winners[2 * node];
+            nodes[node] = nodes[2 * node];
         }
         Timetable {
             width,
-            winners,
-            times: vec![Time::NEVER; width],
+            nodes,
+            list: Vec::new(),
+            first,
         }
     }
 
     /// The earliest time and its index; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
-        let i = self.winners[1] as usize;
-        (self.times[i], i)
+        (self.first.0, self.first.1 as usize)
     }
 
     /// Sets time `i`.
+    // Not inlined: open arrivals have no timetable, and their path is shorter without its code.
+    #[inline(never)]
     pub fn set(&mut self, i: usize, time: Time) {
-        if self.times[i] == time {
+        match self.width {
+            0 => self.set_in_list(i, time),
+            _ => self.set_in_tree(i, time),
+        }
+    }
+
+    #[inline]
+    fn set_in_list(&mut self, i: usize, time: Time) {
+        self.list[i] = time;
+        let own = (time, i as u32);
+        if own <= self.first {
+            self.first = own;
+        } else if self.first.1 == i as u32 {
+            let mut first = (self.list[0], 0);
+            for (j, other) in self.list.iter().enumerate() {
+                // Of equal times the lower index is first.
+                if *other < first.0 {
+                    first = (*other, j as u32);
+                }
+            }
+            self.first = first;
+        }
+    }
+
+    /// Sets time `i` of the tree and updates the nodes above it.
+    fn set_in_tree(&mut self, i: usize, time: Time) {
+        let mut node = self.width + i;
+        if self.nodes[node].0 == time {
             return;
         }
-        self.times[i] = time;
-        let mut node = (self.width + i) / 2;
-        while node >= 1 {
-            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-            let earlier = self.times[right as usize] < self.times[left as usize];
-            let winner = if earlier { right } else { left };
-            let same = self.winners[node] == winner;
-            self.winners[node] = winner;
-            // The nodes above do not change if another index is still the winner here.
-            if same && winner as usize != i {
-                return;
+        let mut first = (time, i as u32);
+        self.nodes[node] = first;
+        while node > 1 {
+            let other = self.nodes[node ^ 1];
+            // Of equal times the left one is first.
+            let left = node & 1 == 0;
+            if other.0 < first.0 || (other.0 == first.0 && !left) {
+                first = other;
             }
             node /= 2;
+            if self.nodes[node] == first {
+                return;
+            }
+            self.nodes[node] = first;
         }
+        self.first = first;
     }
 }
 
@@ -69,7 +115,7 @@ mod tests {
     #[test]
     fn agrees_with_a_search_through_all() {
         let mut x = 88_172_645_463_325_252u64;
-        for n in [1, 2, 3, 7, 8, 1000] {
+        for n in [1, 2, 3, 7, FEW, FEW + 1, 32, 1000] {
             let mut table = Timetable::new(n);
             let mut list = vec![Time::NEVER; n];
             assert_eq!(table.first(), (Time::NEVER, 0));

@@ -45,11 +45,11 @@ pub(crate) const MOST_CYLINDERS: u32 = 50_000_000;
 /// Recording surfaces of a stack.
 pub(crate) const MOST_SURFACES: u32 = 1024;
 /// Sectors of a track, summed over surfaces that work at once.
-const MOST_TRACK: u32 = 10_000_000;
+pub(crate) const MOST_TRACK: u32 = 10_000_000;
 /// 512-byte blocks of a stack: 36 PB.
 pub(crate) const MOST_BLOCKS: u64 = 1 << 46;
 /// Blocks that a scan of the medium keeps track of.
-const MOST_SCANNED: u128 = 1 << 32;
+pub(crate) const MOST_SCANNED: u128 = 1 << 32;
 
 /// `value`, or an error at `key` if it is outside `range` or not a number.
 pub(crate) fn bounded<T: PartialOrd + Display>(
@@ -133,7 +133,7 @@ impl GeometrySpec {
             zones,
             capacity_blocks,
             layout_parameters: _,
-            derived_by: _,
+            derived: _,
         } = self;
         bounded("geometry.surfaces", *surfaces, 1..=MOST_SURFACES)?;
         bounded("geometry.cylinders", *cylinders, 1..=MOST_CYLINDERS)?;

@@ -70,7 +70,7 @@ pub struct Completion {
     pub cache_hit: bool,
     /// Whether the mechanism worked for the request before it completed.
     pub mechanical: bool,
-    /// Seek distance in cylinders.
+    /// Seek distance in cylinders, or the layout's radial steps.
     pub seek_distance: u32,
     /// Which arm assembly of the drive served it, counted from 0 through all stacks.
     pub arm: u8,

@@ -4,31 +4,42 @@
 //! units. It never changes. Ten thousand drives of a design share it and add ten thousand small states.
 
 use crate::drive::{Drive, DriveOptions};
+use crate::layout::adaptive::{Adaptive, Density};
 use crate::mechanics::Mechanics;
 use crate::models::Models;
 use crate::parallelism::{self, UnitPlan};
 use crate::plugin::Plugin;
 use crate::power::conditions::Conditions;
 use crate::power::{self, PowerModel, Shape, StateWatts};
-use crate::spec::{ArmShare, DriveSpec, Params};
+use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
 use crate::unit::Unit;
 use headstack_engine::random;
 use headstack_engine::SpecError;
 use headstack_units::{Rpm, Turn};
 use rand::RngCore;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use serde_json::json;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A checked description with all tables that drives of this kind share.
 pub struct DriveDesign {
-    pub(crate) spec: DriveSpec,
-    models: Models,
+    pub(crate) common: Arc<Common>,
     pub(crate) addresses: Addresses,
     pub(crate) own_queues: bool,
-    pub(crate) watts: StateWatts,
-    pub(crate) conditions: Conditions,
     /// The designs of this drive at other spindle speeds, while a drive uses them.
     speeds: Speeds,
-    units: Vec<(UnitPlan, Mechanics)>,
+    units: Vec<(Arc<UnitPlan>, Mechanics)>,
+    /// The densities of the surfaces, if they are not those of the shared description; and the description
+    /// with them, once somebody has asked for it.
+    density: Option<Box<[Density]>>,
+    spec: OnceLock<Box<DriveSpec>>,
+}
+
+/// What designs share that differ in the density of their surfaces only.
+pub(crate) struct Common {
+    spec: DriveSpec,
+    models: Models,
+    pub watts: StateWatts,
+    pub conditions: Conditions,
 }
 
 /// How the power by state is found: [`power::build`], or its variant for other speeds.
@@ -88,7 +99,7 @@ impl DriveDesign {
     /// # Errors
     /// A speed outside the bounds, or one that other values do not allow, by its key.
     pub fn at_speed(self: &Arc<Self>, speed: Rpm) -> Result<Arc<DriveDesign>, SpecError> {
-        if speed == self.spec.geometry.rotation_speed {
+        if speed == self.common.spec.geometry.rotation_speed {
             return Ok(self.clone());
         }
         let lock = || self.speeds.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,11 +111,11 @@ impl DriveDesign {
         if let Some(design) = known {
             return Ok(design);
         }
-        let mut spec = self.spec.clone();
+        let mut spec = self.spec().clone();
         spec.geometry.rotation_speed = speed;
         let design = DriveDesign::of_power(
             &spec,
-            &self.models,
+            &self.common.models,
             power::build_bounded,
             self.speeds.clone(),
         )?;
@@ -112,7 +123,7 @@ impl DriveDesign {
         speeds.retain(|(_, d)| d.strong_count() > 0);
         for d in [self, &design] {
             speeds.push((
-                d.spec.geometry.rotation_speed.0.to_bits(),
+                d.common.spec.geometry.rotation_speed.0.to_bits(),
                 Arc::downgrade(d),
             ));
         }
@@ -126,15 +137,35 @@ impl DriveDesign {
         power: PowerOf,
         speeds: Speeds,
     ) -> Result<Arc<DriveDesign>, SpecError> {
-        let mut units: Vec<(UnitPlan, Mechanics)> = Vec::new();
+        let mut units: Vec<(Arc<UnitPlan>, Mechanics)> = Vec::new();
         for plan in parallelism::units(spec)? {
             let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
             let mechanics = match alike {
                 Some((_, mechanics)) => mechanics.clone(),
                 None => Mechanics::new(spec, &plan.geometry, models, Turn(0))?,
             };
-            units.push((plan, mechanics));
+            units.push((Arc::new(plan), mechanics));
         }
+        let watts = power(&spec.power, &Shape::of(spec), models.power)?;
+        let common = Arc::new(Common {
+            conditions: Conditions::new(&spec.power, &watts)?,
+            watts,
+            models: *models,
+            spec: spec.clone(),
+        });
+        let design = DriveDesign::of_units(common, units, speeds);
+        let design = Arc::new(design);
+        // Some errors are found only when a drive is built, so one is built here.
+        design.drive(&DriveOptions::default())?;
+        Ok(design)
+    }
+
+    fn of_units(
+        common: Arc<Common>,
+        units: Vec<(Arc<UnitPlan>, Mechanics)>,
+        speeds: Speeds,
+    ) -> DriveDesign {
+        let spec = &common.spec;
         let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
         let blocks = |m: &Mechanics| m.layout.capacity() << shift;
         let unit = units.iter().map(|(_, m)| blocks(m)).min().unwrap_or(0);
@@ -147,8 +178,7 @@ impl DriveDesign {
             0 => stack_blocks,
             n => n.min(stack_blocks),
         };
-        let watts = power(&spec.power, &Shape::of(spec), models.power)?;
-        let design = DriveDesign {
+        DriveDesign {
             addresses: Addresses {
                 unit,
                 shares,
@@ -156,16 +186,44 @@ impl DriveDesign {
                 stripe,
             },
             own_queues: spec.parallelism.logical_units,
-            conditions: Conditions::new(&spec.power, &watts)?,
-            watts,
             speeds,
             units,
-            spec: spec.clone(),
-            models: *models,
+            density: None,
+            spec: OnceLock::new(),
+            common,
+        }
+    }
+
+    /// The same drive with surfaces of other densities: one for each, or one for all. The two designs share
+    /// their seek times and everything else that does not depend on it. Only for the layout `adaptive`, whose
+    /// `density` and `surface_zones` it replaces.
+    ///
+    /// # Errors
+    /// Another layout, and densities that do not fit the geometry, by dotted key.
+    pub fn with_density(&self, density: &[Density]) -> Result<Arc<DriveDesign>, SpecError> {
+        let spec = &self.common.spec;
+        let mut units: Vec<(Arc<UnitPlan>, Mechanics)> = Vec::with_capacity(self.units.len());
+        for (plan, mechanics) in &self.units {
+            let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
+            let own = match alike {
+                Some((_, mechanics)) => mechanics.clone(),
+                None => {
+                    let layout = Adaptive::of_density(&plan.geometry, density)?;
+                    mechanics.with_layout(Box::new(layout))
+                }
+            };
+            units.push((plan.clone(), own));
+        }
+        let speeds = Speeds::default();
+        let design = DriveDesign {
+            density: Some(density.into()),
+            ..DriveDesign::of_units(self.common.clone(), units, speeds)
         };
         let design = Arc::new(design);
-        // Some errors are found only when a drive is built, so one is built here.
-        design.drive(&DriveOptions::default())?;
+        if spec.media_scan.mode != MediaScanMode::None {
+            // A scan depends on the tracks.
+            design.drive(&DriveOptions::default())?;
+        }
         Ok(design)
     }
 
@@ -184,8 +242,8 @@ impl DriveDesign {
                 Turn(stream.next_u64())
             };
             let mut unit = Unit::new(
-                &self.spec,
-                &self.models,
+                &self.common.spec,
+                &self.common.models,
                 plan,
                 mechanics.with_phase(phase),
                 options,
@@ -198,23 +256,41 @@ impl DriveDesign {
     }
 
     /// The plan and the mechanics of each unit.
-    pub(crate) fn units(&self) -> &[(UnitPlan, Mechanics)] {
+    pub(crate) fn units(&self) -> &[(Arc<UnitPlan>, Mechanics)] {
         &self.units
     }
 
     /// The power conditions that a drive can be in.
     pub fn conditions(&self) -> &Conditions {
-        &self.conditions
+        &self.common.conditions
     }
 
     /// The models that the description, and changes while a drive runs, can name.
     pub fn models(&self) -> &Models {
-        &self.models
+        &self.common.models
     }
 
     /// The description of the drive.
     pub fn spec(&self) -> &DriveSpec {
-        &self.spec
+        let Some(density) = &self.density else {
+            return &self.common.spec;
+        };
+        self.spec.get_or_init(|| {
+            let mut spec = self.common.spec.clone();
+            let own = &mut spec.geometry.layout_parameters;
+            own.remove("surface_zones");
+            let list = density
+                .iter()
+                .map(|d| json!({"bpi": d.bpi, "tpi": d.tpi}))
+                .collect();
+            own.insert("density".into(), list);
+            Box::new(spec)
+        })
+    }
+
+    /// The description but for the densities of the surfaces, without a copy.
+    pub(crate) fn shared_spec(&self) -> &DriveSpec {
+        &self.common.spec
     }
 
     /// Number of 512-byte blocks that a drive offers.

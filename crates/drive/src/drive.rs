@@ -76,9 +76,11 @@ impl Drive {
         let queues = if design.own_queues { units.len() } else { 1 };
         let at_once = units.iter().map(Unit::at_work_at_once).sum();
         Drive {
-            tags: (0..queues).map(|_| Tags::new(&design.spec.queue)).collect(),
-            meter: Meter::new(design.watts, design.conditions, at_once),
-            control: Control::of(&design.conditions),
+            tags: (0..queues)
+                .map(|_| Tags::new(&design.shared_spec().queue))
+                .collect(),
+            meter: Meter::new(design.common.watts, design.common.conditions, at_once),
+            control: Control::of(&design.common.conditions),
             listener: None,
             design,
             units,
@@ -298,7 +300,11 @@ impl Drive {
     }
 
     /// When the next command outside a queue gets a tag because one in service completes, and of which queue.
+    #[inline]
     fn next_admission(&self) -> Option<(Time, usize)> {
+        if let [tags] = &self.tags[..] {
+            return tags.next_admission().map(|at| (Time(at), 0));
+        }
         let queues = self.tags.iter().enumerate();
         queues
             .filter_map(|(q, tags)| tags.next_admission().map(|at| (Time(at), q)))

@@ -29,13 +29,16 @@ pub mod scheduler;
 pub mod seek;
 mod service;
 pub mod spec;
+pub mod stream;
 mod tags;
 mod unit;
 
 pub use command::{Command, Completion, Components, DriveRequest, Fault};
 pub use design::DriveDesign;
 pub use drive::{Drive, DriveOptions, Part, Setting};
+pub use layout::adaptive::Density;
 pub use meter::DriveEnergy;
 pub use models::Models;
 pub use phase::{Phase, PhaseKind, Work};
 pub use spec::DriveSpec;
+pub use stream::Stream;

@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 /// set; several sets of an assembly move together.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Arm {
-    /// Cylinder under the heads.
+    /// Radial position of the heads, as in [`Place::cylinder`].
     pub cylinder: u32,
     /// The head used last; [`Arm::NO_HEAD`] after another set of the assembly was used.
     pub head: u16,
@@ -85,13 +85,14 @@ impl Mechanics {
         models: &Models,
         start_phase: Turn,
     ) -> Result<Mechanics, SpecError> {
-        let layout = Arc::from(layout::build(geometry, models.layouts)?);
+        let layout: Arc<dyn Layout> = Arc::from(layout::build(geometry, models.layouts)?);
         let p = &spec.positioning;
         let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
         Ok(Mechanics {
-            layout,
             seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant, models.seek)?
-                .scaled(p.seek_scale),
+                .scaled(p.seek_scale)
+                .in_steps(layout.steps_per_cylinder()),
+            layout,
             rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
             head_switch_ns: scaled(p.head_switch.0) as u64,
             write_settle_ns: scaled(p.write_settle.0),
@@ -122,6 +123,24 @@ impl Mechanics {
             rotation,
             ..self.clone()
         }
+    }
+
+    /// The same mechanics with another layout of the same steps per cylinder.
+    pub(crate) fn with_layout(&self, layout: Box<dyn Layout>) -> Mechanics {
+        debug_assert_eq!(
+            layout.steps_per_cylinder(),
+            self.layout.steps_per_cylinder()
+        );
+        Mechanics {
+            layout: Arc::from(layout),
+            ..self.clone()
+        }
+    }
+
+    /// The radial position in the middle of a cylinder, as in [`Place::cylinder`].
+    pub(crate) fn position_of(&self, cylinder: u32) -> u32 {
+        let steps = self.layout.steps_per_cylinder();
+        cylinder * steps + steps / 2
     }
 
     /// Time of a head switch in nanoseconds.

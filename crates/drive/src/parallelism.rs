@@ -16,7 +16,7 @@
 //! the end of a radial head's share is completed by the same head.
 
 use crate::bounds::{bounded, MOST_LIFE, MOST_MEAN_LIFE, MOST_PAUSE};
-use crate::spec::{DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
+use crate::spec::{Derived, DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
 use headstack_engine::SpecError;
 use headstack_units::{Bytes, Span, Turn};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -457,7 +457,11 @@ pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
 fn surfaces_of(geometry: &GeometrySpec, first: u32, count: u32, shares: u32) -> GeometrySpec {
     let mut part = geometry.clone();
     if shares > 1 {
-        part.derived_by = Some("parallelism.arm_share");
+        part.derived = Some(Derived {
+            by: "parallelism.arm_share",
+            first_surface: first,
+            of_surfaces: geometry.surfaces,
+        });
     }
     part.surfaces = count;
     for zone in &mut part.zones {
@@ -488,7 +492,15 @@ fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
         ));
     }
     let mut out = geometry.clone();
-    out.derived_by = Some("dash");
+    let whole = (0, geometry.surfaces);
+    let (first_surface, of_surfaces) = geometry
+        .derived
+        .map_or(whole, |d| (d.first_surface, d.of_surfaces));
+    out.derived = Some(Derived {
+        by: "dash",
+        first_surface,
+        of_surfaces,
+    });
     out.surfaces = geometry.surfaces.div_ceil(m);
     out.skew_unit = SkewUnit::Turns;
     for zone in &mut out.zones {

@@ -70,7 +70,7 @@ pub struct Phase {
     pub from: Time,
     /// End.
     pub to: Time,
-    /// Seek distance in cylinders; zero for other kinds.
+    /// Seek distance in cylinders, or the layout's radial steps; zero for other kinds.
     pub distance: u32,
     /// The drive's low-power condition; `None` if the drive is ready for commands.
     pub condition: Option<ConditionPhase>,
@@ -112,7 +112,7 @@ pub(crate) struct Stretch {
     /// Whether the movement ends with write settling.
     pub write: bool,
     pub start: u64,
-    /// Seek distance in cylinders.
+    /// Seek distance in cylinders, or the layout's radial steps.
     pub distance: u32,
     /// End of the movement.
     pub there: u64,

@@ -107,14 +107,15 @@ pub struct GeometrySpec {
     pub rotation_speed: Rpm,
     /// Recording surfaces (heads). 1 to 1024.
     pub surfaces: u32,
-    /// Tracks per surface that the arm can reach, spare areas included. 1 to 5·10^7.
+    /// Tracks per surface that the arm can reach, spare areas included; with the layout `adaptive`, tracks of a
+    /// surface of nominal density. 1 to 5·10^7 (`adaptive`: a quarter of that).
     pub cylinders: u32,
     /// Size of a physical sector: 512 B or 4 KiB. Addresses count 512-byte blocks in both cases.
     #[serde(default = "default_sector")]
     pub sector_size: Bytes,
     /// The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads
     /// reversed in odd cylinders of each zone), `serpentine-disk` (in odd cylinders of the disk),
-    /// `banded`, `extents`.
+    /// `banded`, `adaptive` (bands; each surface with bits and tracks per inch of its own), `extents`.
     #[serde(default = "default_layout")]
     pub layout: String,
     /// Whether skews and offsets are in sectors or in turns.
@@ -134,10 +135,20 @@ pub struct GeometrySpec {
     /// All other keys: parameters of the layout, which its file documents and checks.
     #[serde(flatten)]
     pub layout_parameters: Params,
-    /// The key by which this geometry was derived from a drive's: surfaces were joined (`dash`) or divided
-    /// (`parallelism.arm_share`). Never in a file.
+    /// How this geometry was derived from a drive's, if it was. Never in a file.
     #[serde(skip)]
-    pub derived_by: Option<&'static str>,
+    pub derived: Option<Derived>,
+}
+
+/// How a geometry was derived from a drive's: its surfaces were joined or divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Derived {
+    /// The key by which: `dash` (joined) or `parallelism.arm_share` (divided).
+    pub by: &'static str,
+    /// The drive's first surface that belongs to it.
+    pub first_surface: u32,
+    /// Number of surfaces of the drive.
+    pub of_surfaces: u32,
 }
 
 impl GeometrySpec {

@@ -273,6 +273,18 @@ fn examples() -> Vec<(String, Value)> {
         if plugin.name == "extents" {
             value["geometry"]["zones"][0]["sectors_per_track"] = json!(20);
         }
+        if plugin.name == "adaptive" {
+            let mut tables = value.clone();
+            let format = |n: u32, s: u32| json!([{"tracks_per_band": n, "sectors_per_track": s}]);
+            if let Some(geometry) = tables["geometry"].as_object_mut() {
+                geometry.remove("density");
+            }
+            merge(
+                &mut tables["geometry"],
+                json!({"surface_zones": [format(3, 25), format(5, 17)]}),
+            );
+            all.push(("layout adaptive with tables".into(), tables));
+        }
         all.push((format!("layout {}", plugin.name), value));
     }
     all
@@ -406,6 +418,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("geometry.cylinders", "seek"),
     ("geometry.surfaces", "parallelism.faults[0].surface"),
     ("geometry.surfaces", "geometry.zones[0].sectors_per_track"),
+    ("geometry.surfaces", "geometry.density"),
+    ("geometry.surfaces", "geometry.surface_zones"),
+    ("geometry.band_cylinders", "geometry.surface_zones"),
+    ("geometry.outer_radius", "geometry.inner_radius"),
     (
         "geometry.sparing_range_cylinders",
         "geometry.capacity_blocks",

@@ -4,6 +4,7 @@ use crate::errors::{config, json, raise, trace};
 use crate::registries::{inputs, models};
 use crate::run::sources;
 use headstack_disksim::{import_with, validate as demerit, Sources};
+use headstack_drive::layout::adaptive::Adaptive;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
@@ -94,7 +95,8 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         .collect();
     let cylinders = spec.geometry.cylinders.max(1);
     let step = (cylinders / CURVE_POINTS).max(1);
-    let seconds = |d: u32| f64::from(mechanics.seek.ns(d)) * 1e-9;
+    let steps = mechanics.layout.steps_per_cylinder();
+    let seconds = |d: u32| f64::from(mechanics.seek.ns(d * steps)) * 1e-9;
     let mut distances: Vec<u32> = (1..cylinders).step_by(step as usize).collect();
     if distances.last().is_some_and(|d| *d != cylinders - 1) {
         distances.push(cylinders - 1);
@@ -113,13 +115,14 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     } else {
         0.0
     };
-    let surfaces = spec.geometry.surfaces;
+    // Over a round, each head has its turn.
+    let round = mechanics.layout.tracks_per_round(spec.geometry.surfaces);
     let sustained = |first: u64| {
-        let rate = mechanics.sustained_sectors_per_s(first, surfaces);
+        let rate = mechanics.sustained_sectors_per_s(first, round);
         rate.map(|r| r * sector as f64 * f64::from(assemblies * stacks))
     };
     // As many tracks before the end as there are between two visits of a head.
-    let last = (0..2 * surfaces).fold(sectors, |at, _| {
+    let last = (0..2 * round).fold(sectors, |at, _| {
         mechanics.layout.track_bounds(at.max(1) - 1).0
     });
     Ok(json!({
@@ -130,6 +133,7 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
         "capacity_bytes": drive.capacity_blocks() * 512,
         "rotation_s": mechanics.rotation.period_ns() * 1e-9,
         "zones": zones,
+        "surfaces": mechanics.layout.adaptive().map(Adaptive::surface_formats),
         "seek_curve": curve,
         "average_seek_s": average,
         "power_w": power::build(&spec.power, &power::Shape::of(spec), models().power)?,

@@ -7,6 +7,7 @@ mod errors;
 mod quantity;
 mod registries;
 mod run;
+mod stream;
 mod trace;
 mod wait;
 
@@ -22,6 +23,8 @@ mod _core {
     use super::quantity::quantity;
     #[pymodule_export]
     use super::run::{read_toml, run};
+    #[pymodule_export]
+    use super::stream::{capacities, sweep, zone_rates};
     #[pymodule_export]
     use super::trace::{convert, formats, trace_info};
     use super::*;

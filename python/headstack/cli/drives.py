@@ -98,9 +98,25 @@ def _summary(info: Mapping[str, Any], default_power: bool) -> Iterator[str]:
         watts.append(f"ready after {seconds:g} s")
     default = " (defaults of the power model: the file has no power)" if default_power else ""
     yield f"power {', '.join(watts)}{default}"
+    yield from _surfaces(info.get("surfaces") or [])
     cost = info.get("cost_usd")
     if cost:
         yield f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD"
+
+
+def _surfaces(surfaces: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """Give the format of each surface in its first and last zone."""
+    for head, zones in enumerate(surfaces):
+        first, last = zones[0], zones[-1]
+        parts = [
+            f"tracks of {first['rate_bytes_per_s'] / 1e6:,.1f} MB/s outside, "
+            f"{last['rate_bytes_per_s'] / 1e6:,.1f} inside"
+        ]
+        for key, name in (("bits_per_inch", "kBPI"), ("tracks_per_inch", "kTPI")):
+            if key in first:
+                ends = dict.fromkeys(f"{z[key] / 1e3:,.1f}" for z in (first, last))
+                parts.append(f"{'-'.join(ends)} {name}")
+        yield f"surface {head}: {', '.join(parts)}"
 
 
 def new(

@@ -127,25 +127,30 @@ impl LowerLayers {
 }
 
 /// Completions that were announced and whose time has not come. Ordered by time, then by member, then by the
-/// number of the request.
+/// number of the request; the three are one number, which is compared at once.
 #[derive(Debug, Default)]
-pub(crate) struct PendingCompletions(BinaryHeap<Reverse<(Time, u32, u32)>>);
+pub(crate) struct PendingCompletions(BinaryHeap<Reverse<u128>>);
 
 impl PendingCompletions {
     /// Request number `name` of `member` ends at `time`.
     #[inline]
     pub fn push(&mut self, time: Time, member: u32, name: u32) {
-        self.0.push(Reverse((time, member, name)));
+        let rest = u64::from(member) << 32 | u64::from(name);
+        let key = u128::from(time.0) << 64 | u128::from(rest);
+        self.0.push(Reverse(key));
     }
 
     #[inline]
     pub fn next(&self) -> Time {
-        self.0.peek().map_or(Time::NEVER, |Reverse(e)| e.0)
+        self.0
+            .peek()
+            .map_or(Time::NEVER, |Reverse(key)| Time((key >> 64) as u64))
     }
 
     /// Removes the earliest: its time and the number of its request.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u32)> {
-        self.0.pop().map(|Reverse((time, _, name))| (time, name))
+        let Reverse(key) = self.0.pop()?;
+        Some((Time((key >> 64) as u64), key as u32))
     }
 }

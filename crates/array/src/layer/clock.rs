@@ -3,13 +3,12 @@
 
 use super::{Done, ErrorKind, Request, Statistics};
 use headstack_units::Time;
-use std::collections::VecDeque;
 
 /// A layer's clock, its completions that are not yet delivered, and its statistics.
 #[derive(Default)]
 pub(crate) struct LayerClock {
     now: Time,
-    ready: VecDeque<Done>,
+    ready: Vec<Done>,
     pub statistics: Statistics,
 }
 
@@ -37,7 +36,7 @@ impl LayerClock {
     /// Counts a completed request and stores it for delivery.
     pub fn finish(&mut self, done: Done) {
         self.statistics.add_done(&done);
-        self.ready.push_back(done);
+        self.ready.push(done);
     }
 
     /// Completes a request with [`ErrorKind::OutOfRange`] at `now`: it is empty or not inside a unit.
@@ -65,8 +64,9 @@ impl LayerClock {
         until: Time,
         sink: &mut dyn FnMut(&Done),
     ) -> Option<NextEvent> {
-        if self.now < until {
-            self.ready.drain(..).for_each(|done| sink(&done));
+        if self.now < until && !self.ready.is_empty() {
+            self.ready.iter().for_each(&mut *sink);
+            self.ready.clear();
         }
         let time = own.min(below);
         if time >= until {

@@ -42,7 +42,7 @@ pub(super) fn read(
         zones: Vec::new(),
         capacity_blocks: None,
         layout_parameters: Params::new(),
-        derived_by: None,
+        derived: None,
     };
     let mut fields = Fields::new(block, "Layout Model");
     let g1 = match block.kind.as_str() {

@@ -18,7 +18,7 @@
 //! One pass at a time for each assembly. The order in which real firmware destages is not published.
 
 use super::{BackgroundJob, Site, NEVER};
-use crate::buffer::{Blocks, Scope};
+use crate::buffer::{Blocks, Scope, Segment};
 use crate::layout::Place;
 use crate::phase::Work;
 use crate::service::pass::{Order, Supply};
@@ -66,9 +66,9 @@ impl Destage {
         let keep = site.cache.read_hits_on_written && !site.buffer.segments.separate_write;
         if let (Some(i), false) = (writing.segment, keep) {
             // The command of another assembly may have taken over the segment meanwhile.
-            let segment = &mut site.buffer.segments.list[i];
-            if segment.end == writing.past {
-                segment.clear();
+            let segments = &mut site.buffer.segments;
+            if segments.list()[i].end == writing.past {
+                segments.change(i, Segment::clear);
             }
         }
         Some(writing)

@@ -19,6 +19,7 @@
 //! tracks between source and target, not all of them. When everything is read the scan starts again.
 
 use super::{BackgroundJob, Site};
+use crate::bounds::MOST_SCANNED;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{Stretch, Work};
@@ -119,6 +120,15 @@ impl Scan {
         }
         let block = block.0 / sector;
         let capacity = mechanics.layout.capacity();
+        if u128::from(capacity / block) > MOST_SCANNED {
+            let least = (u128::from(capacity) * u128::from(sector)).div_ceil(MOST_SCANNED);
+            let need = format!("at least {least} B for a medium of that size");
+            return Err(SpecError::new(
+                "media_scan.block",
+                spec.media_scan.block,
+                need,
+            ));
+        }
         let mut scan = Scan {
             mode,
             block,
@@ -234,7 +244,7 @@ impl Scan {
         // The arm's own track first, then tracks towards the target.
         let stops = (0..=STOPS).map(|i| {
             let c = i64::from(arm.cylinder) + gap * i64::from(i) / i64::from(STOPS + 1);
-            m.layout.address_at(c as u32, head, 0)
+            m.layout.track_near(c as u32, head)
         });
         let sectors = std::iter::once(Some(sector)).chain(stops);
         sectors

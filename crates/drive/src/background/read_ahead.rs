@@ -266,10 +266,7 @@ impl ReadAhead {
         at: u64,
     ) -> u64 {
         self.active = false;
-        let segment = &mut buffer.segments.list[self.segment];
-        if at < segment.whole_track {
-            segment.whole_track = Segment::NEVER;
-        }
+        buffer.segments.leave_track(self.segment, at);
         // A run that would begin at `at` or later does not begin.
         let Some(run) = self.run.as_ref().filter(|run| run.begun < at) else {
             return 0;

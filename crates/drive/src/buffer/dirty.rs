@@ -337,7 +337,11 @@ impl DirtyExtents {
     /// The sectors of `part` (an extent or a part of one) that can be written at `now`, as blocks. Edges that
     /// may still wait are left out unless `all` is set. `None` if nothing remains.
     pub fn to_write(&self, part: Blocks, now: u64, all: bool) -> Option<Blocks> {
-        let (start, extent) = self.before(part.start.saturating_add(1))?;
+        // Nearly every part begins where its extent does, which is found faster.
+        let (start, extent) = match self.extents.get(&part.start) {
+            Some(extent) => (part.start, *extent),
+            None => self.before(part.start)?,
+        };
         let waits = |since: u64| !all && since.saturating_add(self.partial_wait) > now;
         let mut sectors = self.in_sectors(part);
         let (down, up) = (self.down(start), self.up(extent.past));

@@ -6,6 +6,9 @@ use crate::parallelism::Path;
 pub(crate) mod dirty;
 #[cfg(test)]
 mod dirty_tests;
+mod index;
+#[cfg(test)]
+mod index_tests;
 mod segments;
 mod unwritten;
 
@@ -31,7 +34,7 @@ impl Buffer {
     /// Whether the buffer holds neither data for reads nor data to be written.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.segments.list.is_empty() && self.unwritten.is_empty()
+        self.segments.list().is_empty() && self.unwritten.is_empty()
     }
 
     /// The blocks of `count` physical sectors from `sector` on.

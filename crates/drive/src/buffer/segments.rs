@@ -1,7 +1,9 @@
 //! Segments of the buffer: contiguous ranges of sectors, replaced in LRU order.
 
+use super::index::Index;
+
 /// One segment, with the sectors `[start, end)`; `end` is never below `start`.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub start: u64,
     pub end: u64,
@@ -47,15 +49,32 @@ impl Segment {
 /// All segments of a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
-    pub list: Vec<Segment>,
+    list: Vec<Segment>,
     pub size: u64,
     /// Whether segment 0 takes writes only and never serves reads.
     pub separate_write: bool,
     clock: u64,
+    /// With many segments: what is asked of a search through all of them otherwise. The answers are the same.
+    index: Option<Box<Index>>,
+    /// For reuse: segments that may overlap a range.
+    found: Vec<usize>,
 }
+
+/// More segments than this get an [`Index`].
+const FEW: usize = 32;
 
 impl Segments {
     pub fn new(count: usize, size: u64, separate_write: bool) -> Segments {
+        let mut segments = Segments::unindexed(count, size, separate_write);
+        if count > FEW {
+            let first = segments.first_for_reads();
+            segments.index = Some(Box::new(Index::new(&segments.list, size, first)));
+        }
+        segments
+    }
+
+    /// Segments without an index, however many there are.
+    pub(super) fn unindexed(count: usize, size: u64, separate_write: bool) -> Segments {
         let mut empty = Segment::default();
         empty.clear();
         Segments {
@@ -63,12 +82,47 @@ impl Segments {
             size,
             separate_write,
             clock: 0,
+            index: None,
+            found: Vec::new(),
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn is_indexed(&self) -> bool {
+        self.index.is_some()
+    }
+
+    /// The segments by number.
+    #[inline]
+    pub fn list(&self) -> &[Segment] {
+        &self.list
+    }
+
+    /// Changes segment `i`.
+    #[inline]
+    pub fn change(&mut self, i: usize, change: impl FnOnce(&mut Segment)) {
+        let s = &mut self.list[i];
+        change(s);
+        if let Some(index) = &mut self.index {
+            index.changed(i, s);
+        }
+    }
+
+    #[inline]
     pub fn touch(&mut self, i: usize) {
+        self.reuse(i, |_| {});
+    }
+
+    /// Changes segment `i`, which is now the one used last.
+    #[inline]
+    pub fn reuse(&mut self, i: usize, change: impl FnOnce(&mut Segment)) {
         self.clock += 1;
-        self.list[i].used = self.clock;
+        let s = &mut self.list[i];
+        s.used = self.clock;
+        change(s);
+        if let Some(index) = &mut self.index {
+            index.used(i, s);
+        }
     }
 
     fn first_for_reads(&self) -> usize {
@@ -77,10 +131,20 @@ impl Segments {
 
     /// The segment that holds `sector`, among those that serve reads. Of several, the one used last, because
     /// read-ahead continues into it.
+    #[inline]
     pub fn find(&self, sector: u64) -> Option<usize> {
+        if self.index.is_some() {
+            return self.find_near(sector);
+        }
         self.last_used(|s| s.holds(sector))
     }
 
+    #[inline(never)]
+    fn find_near(&self, sector: u64) -> Option<usize> {
+        self.last_used_near(sector, |s| s.holds(sector))
+    }
+
+    /// Of the segments that serve reads and for which `holds` is true, the one used last.
     #[inline]
     fn last_used(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
         // Usually no segment holds it. All are tested without a branch, because the processor could not predict
@@ -97,13 +161,42 @@ impl Segments {
         best.map(|b| b.0)
     }
 
+    /// As [`Segments::last_used`], with the index. `holds` is true for segments that hold `sector` only.
+    #[inline]
+    fn last_used_near(&self, sector: u64, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
+        let index = self.index.as_ref()?;
+        let mut best: Option<(u64, usize)> = None;
+        index.near(sector, |i| {
+            let s = &self.list[i];
+            // Of segments that were never used, the last one, as in a search through all of them.
+            if holds(s) && i >= self.first_for_reads() && Some((s.used, i)) > best {
+                best = Some((s.used, i));
+            }
+        });
+        best.map(|b| b.1)
+    }
+
     /// The segment that holds all of a read's sectors when the read arrives at `now`.
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
+        if self.index.is_some() {
+            return self.holds_at_near(now, start, end);
+        }
         self.last_used(|s| s.holds(start) & (end <= s.end) & (s.visible_at <= now))
     }
 
+    #[inline(never)]
+    fn holds_at_near(&self, now: u64, start: u64, end: u64) -> Option<usize> {
+        self.last_used_near(start, |s| {
+            s.holds(start) & (end <= s.end) & (s.visible_at <= now)
+        })
+    }
+
     /// The segment to be replaced: an empty one, else the least recently used.
+    #[inline]
     pub fn victim(&self) -> Option<usize> {
+        if let Some(index) = &self.index {
+            return index.victim();
+        }
         let from = self.first_for_reads();
         let (mut best, mut least) = (from, u64::MAX);
         for (i, s) in self.list.iter().enumerate().skip(from) {
@@ -116,7 +209,11 @@ impl Segments {
     }
 
     /// Clears every segment that overlaps `[start, end)`, except `keep`.
+    #[inline]
     pub fn invalidate(&mut self, start: u64, end: u64, keep: Option<usize>) {
+        if self.index.is_some() {
+            return self.invalidate_near(start, end, keep);
+        }
         for (i, s) in self.list.iter_mut().enumerate() {
             if s.overlaps(start, end) && Some(i) != keep {
                 s.clear();
@@ -124,18 +221,57 @@ impl Segments {
         }
     }
 
+    #[inline(never)]
+    fn invalidate_near(&mut self, start: u64, end: u64, keep: Option<usize>) {
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let indexed = self.index.as_ref();
+        if !indexed.is_some_and(|index| index.within(start, end, &mut found)) {
+            found.extend(0..self.list.len());
+        }
+        for i in &found {
+            if self.list[*i].overlaps(start, end) && Some(*i) != keep {
+                self.change(*i, Segment::clear);
+            }
+        }
+        self.found = found;
+    }
+
     /// Records that the sectors before `past` have been read into a segment.
     #[inline]
     pub fn extend(&mut self, segment: usize, past: u64) {
-        let s = &mut self.list[segment];
-        s.end = s.end.max(past);
-        s.bound(self.size);
+        let size = self.size;
+        self.change(segment, |s| {
+            s.end = s.end.max(past);
+            s.bound(size);
+        });
+    }
+
+    /// The first segment that holds some of the sectors `[start, end)`.
+    #[inline]
+    fn first_overlapping(&mut self, start: u64, end: u64) -> Option<usize> {
+        if self.index.is_some() {
+            return self.first_overlapping_near(start, end);
+        }
+        self.list.iter().position(|s| s.overlaps(start, end))
+    }
+
+    #[inline(never)]
+    fn first_overlapping_near(&mut self, start: u64, end: u64) -> Option<usize> {
+        let index = self.index.as_ref()?;
+        self.found.clear();
+        if index.within(start, end, &mut self.found) {
+            let found = self.found.iter().copied();
+            return found.filter(|i| self.list[*i].overlaps(start, end)).min();
+        }
+        self.list.iter().position(|s| s.overlaps(start, end))
     }
 
     /// The segment that takes written sectors: `appended` if they continue its data. Also the first segment
     /// that already holds some of the sectors. `None` if there are no segments.
+    #[inline]
     pub fn for_written(
-        &self,
+        &mut self,
         start: u64,
         end: u64,
         appended: Option<usize>,
@@ -143,7 +279,7 @@ impl Segments {
         if self.list.is_empty() {
             return None;
         }
-        let old = self.list.iter().position(|s| s.overlaps(start, end));
+        let old = self.first_overlapping(start, end);
         let taken = match appended {
             None if self.separate_write => Some(0),
             None => old.or_else(|| self.victim()),
@@ -163,16 +299,16 @@ impl Segments {
         if old.is_some() {
             self.invalidate(start, end, Some(i));
         }
-        self.touch(i);
         let size = self.size;
-        let s = &mut self.list[i];
-        if !goes_on || s.end != start {
-            s.start = start;
-        }
-        s.end = end;
-        s.visible_at = 0;
-        s.whole_track = Segment::NEVER;
-        s.bound(size);
+        self.reuse(i, |s| {
+            if !goes_on || s.end != start {
+                s.start = start;
+            }
+            s.end = end;
+            s.visible_at = 0;
+            s.whole_track = Segment::NEVER;
+            s.bound(size);
+        });
     }
 
     /// As [`Segments::write_into`], with the segment that [`Segments::for_written`] chooses. Returns that
@@ -181,6 +317,30 @@ impl Segments {
         let taken = self.for_written(start, end, None)?;
         self.write_into(taken, (start, end), false);
         Some(taken.0)
+    }
+
+    /// A command interrupts at `at` the reading of the rest of a segment's track, unless it is done.
+    #[inline]
+    pub fn leave_track(&mut self, segment: usize, at: u64) {
+        // This changes no address, so the index need not know.
+        let s = &mut self.list[segment];
+        if at < s.whole_track {
+            s.whole_track = Segment::NEVER;
+        }
+    }
+
+    /// Extends segments to the start of their track, if a whole turn has passed since.
+    pub fn complete_tracks(&mut self, now: u64) {
+        let size = self.size;
+        for i in 0..self.list.len() {
+            if self.list[i].whole_track <= now {
+                self.change(i, |s| {
+                    s.start = s.start.min(s.track_start);
+                    s.bound(size);
+                    s.whole_track = Segment::NEVER;
+                });
+            }
+        }
     }
 }
 

@@ -139,7 +139,7 @@ impl Drive {
                 Ok(())
             }
             Setting::Scheduler { name, parameters } => {
-                let mut queue = self.design().spec().queue.clone();
+                let mut queue = self.design().shared_spec().queue.clone();
                 queue.scheduler = name;
                 queue.scheduler_parameters = parameters;
                 let schedulers = self.design.models().schedulers;
@@ -157,7 +157,7 @@ impl Drive {
                 Ok(())
             }
             Setting::PowerCondition(condition) => {
-                if !self.design.conditions.has(condition) {
+                if !self.design.common.conditions.has(condition) {
                     return Err(SpecError::new(
                         "setting.power_condition",
                         condition.name(),
@@ -190,7 +190,7 @@ impl Drive {
             surface: part.surface,
             warning: part.warning,
         };
-        let mut spec = design.spec().clone();
+        let mut spec = design.shared_spec().clone();
         spec.parallelism.faults = vec![fault];
         crate::parallelism::units(&spec)?;
         for (unit, (plan, _)) in self.units.iter_mut().zip(design.units()) {
@@ -312,7 +312,7 @@ impl Drive {
     /// Creates the state of control if the drive has none.
     fn controlled(&mut self, now: Time) {
         if self.control.is_none() {
-            let mut control = Control::new(self.design.conditions, now.0);
+            let mut control = Control::new(self.design.common.conditions, now.0);
             if self.listener.is_some() {
                 control.low_power.listen();
             }
@@ -358,7 +358,7 @@ impl Drive {
     /// Changes the speed of all spindles, starting at `at` and taking `takes` nanoseconds. The drive has no
     /// commands.
     fn change_speed(&mut self, at: u64, design: Arc<DriveDesign>, takes: u64) {
-        let speed = design.spec.geometry.rotation_speed;
+        let speed = design.shared_spec().geometry.rotation_speed;
         let ready = match &mut self.control {
             Some(control) => control.low_power.wake(at),
             None => at,
@@ -370,14 +370,14 @@ impl Drive {
             then,
             active,
             low.unwrap_or_default(),
-            (design.watts, design.conditions),
+            (design.common.watts, design.common.conditions),
         );
         for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
             unit.change_speed(mechanics, speed, (ready, then));
             unit.recovers_until(Time(then));
         }
         if let Some(control) = &mut self.control {
-            control.low_power.set_design(design.conditions);
+            control.low_power.set_design(design.common.conditions);
             control.last_end = control.last_end.max(then);
         }
         self.design = design;

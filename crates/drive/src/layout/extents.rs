@@ -78,9 +78,9 @@ struct Extents {
 
 impl Extents {
     fn build(spec: &GeometrySpec, map: &Map) -> Result<Extents, SpecError> {
-        if let Some(key) = spec.derived_by {
+        if let Some(derived) = spec.derived {
             return Err(SpecError::new(
-                key,
+                derived.by,
                 "a layout of extents, which name the surfaces of the drive",
                 "surfaces that are neither joined nor shared out",
             ));

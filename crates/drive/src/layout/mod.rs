@@ -6,6 +6,7 @@
 //! - Within a run, addresses are contiguous under the head: sector `i` of the run begins `i` sector angles
 //!   after the first.
 //! - The track bounds of an address contain it.
+//! - Tracks of a surface differ in their radial position ([`Place::cylinder`]).
 //!
 //! A layout's own parameters are keys of `[geometry]`. The layout's file reads them into a type and refuses
 //! unknown keys.
@@ -30,7 +31,8 @@ mod zoned;
 /// The place of a sector, and how many sectors follow it on the same track without a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Place {
-    /// Cylinder, 0 outermost.
+    /// Radial position of the track, 0 outermost: its cylinder. Layouts whose surfaces differ in the number of
+    /// tracks count finer steps ([`Layout::steps_per_cylinder`]). Two tracks of a surface never have the same.
     pub cylinder: u32,
     /// Head (surface).
     pub head: u16,
@@ -66,6 +68,24 @@ pub trait Layout: Send + Sync {
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64>;
     /// First and last address on the track that holds `sector`, which must be below `capacity`.
     fn track_bounds(&self, sector: u64) -> (u64, u64);
+    /// Address of the first sector of the track of `head` at or near a radial position; `None` if there is
+    /// none.
+    fn track_near(&self, cylinder: u32, head: u32) -> Option<u64> {
+        self.address_at(cylinder, head, 0)
+    }
+    /// Number of radial positions per cylinder of the geometry. It does not depend on the density of
+    /// surfaces, so that drives that differ only in it share their seek times.
+    fn steps_per_cylinder(&self) -> u32 {
+        1
+    }
+    /// Number of successive tracks in which each of `surfaces` heads has its turn.
+    fn tracks_per_round(&self, surfaces: u32) -> u32 {
+        surfaces
+    }
+    /// This layout, if it is the one whose surfaces have formats of their own.
+    fn adaptive(&self) -> Option<&adaptive::Adaptive> {
+        None
+    }
 }
 
 /// Reads the layout's own keys of `[geometry]`.
@@ -87,7 +107,7 @@ fn no_parameters(spec: &GeometrySpec) -> Result<(), SpecError> {
     parameters(spec).map(|None {}| ())
 }
 
-plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, extents }
+plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents }
 
 /// Of a geometry that could not be read: the error of its layout for a key that the layout does not know,
 /// because that may be a misspelling of a key that is missing. `None` if something else is wrong.

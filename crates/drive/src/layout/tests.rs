@@ -1,19 +1,20 @@
 //! The contract of every layout, checked by brute force on small random geometries.
 
+use super::adaptive::tests::{densities, sectors_on, vary};
 use super::extents::Map;
 use super::*;
 use crate::plugin::contract;
-use crate::spec::{PerSurface, SkewUnit, Sparing, ZoneSpec};
+use crate::spec::{Derived, PerSurface, SkewUnit, Sparing, ZoneSpec};
 use headstack_testkit::SplitMix;
 use headstack_units::{Bytes, Rpm};
 use std::collections::BTreeMap;
 
 /// The built-in layout of a geometry.
-fn build(spec: &GeometrySpec) -> Result<Box<dyn Layout>, SpecError> {
+pub(super) fn build(spec: &GeometrySpec) -> Result<Box<dyn Layout>, SpecError> {
     super::build(spec, PLUGINS)
 }
 
-fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
+pub(super) fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
     GeometrySpec {
         rotation_speed: Rpm(6000.0),
         surfaces,
@@ -27,13 +28,14 @@ fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
         capacity_blocks: None,
         layout_parameters: match layout {
             "banded" => banded(3),
+            "adaptive" => densities(3, &vec![(1.0, 1.0); surfaces as usize]),
             _ => Params::new(),
         },
-        derived_by: None,
+        derived: None,
     }
 }
 
-fn banded(band_cylinders: u32) -> Params {
+pub(super) fn banded(band_cylinders: u32) -> Params {
     [("band_cylinders".to_string(), band_cylinders.into())]
         .into_iter()
         .collect()
@@ -52,7 +54,7 @@ fn change_map(g: &mut GeometrySpec, change: impl FnOnce(&mut Map)) {
     }
 }
 
-fn zone(first: u32, last: u32, spt: PerSurface) -> ZoneSpec {
+pub(super) fn zone(first: u32, last: u32, spt: PerSurface) -> ZoneSpec {
     ZoneSpec {
         first_cylinder: first,
         last_cylinder: last,
@@ -114,6 +116,9 @@ fn random(layout: &str, sparing: Sparing, d: &mut SplitMix) -> GeometrySpec {
     g.sparing_range_cylinders = d.between(1, 3);
     if layout == "extents" {
         scatter(&mut g, d);
+    }
+    if layout == "adaptive" {
+        vary(&mut g, d);
     }
     g
 }
@@ -178,12 +183,13 @@ fn mapped(g: &GeometrySpec) -> Option<GeometrySpec> {
     Some(mapped)
 }
 
-type Spot = (u32, u32, u32);
+pub(super) type Spot = (u32, u32, u32);
 
 /// Checks everything that the trait promises, by brute force. Returns the place of each address.
-fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u64> {
+pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u64> {
     let mut at: BTreeMap<Spot, u64> = BTreeMap::new();
     let capacity = layout.capacity();
+    let steps = layout.steps_per_cylinder();
     let mut places = Vec::new();
     for a in 0..capacity {
         let p = layout
@@ -192,13 +198,13 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
         let spot = (p.cylinder, p.head as u32, p.sector);
         let z = &g.zones[p.zone as usize];
         assert!(
-            (z.first_cylinder..=z.last_cylinder).contains(&p.cylinder),
+            (z.first_cylinder..=z.last_cylinder).contains(&(p.cylinder / steps)),
             "{what}: {a} {p:?}"
         );
         assert!((p.head as u32) < g.surfaces, "{what}: {a} {p:?}");
         assert_eq!(
             p.sectors_per_track,
-            z.sectors_per_track.of(p.head as u32),
+            sectors_on(g, p.zone as usize, p.head as u32),
             "{what}: {a} {p:?}"
         );
         assert!(p.sector < p.sectors_per_track, "{what}: {a} {p:?}");
@@ -211,11 +217,23 @@ fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeMap<Spot, u6
     }
     assert_eq!(layout.locate(capacity), None, "{what}");
     // The inverse, also for sectors without an address.
-    for c in 0..g.cylinders + 1 {
+    let most = places.iter().map(|p| p.sectors_per_track).max();
+    for c in 0..(g.cylinders + 1) * steps {
         for h in 0..g.surfaces + 1 {
-            for s in 0..14 {
+            for s in 0..most.unwrap_or(0) + 2 {
                 let got = layout.address_at(c, h, s);
                 assert_eq!(got, at.get(&(c, h, s)).copied(), "{what}: ({c}, {h}, {s})");
+            }
+            // A track near a position is on that head, and not farther than its pitch, at most four cylinders.
+            if let Some(near) = layout.track_near(c, h) {
+                let p = places[near as usize];
+                assert_eq!(u32::from(p.head), h, "{what}: near ({c}, {h}): {p:?}");
+                let own = layout.address_at(c, h, 0);
+                assert!(own.is_none_or(|a| a == near), "{what}: near ({c}, {h})");
+                assert!(
+                    p.cylinder.abs_diff(c) <= 4 * steps,
+                    "{what}: {p:?} near {c}"
+                );
             }
         }
     }
@@ -306,6 +324,10 @@ fn each_reads_its_own_keys_and_no_others() {
         {
             let mut g = g.clone();
             let table: Params = toml::from_str(other.example).expect("TOML");
+            let known = |key: &String| g.layout_parameters.contains_key(key);
+            if table.keys().all(known) {
+                continue;
+            }
             g.layout_parameters.extend(table);
             let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
             assert!(
@@ -340,7 +362,11 @@ fn extents_are_of_whole_drives() {
     let mut g = geometry("extents", 2, vec![zone(0, 3, PerSurface::Same(10))]);
     change_map(&mut g, |m| m.extents = vec![[0, 10, 0, 0, 0]]);
     assert!(build(&g).is_ok());
-    g.derived_by = Some("dash");
+    g.derived = Some(Derived {
+        by: "dash",
+        first_surface: 0,
+        of_surfaces: 2,
+    });
     assert_eq!(build(&g).err().map(|e| e.key), Some("dash".into()));
 }
 

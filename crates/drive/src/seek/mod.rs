@@ -81,12 +81,30 @@ impl SeekTable {
         }
     }
 
-    /// Number of cylinders.
+    /// The table by distance in radial steps, so many per cylinder: each distance takes the time of the nearest
+    /// whole number of cylinders, of two equally near ones the shorter, but of one at least.
+    pub(crate) fn in_steps(self, per_cylinder: u32) -> SeekTable {
+        if per_cylinder <= 1 {
+            return self;
+        }
+        let steps = per_cylinder as usize;
+        let last = self.ns.len() - 1;
+        let time = |step: usize| match step {
+            0 => 0,
+            step => self.ns[((step + (steps - 1) / 2) / steps).max(1).min(last)],
+        };
+        SeekTable {
+            ns: (0..self.ns.len() * steps).map(time).collect(),
+        }
+    }
+
+    /// Number of radial positions: cylinders, or the layout's steps.
     pub fn cylinders(&self) -> u32 {
         self.ns.len() as u32
     }
 
-    /// Seek time in nanoseconds. Distances beyond the last cylinder have the time of the longest distance.
+    /// Seek time in nanoseconds over a distance between radial positions. Larger distances than the longest
+    /// have its time.
     #[inline]
     pub fn ns(&self, distance: u32) -> u32 {
         match self.ns.get(distance as usize) {

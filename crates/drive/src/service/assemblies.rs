@@ -5,7 +5,7 @@ use super::Core;
 use crate::assembly::{Assembly, Coupling, Mechanism};
 use crate::background::{BackgroundJob, NEVER};
 use crate::layout::Place;
-use crate::mechanics::Arm;
+use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{Parking, Path, UnitPlan};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use headstack_engine::SpecError;
@@ -15,9 +15,11 @@ use headstack_units::Turn;
 pub(super) fn head_sets(
     spec: &DriveSpec,
     plan: &UnitPlan,
+    mechanics: &Mechanics,
 ) -> Result<(Vec<Path>, Vec<Arm>), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
-    let offsets = p.head_offsets(spec.dash, g.cylinders);
+    let positions = mechanics.seek.cylinders();
+    let offsets = p.head_offsets(spec.dash, positions);
     check_combination(spec, plan, plan.arms.len() * offsets.len())?;
     let surfaces = u64::MAX >> (64 - g.surfaces.clamp(1, 64));
     let radial = offsets.iter().any(|o| o.1 > 0);
@@ -33,7 +35,7 @@ pub(super) fn head_sets(
         for (h, (angle, offset)) in offsets.iter().enumerate() {
             let past = match offsets.get(h + 1) {
                 Some(next) if next.1 > *offset => next.1,
-                _ => g.cylinders,
+                _ => positions,
             };
             paths.push(Path {
                 assembly: a as u32,
@@ -41,12 +43,12 @@ pub(super) fn head_sets(
                 cylinders: if radial {
                     (*offset, past)
                 } else {
-                    (0, g.cylinders)
+                    (0, positions)
                 },
                 offset: *offset,
             });
             arms.push(Arm {
-                cylinder: arm.start_cylinder + offset,
+                cylinder: mechanics.position_of(arm.start_cylinder) + offset,
                 head: 0,
                 angle: Turn(arm.angle.0.wrapping_add(angle.0)),
             });
@@ -358,7 +360,7 @@ impl Core {
         for a in self.others() {
             let r = &self.assemblies[a].jobs.read_ahead;
             let touches = r.is_under_way()
-                && (r.touches(&self.buffer.segments.list[r.segment], start, end)
+                && (r.touches(&self.buffer.segments.list()[r.segment], start, end)
                     || Some(r.segment) == keep_out);
             if touches {
                 there = there.max(self.end_read_ahead_of(a, at));

@@ -121,7 +121,7 @@ impl Core {
     ) -> Result<Core, SpecError> {
         let sector = spec.geometry.sector_size.0;
         let shift = (sector / 512).trailing_zeros();
-        let (paths, arms) = assemblies::head_sets(spec, plan)?;
+        let (paths, arms) = assemblies::head_sets(spec, plan, &mechanics)?;
         let follows = Core::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
         let channels = assemblies::channels(spec, at_once);
@@ -282,7 +282,7 @@ impl Core {
         let segments = &self.buffer.segments;
         segments
             .find(sector)
-            .is_some_and(|i| segments.list[i].end >= past && self.visible(i, now))
+            .is_some_and(|i| segments.list()[i].end >= past && self.visible(i, now))
             || self.buffer.unwritten.covers(blocks, now)
     }
 
@@ -290,7 +290,7 @@ impl Core {
     pub fn would_join(&self, now: u64, sector: u64) -> bool {
         let r = &self.jobs().read_ahead;
         self.reading_ahead() && self.visible(r.segment, now) && {
-            let held = self.buffer.segments.list[r.segment].start <= sector && sector < r.next;
+            let held = self.buffer.segments.list()[r.segment].start <= sector && sector < r.next;
             held || (self.cache.almost_hits && r.next == sector && r.reads_at(now))
         }
     }
@@ -304,7 +304,7 @@ impl Core {
     /// Whether a segment's data can be used: not while another assembly's command still reads them.
     #[inline]
     fn visible(&self, segment: usize, now: u64) -> bool {
-        self.at_once == 1 || self.buffer.segments.list[segment].visible_at <= now
+        self.at_once == 1 || self.buffer.segments.list()[segment].visible_at <= now
     }
 
     /// When the mechanism is free for a command whose processing is done at `ready`. With `compat`, stopping

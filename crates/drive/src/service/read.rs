@@ -22,7 +22,7 @@ impl Core {
                     .mechanics
                     .layout
                     .track_bounds(past.min(capacity.saturating_sub(1)));
-                let more = if self.buffer.segments.list[segment].start < low {
+                let more = if self.buffer.segments.list()[segment].start < low {
                     let place = self.mechanics.layout.locate(task.sector);
                     place.map_or(0, |p| p.sectors_per_track as u64)
                 } else {
@@ -43,7 +43,7 @@ impl Core {
         if self.cache.read_ahead == Extent::None {
             return;
         }
-        let next = self.buffer.segments.list[segment].end.max(task.past());
+        let next = self.buffer.segments.list()[segment].end.max(task.past());
         let limit = self.read_limit(task, segment);
         let assembly = &mut self.assemblies[self.acting];
         let free = assembly.mechanism.free;
@@ -69,22 +69,11 @@ impl Core {
     /// Drops the requested sectors from the segment, if the drive does so.
     fn discard(&mut self, segment: usize, task: &Task) {
         if self.cache.discard_requested {
-            let s = &mut self.buffer.segments.list[segment];
-            s.start = s.start.max(task.past());
-            s.end = s.end.max(s.start);
-            s.whole_track = Segment::NEVER;
-        }
-    }
-
-    /// Extends segments to the start of their track, if a whole turn has passed since.
-    fn complete_tracks(&mut self, now: u64) {
-        let size = self.buffer.segments.size;
-        for s in &mut self.buffer.segments.list {
-            if s.whole_track <= now {
-                s.start = s.start.min(s.track_start);
-                s.bound(size);
+            self.buffer.segments.change(segment, |s| {
+                s.start = s.start.max(task.past());
+                s.end = s.end.max(s.start);
                 s.whole_track = Segment::NEVER;
-            }
+            });
         }
     }
 
@@ -187,7 +176,7 @@ impl Core {
         };
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
         if self.cache.keep_whole_track {
-            self.complete_tracks(a + waited);
+            self.buffer.segments.complete_tracks(a + waited);
         }
         let found = self.buffer.segments.find(task.sector);
         let active = self.reading_ahead();
@@ -210,12 +199,12 @@ impl Core {
             None => hit + preparation,
         };
         let (mut bus, mut waited) = (bus, waited);
-        let mut whole = self.buffer.segments.list[segment].end >= past;
+        let mut whole = self.buffer.segments.list()[segment].end >= past;
         let another = self.filled_by_another(segment);
         if another && !whole {
             // The forced read-ahead of the other assembly may supply the missing sectors.
             let there = self.stop_others(a, Some(segment), 0, 0);
-            whole = self.buffer.segments.list[segment].end >= past;
+            whole = self.buffer.segments.list()[segment].end >= past;
             if whole && there > bus {
                 (bus, waited) = (there, waited.max(there - a));
             }
@@ -241,7 +230,7 @@ impl Core {
         // Partial hit: the link transfers the sectors that are held while the rest is read.
         let mut done = bus + link_all;
         let (pass, mech);
-        let held = self.buffer.segments.list[segment].end.max(task.sector);
+        let held = self.buffer.segments.list()[segment].end.max(task.sector);
         if joined {
             let bound;
             (pass, bound) = self.read_on_for(task, limit, link_ns);
@@ -260,9 +249,10 @@ impl Core {
             pass = self.pass(&order, Work::Request);
             done = done.max(pass.link_bound);
             let size = self.buffer.segments.size;
-            let s = &mut self.buffer.segments.list[segment];
-            s.end = past;
-            s.bound(size);
+            self.buffer.segments.change(segment, |s| {
+                s.end = past;
+                s.bound(size);
+            });
             self.start_read_ahead(task, segment, pass.end, None);
         }
         self.discard(segment, task);
@@ -313,7 +303,6 @@ impl Core {
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + t.read_completion;
         if let Some(segment) = self.buffer.segments.victim() {
             self.stop_others(a, Some(segment), 0, 0);
-            self.buffer.segments.touch(segment);
             let size = self.buffer.segments.size;
             let trigger = match self.cache.read_ahead_trigger {
                 ReadAheadTrigger::Always => true,
@@ -336,12 +325,13 @@ impl Core {
                 whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
                 (track_start, _) = self.mechanics.layout.track_bounds(task.sector);
             }
-            let s = &mut self.buffer.segments.list[segment];
-            s.visible_at = completion;
-            s.start = start;
-            s.end = past;
-            (s.whole_track, s.track_start) = (whole_track, track_start);
-            s.bound(size);
+            self.buffer.segments.reuse(segment, |s| {
+                s.visible_at = completion;
+                s.start = start;
+                s.end = past;
+                (s.whole_track, s.track_start) = (whole_track, track_start);
+                s.bound(size);
+            });
             self.discard(segment, task);
             if trigger {
                 // If the sectors were taken in order, the next one of the run passes at once.

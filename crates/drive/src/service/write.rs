@@ -5,7 +5,7 @@ use super::read::{in_buffer, mechanical};
 use super::{Core, Task};
 use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
-use crate::buffer::{Blocks, Scope};
+use crate::buffer::{Blocks, Scope, Segment};
 use crate::command::Completion;
 use crate::phase::Work;
 use headstack_units::nearest;
@@ -78,7 +78,7 @@ impl Core {
             return in_buffer(a, admission.waited, admission.bus, arrived, tail);
         }
         if let (Some(i), false) = (segment, self.cache.read_hits_on_written) {
-            self.buffer.segments.list[i].clear();
+            self.buffer.segments.change(i, Segment::clear);
         }
         let taken = pass.end.max(arrived + admission.last_disconnect);
         let completion = taken + admission.last_reselect + tail;
@@ -223,7 +223,7 @@ impl Core {
         (self.previous_write, self.previous_end) = (true, end);
         // Read-ahead must not bring back old data over the written ones.
         let r = &self.jobs().read_ahead;
-        if r.is_under_way() && r.touches(&self.buffer.segments.list[r.segment], start, end) {
+        if r.is_under_way() && r.touches(&self.buffer.segments.list()[r.segment], start, end) {
             self.stop_read_ahead(at);
         }
         self.stop_others(at, None, start, end);

@@ -720,7 +720,7 @@ impl Buffer for Held<'_> {
     fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {
         let core = self.core;
         let buffer = &core.buffer;
-        let segments = buffer.segments.list.iter();
+        let segments = buffer.segments.list().iter();
         segments.for_each(|s| each(s.start..s.end));
         let sector = |block: u64| block >> buffer.shift;
         buffer
@@ -728,7 +728,7 @@ impl Buffer for Held<'_> {
             .stretches(&mut |b| each(sector(b.start)..sector(b.past - 1) + 1));
         // Read-ahead also serves a command that begins at its next sector.
         let ahead = &core.assemblies[core.acting].jobs.read_ahead;
-        if let Some(s) = buffer.segments.list.get(ahead.segment) {
+        if let Some(s) = buffer.segments.list().get(ahead.segment) {
             each(s.start..ahead.next.saturating_add(1));
         }
     }

@@ -445,6 +445,7 @@ impl Volume {
     fn join(&mut self, op: u32, done: &Done, now: Time) {
         let o = &mut self.ops[op as usize];
         let whole = match &mut o.join {
+            None if o.parts == 1 => Some(*done),
             Some(join) => {
                 join.add(done, done.drive);
                 join.whole()

@@ -189,10 +189,12 @@ impl Parity {
         cuts.clear();
         let chunks = s.chunks(self.chunk);
         let (first, last) = (chunks.start, chunks.end - 1);
-        let ((a, a_end), (b_start, b)) = (s.span(first, self.chunk), s.span(last, self.chunk));
-        for edge in [a, a_end, b_start, b] {
-            cuts.push(edge / self.unit * self.unit);
-            cuts.push(edge.div_ceil(self.unit) * self.unit);
+        for i in [first].into_iter().chain((last > first).then_some(last)) {
+            let (from, to) = s.span(i, self.chunk);
+            for edge in [from, to] {
+                cuts.push(edge / self.unit * self.unit);
+                cuts.push(edge.div_ceil(self.unit) * self.unit);
+            }
         }
         let base = s.stripe * self.chunk;
         for m in &state.degraded {

@@ -1,0 +1,133 @@
+//! Streams of many drives: arrays of float64 and uint64 go in and out as bytes.
+
+use crate::drive::parse;
+use crate::errors::{config, raise};
+use crate::registries::models;
+use crate::wait::{no_result, no_thread, wait};
+use headstack_drive::stream::{Fleet, Noise, Sweep};
+use headstack_drive::{Density, DriveDesign};
+use headstack_engine::describe::from_value;
+use headstack_engine::SpecError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::mpsc::channel;
+use std::sync::Arc;
+use std::thread::Builder;
+
+/// The numbers of an array of float64.
+fn floats(key: &str, bytes: &[u8]) -> Result<Vec<f64>, SpecError> {
+    let (numbers, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        let got = format!("{} bytes", bytes.len());
+        return Err(SpecError::new(key, got, "float64 numbers of 8 bytes"));
+    }
+    Ok(numbers.iter().map(|b| f64::from_ne_bytes(*b)).collect())
+}
+
+/// The drives of a description; `held`: as large as their surfaces, whatever the description offers.
+fn fleet(spec_json: &str, held: bool, densities: &[u8], factors: &[u8]) -> PyResult<Fleet> {
+    let mut spec = parse(spec_json)?;
+    if held {
+        spec.geometry.capacity_blocks = None;
+    }
+    let pairs = floats("densities", densities).map_err(config)?;
+    let (pairs, rest) = pairs.as_chunks::<2>();
+    if !rest.is_empty() {
+        let need = "pairs of bits and tracks per inch";
+        return Err(config(SpecError::new("densities", "an odd number", need)));
+    }
+    let densities = pairs.iter().map(|&[bpi, tpi]| Density { bpi, tpi });
+    let factors = floats("factors", factors).map_err(config)?;
+    DriveDesign::new(&spec, &models())
+        .and_then(|design| Fleet::new(design, densities.collect(), factors))
+        .map_err(config)
+}
+
+/// Computes on a thread of its own, so that Ctrl-C is seen.
+fn compute<T: Send + 'static>(
+    py: Python<'_>,
+    fleet: Fleet,
+    work: impl FnOnce(&Fleet) -> Result<Vec<T>, SpecError> + Send + 'static,
+) -> PyResult<Vec<T>> {
+    let fleet = Arc::new(fleet);
+    let (done, result) = channel();
+    let own = fleet.clone();
+    let work = move || {
+        // Whoever was interrupted waits no more.
+        let _ = done.send(work(&own));
+    };
+    Builder::new().spawn(work).map_err(no_thread)?;
+    let result = wait(py, result, || py.check_signals()).inspect_err(|_| fleet.stop())?;
+    result.ok_or_else(no_result)?.map_err(config)
+}
+
+fn bytes<'py, const N: usize, T: Copy>(
+    py: Python<'py>,
+    numbers: &[T],
+    to_bytes: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, numbers.len() * N, |out| {
+        for (to, number) in out.chunks_exact_mut(N).zip(numbers) {
+            to.copy_from_slice(&to_bytes(*number));
+        }
+        Ok(())
+    })
+}
+
+/// Rates of all blocks of all trials of all drives.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the interface is flat")]
+pub fn sweep<'py>(
+    py: Python<'py>,
+    drive_json: &str,
+    densities: &[u8],
+    factors: &[u8],
+    block_bytes: u64,
+    first_byte: u64,
+    last_byte: u64,
+    trials: usize,
+    seed: u64,
+    noise_json: &str,
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let noise: Noise = serde_json::from_str(noise_json)
+        .map_err(|e| raise("ConfigError", format!("noise: got {e}, need JSON")))
+        .and_then(|v| from_value(v).map_err(|e| config(e.within("noise"))))?;
+    let sweep = Sweep {
+        block: block_bytes,
+        first: first_byte,
+        past: last_byte,
+        trials,
+        seed,
+    };
+    let fleet = fleet(drive_json, false, densities, factors)?;
+    let rates = compute(py, fleet, move |f| f.sweep(&sweep, &noise, threads))?;
+    bytes(py, &rates, f64::to_ne_bytes)
+}
+
+/// Mean rate of each zone of each drive.
+#[pyfunction]
+pub fn zone_rates<'py>(
+    py: Python<'py>,
+    drive_json: &str,
+    densities: &[u8],
+    factors: &[u8],
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let fleet = fleet(drive_json, true, densities, factors)?;
+    let rates = compute(py, fleet, move |f| f.zone_rates(threads))?;
+    bytes(py, &rates, f64::to_ne_bytes)
+}
+
+/// Bytes that the surfaces of each drive hold.
+#[pyfunction]
+pub fn capacities<'py>(
+    py: Python<'py>,
+    drive_json: &str,
+    densities: &[u8],
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let fleet = fleet(drive_json, true, densities, &[])?;
+    let held = compute(py, fleet, move |f| f.capacities(threads))?;
+    bytes(py, &held, u64::to_ne_bytes)
+}
