@@ -37,7 +37,7 @@ use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Entry, Layer, Request, Setting, LowerCount, Statistics, ANYONE,
+    not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
 use headstack_drive::plugin::params;
@@ -240,7 +240,14 @@ impl HostQueue {
     }
 
     /// Merges or admits a submitted request of a process. False: no place is free, so the process waits.
-    fn try_admit(&mut self, q: usize, now: Time, process: Process, child: u32, waited: bool) -> bool {
+    fn try_admit(
+        &mut self,
+        q: usize,
+        now: Time,
+        process: Process,
+        child: u32,
+        waited: bool,
+    ) -> bool {
         let request = self.submitted[child as usize].request;
         let sync = self.is_sync(request.command);
         let frozen = self.queues[q].places.is_frozen();
@@ -338,7 +345,8 @@ impl HostQueue {
                 false => edges.starting_at(run.write, run.end()).map(|n| (slot, n)),
             };
             if let Some((first, second)) = pair {
-                self.counts.merged_neighbours += u64::from(self.merge_groups(q, now, first, second));
+                self.counts.merged_neighbours +=
+                    u64::from(self.merge_groups(q, now, first, second));
             }
         }
         true

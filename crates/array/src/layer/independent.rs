@@ -9,7 +9,7 @@
 
 use super::below::LowerLayers;
 use super::clock::LayerClock;
-use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, LowerCount, Statistics};
+use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::plugin::params;
 use headstack_drive::DriveEnergy;
 use headstack_engine::SpecError;

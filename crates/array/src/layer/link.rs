@@ -25,7 +25,7 @@
 
 use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
-use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, LowerCount, Statistics};
+use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::plugin::params;
 use headstack_drive::{Command, DriveEnergy};
 use headstack_engine::SpecError;

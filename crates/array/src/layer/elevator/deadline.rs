@@ -14,7 +14,7 @@
 //! # Validity
 //! Front merges are always tried; Linux can switch them off.
 
-use super::sorted::{Parameters, Sorted, BatchDirection};
+use super::sorted::{BatchDirection, Parameters, Sorted};
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::params;
 use headstack_units::Time;

@@ -12,7 +12,7 @@
 //! # Validity
 //! One priority class. `async_depth` has its present default, which limits nothing.
 
-use super::sorted::{Parameters, Sorted, BatchDirection, READ, WRITE};
+use super::sorted::{BatchDirection, Parameters, Sorted, READ, WRITE};
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::params;
 use headstack_units::Time;
