@@ -31,6 +31,7 @@ COMMANDS = (
     "compare",
     "report",
     "drives",
+    "population",
     "models",
     "validate",
     "calibrate",

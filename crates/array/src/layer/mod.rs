@@ -280,6 +280,10 @@ pub enum LowerCount {
 /// How a layer is built. An entry that is made at run time captures what it needs.
 pub type Build = dyn Fn(Context) -> Result<Box<dyn Layer>, SpecError> + Send + Sync;
 
+/// All parameters that a layer takes from a table, also those that the table leaves out; host queues take one of
+/// the elevators.
+pub type Taken = dyn Fn(&Params, &[elevator::Entry]) -> Params + Send + Sync;
+
 /// One entry of the registry.
 pub struct Entry {
     /// The name in experiments.
@@ -290,6 +294,8 @@ pub struct Entry {
     pub example: &'static str,
     /// How many lower layers it takes.
     pub lower: LowerCount,
+    /// All parameters that it takes from a table, also those that the table leaves out.
+    pub parameters: &'static Taken,
     /// Builds the layer.
     ///
     /// # Errors

@@ -8,16 +8,17 @@
 //! Ageing is linear. Weight 0 is SPTF; a large weight is FCFS.
 
 use super::{Choice, Needs, Price, Scheduler, Search, View};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
 use headstack_engine::SpecError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "aged-sptf",
     summary: "Aged SPTF: waiting makes a command cheaper",
     example: "weight = 0.05",
+    parameters: &|table| taken::<AgedSptf>(&[], table),
     build: &|table| {
         let model: AgedSptf = params(table)?;
         if !(model.weight >= 0.0 && model.weight.is_finite()) {
@@ -31,7 +32,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct AgedSptf {
     /// How much positioning time a unit of waiting time outweighs; no unit.
