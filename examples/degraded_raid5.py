@@ -91,12 +91,7 @@ def main() -> None:
                 scale=alt.Scale(nice=False, zero=False),
                 axis=alt.Axis(format="~g"),
             ),
-            alt.Y(
-                "y:Q",
-                title="p99 response time (ms, logarithmic)",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format="~g", tickCount=8),
-            ),
+            plots.logarithmic_ms("p99 response time"),
             "What a RAID-5 loses with a member",
             series="array",
             levels={},

@@ -197,12 +197,7 @@ def chart(lines: dict[str, list[Array]], original: Array, seeds: int) -> Any:
             scale=alt.Scale(nice=False, zero=False),
             axis=alt.Axis(format="d"),
         ),
-        alt.Y(
-            "y:Q",
-            title="p99 response time (ms, logarithmic)",
-            scale=alt.Scale(type="log", nice=False),
-            axis=alt.Axis(format="~g", tickCount=8),
-        ),
+        plots.logarithmic_ms("p99 response time"),
         f"Which array keeps the original's p99? Means of {seeds} seeds",
         series="drive",
         levels={f"{original.count} drives of 10,000 rpm": original.p99_ms},

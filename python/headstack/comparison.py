@@ -118,7 +118,7 @@ def to_document(comparison: Comparison) -> dict[str, Any]:
 
 def _numbers(row: Row) -> dict[str, Any]:
     columns = [{} if s is None else flat(s) for s in row.systems]
-    price_kinds = {column["price_kind"] for column in columns if column.get("price_kind")}
+    price_kinds = {kind for s in row.systems if s and (kind := table.price_kind(s)) is not None}
     keys = dict.fromkeys(key for column in columns for key in column)
     numbers = {}
     for key in keys:
@@ -153,7 +153,7 @@ def ratio(base: float | None, value: float | None) -> float | None:
     return None if not base or value is None else value / base
 
 
-def headings(comparison: Comparison) -> list[tuple[str, bool]]:
+def headings(comparison: Comparison, *, marks: bool = True) -> list[tuple[str, bool]]:
     """Return the headings of `cells`, and whether each column is text."""
     first, *others = comparison.labels
     found = [("system", True), *[("workload", True)] * _several(comparison)]
@@ -161,7 +161,7 @@ def headings(comparison: Comparison) -> list[tuple[str, bool]]:
     for label in others:
         of = f" {label}" if len(others) > 1 else ""
         found += [(label, False), (f"difference{of}", False), (f"ratio{of}", False)]
-    return found
+    return found + [("remarks", True)] * (not marks)
 
 
 def _several(comparison: Comparison) -> bool:
@@ -172,7 +172,8 @@ def cells(comparison: Comparison, *, marks: bool = True) -> list[list[str]]:
     """Return a row of texts for each system and column of numbers of the comparison table.
 
     Ranges of prices are compared by their middles, prices of different kinds not at all. With
-    `marks`, numbers have the marks of the table.
+    `marks`, numbers have the marks of the table; without, a last column says in words what the
+    marks would mean.
     """
     lines = []
     for row in comparison.rows:
@@ -182,9 +183,19 @@ def cells(comparison: Comparison, *, marks: bool = True) -> list[list[str]]:
             if column.text or all(column.value(s) is None for s in there):
                 continue
             values = [None if s is None else column.value(s) for s in row.systems]
-            behind = [column.mark(s) if marks and s is not None else "" for s in row.systems]
-            lines.append([*names, column.title, *_compared(values, behind, column.form)])
+            behind = ["" if s is None else column.mark(s) for s in row.systems]
+            shown = behind if marks else [""] * len(behind)
+            line = [*names, column.title, *_compared(values, shown, column.form)]
+            lines.append(line if marks else [*line, _remarks(comparison.labels, behind)])
     return lines
+
+
+def _remarks(labels: Sequence[str], marks: Sequence[str]) -> str:
+    """Return what the marks of a line's numbers mean, by result."""
+    said = (
+        f"{label}: {table.REMARKS[mark]}" for label, mark in zip(labels, marks, strict=True) if mark
+    )
+    return "; ".join(said)
 
 
 #: Text for a missing number.

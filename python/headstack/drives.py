@@ -119,7 +119,8 @@ def overview() -> list[dict[str, Any]]:
     """Return one row of main numbers for every known drive, sorted by name.
 
     ``sustained_bytes_per_s`` has the ``outer`` and ``inner`` rates of long reads, all actuators
-    together. ``power_is_default``: the file has no power, the model's defaults are shown.
+    together. ``power_is_default``: the file has no power or only a part of the watts, the others
+    are the model's defaults.
     ``cost_kind``: "material" or "retail", which cannot be compared; None without a cost. A drive
     whose file cannot be used has ``error`` instead.
 
@@ -151,7 +152,7 @@ def overview() -> list[dict[str, Any]]:
                 "sustained_bytes_per_s": info["sustained_bytes_per_s"],
                 "average_seek_s": info["average_seek_s"],
                 "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
-                "power_is_default": not spec.get("power"),
+                "power_is_default": "power" in unsaid(info),
                 "cost_usd": cost,
                 "cost_kind": PRICE_KINDS.get(spec["cost"]["model"], spec["cost"]["model"])
                 if cost
@@ -159,6 +160,56 @@ def overview() -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+#: Values of the parts of a description that decide what is simulated, or what it draws.
+_DECIDING = {
+    "cache": ("enabled",),
+    "queue": ("scheduler", "depth"),
+    "power": ("spindle", "electronics", "voice_coil", "access"),
+}
+
+
+def unsaid(drive: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the parts of a drive that decide its numbers and are defaults, wholly or in part.
+
+    Args:
+        drive: one of ``systems[].drive`` of a result, or what `described` returns: its
+            ``missing``, ``defaults`` and ``description``.
+
+    Returns:
+        By part (``cache``, ``queue``, ``power``): dotted keys of the values that nobody gave and
+        that decide; none where nothing at all was said of the part. Watts that a named profile
+        of the power model has were given with its name.
+
+    Example:
+        >>> unsaid({"missing": ["queue"], "defaults": ["power.access", "power.profile"]})
+        {'queue': [], 'power': ['power.access']}
+
+    """
+    missing, defaults = drive.get("missing") or (), set(drive.get("defaults") or ())
+    found: dict[str, list[str]] = {}
+    for part, names in _DECIDING.items():
+        keys = [key for name in names if (key := f"{part}.{name}") in defaults]
+        if part == "power" and "power.profile" not in defaults:
+            keys = []
+        if part in missing or keys:
+            found[part] = [] if part in missing else keys
+    return found
+
+
+def value_of(description: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a description at a dotted key; None where there is none.
+
+    Example:
+        >>> value_of({"queue": {"depth": 0}}, "queue.depth")
+        0
+
+    """
+    value: Any = description
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -272,10 +272,11 @@ class Written:
 
 
 @contextlib.contextmanager
-def replacing(folder: Path) -> Iterator[Written]:
+def replacing(folder: Path, own: Callable[[str], bool] = lambda _: True) -> Iterator[Written]:
     """Write a new set of files into a folder and remove those that only the old manifest lists.
 
-    The caller sets `run_id` before the end. If an exception ends the writing, the folder is not
+    Files that are not `own` by their names belong to another set, and stay with their entries. The
+    caller sets `run_id` before the end. If an exception ends the writing, the folder is not
     changed.
 
     Raises:
@@ -287,8 +288,9 @@ def replacing(folder: Path) -> Iterator[Written]:
         written = Written(part, folder, None)
         yield written
         entries = [_entry(part, name, written.run_id) for name in _files(part)]
-        _write_manifest(part, entries, written.run_id)
         with _locked(folder):
+            others = [e for n, e in _named(read_manifest(folder)).items() if not own(n)]
+            _write_manifest(part, entries + others, written.run_id)
             _publish(part, folder)
 
 
@@ -401,8 +403,10 @@ def _new_mode() -> int:
     return 0o666 & ~mask
 
 
-def check(folder: Path) -> None:
+def check(folder: Path, document: str = RESULTS_FILE) -> None:
     """Check that the results in a folder are those of one run; without a manifest, do nothing.
+
+    Looked at are the `document` with the results and all tables.
 
     A missing file is an error only where it is used.
 
@@ -414,7 +418,7 @@ def check(folder: Path) -> None:
     for name, entry in _named(read_manifest(folder)).items():
         path = folder / name
         # Pages and figures may be edited: no numbers are read from them.
-        if not (name == RESULTS_FILE or name.endswith(".parquet")) or not path.exists():
+        if not (name == document or name.endswith(".parquet")) or not path.exists():
             continue
         size = path.stat().st_size
         if size != entry["size_bytes"]:

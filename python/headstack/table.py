@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from headstack.drives import PRICE_KINDS
+from headstack import drives
 
 
 class Column(NamedTuple):
@@ -60,15 +60,12 @@ def _growing(system: Mapping[str, Any]) -> str:
 
 
 def _default_power(system: Mapping[str, Any]) -> str:
-    return DEFAULT if any("power" in parts for _, parts in _missing(system)) else ""
+    return DEFAULT if lacks(system, "power") else ""
 
 
-def _missing(system: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Return each drive with important parts that are defaults, and these parts."""
-    deciding = ("cache", "queue", "power")
-    drives = [(str(d["name"]), d.get("missing") or ()) for d in system.get("drive") or ()]
-    found = [(name, [part for part in deciding if part in missing]) for name, missing in drives]
-    return [(name, parts) for name, parts in found if parts]
+def lacks(system: Mapping[str, Any], part: str) -> bool:
+    """Return whether a part of one of a system's drives is a default, wholly or in part."""
+    return any(part in drives.unsaid(drive) for drive in system.get("drive") or ())
 
 
 COLUMNS = (
@@ -155,9 +152,15 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
     return [part for c in found for part in (by_kind(c, systems))]
 
 
-def _price_kind(system: Mapping[str, Any]) -> str | None:
+def price_kind(system: Mapping[str, Any]) -> str | None:
+    """Return what kind of price a system's is, and the years of drives with a shop's price."""
     kind = (system.get("cost_usd") or {}).get("price_kind")
-    return None if kind is None else PRICE_KINDS.get(str(kind), str(kind))
+    if kind is None:
+        return None
+    years = {(d.get("description") or {}).get("year") for d in system.get("drive") or ()}
+    # Components have prices of one year, whatever the drive's; a shop's are of the drive's time.
+    known = sorted(str(year) for year in years if year is not None and kind == "price")
+    return drives.PRICE_KINDS.get(str(kind), str(kind)) + (f", {', '.join(known)}" if known else "")
 
 
 def by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column]:
@@ -167,19 +170,23 @@ def by_kind(column: Column, systems: Iterable[Mapping[str, Any]]) -> list[Column
     """
     if column.value is not _price:
         return [column]
-    kinds = sorted({kind for s in systems if (kind := _price_kind(s)) is not None})
+    kinds = sorted({kind for s in systems if (kind := price_kind(s)) is not None})
     if len(kinds) < 2:
         return [column]
 
     def of_kind(kind: str) -> Callable[[Mapping[str, Any]], Any]:
-        return lambda system: _price(system) if _price_kind(system) == kind else None
+        return lambda system: _price(system) if price_kind(system) == kind else None
 
     return [column._replace(title=f"{column.title} ({k})", value=of_kind(k)) for k in kinds]
 
 
+#: The marks in words, for programs.
+REMARKS = {OVERLOADED: "cannot keep up", DEFAULT: "power by default"}
+
+
 def _remarks(system: Mapping[str, Any]) -> str:
-    said = {"cannot keep up": _growing(system), "power by default": _default_power(system)}
-    return ", ".join(words for words, mark in said.items() if mark)
+    marks = (_growing(system), _default_power(system))
+    return ", ".join(REMARKS[mark] for mark in marks if mark)
 
 
 def data_columns(document: Mapping[str, Any]) -> list[Column]:
@@ -263,15 +270,35 @@ def _overloaded(document: Mapping[str, Any]) -> list[str]:
 
 
 def _defaults(document: Mapping[str, Any]) -> list[str]:
-    means = {"cache": "no buffer", "queue": "order of arrival", "power": "that of a default model"}
     lines = [
-        f"{DEFAULT if 'power' in parts else ' '} {s['name']}: nothing is said of {drive}'s "
-        + ", ".join(f"{part} (taken: {means[part]})" for part in parts)
+        f"{DEFAULT if 'power' in parts else ' '} {s['name']}: nothing is said of {drive['name']}'s "
+        + ", ".join(said_of(drive))
         for s in document["systems"]
-        for drive, parts in _missing(s)
+        for drive in s.get("drive") or ()
+        if (parts := drives.unsaid(drive))
     ]
     # The lines of a system are equal for all workloads.
     return [line.strip() for line in dict.fromkeys(lines)]
+
+
+def said_of(drive: Mapping[str, Any]) -> list[str]:
+    """Return what was taken for each part or value that decides and that nobody gave.
+
+    Example:
+        >>> said_of({"missing": ["queue"], "defaults": [], "description": {}})
+        ['queue (taken: order of arrival)']
+
+    """
+    means = {"cache": "no buffer", "queue": "order of arrival", "power": "that of a default model"}
+    description, said = drive.get("description") or {}, []
+    for part, keys in drives.unsaid(drive).items():
+        values = (f"{key} (taken: {_plain(drives.value_of(description, key))})" for key in keys)
+        said += list(values) or [f"{part} (taken: {means[part]})"]
+    return said
+
+
+def _plain(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 #: A higher number of sectors written in part, per request, is reported.
@@ -325,7 +352,7 @@ def note(document: Mapping[str, Any]) -> str:
         parts.append(f"seed {document['seed']}")
     if methods:
         parts.append(f"quantiles: {', '.join(sorted(methods))}")
-    kinds = {kind for s in document["systems"] if (kind := _price_kind(s)) is not None}
+    kinds = {kind for s in document["systems"] if (kind := price_kind(s)) is not None}
     if len(kinds) == 1:
         parts.append(f"drives $: {kinds.pop()}")
     cost = document.get("cost")

@@ -41,6 +41,17 @@ def trace_name(where: str, taken: Collection[str]) -> str:
     return name
 
 
+def is_of_frame(trace: str) -> bool:
+    """Return whether a trace is called as `trace_name` calls that of a DataFrame.
+
+    Example:
+        >>> is_of_frame("requests-2.parquet"), is_of_frame("day/requests.parquet")
+        (True, False)
+
+    """
+    return re.fullmatch(r"requests(-\d+)?(-frame)*\.parquet", trace) is not None
+
+
 @contextmanager
 def as_spec(value: object, where: str = "workload") -> Iterator[dict[str, Any]]:
     """Yield the table of a workload for an experiment; its files exist only inside the block.

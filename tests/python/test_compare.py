@@ -161,6 +161,22 @@ def test_what_cannot_be_compared_is_said(runs, capsys):
         assert (printed.out, printed.err[: len(message)]) == ("", message)
 
 
+def test_csv_says_in_words_what_marks_mean(tmp_path, capsys):
+    texts = {"slow": "4000/s", "fine": "20/s"}
+    for name, rate in texts.items():
+        (tmp_path / f"{name}.toml").write_text(
+            f'[workload]\nsynthetic = {{ n_requests = 4000, rate = "{rate}" }}\n'
+            '[[system]]\ndrive = "barracuda-es-750"\n'
+        )
+    files = [str(tmp_path / f"{name}.toml") for name in texts]
+    assert main(["compare", *files, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    remarks = {row["what"]: row["remarks"] for row in rows}
+    assert remarks["mean ms"] == "slow.toml: cannot keep up"
+    assert remarks["requests"] == ""
+    assert not any("!" in cell for row in rows for cell in row.values())
+
+
 def test_comparing_changes_nothing():
     first, second = result(system("a", 1.0)), result(system("a", 2.0))
     kept = copy.deepcopy((first, second))

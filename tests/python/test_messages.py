@@ -376,6 +376,30 @@ def test_short_of_memory_is_said(n_bytes, experiment, tmp_path):
     assert headstack.load(tmp_path / "out").summary["n_requests"].tolist() == [300]
 
 
+def test_a_run_short_of_memory_says_so_and_leaves_nothing(tmp_path):
+    text = """
+[workload]
+synthetic = { n_requests = 50_000_000, rate = "1000000/s", footprint = "10 GB" }
+[[system]]
+name = "overloaded"
+drive = "barracuda-es-750"
+"""
+    path, out = tmp_path / "e.toml", tmp_path / "out"
+    path.write_text(text, encoding="utf-8")
+    n_bytes = 600_000_000
+
+    def limits() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
+
+    done = headstack_of("run", path, "--out", out, limits=limits)
+    assert done.returncode == 1, done
+    assert FORM.match(done.stderr), done.stderr
+    assert "overloaded: got no more memory with" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "panicked" not in done.stderr
+    assert list(out.iterdir()) == []
+
+
 def test_a_damaged_parquet_file_is_said_in_one_line(tmp_path):
     trace, packed = tmp_path / "a.csv", tmp_path / "a.parquet"
     rows = "".join(f"{i},{i * 8 % 9999},8,{'RW'[i % 2]}\n" for i in range(5000))

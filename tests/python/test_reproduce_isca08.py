@@ -4,6 +4,7 @@ Bounds are those within which the paper's statements hold; values in brackets in
 of a separate simulator of the same model. Results of stand-in workloads are not asserted.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -19,7 +20,7 @@ import headstack
 from headstack import drives, plots, studies
 from headstack._bridge import call
 from headstack.errors import ConfigError
-from headstack.studies import rules
+from headstack.studies import page, rules
 from headstack.studies.isca08 import arrays, background, bottleneck, designs, systems
 from headstack.studies.isca08.arrays import Cell, p90_ms
 from headstack.studies.isca08.charts import RESPONSE_BINS_MS
@@ -680,6 +681,45 @@ def test_error_bars_are_the_range_of_the_seeds(study, raid):
 
 
 # Background reads.
+
+
+def test_figures_on_synthetic_workloads_have_error_bars(study):
+    background.freeblock(study)
+    designs.faults(study)
+    for name in ("idp-13-background", "idp-11-degradation"):
+        spec = study.specs[name]
+        bars = [one for one in spec["layer"] if one["mark"].get("type") == "errorbar"]
+        assert len(bars) == 1, name
+        assert "3 seeds" in spec["title"]["text"] if isinstance(spec["title"], dict) else True
+        rows = spec["datasets"][bars[0]["data"]["name"]]
+        assert all(row["low"] <= row["high"] for row in rows)
+        # Seeds differ, or the bars would say nothing.
+        assert sum(row["low"] < row["high"] for row in rows) > len(rows) / 2
+
+
+def test_the_files_of_a_paper_are_in_a_manifest(tmp_path):
+    out = tmp_path / "out"
+    assert command("reproduce", "isca08", "IDP-12", "--quick", "--out", out).returncode == 0
+    manifest = json.loads((out / "manifest.json").read_text())
+    files = {f["file"]: f for f in manifest["files"]}
+    assert {"isca08.html", "isca08.md", "isca08.json"} < set(files)
+    assert "figures/isca08/idp-12-cost.png" in files
+    for name, entry in files.items():
+        content = (out / name).read_bytes()
+        assert entry["size_bytes"] == len(content)
+        assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+        assert entry["run_id"] == manifest["run_id"]
+    document = page.load(out, "isca08")
+    assert page.run_id(document) == manifest["run_id"]
+    # Another paper's files stay, and this one's of before go.
+    assert command("reproduce", "ng98", "NG-1", "--quick", "--out", out).returncode == 0
+    both = {f["file"] for f in json.loads((out / "manifest.json").read_text())["files"]}
+    assert set(files) < both
+    assert "ng98.json" in both
+    text = (out / "isca08.json").read_text()
+    (out / "isca08.json").write_text(text.replace("reproduced", "deviates", 1))
+    with pytest.raises(ConfigError, match="need the"):
+        page.load(out, "isca08")
 
 
 def test_an_idle_arm_does_what_freeblock_scheduling_does(study):

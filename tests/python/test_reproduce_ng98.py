@@ -121,6 +121,18 @@ def test_numbers_of_the_text_are_met_to_their_digits(whole):
     assert {16.9, 10.2, 0.5, 5.6, 0.8, 0.4, 5, 77, 23, 3, 16, 32, 64, 256} <= set(printed)
 
 
+def test_figure_6_is_drawn_to_scale():
+    """17 sectors with ID fields of 15 % take the track of 20 without: 17/0.85."""
+    drawn = tracks._formats_figure().to_dict()
+    (rows,) = drawn["datasets"].values()
+    held = {name: [r for r in rows if r["format"] == name] for name in ("traditional", "no-ID")}
+    data = {name: [r for r in found if r["holds"] == "data"] for name, found in held.items()}
+    assert [len(d) for d in data.values()] == [17, 20]
+    lengths = [r["to"] - r["from"] for d in data.values() for r in d]
+    assert lengths == pytest.approx([0.05] * 37)
+    assert all(found[-1]["to"] == pytest.approx(1) for found in held.values())
+
+
 # NG-1, NG-2.
 
 

@@ -7,6 +7,7 @@
 
 use headstack_array::{run, Experiment, Inputs, Overrides, RunOptions};
 use headstack_disksim::{import_experiment, import_file, Sources};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 fn main() {
@@ -45,6 +46,10 @@ fn print_result() -> Result<(), String> {
     };
     let experiment = open(Path::new(file))?;
     let result = run(&experiment, &inputs, &RunOptions::default()).map_err(|e| e.to_string())?;
-    println!("{}", result.to_json().map_err(|e| e.to_string())?);
-    Ok(())
+    let json = result.to_json().map_err(|e| e.to_string())?;
+    match writeln!(std::io::stdout(), "{json}") {
+        // Whoever reads has seen enough, as `head` does.
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|e| format!("standard output: {e}")),
+    }
 }

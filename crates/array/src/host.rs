@@ -68,7 +68,9 @@ const NO_THREAD: u32 = u32::MAX;
 impl Issues {
     fn next_time(&self) -> Time {
         match self {
-            Issues::Loop { first: 0, after, .. } => after.next_time(),
+            Issues::Loop {
+                first: 0, after, ..
+            } => after.next_time(),
             Issues::Loop { .. } => Time::ZERO,
             Issues::Jobs { jobs, .. } => jobs.next_time(),
         }
@@ -166,7 +168,10 @@ impl<'a, 'l> Host<'a, 'l> {
     /// Stores what the log needs of the request in a slot.
     #[inline(never)]
     fn name(&mut self, slot: usize, id: u64, now: Time, request: &Request) {
-        if let Some(Issues::Jobs { threads, arriving, .. }) = &mut self.issues {
+        if let Some(Issues::Jobs {
+            threads, arriving, ..
+        }) = &mut self.issues
+        {
             if slot >= threads.len() {
                 threads.resize(slot + 1, NO_THREAD);
             }

@@ -23,6 +23,7 @@ mod overrides;
 pub mod provenance;
 mod resolved;
 pub mod result;
+mod room;
 pub mod run;
 pub mod simulate;
 mod system;

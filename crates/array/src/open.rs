@@ -6,7 +6,8 @@ use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use headstack_trace::reader::Format;
 use headstack_trace::{
-    open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError, Transform,
+    open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError,
+    Transform,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -38,6 +38,8 @@ pub struct DriveDescription {
     /// The parts (`power`, `cache`, ...) that are neither in its file nor in the experiment; their values in
     /// the description are defaults.
     pub missing: Vec<&'static str>,
+    /// Dotted keys of the values of the description that nobody gave: `power.voice_coil`.
+    pub defaults: Vec<String>,
     /// The description, in the form of a drive's file.
     pub description: Value,
 }

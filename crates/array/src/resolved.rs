@@ -7,11 +7,14 @@
 
 use crate::drive_file::{load_drive, DriveFile};
 use crate::experiment::{Experiment, System, Workload};
+use crate::layer;
 use crate::organisation::find;
 use crate::provenance::{sha256, DriveDescription, Input};
 use crate::run::Inputs;
 use crate::simulate::{PastEnd, WarmUp};
+use headstack_drive::plugin::fill;
 use headstack_drive::spec::Params;
+use headstack_drive::{Described, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use headstack_trace::synthetic::LocalDistance;
@@ -30,17 +33,6 @@ pub(crate) struct Resolved {
     /// The drive files, each once.
     pub drive_files: Vec<Input>,
 }
-
-/// Parts that a drive file should have. A drive without them is simulated with defaults.
-const PARTS: [&str; 7] = [
-    "positioning",
-    "cache",
-    "overhead",
-    "link",
-    "queue",
-    "power",
-    "cost",
-];
 
 /// Keys of a system that entries of `drives` may have themselves.
 pub(crate) const PER_DRIVE: [&str; 6] = [
@@ -194,6 +186,13 @@ impl Filler<'_> {
         }
     }
 
+    /// Fills in the parameters that a table leaves out of `all`, also in the tables inside it.
+    fn fill_parameters(&mut self, table: &mut Params, place: &str, all: &Params) {
+        let added = fill(table, all).into_iter();
+        self.defaults
+            .extend(added.map(|key| format!("{place}.{key}")));
+    }
+
     fn fill_all(&mut self, table: &mut Params, place: &str, defaults: &Value) {
         for (key, default) in defaults.as_object().into_iter().flatten() {
             self.fill(table, place, key, default);
@@ -280,6 +279,7 @@ impl Filler<'_> {
         self.fill(table, &place, "name", &system.name);
         self.fill(table, &place, "spindles", "free");
         self.organisation(&place, table, system)?;
+        self.layers(&place, table, system)?;
         let mut described: Vec<DriveDescription> = Vec::new();
         let kinds = system.kinds()?;
         let listed = !system.drives.is_empty();
@@ -321,8 +321,8 @@ impl Filler<'_> {
             self.defaults.push(format!("{place}.organisation"));
         }
         let place = format!("{place}.organisation");
-        let defaults = (find(&name, self.inputs.organisations)?.defaults)();
-        self.fill_all(&mut parameters, &place, &Value::Object(defaults));
+        let all = (find(&name, self.inputs.organisations)?.parameters)(&parameters);
+        self.fill_parameters(&mut parameters, &place, &all);
         let organisation = match parameters.is_empty() {
             true => Value::String(name),
             false => {
@@ -331,6 +331,30 @@ impl Filler<'_> {
             }
         };
         table.insert("organisation".into(), organisation);
+        Ok(())
+    }
+
+    /// Fills in the parameters of the layers over the drives.
+    fn layers(
+        &mut self,
+        place: &str,
+        table: &mut Params,
+        system: &System,
+    ) -> Result<(), SpecError> {
+        for (i, spec) in system.layers()?.into_iter().enumerate() {
+            let all = (layer::find(&spec.name, self.inputs.layers)?.parameters)(
+                &spec.params,
+                self.inputs.elevators,
+            );
+            let mut filled = spec.params;
+            self.fill_parameters(&mut filled, &format!("{place}.layers.{i}"), &all);
+            if filled.is_empty() && spec.of.is_none() {
+                continue;
+            }
+            filled.insert("name".into(), spec.name.into());
+            filled.extend(spec.of.map(|of| ("of".into(), of.into())));
+            table["layers"][i] = Value::Object(filled);
+        }
         Ok(())
     }
 
@@ -356,43 +380,74 @@ impl Filler<'_> {
             "/queue/scheduler",
             value(&spec.queue.scheduler),
         );
-        if !spec.queue.scheduler_parameters.is_empty() {
-            let parameters = value(&spec.queue.scheduler_parameters);
-            known(
-                "scheduler_parameters",
-                "/queue/scheduler_parameters",
-                parameters,
-            );
-        }
         known("queue_depth", "/queue/depth", value(spec.queue.depth));
         known("dash", "/dash", value(spec.dash));
-        let cache = value(&spec.cache);
-        for key in cache.as_object().into_iter().flat_map(Map::keys) {
-            if given.pointer(&format!("/cache/{key}")).is_none() {
-                self.defaults.push(format!("{place}.cache.{key}"));
+        let parameters = spec
+            .with_all_parameters(&self.inputs.models)
+            .queue
+            .scheduler_parameters;
+        for (key, whole, now) in [
+            (
+                "scheduler_parameters",
+                "/queue/scheduler_parameters",
+                value(parameters),
+            ),
+            ("cache", "/cache", value(&spec.cache)),
+        ] {
+            let keys = now.as_object().into_iter().flat_map(Map::keys);
+            let unsaid = keys.filter(|k| given.pointer(&format!("{whole}/{k}")).is_none());
+            self.defaults
+                .extend(unsaid.map(|k| format!("{place}.{key}.{k}")));
+            if now.as_object().is_some_and(|table| !table.is_empty()) {
+                table.insert(key.into(), now);
             }
         }
-        table.insert("cache".into(), cache);
-        let description = sorted(value(&spec));
-        // A change by null cannot be expressed in the tables. The whole drive is then written instead.
-        let again: Result<System, _> = from_value(Value::Object(table.clone()));
-        let again = again.and_then(|s| s.drive_spec(base, self.inputs));
-        if again.ok().as_ref() != Some(&spec) {
-            PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
-            table.remove("set");
-            table.insert("drive".into(), description.clone());
-        }
+        let mut described = spec.described(&given, &self.inputs.models);
+        described.description = sorted(described.description);
+        self.own_drive(place, table, &spec, &described);
         let drive = DriveDescription {
             name: spec.name.clone(),
             count: kind.count,
             sha256: file.as_ref().and_then(|file| file.sha256.clone()),
-            missing: missing(&given),
-            description,
+            missing: described.missing,
+            defaults: described.defaults,
+            description: described.description,
         };
         if let Some(file) = file.filter(|file| !self.drive_files.contains(file)) {
             self.drive_files.push(file);
         }
         Ok(drive)
+    }
+
+    /// Fills in what a drive leaves out that is described in the experiment itself. Where the system's tables
+    /// cannot say again what was changed (by null), the drive is replaced by the whole description.
+    fn own_drive(&mut self, place: &str, table: &mut Params, spec: &DriveSpec, all: &Described) {
+        let own = format!("{place}.drive");
+        let defaults = all.defaults.iter().map(|key| format!("{own}.{key}"));
+        if let Some(drive) = table.get_mut("drive").filter(|drive| drive.is_object()) {
+            for key in &all.defaults {
+                put(drive, key, &all.description);
+            }
+            self.defaults.extend(defaults.clone());
+        }
+        let base = &self.experiment.base;
+        let again: Result<System, _> = from_value(Value::Object(table.clone()));
+        let again = again.and_then(|s| s.drive_spec(base, self.inputs));
+        let whole = |spec: &DriveSpec| spec.with_all_parameters(&self.inputs.models);
+        if again.ok().as_ref().map(whole) == Some(whole(spec)) {
+            return;
+        }
+        PER_DRIVE.iter().for_each(|key| drop(table.remove(*key)));
+        table.remove("set");
+        table.insert("drive".into(), all.description.clone());
+        let gone = PER_DRIVE.map(|key| format!("{place}.{key}"));
+        let is_in = |key: &str, table: &str| {
+            let inside = key.strip_prefix(table);
+            inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.defaults
+            .retain(|key| !is_in(key, &own) && !gone.iter().any(|table| is_in(key, table)));
+        self.defaults.extend(defaults);
     }
 
     /// The values of a drive in its file and in the experiment, and the file.
@@ -425,9 +480,27 @@ impl Filler<'_> {
     }
 }
 
+/// Puts the value that `from` has at a dotted key into a table, with the tables on the way.
+fn put(table: &mut Value, key: &str, from: &Value) {
+    let Some(value) = from.pointer(&pointer(key)) else {
+        return;
+    };
+    let mut place = table;
+    for part in key.split('.') {
+        if !place.is_object() {
+            *place = Value::Object(Map::new());
+        }
+        place = &mut place[part];
+    }
+    *place = value.clone();
+}
+
 fn is_same(a: &DriveDescription, b: &DriveDescription) -> bool {
-    (&a.name, &a.sha256, &a.missing, &a.description)
-        == (&b.name, &b.sha256, &b.missing, &b.description)
+    let DriveDescription { count, .. } = a;
+    *a == DriveDescription {
+        count: *count,
+        ..b.clone()
+    }
 }
 
 /// An entry of `drives` with all keys that it takes over from its system.
@@ -457,15 +530,4 @@ fn own_table(kind: &System) -> Params {
 pub(crate) fn is_ignored(system: &System, key: &str) -> bool {
     let drives = &system.drives;
     !drives.is_empty() && drives.iter().all(|drive| drive.contains_key(key))
-}
-
-/// Parts without any given value.
-fn missing(given: &Value) -> Vec<&'static str> {
-    let says = |part: &&&str| match given.get(**part).and_then(Value::as_object) {
-        // The name of the default model alone gives no values.
-        Some(table) if **part == "power" => !table.keys().all(|k| k == "model"),
-        Some(table) => !table.is_empty(),
-        None => false,
-    };
-    PARTS.iter().filter(|part| !says(part)).copied().collect()
 }

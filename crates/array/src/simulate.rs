@@ -18,6 +18,7 @@ use crate::member::Member;
 use crate::organisation::{Organisation, Part, Plan};
 use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
+use crate::room::Room;
 use crate::timetable::Timetable;
 use headstack_drive::{Command, Components, DriveRequest};
 use headstack_engine::describe::{by_kind, from_value};
@@ -153,6 +154,15 @@ pub enum SimulateError {
     /// The log could not be written.
     #[error("{0}")]
     Log(String),
+    /// Too little memory.
+    #[error(
+        "got no more memory with {in_flight} requests that wait or are served, need more of it (ulimit -v), or a \
+         load that the system can carry"
+    )]
+    Memory {
+        /// Requests that have not completed.
+        in_flight: u64,
+    },
     /// A time beyond the end of simulated time.
     #[error("workload: got {what} at {} ns, need {}", time.0, Time::LATEST_SHOWN)]
     Late {
@@ -199,6 +209,7 @@ struct Run<'a, 'l, M> {
     // Requests that the progress has counted.
     reported: u64,
     measuring: bool,
+    room: Room,
 }
 
 /// A device that is a logical unit, block for block.
@@ -315,6 +326,7 @@ pub fn simulate<'a, 'l, M: Member>(
         taken: 0,
         reported: 0,
         measuring: false,
+        room: Room::default(),
     };
     let mut feed = Feed {
         source,
@@ -463,6 +475,8 @@ impl<M: Member> Run<'_, '_, M> {
             self.host.outcome.partial = true;
             return Ok(false);
         }
+        let times = self.taken.min(self.options.exact_limit as u64);
+        self.room.check(self.host.in_flight, times)?;
         let left = self.options.max_requests.map(|n| n - self.taken);
         feed.refill(left.unwrap_or(u64::MAX))?;
         Ok(!feed.batch.is_empty())

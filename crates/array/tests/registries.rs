@@ -169,6 +169,7 @@ fn list<T: ?Sized, C>(
         name,
         summary: "made at run time",
         example: "",
+        parameters: &|_| Params::new(),
         build,
     };
     std::slice::from_ref(Box::leak(Box::new(plugin)))
@@ -218,6 +219,7 @@ fn elevators(chosen: &Chosen) -> &'static [elevator::Entry] {
         name: "own-elevator",
         summary: "made at run time",
         example: "",
+        parameters: &|_| Params::new(),
         build,
     };
     std::slice::from_ref(Box::leak(Box::new(entry)))

@@ -9,6 +9,7 @@ mod bounds;
 mod buffer;
 pub mod command;
 pub mod cost;
+mod described;
 pub mod design;
 pub mod drive;
 #[cfg(test)]
@@ -34,6 +35,7 @@ mod tags;
 mod unit;
 
 pub use command::{Command, Completion, Components, DriveRequest, Fault};
+pub use described::Described;
 pub use design::DriveDesign;
 pub use drive::{Drive, DriveOptions, Part, Setting};
 pub use layout::adaptive::Density;

@@ -4,10 +4,14 @@ use crate::spec::Params;
 use headstack_engine::describe::{from_rest, missing};
 use headstack_engine::{did_you_mean, SpecError};
 use serde::de::DeserializeOwned;
+use serde::Serialize;
 use serde_json::Value;
 
 /// How a plug-in is built from its parameters. A plug-in that is made at run time captures what it needs.
 pub type Build<T, C = Params> = dyn Fn(&C) -> Result<Box<T>, SpecError> + Send + Sync;
+
+/// All parameters that a plug-in takes from a table, also those that the table leaves out.
+pub type Taken<C = Params> = dyn Fn(&C) -> Params + Send + Sync;
 
 /// One entry of a registry: name, one-line summary, and how to build it from parameters.
 pub struct Plugin<T: ?Sized + 'static, C: 'static = Params> {
@@ -17,6 +21,8 @@ pub struct Plugin<T: ?Sized + 'static, C: 'static = Params> {
     pub summary: &'static str,
     /// A parameter table that works, as TOML, for documentation and contract tests.
     pub example: &'static str,
+    /// All parameters that the model takes from a table, also those that the table leaves out; see [`taken`].
+    pub parameters: &'static Taken<C>,
     /// Builds the model from its parameters.
     ///
     /// # Errors
@@ -90,6 +96,53 @@ pub fn params_beside<P: DeserializeOwned>(others: &[&str], table: &Params) -> Re
     from_rest(Value::Object(table), others)
 }
 
+/// All parameters that a model takes from a table: those that the table leaves out have the values that the
+/// model gives them. `P` is the model's parameter struct; the keys `others` of the table are not the model's.
+/// Empty if the table does not fit.
+pub fn taken<P: DeserializeOwned + Serialize>(others: &[&str], table: &Params) -> Params {
+    let read = params_beside::<P>(others, table).ok();
+    match read.and_then(|p| serde_json::to_value(p).ok()) {
+        Some(Value::Object(taken)) => taken,
+        _ => Params::new(),
+    }
+}
+
+/// `table` with all parameters that the plug-in called `name` takes from it.
+pub(crate) fn filled<T: ?Sized>(plugins: &[Plugin<T>], name: &str, table: &Params) -> Params {
+    let plugin = plugins.iter().find(|p| p.name == name);
+    let mut filled = table.clone();
+    if let Some(plugin) = plugin {
+        fill(&mut filled, &(plugin.parameters)(table));
+    }
+    filled
+}
+
+/// Adds to a table what it leaves out of `all`, also in the tables inside it. Returns the dotted keys of what
+/// was added.
+pub fn fill(table: &mut Params, all: &Params) -> Vec<String> {
+    let mut added = Vec::new();
+    for (key, value) in all.iter().filter(|(_, value)| !value.is_null()) {
+        match (table.get_mut(key), value) {
+            (Some(Value::Object(inner)), Value::Object(all)) => {
+                let inside = fill(inner, all);
+                added.extend(inside.iter().map(|k| format!("{key}.{k}")));
+            }
+            (None | Some(Value::Null), Value::Object(all)) => {
+                let mut inner = Params::new();
+                let inside = fill(&mut inner, all);
+                added.extend(inside.iter().map(|k| format!("{key}.{k}")));
+                table.insert(key.clone(), Value::Object(inner));
+            }
+            (None | Some(Value::Null), value) => {
+                table.insert(key.clone(), value.clone());
+                added.push(key.clone());
+            }
+            _ => {}
+        }
+    }
+    added
+}
+
 /// Tests that every folder of plug-ins runs.
 #[cfg(test)]
 pub(crate) mod contract {
@@ -152,13 +205,20 @@ pub(crate) mod contract {
         );
     }
 
-    /// The example builds, and an unknown key is refused by name.
+    /// The example builds, also with all parameters that it leaves out; an unknown key is refused by name.
     pub fn refuses_unknown_keys<T: ?Sized>(plugins: &[Plugin<T>]) {
         for plugin in plugins {
             let mut table = example(plugin);
             if let Err(e) = (plugin.build)(&table) {
                 panic!("example of {}: {e}", plugin.name);
             }
+            // What the table leaves out can be said, and then nothing is left out.
+            let whole = super::filled(plugins, plugin.name, &table);
+            if let Err(e) = (plugin.build)(&whole) {
+                panic!("all parameters of {}: {e}", plugin.name);
+            }
+            let again = super::filled(plugins, plugin.name, &whole);
+            assert_eq!(again, whole, "{}", plugin.name);
             table.insert("no_such_key".into(), 1.into());
             let error = (plugin.build)(&table)
                 .err()

@@ -9,6 +9,7 @@ use crate::models::Models;
 pub use crate::parallelism::{
     ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking,
 };
+use crate::power::DEFAULT_MODEL;
 use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes, Rpm, Span};
@@ -96,7 +97,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 fn default_power() -> Params {
     let mut params = Params::new();
-    params.insert("model".into(), "modes".into());
+    params.insert("model".into(), DEFAULT_MODEL.into());
     params
 }
 

@@ -519,7 +519,9 @@ fn every_point(idle: bool) {
             let mut spec = shipped.clone();
             spec.dash.stacks = 1 + (point & 3);
             spec.dash.arms = 1 + (point >> 2 & 3);
-            spec.dash.surfaces = 1 + (point >> 4 & 3);
+            // Surfaces of the layout `adaptive` have tracks of their own and are not joined.
+            let joined = spec.geometry.layout != "adaptive";
+            spec.dash.surfaces = 1 + (point >> 4 & 3) * u32::from(joined);
             spec.dash.heads = 1 + (point >> 6);
             let (parking, motion) = modes[(point as usize / 3 + i / 3) % 4];
             vary(&mut draw, &mut spec, parking, motion, idle);

@@ -22,7 +22,7 @@ fn spec(dash: &str, law: bool) -> DriveSpec {
 
 /// Random reads and writes, in bursts; energy in joules at each time of `at_ns`, and the phases.
 fn run(spec: &DriveSpec, seed: u64, at_ns: &[u64]) -> (Vec<f64>, Vec<Phase>) {
-    let mut drive = Drive::new(spec, &DriveOptions::default()).expect("a drive");
+    let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     drive.listen(Time::ZERO);
     let mut random = XorShift::seeded(seed);
     let blocks = drive.capacity_blocks() - 8;
@@ -33,7 +33,12 @@ fn run(spec: &DriveSpec, seed: u64, at_ns: &[u64]) -> (Vec<f64>, Vec<Phase>) {
                 0 => Command::Write,
                 _ => Command::Read,
             };
-            let request = DriveRequest { id, command, lba: Lba(random.below(blocks)), blocks: 8 };
+            let request = DriveRequest {
+                id,
+                command,
+                lba: Lba(random.below(blocks)),
+                blocks: 8,
+            };
             (at, request)
         })
         .collect();
@@ -70,7 +75,10 @@ fn the_meter_shows_the_part_of_each_seek_that_is_over() {
         let law = SeekEnergy::read(&with.power, with.geometry.cylinders)
             .expect("a law")
             .expect("a law");
-        let seeks: Vec<&Phase> = phases.iter().filter(|p| p.kind == PhaseKind::Seek).collect();
+        let seeks: Vec<&Phase> = phases
+            .iter()
+            .filter(|p| p.kind == PhaseKind::Seek)
+            .collect();
         assert!(seeks.len() > 300, "{dash}: {} seeks", seeks.len());
         let mut inside = 0;
         for ((t, with), without) in at_ns.iter().zip(&joules).zip(&plain) {
@@ -83,7 +91,10 @@ fn the_meter_shows_the_part_of_each_seek_that_is_over() {
                 })
                 .sum();
             let got = with - without;
-            assert!((got - expected).abs() < 1e-6, "{dash}, seed {seed}: at {t} ns {got} J, need {expected} J");
+            assert!(
+                (got - expected).abs() < 1e-6,
+                "{dash}, seed {seed}: at {t} ns {got} J, need {expected} J"
+            );
         }
         assert!(inside > 500, "{dash}: {inside} samples inside seeks");
     }

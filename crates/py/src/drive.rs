@@ -38,15 +38,17 @@ pub fn check_drive(spec_json: &str) -> PyResult<String> {
     serde_json::to_string(&spec).map_err(json)
 }
 
-/// Capacity, zones, seek curve and average seek, power by state and cost.
+/// Capacity, zones, seek curve and average seek, power by state and cost; the whole description, and which of its
+/// values the given one leaves out.
 #[pyfunction]
 pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
-    let info = py.detach(|| describe(&spec)).map_err(config)?;
+    let given: Value = serde_json::from_str(spec_json).map_err(json)?;
+    let info = py.detach(|| describe(&spec, &given)).map_err(config)?;
     serde_json::to_string(&info).map_err(json)
 }
 
-fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
+fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
     let drive = DriveDesign::new(spec, &models())?.drive(&DriveOptions::default())?;
     // Of the first unit: a stack or, where assemblies have surfaces of their own, an assembly.
     let mechanics = drive.mechanics();
@@ -125,8 +127,12 @@ fn describe(spec: &DriveSpec) -> Result<Value, SpecError> {
     let last = (0..2 * round).fold(sectors, |at, _| {
         mechanics.layout.track_bounds(at.max(1) - 1).0
     });
+    let described = spec.described(given, &models());
     Ok(json!({
         "name": spec.name,
+        "description": described.description,
+        "defaults": described.defaults,
+        "missing": described.missing,
         "year": spec.year,
         "n_actuators": spec.dash.arms * spec.dash.stacks,
         "sustained_bytes_per_s": {"outer": sustained(0), "inner": sustained(last)},

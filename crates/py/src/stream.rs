@@ -16,12 +16,12 @@ use std::thread::Builder;
 
 /// The numbers of an array of float64.
 fn floats(key: &str, bytes: &[u8]) -> Result<Vec<f64>, SpecError> {
-    let (numbers, rest) = bytes.as_chunks::<8>();
-    if !rest.is_empty() {
+    if bytes.len() % 8 != 0 {
         let got = format!("{} bytes", bytes.len());
         return Err(SpecError::new(key, got, "float64 numbers of 8 bytes"));
     }
-    Ok(numbers.iter().map(|b| f64::from_ne_bytes(*b)).collect())
+    let number = |b: &[u8]| b.try_into().map_or(f64::NAN, f64::from_ne_bytes);
+    Ok(bytes.chunks_exact(8).map(number).collect())
 }
 
 /// The drives of a description; `held`: as large as their surfaces, whatever the description offers.
@@ -31,12 +31,14 @@ fn fleet(spec_json: &str, held: bool, densities: &[u8], factors: &[u8]) -> PyRes
         spec.geometry.capacity_blocks = None;
     }
     let pairs = floats("densities", densities).map_err(config)?;
-    let (pairs, rest) = pairs.as_chunks::<2>();
-    if !rest.is_empty() {
+    if pairs.len() % 2 != 0 {
         let need = "pairs of bits and tracks per inch";
         return Err(config(SpecError::new("densities", "an odd number", need)));
     }
-    let densities = pairs.iter().map(|&[bpi, tpi]| Density { bpi, tpi });
+    let densities = pairs.chunks_exact(2).map(|pair| Density {
+        bpi: pair[0],
+        tpi: pair[1],
+    });
     let factors = floats("factors", factors).map_err(config)?;
     DriveDesign::new(&spec, &models())
         .and_then(|design| Fleet::new(design, densities.collect(), factors))

@@ -120,15 +120,27 @@ impl Job {
     /// Checks the numbers of job number `i`, in keys that begin with its place.
     fn check(&self, i: usize) -> Result<(), TraceError> {
         let key = |k: &str| format!("{i}.{k}");
-        for (k, n) in [("threads", self.threads), ("devices", self.devices), ("bursts", self.bursts)] {
+        for (k, n) in [
+            ("threads", self.threads),
+            ("devices", self.devices),
+            ("bursts", self.bursts),
+        ] {
             if !(1..=MOST).contains(&n) {
                 return Err(refuse(&key(k), n, "1 to 65536"));
             }
         }
         if self.first_device > MOST {
-            return Err(refuse(&key("first_device"), self.first_device, "at most 65536"));
+            return Err(refuse(
+                &key("first_device"),
+                self.first_device,
+                "at most 65536",
+            ));
         }
-        let times = [("start", Some(self.start)), ("duration", self.duration), ("every", self.every)];
+        let times = [
+            ("start", Some(self.start)),
+            ("duration", self.duration),
+            ("every", self.every),
+        ];
         for (k, span) in times {
             let least = i64::from(k != "start");
             if let Some(span) = span.filter(|s| !(least..=Time::LATEST.0 as i64).contains(&s.0)) {
@@ -139,10 +151,20 @@ impl Job {
             return Err(refuse(&key("rate"), rate, "1e-6/s to 1000000/s"));
         }
         if self.together && self.rate.is_none() {
-            return Err(refuse(&key("rate"), "nothing", "a rate, with together = true"));
+            return Err(refuse(
+                &key("rate"),
+                "nothing",
+                "a rate, with together = true",
+            ));
         }
         match (self.every, self.bursts) {
-            (None, 2..) => return Err(refuse(&key("every"), "nothing", "a time, with several bursts")),
+            (None, 2..) => {
+                return Err(refuse(
+                    &key("every"),
+                    "nothing",
+                    "a time, with several bursts",
+                ))
+            }
             (Some(_), 1) => return Err(refuse(&key("bursts"), 1, "2 or more, with every")),
             _ => {}
         }
@@ -154,7 +176,11 @@ impl Job {
             return Err(refuse(&key("volume"), 0, "1 B or more"));
         }
         if self.offset.0 % 512 != 0 || self.offset.0 > 1 << 62 {
-            return Err(refuse(&key("offset"), self.offset, "a multiple of 512 B, at most 4 EiB"));
+            return Err(refuse(
+                &key("offset"),
+                self.offset,
+                "a multiple of 512 B, at most 4 EiB",
+            ));
         }
         self.check_requests(i)
     }
@@ -235,7 +261,8 @@ impl Jobs {
                 think_time: job.think_time.clone(),
                 seed: nth(seed, i as u32),
             };
-            let place = |e: headstack_engine::SpecError| refuse(&format!("{i}.{}", e.key), e.got, &e.need);
+            let place =
+                |e: headstack_engine::SpecError| refuse(&format!("{i}.{}", e.key), e.got, &e.need);
             all.pauses.push(pauses.pauses().map_err(place)?);
         }
         for i in 0..all.jobs.len() {
@@ -278,7 +305,11 @@ impl Jobs {
                     false => phases.random::<f64>() * gap_ns,
                 };
                 let thread = self.threads.len() as u32;
-                self.threads.push(Thread { group, phase_ns, issued: 0 });
+                self.threads.push(Thread {
+                    group,
+                    phase_ns,
+                    issued: 0,
+                });
                 let first = Time::ZERO + job.start + Span(phase_ns as i64);
                 self.due.push(first, 0, thread);
             }

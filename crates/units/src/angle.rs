@@ -187,11 +187,9 @@ mod tests {
         ] {
             assert_eq!(r.time_of(turns << 64), ns);
             assert_eq!(r.time_of((turns << 64) + (1 << 62)), ns + 2_500_000);
-            assert_eq!(
-                r.time_of((turns << 64) + (1 << 64) / 20_000_000),
-                ns + 1,
-                "half a ns up"
-            );
+            let tenth = (1u128 << 64) / 100_000_000;
+            assert_eq!(r.time_of((turns << 64) + 4 * tenth), ns);
+            assert_eq!(r.time_of((turns << 64) + 6 * tenth), ns + 1);
         }
     }
 

@@ -32,6 +32,7 @@ COMMANDS = (
     "compare",
     "report",
     "drives",
+    "population",
     "models",
     "validate",
     "calibrate",

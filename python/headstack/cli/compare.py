@@ -77,9 +77,10 @@ def command(
     if as_json:
         _terminal.print_json(comparison.to_document(found))
     else:
+        marks = form != _terminal.CSV
         _terminal.print_table(
-            comparison.headings(found),
-            comparison.cells(found, marks=form != _terminal.CSV),
+            comparison.headings(found, marks=marks),
+            comparison.cells(found, marks=marks),
             form=form,
         )
         for line in comparison.notes(found):

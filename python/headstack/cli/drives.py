@@ -57,7 +57,7 @@ def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
             form,
         )
         if any(row["power_is_default"] for row in usable):
-            _terminal.say("(W): the power model's defaults, because the file has no power", form)
+            _terminal.say("(W): defaults of the power model, which the file does not give", form)
     for row in rows:
         if "error" in row:
             print(row["error"], file=sys.stderr)
@@ -84,8 +84,14 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _summary(info: Mapping[str, Any], default_power: bool) -> Iterator[str]:
+#: What stands for the source of a value that nobody gave.
+DEFAULT = "default: the file does not say it"
+
+
+def _summary(info: Mapping[str, Any]) -> Iterator[str]:
     """Yield the derived values: capacity, rate, seek, power by state, cost."""
+    from headstack import drives, table
+
     rates = info["sustained_bytes_per_s"]
     yield (
         f"capacity {info['capacity_bytes'] / 1e9:,.2f} GB, "
@@ -96,12 +102,20 @@ def _summary(info: Mapping[str, Any], default_power: bool) -> Iterator[str]:
     seconds = info["power_w"].get("spin_up_s")
     if seconds is not None:
         watts.append(f"ready after {seconds:g} s")
-    default = " (defaults of the power model: the file has no power)" if default_power else ""
+    lacking = drives.unsaid(info).get("power")
+    of = "no power" if lacking == [] else f"no {', '.join(lacking or ())}"
+    default = "" if lacking is None else f" (defaults of the power model: the file has {of})"
     yield f"power {', '.join(watts)}{default}"
     yield from _surfaces(info.get("surfaces") or [])
     cost = info.get("cost_usd")
     if cost:
-        yield f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD"
+        year = f", drive of {info['year']}" if info.get("year") else ""
+        yield f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD{year}"
+    said = table.said_of(info)
+    if said:
+        yield f"the file does not say: {', '.join(said)}"
+    if info["missing"]:
+        yield f"parts of which the file says nothing: {', '.join(info['missing'])}"
 
 
 def _surfaces(surfaces: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[str]:
@@ -263,14 +277,17 @@ def command(
         _terminal.say(f"{spec.get('name', name)}: {spec.get('title', '')}", form)
         for line in str(spec.get("description", "")).strip().splitlines():
             _terminal.say(line, form)
-        sources = spec.get("sources", {})
-        shown = {k: v for k, v in spec.items() if k not in ("name", "title", "description")}
-        shown.pop("sources", None)
+        sources, defaults = spec.get("sources", {}), set(info["defaults"])
+        told = ("name", "title", "description", "sources")
+        shown = {k: v for k, v in info["description"].items() if k not in told}
         _terminal.print_table(
             [("key", True), ("value", True), ("source", True)],
-            [[k, v, drives.source_of(sources, k)] for k, v in _rows(shown)],
+            [
+                [k, v, DEFAULT if k in defaults else drives.source_of(sources, k)]
+                for k, v in _rows(shown)
+            ],
             form=form,
         )
-        for line in (*_summary(info, default_power=not spec.get("power")), f"file {file}"):
+        for line in (*_summary(info), f"file {file}"):
             _terminal.say(line, form)
     _terminal.told(written, as_json, form)

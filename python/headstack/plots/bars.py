@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from headstack import table
 from headstack.plots import look, scale
 from headstack.plots.systems import labels
 
@@ -64,7 +65,7 @@ def _stacked(
     """Draw stacked bars; values are marked as defaults if a drive's file lacks part `missing`."""
     systems = document["systems"]
     names = labels(systems)
-    unsaid = {n for n, s in zip(names, systems, strict=True) if missing and _lacks(s, missing)}
+    unsaid = {n for n, s in zip(names, systems, strict=True) if missing and table.lacks(s, missing)}
     rows = [
         {"system": name, "part": part, "order": order, "value": float(shares[part]) * factor}
         for name, system in zip(names, systems, strict=True)
@@ -102,11 +103,6 @@ def _stacked(
         height=max(60, look.ROW_HEIGHT * len(drawn)),
     )
     return look.style(chart)
-
-
-def _lacks(system: Mapping[str, Any], part: str) -> bool:
-    """Return whether the file of one of a system's drives lacks a part."""
-    return any(part in (drive.get("missing") or ()) for drive in system.get("drive") or ())
 
 
 def _bars(

@@ -224,8 +224,18 @@ def _title(spec: Mapping[str, Any]) -> str:
     return str(title.get("text", "") if isinstance(title, Mapping) else title)
 
 
+def logarithmic_ms(title: str) -> alt.Y:
+    """Return a logarithmic axis of times in milliseconds, for the field ``y``."""
+    return alt.Y(
+        "y:Q",
+        title=f"{title} (ms, logarithmic)",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(format="~g", tickCount=8),
+    )
+
+
 #: The two forms of saved figures, in the order of `drawn`.
-_SUFFIXES = (".png", ".svg")
+SUFFIXES = (".png", ".svg")
 
 
 def save(chart: Any, stem: str | Path) -> list[Path]:
@@ -237,7 +247,7 @@ def save(chart: Any, stem: str | Path) -> list[Path]:
     """
     stem = Path(stem)
     files = []
-    for suffix, content in zip(_SUFFIXES, drawn(chart), strict=True):
+    for suffix, content in zip(SUFFIXES, drawn(chart), strict=True):
         file = stem.with_name(stem.name + suffix)
         with outputs.whole_file(file) as part:
             part.write_bytes(content)
@@ -256,7 +266,7 @@ def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]
     files = []
     with outputs.figures_of(source, folder) as written:
         for name, chart in charts.items():
-            for suffix, content in zip(_SUFFIXES, drawn(chart), strict=True):
+            for suffix, content in zip(SUFFIXES, drawn(chart), strict=True):
                 (written.path / f"{name}{suffix}").write_bytes(content)
                 files.append(folder / f"{name}{suffix}")
     return files

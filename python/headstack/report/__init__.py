@@ -17,6 +17,7 @@ from headstack.errors import ConfigError
 from headstack.report import about
 from headstack.resolved import experiment_toml
 from headstack.table import Column, columns, note, operations, rows, warnings
+from headstack.workload import is_of_frame
 
 _CAPTIONS = {
     "response-time": "Share of requests answered within a time. Further left is faster; where two "
@@ -189,9 +190,17 @@ def to_html(
             experiment=experiment_toml(document) if document.get("experiment") else None,
             version=document.get("version") or "",
             file=EXPERIMENT_FILE,
+            tables=_given_tables(document),
         )
     )
     return page(title, body, specs, figures)
+
+
+def _given_tables(document: Mapping[str, Any]) -> str:
+    """Return the files beside the results that hold requests which were given as DataFrames."""
+    listed = (document.get("experiment") or {}).get("workload") or []
+    traces = [str(w.get("trace") or "") for w in listed if isinstance(w, Mapping)]
+    return ", ".join(dict.fromkeys(filter(is_of_frame, traces)))
 
 
 def _table(shown: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headstack import drives as drive_files
+
 #: Text for a value that the document does not have.
 UNKNOWN = "not said in these results"
 
@@ -351,6 +353,7 @@ def _drive(drive: Mapping[str, Any], default: "Defaults") -> Drive:
     tables = _mapping(drive.get("description"))
     top = {k: v for k, v in tables.items() if not isinstance(v, Mapping)}
     missing = [str(m) for m in drive.get("missing") or ()]
+    default = default.and_also(*(str(key) for key in drive.get("defaults") or ()))
     said = {"name", "title", "description"}
     parts = [_part("general", {k: v for k, v in top.items() if k not in said}, default)]
     for name, table in tables.items():
@@ -362,7 +365,7 @@ def _drive(drive: Mapping[str, Any], default: "Defaults") -> Drive:
         title=str(tables.get("title") or ""),
         description=str(tables.get("description") or "").strip(),
         sha256=str(drive.get("sha256") or ""),
-        missing=missing,
+        missing=[*missing, *(k for keys in drive_files.unsaid(drive).values() for k in keys)],
         parts=[p for p in parts if p.facts or p.tables],
     )
 

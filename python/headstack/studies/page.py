@@ -1,12 +1,15 @@
 """A reproduced paper as one HTML page that opens without a network, and as Markdown."""
 
+import hashlib
 import html
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from headstack import outputs, report
+from headstack.errors import ConfigError, told
 from headstack.studies.rules import KINDS, Verdict
 from headstack.studies.study import NOT_ASKED, Paper, Study
 
@@ -28,7 +31,7 @@ def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
         good = sum(p["verdict"] == Verdict.REPRODUCED for p in counted)
         parts = f"{good} of {len(counted)}" if counted else ""
         # The terminal has no space for long reasons; the page has every part.
-        why = _shortened(c["why"]) + _stand_in_note(c)
+        why = "; ".join(filter(None, (_shortened(c["why"]) + _stand_in_note(c), c["beside"])))
         rows.append([c["id"], c["what"], c["verdict"], parts, _percent(c["deviation"]), why])
     return rows
 
@@ -83,6 +86,8 @@ def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [("Paper", claim["paper"])]
     if claim["why"]:
         lines.append(("Why", claim["why"]))
+    if claim["beside"]:
+        lines.append(("Beside the verdict", claim["beside"]))
     if claim["judged_on"]:
         lines.append(("Judged on", ", ".join(claim["judged_on"])))
     if claim["stand_in"] is not None:
@@ -241,16 +246,51 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
 
 
 def write(document: Mapping[str, Any], paper: Paper, study: Study, out: Path) -> list[Path]:
-    """Write ``NAME.html``, ``NAME.md`` and ``NAME.json`` into `out`; return their paths."""
+    """Write ``NAME.html``, ``NAME.md`` and ``NAME.json`` into `out`; return their paths.
+
+    They and the figures are named in the manifest of `out`, as those of a run are.
+    """
     texts = {
         "html": to_html(document, paper, study),
         "md": to_markdown(document, paper),
         "json": json.dumps(document, indent=2) + "\n",
     }
-    paths = []
-    for suffix, text in texts.items():
-        path = out / f"{paper.name}.{suffix}"
-        with outputs.whole_file(path) as part:
-            part.write_text(text, encoding="utf-8")
-        paths.append(path)
-    return paths
+    names = [f"{paper.name}.{suffix}" for suffix in texts]
+    figures = [*study.figure_files()]
+
+    def own(name: str) -> bool:
+        return name.startswith((f"{paper.name}.", f"figures/{paper.name}/"))
+
+    # Other papers may have their pages in the same folder.
+    with outputs.replacing(out, own) as written:
+        written.run_id = run_id(document)
+        for name, text in zip(names, texts.values(), strict=True):
+            (written.path / name).write_text(text, encoding="utf-8")
+        for figure in figures:
+            (written.path / figure).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(out / figure, written.path / figure)
+    return [out / name for name in names]
+
+
+def run_id(document: Mapping[str, Any]) -> str:
+    """Return a short name of what was found: equal documents have the same."""
+    text = json.dumps(document, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def load(folder: Path, name: str) -> dict[str, Any]:
+    """Return the document of a paper that ``headstack reproduce`` wrote into a folder.
+
+    Raises:
+        ConfigError: there is none, or it is not the one that the folder's manifest names.
+
+    """
+    path = folder / f"{name}.json"
+    outputs.check(folder, path.name)
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise ConfigError(f"{path}: got {told(e)}, need what headstack reproduce writes") from None
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{path}: got text that is not JSON, need a document") from None
+    return document

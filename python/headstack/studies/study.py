@@ -22,6 +22,9 @@ from headstack.studies.runs import Report, Run, Store
 from headstack.studies.traces import Found, find
 from headstack.suggest import need_one_of
 
+#: Runs whose range the error bars of a figure show, each with a seed of its own.
+SEEDS = 3
+
 #: Reason why a claim was not run that the user did not select.
 NOT_ASKED = "not asked for"
 
@@ -44,6 +47,7 @@ class Outcome:
         refused: the simulator's error, if nothing could be compared.
         figures: names of figures, the claim's own first.
         tables: further numbers.
+        beside: what a reader of the verdict must know.
 
     """
 
@@ -51,6 +55,7 @@ class Outcome:
     refused: str = ""
     figures: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    beside: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -119,6 +124,13 @@ class Study:
             raise ConfigError(f"{self.label}: got systems of one name, need different names")
         return by_name
 
+    def seeds(self) -> range:
+        """Return the seeds whose range the error bars of a figure show; one where nothing is drawn.
+
+        The first one is the seed that the claim is judged with.
+        """
+        return range(self.choices.seed, self.choices.seed + (1 if self.varied else SEEDS))
+
     def figure(self, name: str, chart: Callable[[], Any]) -> str:
         """Write a figure as PNG and SVG and add it to the page; return the name."""
         if not self.varied:
@@ -126,6 +138,10 @@ class Study:
             plots.save(drawn, self._out / self._folder / name)
             self.specs[name] = drawn.to_dict()
         return name
+
+    def figure_files(self) -> list[str]:
+        """Return the files of all figures that were drawn, relative to the output folder."""
+        return [str(self._folder / f"{name}{end}") for name in self.specs for end in plots.SUFFIXES]
 
     def path(self, figure: str) -> str:
         """Return the file of a figure, relative to the output folder."""
@@ -290,6 +306,7 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "verdict": str(outcome.verdict),
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
         "why": outcome.why,
+        "beside": outcome.beside,
         "stand_in": rules.stand_in(parts),
         "judged_on": list(dict.fromkeys(p.workload for p in counted if p.workload)),
         "choices": choices,

@@ -141,19 +141,34 @@ impl Signal {
     fn check(&self) -> Result<(), SpecError> {
         let place = |key: &str| format!("signal.{key}");
         let caps = Watts(1e-3)..=Watts(1e6);
-        for (key, watts) in [("mean", self.mean), ("least", self.least), ("most", self.most)] {
+        for (key, watts) in [
+            ("mean", self.mean),
+            ("least", self.least),
+            ("most", self.most),
+        ] {
             if !caps.contains(&watts) {
                 return Err(SpecError::new(place(key), watts, "1 mW to 1 MW"));
             }
         }
         if self.least > self.most {
-            return Err(SpecError::new(place("least"), self.least, "at most the value of most"));
+            return Err(SpecError::new(
+                place("least"),
+                self.least,
+                "at most the value of most",
+            ));
         }
         if !(0.0..=1e6).contains(&self.deviation.0) {
-            return Err(SpecError::new(place("deviation"), self.deviation, "0 to 1 MW"));
+            return Err(SpecError::new(
+                place("deviation"),
+                self.deviation,
+                "0 to 1 MW",
+            ));
         }
         let times = Span::from_ms(10.0)..=Span(1_000_000 * 1_000_000_000);
-        for (key, span) in [("every", self.every), ("correlation_time", self.correlation_time)] {
+        for (key, span) in [
+            ("every", self.every),
+            ("correlation_time", self.correlation_time),
+        ] {
             if !times.contains(&span) {
                 return Err(SpecError::new(place(key), span, "10 ms to 1000000 s"));
             }

@@ -94,7 +94,11 @@ impl Capper {
     ///
     /// # Errors
     /// A policy that cannot be, or drives without what it sets.
-    pub fn new<M: Member>(plan: &Plan, members: &[M], jobs: Vec<String>) -> Result<Capper, SpecError> {
+    pub fn new<M: Member>(
+        plan: &Plan,
+        members: &[M],
+        jobs: Vec<String>,
+    ) -> Result<Capper, SpecError> {
         let mut knobs = Vec::new();
         for (m, member) in members.iter().enumerate() {
             knobs.extend(member.knobs().into_iter().map(|k| (m, k)));
@@ -103,10 +107,11 @@ impl Capper {
         let plugin = policy::find(&table.policy).map_err(spec_error)?;
         check_knobs(plugin.name, &knobs)?;
         let devices: Vec<Device> = knobs.iter().map(|(_, k)| device(k)).collect();
-        let policy = (plugin.build)(&table.parameters, &devices).map_err(|e| match e.key.as_str() {
-            "drives" => spec_error(e),
-            _ => spec_error(e).within("parameters"),
-        })?;
+        let policy =
+            (plugin.build)(&table.parameters, &devices).map_err(|e| match e.key.as_str() {
+                "drives" => spec_error(e),
+                _ => spec_error(e).within("parameters"),
+            })?;
         let n = devices.len();
         Ok(Capper {
             controller: Controller::new(policy, &devices),
@@ -254,7 +259,14 @@ impl Capper {
         in_flight: u64,
     ) {
         let w = &mut self.window;
-        let of = |times: &[u64]| [mean(times), quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1.0)];
+        let of = |times: &[u64]| {
+            [
+                mean(times),
+                quantile(times, 0.5),
+                quantile(times, 0.99),
+                quantile(times, 1.0),
+            ]
+        };
         let shown = self.meter.read(now).power.map(|w| w.0);
         self.outcome.series.points.push(CapPoint {
             t_s: now.since(self.first).as_secs_f64(),
@@ -333,7 +345,8 @@ fn check_knobs(policy: &str, knobs: &[(usize, Knobs)]) -> Result<(), SpecError> 
             _ => continue,
         };
         let got = format!("drive {i} without a {missing} of its own");
-        let need = format!("a {missing} over each drive in the system's layers, for the policy {policy}");
+        let need =
+            format!("a {missing} over each drive in the system's layers, for the policy {policy}");
         return Err(SpecError::new("policy", got, need));
     }
     Ok(())

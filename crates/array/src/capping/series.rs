@@ -125,15 +125,29 @@ pub fn write_series(path: &Path, series: &CapSeries) -> Result<(), String> {
         ("t_s".into(), all(p.iter().map(|p| p.t_s)), false),
         ("width_s".into(), all(p.iter().map(|p| p.width_s)), false),
         ("power_w".into(), all(p.iter().map(|p| p.power_w)), false),
-        ("measured_w".into(), some(p.iter().map(|p| p.measured_w)), true),
+        (
+            "measured_w".into(),
+            some(p.iter().map(|p| p.measured_w)),
+            true,
+        ),
         ("cap_w".into(), some(p.iter().map(|p| p.cap_w)), true),
         (
             "status".into(),
-            Arc::new(StringArray::from_iter_values(p.iter().map(|p| status_name(p.status)))),
+            Arc::new(StringArray::from_iter_values(
+                p.iter().map(|p| status_name(p.status)),
+            )),
             false,
         ),
-        ("throughput_iops".into(), all(p.iter().map(|p| p.iops)), false),
-        ("throughput_bytes_per_s".into(), all(p.iter().map(|p| p.bytes_per_s)), false),
+        (
+            "throughput_iops".into(),
+            all(p.iter().map(|p| p.iops)),
+            false,
+        ),
+        (
+            "throughput_bytes_per_s".into(),
+            all(p.iter().map(|p| p.bytes_per_s)),
+            false,
+        ),
         (
             "in_flight".into(),
             Arc::new(UInt64Array::from_iter_values(p.iter().map(|p| p.in_flight))),
@@ -164,20 +178,37 @@ pub fn write_series(path: &Path, series: &CapSeries) -> Result<(), String> {
 pub fn write_drives(path: &Path, series: &CapSeries) -> Result<(), String> {
     let n = series.n_drives;
     let d = &series.drives;
-    let times = series.points.iter().flat_map(|p| std::iter::repeat_n(p.t_s, n));
+    let times = series
+        .points
+        .iter()
+        .flat_map(|p| std::iter::repeat_n(p.t_s, n));
     let numbers = (0..d.len()).map(|i| (i % n.max(1)) as u32);
     let u32s = |f: fn(&Command) -> u32| -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(d.iter().map(|d| f(&d.command))))
+        Arc::new(UInt32Array::from_iter_values(
+            d.iter().map(|d| f(&d.command)),
+        ))
     };
     let columns: Vec<(String, ArrayRef, bool)> = vec![
         ("t_s".into(), all(times), false),
-        ("drive".into(), Arc::new(UInt32Array::from_iter_values(numbers)), false),
+        (
+            "drive".into(),
+            Arc::new(UInt32Array::from_iter_values(numbers)),
+            false,
+        ),
         ("power_w".into(), all(d.iter().map(|d| d.power_w)), false),
-        ("throughput_iops".into(), all(d.iter().map(|d| d.iops)), false),
+        (
+            "throughput_iops".into(),
+            all(d.iter().map(|d| d.iops)),
+            false,
+        ),
         ("nr_requests".into(), u32s(|c| c.nr_requests), false),
         ("queue_depth".into(), u32s(|c| c.queue_depth), false),
         ("arms".into(), u32s(|c| c.arms), false),
-        ("iops_limit".into(), some(d.iter().map(|d| limits(d.command.rate_limit)[0])), true),
+        (
+            "iops_limit".into(),
+            some(d.iter().map(|d| limits(d.command.rate_limit)[0])),
+            true,
+        ),
         (
             "bandwidth_limit_bytes_per_s".into(),
             some(d.iter().map(|d| limits(d.command.rate_limit)[1])),
@@ -188,7 +219,9 @@ pub fn write_drives(path: &Path, series: &CapSeries) -> Result<(), String> {
 }
 
 fn put(path: &Path, columns: Vec<(String, ArrayRef, bool)>) -> Result<(), String> {
-    let columns = columns.iter().map(|(name, values, null)| (name.as_str(), values.clone(), *null));
+    let columns = columns
+        .iter()
+        .map(|(name, values, null)| (name.as_str(), values.clone(), *null));
     let mut writer = None;
     write(&mut writer, path, columns.collect())?;
     close(writer, path)

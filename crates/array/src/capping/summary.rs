@@ -246,7 +246,10 @@ fn settle(
 ) {
     let mut times = Vec::new();
     for s in segments {
-        let Some(cap_w) = s.cap_w.filter(|cap| s.before_w.is_none_or(|before| *cap < before)) else {
+        let Some(cap_w) = s
+            .cap_w
+            .filter(|cap| s.before_w.is_none_or(|before| *cap < before))
+        else {
             continue;
         };
         result.settling_s.n += 1;
@@ -328,8 +331,10 @@ fn columns(outcome: &CappingOutcome) -> CappingSeries {
         c.admitted_p50_s.push(p.admitted_s[1]);
         c.admitted_p99_s.push(p.admitted_s[2]);
         c.admitted_max_s.push(p.admitted_s[3]);
-        c.nr_requests.push(series.mean_at(i, |c| f64::from(c.nr_requests)));
-        c.queue_depth.push(series.mean_at(i, |c| f64::from(c.queue_depth)));
+        c.nr_requests
+            .push(series.mean_at(i, |c| f64::from(c.nr_requests)));
+        c.queue_depth
+            .push(series.mean_at(i, |c| f64::from(c.queue_depth)));
         c.arms.push(series.mean_at(i, |c| f64::from(c.arms)));
         for (column, d) in c.drive_power_w.iter_mut().zip(series.drives_at(i)) {
             column.push(d.power_w);

@@ -11,7 +11,7 @@ use super::below::Below;
 use super::volume::copies::{Copies, Single};
 use super::volume::{choice, Volume};
 use super::{Context, Entry, Stands};
-use crate::organisation::concatenate::end_to_end;
+use crate::organisation::{self, concatenate::end_to_end};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     summary: "one space over all members, end to end",
     example: "",
     stands: Stands::OnMany,
+    parameters: &|table, _| (organisation::concatenate::ENTRY.parameters)(table),
     build: &|context| {
         let Context { below, params, .. } = context;
         let below = Below::new(below);

@@ -45,13 +45,14 @@ use super::{
     not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{fill, params, taken};
 use headstack_drive::spec::Params;
 use headstack_drive::{Command, DriveEnergy};
 use headstack_engine::SpecError;
 use headstack_units::{Bytes, Span, Time};
 use merging::{Edges, Limits, Run};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -61,6 +62,7 @@ pub const ENTRY: Entry = Entry {
     summary: "places for requests, merging, an elevator, a depth at the device",
     example: "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4",
     stands: Stands::OnOne,
+    parameters: &|table, elevators| with_elevator(taken::<Whole>(&[], table), elevators),
     build: &|context| Ok(Box::new(HostQueue::new(context)?)),
 };
 
@@ -70,7 +72,7 @@ const MOST: u32 = 65_536;
 /// No request: the end of the list of a group's requests.
 const NONE: u32 = u32::MAX;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     #[serde(default = "mq_deadline")]
@@ -94,11 +96,66 @@ struct Parameters {
     max_segments: u32,
 }
 
-#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[derive(Deserialize, Serialize, Clone, Copy, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum PlacesName {
     Legacy,
     BlkMq,
+}
+
+/// The parameters as they are taken: with those that follow from the elevator.
+#[derive(Deserialize, Serialize)]
+#[serde(from = "Parameters")]
+struct Whole(Parameters);
+
+impl From<Parameters> for Whole {
+    fn from(mut given: Parameters) -> Whole {
+        given.places = Some(given.places());
+        given.nr_requests = Some(given.nr_requests());
+        given.max_request = Some(given.max_request());
+        Whole(given)
+    }
+}
+
+/// The same with all parameters of the elevator.
+fn with_elevator(mut taken: Params, elevators: &[elevator::Entry]) -> Params {
+    let name = taken.get("elevator").and_then(Value::as_str);
+    let found = name.and_then(|name| elevator::find(name, elevators).ok());
+    let table = taken
+        .get_mut("elevator_parameters")
+        .and_then(Value::as_object_mut);
+    if let (Some(entry), Some(table)) = (found, table) {
+        let all = (entry.parameters)(table);
+        fill(table, &all);
+    }
+    taken
+}
+
+impl Parameters {
+    fn places(&self) -> PlacesName {
+        let usual = match self.elevator.as_str() {
+            "deadline" => PlacesName::Legacy,
+            _ => PlacesName::BlkMq,
+        };
+        self.places.unwrap_or(usual)
+    }
+
+    fn nr_requests(&self) -> u32 {
+        let usual = match (self.places(), self.elevator.as_str()) {
+            (PlacesName::Legacy, _) => 128,
+            (PlacesName::BlkMq, "none") => self.depth.max(FEWEST),
+            (PlacesName::BlkMq, _) => (2 * self.depth.min(128)).max(FEWEST),
+        };
+        self.nr_requests.unwrap_or(usual)
+    }
+
+    fn max_request(&self) -> Bytes {
+        let usual = match self.places() {
+            PlacesName::Legacy => 512,
+            PlacesName::BlkMq => 1280,
+        };
+        self.max_request.unwrap_or(Bytes(usual * 1024))
+    }
 }
 
 fn mq_deadline() -> String {
@@ -184,24 +241,15 @@ impl HostQueue {
         let p: Parameters = params(&context.params)?;
         let below = Below::new(context.below);
         let entry = elevator::find(&p.elevator, context.elevators)?;
-        let legacy = match p.places {
-            Some(name) => name == PlacesName::Legacy,
-            None => p.elevator == "deadline",
-        };
+        let legacy = p.places() == PlacesName::Legacy;
         bounded("depth", p.depth, 1, MOST)?;
         if !(Span::ZERO..=Span(1_000_000_000)).contains(&p.wake_time) {
             return Err(SpecError::new("wake_time", p.wake_time, "0 s to 1 s"));
         }
         bounded("max_segments", p.max_segments, 1, MOST)?;
-        let usual = match (legacy, p.elevator.as_str()) {
-            (true, _) => 128,
-            (false, "none") => p.depth.max(FEWEST),
-            (false, _) => (2 * p.depth.min(128)).max(FEWEST),
-        };
-        let n = p.nr_requests.unwrap_or(usual);
+        let n = p.nr_requests();
         bounded("nr_requests", n, FEWEST, MOST)?;
-        let longest = Bytes(if legacy { 512 } else { 1280 } * 1024);
-        let max_request = p.max_request.unwrap_or(longest);
+        let max_request = p.max_request();
         if !(4096..=1 << 30).contains(&max_request.0) {
             let need = "4 KiB to 1 GiB";
             return Err(SpecError::new("max_request", max_request, need));

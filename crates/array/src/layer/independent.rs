@@ -10,11 +10,11 @@
 use super::below::Below;
 use super::course::Course;
 use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_drive::DriveEnergy;
 use headstack_engine::SpecError;
 use headstack_units::Time;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -22,10 +22,11 @@ pub const ENTRY: Entry = Entry {
     summary: "lower layers side by side, each with units of its own",
     example: "",
     stands: Stands::OnMany,
+    parameters: &|table, _| taken::<NoParameters>(&[], table),
     build: &|context| Ok(Box::new(Independent::new(context)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct NoParameters {}
 

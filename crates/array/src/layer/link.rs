@@ -26,11 +26,11 @@
 use super::below::{Below, Ends};
 use super::course::{Course, Next};
 use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_drive::{Command, DriveEnergy};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use slab::Slab;
 
 /// The registry's entry.
@@ -39,10 +39,11 @@ pub const ENTRY: Entry = Entry {
     summary: "lower layers behind one port of finite bandwidth",
     example: "bandwidth = \"600 MB/s\"",
     stands: Stands::OnMany,
+    parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(Link::new(context)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     bandwidth: Bandwidth,
@@ -54,7 +55,7 @@ struct Parameters {
     frame_overhead: Bytes,
 }
 
-#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[derive(Deserialize, Serialize, Default, Clone, Copy, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Duplex {
     #[default]

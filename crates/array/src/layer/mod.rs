@@ -299,6 +299,10 @@ pub enum Stands {
 /// How a layer is built. An entry that is made at run time captures what it needs.
 pub type Build = dyn Fn(Context) -> Result<Box<dyn Layer>, SpecError> + Send + Sync;
 
+/// All parameters that a layer takes from a table, also those that the table leaves out; host queues take one of
+/// the elevators.
+pub type Taken = dyn Fn(&Params, &[elevator::Entry]) -> Params + Send + Sync;
+
 /// One entry of the registry.
 pub struct Entry {
     /// The name in experiments.
@@ -309,6 +313,8 @@ pub struct Entry {
     pub example: &'static str,
     /// How many lower layers it takes.
     pub stands: Stands,
+    /// All parameters that it takes from a table, also those that the table leaves out.
+    pub parameters: &'static Taken,
     /// Builds the layer.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use super::below::Below;
 use super::volume::copies::{Copies, Single};
 use super::volume::{choice, Volume};
 use super::{Context, Entry, Stands};
-use crate::organisation::raid0::striped;
+use crate::organisation::{self, raid0::striped};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     summary: "striped over all members, no redundancy",
     example: "stripe_unit = \"64 KiB\"",
     stands: Stands::OnMany,
+    parameters: &|table, _| (organisation::raid0::ENTRY.parameters)(table),
     build: &|context| {
         let Context { below, params, .. } = context;
         let below = Below::new(below);

@@ -19,10 +19,10 @@ use super::volume::choice::{self, Copy};
 use super::volume::copies::{Copies, CopyMap};
 use super::volume::Volume;
 use super::{Context, Entry, Stands};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_engine::SpecError;
 use headstack_units::Bandwidth;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -30,10 +30,11 @@ pub const ENTRY: Entry = Entry {
     summary: "every block on every member; reads by a policy",
     example: "read_policy = \"nearest\"",
     stands: Stands::OnMany,
+    parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(volume(context)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     #[serde(default = "md_raid1")]

@@ -23,10 +23,10 @@ use super::volume::choice::{self, Copy};
 use super::volume::copies::{Copies, CopyMap};
 use super::volume::Volume;
 use super::{Context, Entry, Stands};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -34,13 +34,15 @@ pub const ENTRY: Entry = Entry {
     summary: "striped copies: near, far and offset layouts",
     example: "near = 2\nchunk = \"64 KiB\"",
     stands: Stands::OnMany,
+    parameters: &|table, _| taken::<Whole>(&[], table),
     build: &|context| Ok(Box::new(volume(context)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    near: Option<u32>,
+    #[serde(default = "two")]
+    near: u32,
     #[serde(default = "one")]
     far: u32,
     #[serde(default)]
@@ -51,6 +53,33 @@ struct Parameters {
     rebuild_rate: Option<Bandwidth>,
     #[serde(default)]
     gone: Vec<u32>,
+}
+
+/// The parameters as they are taken, with the policy.
+#[derive(Deserialize, Serialize)]
+#[serde(from = "Parameters")]
+struct Whole(Parameters);
+
+impl From<Parameters> for Whole {
+    fn from(mut given: Parameters) -> Whole {
+        given.read_policy = Some(given.policy().into());
+        Whole(given)
+    }
+}
+
+impl Parameters {
+    /// The policy of reads; that of the layout if none is given.
+    fn policy(&self) -> &str {
+        match &self.read_policy {
+            Some(name) => name,
+            None if self.far > 1 && !self.offset => "md-raid10-far",
+            None => "md-raid10-near",
+        }
+    }
+}
+
+fn two() -> u32 {
+    2
 }
 
 fn one() -> u32 {
@@ -133,7 +162,7 @@ pub fn volume(context: Context) -> Result<Volume, SpecError> {
     let sizes = below.member_blocks();
     let n = sizes.len() as u64;
     let chunk = chunk_blocks(p.chunk, 1)?;
-    let (near, far) = (u64::from(p.near.unwrap_or(2)), u64::from(p.far));
+    let (near, far) = (u64::from(p.near), u64::from(p.far));
     if near == 0 || far == 0 || near * far < 2 || near * far > n {
         let got = format!("{near} near times {far} far copies on {n} members");
         return Err(SpecError::new(
@@ -157,12 +186,7 @@ pub fn volume(context: Context) -> Result<Volume, SpecError> {
         let need = format!("at most the smallest member's {} B", smallest * 512);
         return Err(SpecError::new("chunk", p.chunk, need));
     }
-    let policy = match p.read_policy {
-        Some(name) => name,
-        None if far > 1 && !p.offset => "md-raid10-far".into(),
-        None => "md-raid10-near".into(),
-    };
-    let copies = Copies::new(map, choice::find(&policy)?);
+    let copies = Copies::new(map, choice::find(p.policy())?);
     let volume = Volume::new(ENTRY.name, Box::new(copies), below);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }

@@ -20,10 +20,10 @@ use super::raid10::{chunk_blocks, default_chunk};
 use super::volume::parity::{Layout, Parity, RmwLevel};
 use super::volume::Volume;
 use super::{Context, Entry, Stands};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -31,10 +31,11 @@ pub const ENTRY: Entry = Entry {
     summary: "striped with rotating parity: one member may be gone",
     example: "chunk = \"64 KiB\"",
     stands: Stands::OnMany,
+    parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(volume(context)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     #[serde(default)]
@@ -50,7 +51,7 @@ struct Parameters {
     gone: Vec<u32>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Serialize, Default)]
 #[serde(rename_all = "kebab-case")]
 enum LayoutName {
     LeftAsymmetric,

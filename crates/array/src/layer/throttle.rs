@@ -25,11 +25,11 @@ use super::below::Below;
 use super::course::{Course, Next};
 use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
 use headstack_control::RateLimit;
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_drive::DriveEnergy;
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Frequency, Span, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use slab::Slab;
 use std::collections::VecDeque;
 
@@ -39,13 +39,16 @@ pub const ENTRY: Entry = Entry {
     summary: "releases requests at a limited rate",
     example: "iops = \"150/s\"",
     stands: Stands::OnOne,
+    parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(Throttle::new(context)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    #[serde(skip_serializing_if = "Option::is_none")]
     iops: Option<Frequency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     bandwidth: Option<Bandwidth>,
 }
 
@@ -119,7 +122,9 @@ impl Throttle {
         };
         match self.last {
             None => passing.arrival,
-            Some(last) => passing.arrival.max(last + Span((gap_s * 1e9).round() as i64)),
+            Some(last) => passing
+                .arrival
+                .max(last + Span((gap_s * 1e9).round() as i64)),
         }
     }
 
@@ -188,7 +193,11 @@ impl Layer for Throttle {
 
     fn next_event(&self) -> Time {
         let own = self.next_release().max(self.course.now());
-        let own = if self.held.is_empty() { Time::NEVER } else { own };
+        let own = if self.held.is_empty() {
+            Time::NEVER
+        } else {
+            own
+        };
         self.course.next_event(own.min(self.below.next_event()))
     }
 
@@ -198,7 +207,10 @@ impl Layer for Throttle {
                 true => Time::NEVER,
                 false => self.next_release().max(self.course.now()),
             };
-            match self.course.step((own, self.below.next_event()), until, sink) {
+            match self
+                .course
+                .step((own, self.below.next_event()), until, sink)
+            {
                 None => return,
                 Some(Next::Below) => self.step_below(sink),
                 Some(Next::Here(now)) => self.release(now),

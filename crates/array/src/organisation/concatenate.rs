@@ -10,21 +10,21 @@
 //! Devices that do not fit on the drives are truncated; requests to blocks beyond that are errors.
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_drive::spec::Params;
 use headstack_engine::SpecError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "concatenate",
     summary: "devices end to end over drives end to end",
     needs_device_blocks: true,
-    defaults: Params::new,
+    parameters: &|table| taken::<NoParameters>(&[], table),
     build: &build,
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct NoParameters {}
 

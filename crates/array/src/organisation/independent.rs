@@ -9,10 +9,9 @@
 //! Every device of the workload needs a drive of its own.
 
 use super::{Context, Entry, Organisation, Plan};
-use headstack_drive::plugin::params;
-use headstack_drive::spec::Params;
+use headstack_drive::plugin::{params, taken};
 use headstack_engine::SpecError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The registry's entry.
@@ -20,11 +19,11 @@ pub const ENTRY: Entry = Entry {
     name: "independent",
     summary: "device i of the workload is drive i",
     needs_device_blocks: false,
-    defaults: Params::new,
+    parameters: &|table| taken::<NoParameters>(&[], table),
     build: &build,
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct NoParameters {}
 

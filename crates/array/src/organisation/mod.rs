@@ -11,6 +11,7 @@
 //! To add one: write `crates/array/src/organisation/NAME.rs` with an `ENTRY`, add `NAME` to the
 //! list.
 
+use headstack_drive::plugin::Taken;
 use headstack_drive::spec::Params;
 use headstack_engine::{did_you_mean, SpecError};
 
@@ -94,8 +95,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Whether the sizes of the workload's devices must be known.
     pub needs_device_blocks: bool,
-    /// Default values of its parameters.
-    pub defaults: fn() -> Params,
+    /// All parameters that it takes from a table, also those that the table leaves out.
+    pub parameters: &'static Taken,
     /// Builds the organisation.
     ///
     /// # Errors

@@ -11,25 +11,22 @@
 //! is used, summed over the drives.
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_drive::spec::Params;
 use headstack_engine::SpecError;
 use headstack_units::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "raid0",
     summary: "striped over all drives, no redundancy",
     needs_device_blocks: true,
-    defaults: || {
-        let unit = ("stripe_unit".to_string(), default_unit().to_string().into());
-        [unit].into_iter().collect()
-    },
+    parameters: &|table| taken::<Parameters>(&[], table),
     build: &build,
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Contiguous data per drive; a multiple of 512 B.

@@ -70,18 +70,28 @@ pub(crate) fn job(threads: u32, more: &str) -> String {
 
 /// A schedule of caps as TOML.
 pub(crate) fn schedule(caps: &[(f64, f64)]) -> String {
-    let entries = caps.iter().map(|(at, w)| format!("{{ at = \"{at} s\", cap = \"{w} W\" }}"));
+    let entries = caps
+        .iter()
+        .map(|(at, w)| format!("{{ at = \"{at} s\", cap = \"{w} W\" }}"));
     format!("caps = [{}]\n", entries.collect::<Vec<_>>().join(", "))
 }
 
 impl Bench {
     /// 128 threads for so long, measured after 30 s.
     pub(crate) fn steady(seconds: f64) -> Bench {
-        Bench::of(job(128, &format!("duration = \"{} s\"", seconds + 30.0)), 30.0)
+        Bench::of(
+            job(128, &format!("duration = \"{} s\"", seconds + 30.0)),
+            30.0,
+        )
     }
 
     pub(crate) fn of(jobs: String, warm_up_s: f64) -> Bench {
-        Bench { jobs, warm_up_s, seed: SEED, systems: String::new() }
+        Bench {
+            jobs,
+            warm_up_s,
+            seed: SEED,
+            systems: String::new(),
+        }
     }
 
     pub(crate) fn add(&mut self, rig: &Rig) {
@@ -92,9 +102,15 @@ impl Bench {
         };
         let capping = match rig.capping {
             "" => String::new(),
-            keys => format!("[system.capping]\nnoise = \"0.05 W\"\nresolution = \"0.1 W\"\n{keys}\n"),
+            keys => {
+                format!("[system.capping]\nnoise = \"0.05 W\"\nresolution = \"0.1 W\"\n{keys}\n")
+            }
         };
-        let drive = if rig.more.contains("drive") { "" } else { "drive = \"ultrastar-7k4000-pcap\"\n" };
+        let drive = if rig.more.contains("drive") {
+            ""
+        } else {
+            "drive = \"ultrastar-7k4000-pcap\"\n"
+        };
         write!(
             self.systems,
             "[[system]]\nname = \"{}\"\n{drive}{}\nlayers = [{{ name = \"throttle\"{throttle} }}, \
@@ -114,7 +130,8 @@ impl Bench {
     }
 
     pub(crate) fn experiment(&self) -> Experiment {
-        Experiment::from_toml(&self.toml(), Path::new("test.toml")).unwrap_or_else(|e| panic!("{e}"))
+        Experiment::from_toml(&self.toml(), Path::new("test.toml"))
+            .unwrap_or_else(|e| panic!("{e}"))
     }
 
     pub(crate) fn run(&self) -> RunResult {
@@ -123,9 +140,15 @@ impl Bench {
     }
 }
 
-pub(crate) fn go(experiment: &Experiment, threads: Option<usize>) -> Result<RunResult, headstack_array::RunError> {
+pub(crate) fn go(
+    experiment: &Experiment,
+    threads: Option<usize>,
+) -> Result<RunResult, headstack_array::RunError> {
     let drives = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../drives");
-    let options = RunOptions { threads, ..RunOptions::default() };
+    let options = RunOptions {
+        threads,
+        ..RunOptions::default()
+    };
     run(experiment, &Inputs::new(vec![drives]), &options)
 }
 
@@ -145,7 +168,11 @@ pub(crate) fn mean(system: &SystemResult, column: &str, from: f64, to: f64) -> f
         "depth" => &series.queue_depth,
         other => panic!("no column {other}"),
     };
-    let rows = series.t_s.iter().zip(values).filter(|(t, _)| (from + 1e-6..=to + 1e-6).contains(*t));
+    let rows = series
+        .t_s
+        .iter()
+        .zip(values)
+        .filter(|(t, _)| (from + 1e-6..=to + 1e-6).contains(*t));
     let (mut sum, mut n) = (0.0, 0.0);
     for (_, v) in rows {
         sum += v;
@@ -156,10 +183,16 @@ pub(crate) fn mean(system: &SystemResult, column: &str, from: f64, to: f64) -> f
 
 #[track_caller]
 pub(crate) fn near(got: f64, wanted: f64, tolerance: f64, what: &str) {
-    assert!((got - wanted).abs() <= tolerance, "{what}: {got}, need {wanted} within {tolerance}");
+    assert!(
+        (got - wanted).abs() <= tolerance,
+        "{what}: {got}, need {wanted} within {tolerance}"
+    );
 }
 
 #[track_caller]
 pub(crate) fn inside(got: f64, low: f64, high: f64, what: &str) {
-    assert!((low..=high).contains(&got), "{what}: {got}, need {low} to {high}");
+    assert!(
+        (low..=high).contains(&got),
+        "{what}: {got}, need {low} to {high}"
+    );
 }

@@ -182,8 +182,8 @@ fn the_depth_of_a_host_queue_changes() {
     assert_eq!(run(1, &less, three()).ends(), [10.0, 50.0, 30.0]);
 }
 
-/// Eight reads of 10 ms each arrive at once. Four get a place; the others wait until the first four end: 10 + 20
-/// + 30 + 40 ms. With eight places from 5 ms on, one is admitted at once, and the others when the first three
+/// Eight reads of 10 ms each arrive at once. Four get a place; the others wait until the first four end, for 10, 20,
+/// 30 and 40 ms. With eight places from 5 ms on, one is admitted at once, and the others when the first three
 /// end.
 #[test]
 fn the_places_of_a_host_queue_change() {

@@ -13,9 +13,9 @@
 //! them single values. Other numbers of platters and stacks are extrapolated. Use the model for ratios.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The registry entry.
@@ -23,6 +23,7 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
     name: "components",
     summary: "the sum of its components (ISCA 2008, Table 9a)",
     example: "usd = { head = [2.5, 3], media = [6, 7] }",
+    parameters: &|table| taken::<Whole>(&["model"], table),
     build: &|table| {
         let p: Params = params_beside(&["model"], table)?;
         let mut prices: Vec<Component> = TABLE.to_vec();
@@ -41,12 +42,27 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
     /// Prices `[low, high]` in dollars of one piece, by component, which replace those of the table.
     #[serde(default)]
     usd: BTreeMap<String, [f64; 2]>,
+}
+
+/// The parameters as they are taken: with the prices of the table that are not replaced.
+#[derive(Deserialize, Serialize)]
+#[serde(from = "Params")]
+struct Whole(Params);
+
+impl From<Params> for Whole {
+    fn from(mut given: Params) -> Whole {
+        for component in TABLE {
+            let usd = given.usd.entry(component.name.into());
+            usd.or_insert(component.usd);
+        }
+        Whole(given)
+    }
 }
 
 /// What a component is counted by.

@@ -10,15 +10,16 @@
 //! or platters does not change it. Prices of different years cannot be compared.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
     name: "price",
     summary: "a stated price of the drive, or per megabyte",
     example: "usd = [255, 315]",
+    parameters: &|table| taken::<Params>(&["model"], table),
     build: &|table| {
         let p: Params = params_beside(&["model"], table)?;
         match (p.usd, p.usd_per_mb) {
@@ -43,7 +44,7 @@ pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
     /// Price of the drive in dollars, `[low, high]`.

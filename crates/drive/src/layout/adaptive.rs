@@ -20,7 +20,7 @@
 use self::formats::Radii;
 use self::parameters::{Bands, Direction, Format, HeadOrder, Parameters};
 use super::shape::{self, Skews};
-use super::{parameters, Layout, Place};
+use super::{parameters, taken, Layout, Place};
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 use headstack_engine::SpecError;
@@ -41,6 +41,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     example: "band_cylinders = 4\ndensity = [{ bpi = 1.25, tpi = 0.75 }, { bpi = 0.8, tpi = 1.25 }]\n\
               head_order = \"alternate\"\ndirection = \"serpentine\"\n\
               outer_radius = \"46 mm\"\ninner_radius = \"22.5 mm\"",
+    parameters: &taken::<Parameters>,
     build: &|spec| Ok(Box::new(Adaptive::build(spec)?)),
 };
 

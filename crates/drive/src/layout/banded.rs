@@ -12,17 +12,18 @@
 //! makers.
 
 use super::zoned::{BandOrder, ZonedLayout};
-use super::{parameters, Layout};
+use super::{parameters, taken, Layout};
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 use headstack_engine::SpecError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "banded",
     summary: "a band of cylinders on one surface, then on the next surface",
     example: "band_cylinders = 4",
+    parameters: &taken::<Banded>,
     build: &|spec| {
         let Banded { band_cylinders } = parameters(spec)?;
         if band_cylinders == 0 {
@@ -38,7 +39,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Banded {
     /// Cylinders per band; the last band of a zone may be narrower.

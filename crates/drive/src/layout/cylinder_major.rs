@@ -9,7 +9,7 @@
 //! Drives up to about 2000; later ones are serpentine or banded.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{no_parameters, Layout};
+use super::{no_parameters, taken, Layout, NoParameters};
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 
@@ -18,6 +18,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "cylinder-major",
     summary: "all heads of a cylinder, then the next cylinder",
     example: "",
+    parameters: &taken::<NoParameters>,
     build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(

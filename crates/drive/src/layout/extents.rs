@@ -12,7 +12,7 @@
 //! only checked against it.
 
 use super::shape::{self, Skews};
-use super::{parameters, Layout, Place};
+use super::{parameters, taken, Layout, Place};
 use crate::plugin::Plugin;
 use crate::spec::{GeometrySpec, Sparing};
 use headstack_engine::SpecError;
@@ -23,6 +23,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "extents",
     summary: "a list says which run of addresses lies on which track",
     example: "extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]\nextent_defects = [[0, 1, 0]]",
+    parameters: &taken::<Map>,
     build: &|spec| Ok(Box::new(Extents::build(spec, &parameters(spec)?)?)),
 };
 

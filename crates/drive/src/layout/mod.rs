@@ -14,13 +14,13 @@
 //! To add one: write `crates/drive/src/layout/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
-use crate::plugin::{find, plugins, Plugin};
+use crate::plugin::{self, fill, find, plugins, Plugin};
 use crate::spec::{GeometrySpec, Params};
 use headstack_engine::describe::{from_rest, from_value, misspelt};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 use serde::de::DeserializeOwned;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 mod shape;
@@ -99,12 +99,28 @@ fn parameters<P: DeserializeOwned>(spec: &GeometrySpec) -> Result<P, SpecError> 
     read.map_err(|e| e.within("geometry"))
 }
 
+/// The parameters of layouts that have none.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct NoParameters {}
+
 /// Refuses all keys of `[geometry]` that not every layout has.
 fn no_parameters(spec: &GeometrySpec) -> Result<(), SpecError> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct None {}
-    parameters(spec).map(|None {}| ())
+    parameters(spec).map(|NoParameters {}| ())
+}
+
+/// All parameters that a layout takes from a geometry.
+fn taken<P: DeserializeOwned + Serialize>(spec: &GeometrySpec) -> Params {
+    plugin::taken::<P>(&[], &spec.layout_parameters)
+}
+
+/// The layout's own keys of `[geometry]` with all that they leave out.
+pub(crate) fn filled(spec: &GeometrySpec, layouts: &[Plugin<dyn Layout, GeometrySpec>]) -> Params {
+    let mut filled = spec.layout_parameters.clone();
+    if let Some(layout) = layouts.iter().find(|p| p.name == spec.layout) {
+        fill(&mut filled, &(layout.parameters)(spec));
+    }
+    filled
 }
 
 plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents }

@@ -10,7 +10,7 @@
 //! Quantum Atlas 10K and its contemporaries.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{no_parameters, Layout};
+use super::{no_parameters, taken, Layout, NoParameters};
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 
@@ -19,6 +19,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "serpentine",
     summary: "as cylinder-major, heads reversed in odd cylinders of each zone",
     example: "",
+    parameters: &taken::<NoParameters>,
     build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(

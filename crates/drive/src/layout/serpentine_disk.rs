@@ -8,7 +8,7 @@
 //! No drive is known to use it; DiskSim offers it.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{no_parameters, Layout};
+use super::{no_parameters, taken, Layout, NoParameters};
 use crate::plugin::Plugin;
 use crate::spec::GeometrySpec;
 
@@ -17,6 +17,7 @@ pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
     name: "serpentine-disk",
     summary: "as serpentine, counting cylinders from the disk's start",
     example: "",
+    parameters: &taken::<NoParameters>,
     build: &|spec| {
         no_parameters(spec)?;
         Ok(Box::new(ZonedLayout::build(

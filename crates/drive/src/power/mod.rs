@@ -17,12 +17,13 @@ pub mod conditions;
 pub mod seek_energy;
 
 use crate::bounds::{bounded, MOST_PAUSE, MOST_SURFACES};
-use crate::plugin::{find, model, plugins, Plugin};
+use crate::plugin::{self, fill, find, model, plugins, Plugin};
 use crate::spec::{DriveSpec, Params};
 use headstack_engine::describe::misspelt;
 use headstack_engine::SpecError;
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Serialize;
+use serde_json::Value;
 
 /// The size of a drive, on which power and cost depend besides their own tables.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -121,6 +122,22 @@ plugins! { dyn PowerModel: modes, rails }
 /// read.
 const KEYS: &[&str] = &["model", "conditions", seek_energy::KEY];
 
+/// A drive's `power` table with all that it leaves out.
+pub(crate) fn filled(params: &Params, models: &[Plugin<dyn PowerModel>]) -> Params {
+    let name = params.get("model").and_then(Value::as_str);
+    let name = name.unwrap_or(DEFAULT_MODEL);
+    let mut filled = plugin::filled(models, name, params);
+    filled.entry("model").or_insert_with(|| name.into());
+    if let Some(Value::Object(table)) = filled.get_mut("conditions") {
+        let all = conditions::parameters(table);
+        fill(table, &all);
+    }
+    filled
+}
+
+/// The model of a table that names none.
+pub(crate) const DEFAULT_MODEL: &str = "modes";
+
 /// Power by state from a drive's `power` table, whose model is one of `models`: `modes` if none is named.
 ///
 /// # Errors
@@ -165,7 +182,7 @@ fn of_model(
     models: &[Plugin<dyn PowerModel>],
 ) -> Result<StateWatts, SpecError> {
     let name = match misspelt(params, "model", &[]) {
-        None if !params.contains_key("model") => "modes",
+        None if !params.contains_key("model") => DEFAULT_MODEL,
         _ => model(params, "power").map_err(|e| e.within("power"))?,
     };
     let plugin = find(models, "power.model", name)?;

@@ -20,32 +20,33 @@
 //! spindle and electronics; away from 7200 rpm its split is that of `main`.
 
 use super::{power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_units::{Length, Rpm, Span, Watts};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     name: "modes",
     summary: "spindle, electronics and an adder per active mode",
     example: "profile = \"main\"\nvoice_coil = \"6 W\"",
+    parameters: &|table| taken::<Whole>(super::KEYS, table),
     build: &|table| {
-        let p: Params = params_beside(super::KEYS, table)?;
-        let [spindle, electronics, voice_coil, access, per_extra_arm] = p.profile.watts();
-        // The profiles' spindles drive the 3.7 inch platters of Table 1.
-        let profiled = || p.spindle.is_none().then_some(Length(3.7 * 0.0254));
-        let reference = p.reference_diameter.or_else(profiled);
-        let or = |key: &str, given: Option<Watts>, profile: f64| {
-            power(key, given).map(|w| w.unwrap_or(profile))
-        };
+        let p = params_beside::<Params>(super::KEYS, table)?.with_profile();
+        // The profile has left none of these out.
+        let watts = |key: &str, given| power(key, given).map(Option::unwrap_or_default);
         Ok(Box::new(Modes {
-            scale: Spindle::new(p.rotation_speed, p.platter_diameter, reference, p.platters)?,
-            spindle: or("spindle", p.spindle, spindle)?,
-            electronics: or("electronics", p.electronics, electronics)?,
-            voice_coil: or("voice_coil", p.voice_coil, voice_coil)?,
-            access: or("access", p.access, access)?,
-            per_extra_arm: or("per_extra_arm", p.per_extra_arm, per_extra_arm)?,
-            standby: or("standby", p.standby, 1.0)?,
+            scale: Spindle::new(
+                p.rotation_speed,
+                p.platter_diameter,
+                p.reference_diameter,
+                p.platters,
+            )?,
+            spindle: watts("spindle", p.spindle)?,
+            electronics: watts("electronics", p.electronics)?,
+            voice_coil: watts("voice_coil", p.voice_coil)?,
+            access: watts("access", p.access)?,
+            per_extra_arm: watts("per_extra_arm", p.per_extra_arm)?,
+            standby: watts("standby", p.standby)?,
             low_power: LowPower {
                 idle_a: power("idle_a", p.idle_a)?,
                 idle_b: power("idle_b", p.idle_b)?,
@@ -59,7 +60,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
 };
 
 /// Named sets of values. Keys that are given replace the profile's values.
-#[derive(Deserialize, Default, Clone, Copy)]
+#[derive(Deserialize, Serialize, Default, Clone, Copy)]
 #[serde(rename_all = "kebab-case")]
 enum Profile {
     #[default]
@@ -80,7 +81,40 @@ impl Profile {
     }
 }
 
-#[derive(Deserialize)]
+/// The parameters as they are taken: nothing that the profile has is left out.
+#[derive(Deserialize, Serialize)]
+#[serde(from = "Params")]
+struct Whole(Params);
+
+impl From<Params> for Whole {
+    fn from(given: Params) -> Whole {
+        Whole(given.with_profile())
+    }
+}
+
+impl Params {
+    /// The same with the profile's values for those that are not given.
+    fn with_profile(mut self) -> Params {
+        let [spindle, electronics, voice_coil, access, per_extra_arm] = self.profile.watts();
+        if self.spindle.is_none() {
+            // The profiles' spindles drive the 3.7 inch platters of Table 1.
+            self.reference_diameter.get_or_insert(Length(3.7 * 0.0254));
+        }
+        for (given, watts) in [
+            (&mut self.spindle, spindle),
+            (&mut self.electronics, electronics),
+            (&mut self.voice_coil, voice_coil),
+            (&mut self.access, access),
+            (&mut self.per_extra_arm, per_extra_arm),
+            (&mut self.standby, 1.0),
+        ] {
+            given.get_or_insert(Watts(watts));
+        }
+        self
+    }
+}
+
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
     /// `main`, `table-1` or `raid-fitted`.

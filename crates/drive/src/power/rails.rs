@@ -26,10 +26,10 @@
 
 use super::{power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
 use crate::bounds::bounded;
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
 use headstack_units::{Length, Rpm, Span, Watts};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
@@ -37,6 +37,7 @@ pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
     summary: "from the 5 V and 12 V currents per workload in a manual",
     example: "idle = [0.37, 0.51]\nrandom_read = [0.50, 0.78]\nsequential_read = [0.82, 0.55]\n\
               standby = [0.24, 0.0]",
+    parameters: &|table| taken::<Params>(super::KEYS, table),
     build: &|table| {
         let p: Params = params_beside(super::KEYS, table)?;
         Ok(Box::new(solve(&p)?))
@@ -49,7 +50,7 @@ const MOST_AMPERES: f64 = 1e4;
 /// Amperes on the 5 V and the 12 V rail.
 type Row = [f64; 2];
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
     /// Current when idle, heads loaded.
@@ -63,7 +64,7 @@ struct Params {
     /// Current for sequential writes; needed if `read_ratio` is below 1.
     sequential_write: Option<Row>,
     /// Further rows, with the work that they were measured under.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     points: Vec<Point>,
     /// Current when idle with part of the electronics off.
     idle_a: Option<Row>,
@@ -105,7 +106,7 @@ struct Params {
 }
 
 /// A row with the shares of time, or the rate, of the work that it was measured under.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Point {
     /// Current in amperes.

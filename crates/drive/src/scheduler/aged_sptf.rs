@@ -12,17 +12,18 @@
 
 use super::{Choice, Needs, Price, Scheduler, Search, View};
 use crate::bounds::bounded;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
 use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "aged-sptf",
     summary: "Aged SPTF: waiting makes a command cheaper",
     example: "weight = 0.05",
+    parameters: &|table| taken::<AgedSptf>(&[], table),
     build: &|table| {
         let model: AgedSptf = params(table)?;
         if !(model.weight >= 0.0 && model.weight.is_finite()) {
@@ -32,7 +33,11 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
                 "a finite number, 0 or more",
             ));
         }
-        bounded("estimate_deviation", model.estimate_deviation, Span::ZERO..=MOST_ERROR)?;
+        bounded(
+            "estimate_deviation",
+            model.estimate_deviation,
+            Span::ZERO..=MOST_ERROR,
+        )?;
         Ok(Box::new(model))
     },
 };
@@ -40,7 +45,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
 /// Largest standard deviation of the estimate.
 const MOST_ERROR: Span = Span(1_000_000_000);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct AgedSptf {
     /// How much positioning time a unit of waiting time outweighs; no unit.

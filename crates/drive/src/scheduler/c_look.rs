@@ -8,19 +8,20 @@
 //! Ignores rotation. No address is starved.
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "c-look",
     summary: "C-LOOK: sweeps up in address order, then back to the lowest",
     example: "",
+    parameters: &|table| taken::<CLook>(&[], table),
     build: &|table| Ok(Box::new(params::<CLook>(table)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CLook {}
 

@@ -8,19 +8,20 @@
 //! Exact: no prediction is involved.
 
 use super::{Choice, Needs, Scheduler, View};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "fcfs",
     summary: "First come, first served",
     example: "",
+    parameters: &|table| taken::<Fcfs>(&[], table),
     build: &|table| Ok(Box::new(params::<Fcfs>(table)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Fcfs {}
 

@@ -9,20 +9,21 @@
 //! Ignores rotation.
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "look",
     summary: "LOOK: sweeps in address order, turns at the last command",
     example: "",
+    parameters: &|table| taken::<Sweep>(&[], table),
     build: &|table| Ok(Box::new(params::<Sweep>(table)?)),
 };
 
 /// A sweep in address order.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sweep {
     #[serde(skip)]

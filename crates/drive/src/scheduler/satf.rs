@@ -9,19 +9,20 @@
 //! All sectors are assumed to transfer at the rate of the first one's track.
 
 use super::{Addresses, Choice, Needs, Price, Scheduler, Search, View};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "satf",
     summary: "Shortest access time first: positioning and transfer, buffer hits first",
     example: "cache_aware = true",
+    parameters: &|table| taken::<Satf>(&[], table),
     build: &|table| Ok(Box::new(params::<Satf>(table)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Satf {
     /// Whether commands that the buffer can serve count as free.

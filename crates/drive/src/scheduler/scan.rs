@@ -13,7 +13,7 @@
 
 use super::look::Sweep;
 use super::{Choice, Needs, Scheduler, View};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
 
 /// The registry entry.
@@ -21,6 +21,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "scan",
     summary: "SCAN: sweeps in address order, turns at the edge of the stroke",
     example: "",
+    parameters: &|table| taken::<Sweep>(&[], table),
     build: &|table| {
         Ok(Box::new(Scan {
             sweep: params(table)?,

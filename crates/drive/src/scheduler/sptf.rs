@@ -9,19 +9,20 @@
 
 use super::{Choice, Needs, Price, Scheduler, Search, View};
 use crate::parallelism::ArmChoice;
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "sptf",
     summary: "Shortest positioning time first, over commands and arms",
     example: "",
+    parameters: &|table| taken::<Sptf>(&[], table),
     build: &|table| Ok(Box::new(params::<Sptf>(table)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Sptf {
     #[serde(skip)]

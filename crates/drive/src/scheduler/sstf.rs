@@ -8,19 +8,20 @@
 //! Ignores rotation. Under load, commands near the edges starve.
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "sstf",
     summary: "Shortest seek time first, by cylinder",
     example: "",
+    parameters: &|table| taken::<Sstf>(&[], table),
     build: &|table| Ok(Box::new(params::<Sstf>(table)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Sstf {}
 

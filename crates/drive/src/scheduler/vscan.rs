@@ -9,16 +9,17 @@
 //! R = 0 is SSTF, R = 1 is SCAN. DiskSim 4.0 sets R but never applies it.
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
-use crate::plugin::{params, Plugin};
+use crate::plugin::{params, taken, Plugin};
 use crate::queue::Queue;
 use headstack_engine::SpecError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     name: "vscan",
     summary: "V(R): SSTF with a penalty for turning round",
     example: "r = 0.2",
+    parameters: &|table| taken::<VScan>(&[], table),
     build: &|table| {
         let model: VScan = params(table)?;
         if !(0.0..=1.0).contains(&model.r) {
@@ -28,7 +29,7 @@ pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct VScan {
     /// Penalty for changing direction, as a share of the stroke.

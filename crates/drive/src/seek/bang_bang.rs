@@ -13,10 +13,10 @@
 
 use super::{positive, with_unit, SeekModel, MOST_SEEK};
 use crate::bounds::bounded;
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Metres in an inch.
 const INCH_M: f64 = 0.0254;
@@ -27,6 +27,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "physics: accelerate, coast at a speed limit, brake, settle",
     example: "acceleration = \"600 m/s2\"\nvelocity_limit = \"2 m/s\"\n\
               tracks_per_inch = 150000\nsettle = \"0.6 ms\"",
+    parameters: &|table| taken::<BangBang>(&["model"], table),
     build: &|table| {
         let p: BangBang = params_beside(&["model"], table)?;
         let pitch_m = match (p.track_pitch, p.tracks_per_inch) {
@@ -61,7 +62,7 @@ fn length<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
     with_unit(d, &[("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9)]).map(Some)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct BangBang {
     /// Acceleration of the head, in m/s2 or g.

@@ -8,15 +8,16 @@
 //! For bounds and tests only; no drive behaves like this.
 
 use super::{seek_time, SeekModel};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_units::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "constant",
     summary: "every seek takes the same time",
     example: r#"time = "5 ms""#,
+    parameters: &|table| taken::<Constant>(&["model"], table),
     build: &|table| {
         let model: Constant = params_beside(&["model"], table)?;
         seek_time("time", model.time)?;
@@ -24,7 +25,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Constant {
     /// Time of every seek.

@@ -13,10 +13,10 @@
 
 use super::{coefficient, milliseconds, seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
@@ -24,6 +24,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     summary: "square root for short seeks, line for long ones (Ruemmler & Wilkes 1994)",
     example: "short_limit = 300\nshort_base = \"3.81 ms\"\nshort_sqrt = \"0.33 ms\"\n\
               long_base = \"7.75 ms\"\nlong_slope = \"0.0059 ms\"",
+    parameters: &|table| taken::<Hpl>(&["model"], table),
     build: &|table| {
         let model: Hpl = params_beside(&["model"], table)?;
         bounded("short_limit", model.short_limit, 0..=MOST_CYLINDERS)?;
@@ -54,7 +55,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Hpl {
     /// First distance of the long piece, in cylinders.
@@ -74,7 +75,7 @@ struct Hpl {
     /// Time over one cylinder, if the short formula does not hold for it.
     single: Option<Span>,
     /// Times over 1, 2, ... cylinders; they replace all other values.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     first: Vec<Span>,
 }
 

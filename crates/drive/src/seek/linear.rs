@@ -12,16 +12,17 @@
 
 use super::{seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "linear",
     summary: "linear in distance with a start-up time",
     example: "single = \"1.086 ms\"\nfull = \"12.742 ms\"\ncylinders = 11474",
+    parameters: &|table| taken::<Linear>(&["model"], table),
     build: &|table| {
         let model: Linear = params_beside(&["model"], table)?;
         seek_time("single", model.single)?;
@@ -38,7 +39,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Linear {
     /// Time over one cylinder.

@@ -14,16 +14,17 @@
 //! paper prints no constants.
 
 use super::{coefficient, milliseconds, positive, SeekModel};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "ng",
     summary: "square root of the way plus settling by log of track density (Ng 1998)",
     example: "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000",
+    parameters: &|table| taken::<Ng>(&["model"], table),
     build: &|table| {
         let model: Ng = params_beside(&["model"], table)?;
         positive("tracks_per_inch", model.tracks_per_inch, 1e9)?;
@@ -43,7 +44,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Ng {
     /// The constant part.

@@ -10,16 +10,17 @@
 //! positive over all cylinders of the drive.
 
 use super::{SeekModel, MOST_SEEK};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "table",
     summary: "measured times, linear between them",
     example: "points = [[1, \"1.943 ms\"], [10, \"2.4 ms\"], [2000, \"18 ms\"]]",
+    parameters: &|table| taken::<Table>(&["model"], table),
     build: &|table| {
         let model: Table = params_beside(&["model"], table)?;
         let mut points: Vec<(u32, Span)> = Vec::with_capacity(model.points.len());
@@ -59,7 +60,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
     /// Distance in cylinders and time, by increasing distance.

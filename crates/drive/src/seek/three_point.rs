@@ -14,16 +14,17 @@
 
 use super::{seek_time, SeekModel};
 use crate::bounds::{bounded, MOST_CYLINDERS};
-use crate::plugin::{params_beside, Plugin};
+use crate::plugin::{params_beside, taken, Plugin};
 use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry entry.
 pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     name: "three-point",
     summary: "square root plus line through single, average and full seek (Lee & Katz 1993)",
     example: "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536",
+    parameters: &|table| taken::<ThreePoint>(&["model"], table),
     build: &|table| {
         let model: ThreePoint = params_beside(&["model"], table)?;
         for (key, time) in [
@@ -48,7 +49,7 @@ pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct ThreePoint {
     /// Time over one cylinder.

@@ -29,7 +29,10 @@ fn play(jobs: &mut Jobs, service: Span, until_ms: f64) -> Vec<(u32, f64)> {
 fn a_thread_waits_for_its_request_and_thinks() {
     let mut j = jobs("[[jobs]]\nthreads = 2\nthink_time = \"1 ms\"").unwrap();
     let issued = play(&mut j, Span::from_ms(4.0), 11.0);
-    assert_eq!(issued, [(0, 0.0), (1, 0.0), (0, 5.0), (1, 5.0), (0, 10.0), (1, 10.0)]);
+    assert_eq!(
+        issued,
+        [(0, 0.0), (1, 0.0), (0, 5.0), (1, 5.0), (0, 10.0), (1, 10.0)]
+    );
 }
 
 /// At 100/s a thread is due every 10 ms. One whose request took 25 ms is late and issues at once.
@@ -44,7 +47,17 @@ fn rates_are_kept_and_caught_up() {
         j.ended(thread, Time::from_secs_f64(end * 1e-3));
     }
     // 10 ms and 20 ms were missed: both come at once, then 30 ms.
-    assert_eq!(issued[..6], [(0, 0.0), (1, 0.0), (0, 25.0), (1, 25.0), (0, 26.0), (1, 26.0)]);
+    assert_eq!(
+        issued[..6],
+        [
+            (0, 0.0),
+            (1, 0.0),
+            (0, 25.0),
+            (1, 25.0),
+            (0, 26.0),
+            (1, 26.0)
+        ]
+    );
     assert_eq!(j.next_time(), Time(30_000_000));
 }
 
@@ -68,13 +81,18 @@ fn bursts_of_a_volume_on_each_device() {
     let mut count = std::collections::BTreeMap::new();
     while j.next_time() < Time::NEVER {
         let now = j.next_time();
-        let Some((request, thread)) = j.take() else { continue };
+        let Some((request, thread)) = j.take() else {
+            continue;
+        };
         assert_eq!((request.lba.0, request.blocks), (16, 8));
         let second = now.0 / 1_000_000_000;
         *count.entry((second, request.device)).or_insert(0) += 1;
         j.ended(thread, now + Span::from_ms(3.0));
     }
-    let wanted: Vec<_> = [2, 3, 4].iter().flat_map(|s| [((*s, 4), 10), ((*s, 5), 10)]).collect();
+    let wanted: Vec<_> = [2, 3, 4]
+        .iter()
+        .flat_map(|s| [((*s, 4), 10), ((*s, 5), 10)])
+        .collect();
     assert_eq!(count.into_iter().collect::<Vec<_>>(), wanted);
 }
 
@@ -133,11 +151,23 @@ fn refuses_what_cannot_be() {
         ("threads = 1\nthink_time = \"-1 s\"", "jobs.0.think_time"),
         ("threads = 1\noffset = \"100 B\"", "jobs.0.offset"),
         ("threads = 1\nvolume = \"0 B\"", "jobs.0.volume"),
-        ("threads = 1\nrequests = { reads = 2 }", "jobs.0.requests.reads"),
-        ("threads = 1\nrequests = { rate = \"3/s\" }", "jobs.0.requests.rate"),
-        ("threads = 1\nrequests = { devices = 2 }", "jobs.0.requests.devices"),
+        (
+            "threads = 1\nrequests = { reads = 2 }",
+            "jobs.0.requests.reads",
+        ),
+        (
+            "threads = 1\nrequests = { rate = \"3/s\" }",
+            "jobs.0.requests.rate",
+        ),
+        (
+            "threads = 1\nrequests = { devices = 2 }",
+            "jobs.0.requests.devices",
+        ),
     ] {
-        let error = jobs(&format!("[[jobs]]\n{toml}")).err().expect(toml).to_string();
+        let error = jobs(&format!("[[jobs]]\n{toml}"))
+            .err()
+            .expect(toml)
+            .to_string();
         assert!(error.contains(key), "{toml}: {error}");
     }
 }

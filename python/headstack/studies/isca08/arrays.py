@@ -12,7 +12,7 @@ import pandas as pd
 from headstack import plots
 from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
 from headstack.studies.runs import Run
-from headstack.studies.study import Outcome, Study, Table
+from headstack.studies.study import SEEDS, Outcome, Study, Table
 
 from . import charts
 from .systems import Choices, Systems, keeps_up, watts
@@ -38,9 +38,6 @@ SAVED = {"SA(2)": 0.41, "SA(4)": 0.60}
 
 #: The profile whose constants were fitted to these watts.
 FITTED_PROFILE = "raid-fitted"
-
-#: Number of seeds with which every array is run.
-SEEDS = 3
 
 #: Requests for alternative choices: enough for the p90 of an array within 2 %.
 VARIED = 50_000

@@ -1,6 +1,7 @@
 """Background reads: freeblock scheduling against a separate arm, the paper's section 5."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import altair as alt
@@ -50,9 +51,8 @@ def freeblock(study: Study) -> Outcome:
     """Judge background work in rotational gaps against an idle second arm."""
     outcome = Outcome()
     seconds = 100 if study.quick else 400
-    seed = study.choices.seed
-    found = study.run(_run(way, rate, seconds, seed) for rate in RATES for way in WAYS)
-    r = {way: [found[f"{way}, {rate}/s"] for rate in RATES] for way in WAYS}
+    every = [_results(study, seconds, seed) for seed in study.seeds()]
+    r = every[0]
     speed = {way: [megabytes_per_s(x) for x in results] for way, results in r.items()}
     outcome.parts += [*_foreground_parts(r), *_speed_parts(speed)]
     outcome.tables += [
@@ -72,8 +72,14 @@ def freeblock(study: Study) -> Outcome:
             [[w, *(f"{watts(x):.2f}" for x in r[w])] for w in WAYS],
         ),
     ]
-    outcome.figures.append(study.figure("idp-13-background", lambda: _chart(speed)))
+    outcome.figures.append(study.figure("idp-13-background", lambda: _chart(every)))
     return outcome
+
+
+def _results(study: Study, seconds: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the results of each way, in order of the loads."""
+    found = study.run(_run(way, rate, seconds, seed) for rate in RATES for way in WAYS)
+    return {way: [found[f"{way}, {rate}/s"] for rate in RATES] for way in WAYS}
 
 
 def _foreground_parts(r: Mapping[str, list[dict[str, Any]]]) -> list[Part]:
@@ -135,17 +141,20 @@ def _speed_parts(speed: Mapping[str, list[float]]) -> list[Part]:
     ]
 
 
-def _chart(speed: Mapping[str, list[float]]) -> Any:
-    points = {
-        way: list(zip(map(float, RATES), speed[way], strict=True))
-        for way, (_, mode, _) in WAYS.items()
-        if mode != "none"
-    }
+def _chart(every: Sequence[Mapping[str, list[dict[str, Any]]]]) -> Any:
+    """Draw the rates of each way by load: means of all seeds, and their range."""
+    points, spread = {}, {}
+    for way in (way for way, (_, mode, _) in WAYS.items() if mode != "none"):
+        of_loads = [[megabytes_per_s(r[way][i]) for r in every] for i in range(len(RATES))]
+        pairs = list(zip(map(float, RATES), of_loads, strict=True))
+        points[way] = [(rate, fmean(rates)) for rate, rates in pairs]
+        spread[way] = [(rate, min(rates), max(rates)) for rate, rates in pairs]
     return plots.lines(
         points,
         alt.X("x:Q", title="foreground load (requests/s)", axis=alt.Axis(values=list(RATES))),
         alt.Y("y:Q", title="background reads (MB/s)", scale=alt.Scale(zero=True)),
-        "Reading the whole medium beside the foreground",
+        f"Reading the whole medium beside the foreground; mean and range of {len(every)} seeds",
         series="reads with",
         markers=True,
+        spread=spread,
     )

@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import altair as alt
@@ -317,9 +318,10 @@ def faults(study: Study) -> Outcome:
         for name, failed in _failing().items()
     ]
     load_ = {"synthetic": light(requests)}
-    r = study.run(Run(load_, x, seed=study.choices.seed) for x in [*whole, *failing])
+    runs = [study.run(Run(load_, x, seed=n) for x in [*whole, *failing]) for n in study.seeds()]
+    r = runs[0]
     outcome.parts += [*_survival_parts(r), *_remaining_parts(r), *_fault_parts(r)]
-    outcome.figures.append(study.figure("idp-11-degradation", lambda: _degradation(r)))
+    outcome.figures.append(study.figure("idp-11-degradation", lambda: _degradation(runs)))
     return outcome
 
 
@@ -399,20 +401,27 @@ def _fault_parts(r: dict[str, dict[str, Any]]) -> list[Part]:
     ]
 
 
-def _degradation(r: dict[str, dict[str, Any]]) -> Any:
-    """Draw means over ten seconds each: the failing drive, and drives with fewer arms."""
+def _degradation(every: Sequence[dict[str, dict[str, Any]]]) -> Any:
+    """Draw means over ten seconds each: the drive that loses its arms, and drives with fewer.
+
+    Lines are means of all seeds, bars their range.
+    """
     width = 10
-    points = {}
+    points, spread = {}, {}
     for name in ("arms fail one by one", "SA(4)", "SA(3)", "SA(2)", ONE_ARM):
-        points[name] = [
-            (t + width / 2, _phase_ms(r[name], t, t + width)) for t in range(0, FAULT_END_S, width)
+        found = [
+            (t + width / 2, [_phase_ms(r[name], t, t + width) for r in every])
+            for t in range(0, FAULT_END_S, width)
         ]
+        points[name] = [(t, fmean(ms)) for t, ms in found]
+        spread[name] = [(t, min(ms), max(ms)) for t, ms in found]
     return plots.lines(
         points,
         alt.X("x:Q", title="simulated time (s)", axis=alt.Axis(values=[0, *FAULT_TIMES_S, 400])),
         alt.Y("y:Q", title="mean response time (ms)", scale=alt.Scale(zero=True)),
-        "Graceful degradation: an arm fails at 100, 200 and 300 s",
+        f"An arm fails at 100, 200 and 300 s; mean and range of {len(every)} seeds",
         series="drive",
+        spread=spread,
     )
 
 

@@ -73,7 +73,8 @@ PAPER = Paper(
         "What the article contradicts itself in: the formula for head switches is printed with a "
         "misplaced parenthesis; 60 % a year is 26 % each for bpi and tpi, not 27; the caption of "
         "figure 9 says that higher scores are worse, the text the reverse (the text is followed). "
-        "Figure 6 shows formats, and no numbers. The simulator takes one zone of whole sectors, so "
+        "Figure 6 shows formats without numbers; here ID fields and their gaps take 15 % of the "
+        "track, which is chosen. The simulator takes one zone of whole sectors, so "
         "factors in sectors are rounded; zones by radius, which figures here do not need, and ID "
         "fields as such cannot be put into a drive file: tracks get fewer sectors instead.",
     ),

@@ -153,3 +153,36 @@ def files_on_disk(clusters: Sequence[int], files: int, sectors: int) -> Any:
     )
     title = f"Figure 8: {files} files of {sectors} sectors"
     return plots.style(chart.properties(title=title, width=WIDTH, height=130))
+
+
+def formats(tracks: Mapping[str, Sequence[tuple[str, float]]], title: str | list[str]) -> Any:
+    """Draw a track as the parts along it, one row for each format (figure 6).
+
+    Args:
+        tracks: what each part holds and its share of the track, in order, by format.
+        title: of the figure.
+
+    """
+    rows = []
+    for name, parts in tracks.items():
+        at = 0.0
+        for holds, share in parts:
+            rows.append({"format": name, "holds": holds, "from": at, "to": at + share})
+            at += share
+    kinds = list(dict.fromkeys(holds for parts in tracks.values() for holds, _ in parts))
+    colours = [plots.PALETTE[1], "#C9CDD3", plots.PALETTE[0]]
+    chart = (
+        alt.Chart(pd.DataFrame(rows))
+        .mark_bar(stroke="white", strokeWidth=0.5, height=34)
+        .encode(
+            x=alt.X("from:Q", title="share of the track", axis=alt.Axis(format="%")).scale(
+                domain=[0, 1]
+            ),
+            x2="to:Q",
+            y=alt.Y("format:N", title=None, sort=list(tracks)).axis(labelLimit=160),
+            color=alt.Color("holds:N", title=None, sort=kinds)
+            .scale(domain=kinds, range=colours[: len(kinds)])
+            .legend(orient="bottom", columns=len(kinds)),
+        )
+    )
+    return plots.style(chart.properties(title=title, width=WIDTH + 140, height=110))

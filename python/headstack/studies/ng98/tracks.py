@@ -209,7 +209,10 @@ def no_id(study: Study) -> Outcome:
     title = "Without ID fields: change against the format with them, scale-free stand-in"
     headings = ["share of ID fields", "sectors on a track, exact", "data rate", "switches per 4 KB"]
     outcome.tables = [Table(title, [*headings, "seeks", "seek time"], rows)]
-    outcome.figures = [study.figure("ng-8-no-id", lambda: _no_id_figure(rows))]
+    outcome.figures = [
+        study.figure("ng-6-formats", _formats_figure),
+        study.figure("ng-8-no-id", lambda: _no_id_figure(rows)),
+    ]
     return outcome
 
 
@@ -286,6 +289,24 @@ def _no_id_parts(
 def _no_id_row(share: str, exact: float, found: dict[str, tuple[float, float]]) -> list[str]:
     changes = [f"{found[k][1] / found[k][0] - 1:+.1%}" for k in found]
     return [share, f"{exact:.1f}", *changes]
+
+
+#: Of figure 6: sectors of the track with ID fields, the share of these, and that of gaps in it.
+DRAWN_SECTORS, DRAWN_SHARE, GAP_SHARE = 17, 0.15, 0.5
+
+
+def _formats_figure() -> Any:
+    """Draw figure 6: sectors of equal data in both formats, ID fields and gaps to scale."""
+    without = round(float(formulas.no_id_sectors(DRAWN_SECTORS, DRAWN_SHARE)))
+    data = (1 - DRAWN_SHARE) / DRAWN_SECTORS
+    head = DRAWN_SHARE / DRAWN_SECTORS
+    old = [("ID field", head * (1 - GAP_SHARE)), ("gap", head * GAP_SHARE), ("data", data)]
+    tracks = {"traditional": old * DRAWN_SECTORS, "no-ID": [("data", 1 / without)] * without}
+    title = [
+        "Figure 6: recording formats",
+        f"{DRAWN_SECTORS} sectors with ID fields and gaps of {DRAWN_SHARE:.0%}, {without} without",
+    ]
+    return charts.formats(tracks, title)
 
 
 def _no_id_figure(rows: Sequence[Sequence[str]]) -> Any:

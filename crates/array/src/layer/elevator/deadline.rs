@@ -16,7 +16,7 @@
 
 use super::sorted::{Parameters, Sorted, Turns};
 use super::{Elevator, Entry, Queued};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_units::Time;
 
 /// The registry's entry.
@@ -24,6 +24,7 @@ pub const ENTRY: Entry = Entry {
     name: "deadline",
     summary: "sorted batches, deadlines between them (Linux 3.x)",
     example: "fifo_batch = 4\nread_expire = \"100 ms\"",
+    parameters: &|table| taken::<Parameters>(&[], table),
     build: &|context| {
         let parameters = params::<Parameters>(&context.params)?.check()?;
         Ok(Box::new(Deadline::new(parameters)))

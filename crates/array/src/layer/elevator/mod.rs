@@ -11,6 +11,7 @@
 
 pub(crate) mod sorted;
 
+use headstack_drive::plugin::Taken;
 use headstack_drive::spec::Params;
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_units::Time;
@@ -77,6 +78,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// A parameter table that works, as TOML, for documentation and contract tests.
     pub example: &'static str,
+    /// All parameters that it takes from a table, also those that the table leaves out.
+    pub parameters: &'static Taken,
     /// Builds the elevator.
     ///
     /// # Errors

@@ -14,7 +14,7 @@
 
 use super::sorted::{Parameters, Sorted, Turns, READ, WRITE};
 use super::{Elevator, Entry, Queued};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_units::Time;
 
 /// The registry's entry.
@@ -22,6 +22,7 @@ pub const ENTRY: Entry = Entry {
     name: "mq-deadline",
     summary: "sorted batches from the last address on, deadlines between them (blk-mq)",
     example: "writes_starved = 4",
+    parameters: &|table| taken::<Parameters>(&[], table),
     build: &|context| {
         let parameters = params::<Parameters>(&context.params)?.check()?;
         Ok(Box::new(MqDeadline::new(parameters)))

@@ -9,9 +9,9 @@
 //! One list for all processors; Linux has one for each.
 
 use super::{Elevator, Entry, Queued};
-use headstack_drive::plugin::params;
+use headstack_drive::plugin::{params, taken};
 use headstack_units::Time;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The registry's entry.
@@ -19,13 +19,14 @@ pub const ENTRY: Entry = Entry {
     name: "none",
     summary: "first come, first served",
     example: "",
+    parameters: &|table| taken::<NoParameters>(&[], table),
     build: &|context| {
         params::<NoParameters>(&context.params)?;
         Ok(Box::<First>::default())
     },
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct NoParameters {}
 

@@ -24,30 +24,49 @@
 use super::mq_deadline::MqDeadline;
 use super::sorted::Parameters;
 use super::{Context, Elevator, Entry, Queued};
+use headstack_drive::plugin::taken;
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use headstack_units::{Span, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "ranges",
     summary: "deadlines per independent access range, idle actuators first",
     example: "ranges = 2",
+    parameters: &|table| taken::<Table>(&[], table),
     build: &|context| Ok(Box::new(Ranges::new(context)?)),
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
     #[serde(default = "two")]
     ranges: u32,
     #[serde(default = "four")]
     load: u32,
-    read_expire: Option<Span>,
-    write_expire: Option<Span>,
-    fifo_batch: Option<u32>,
-    writes_starved: Option<u32>,
+    #[serde(default = "read_expire")]
+    read_expire: Span,
+    #[serde(default = "write_expire")]
+    write_expire: Span,
+    #[serde(default = "fifo_batch")]
+    fifo_batch: u32,
+    #[serde(default = "writes_starved")]
+    writes_starved: u32,
+}
+
+fn read_expire() -> Span {
+    Parameters::default().read_expire
+}
+fn write_expire() -> Span {
+    Parameters::default().write_expire
+}
+fn fifo_batch() -> u32 {
+    Parameters::default().fifo_batch
+}
+fn writes_starved() -> u32 {
+    Parameters::default().writes_starved
 }
 
 fn two() -> u32 {
@@ -78,12 +97,11 @@ impl Ranges {
         if !(1..=8).contains(&table.ranges) {
             return Err(SpecError::new("ranges", table.ranges, "1 to 8"));
         }
-        let usual = Parameters::default();
         let parameters = Parameters {
-            read_expire: table.read_expire.unwrap_or(usual.read_expire),
-            write_expire: table.write_expire.unwrap_or(usual.write_expire),
-            fifo_batch: table.fifo_batch.unwrap_or(usual.fifo_batch),
-            writes_starved: table.writes_starved.unwrap_or(usual.writes_starved),
+            read_expire: table.read_expire,
+            write_expire: table.write_expire,
+            fifo_batch: table.fifo_batch,
+            writes_starved: table.writes_starved,
         }
         .check()?;
         let ranges = (0..table.ranges).map(|_| Range {

@@ -3,7 +3,7 @@
 use super::Queued;
 use headstack_engine::SpecError;
 use headstack_units::{Span, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Index of the reads.
@@ -18,7 +18,7 @@ pub(crate) const WRITE: usize = 1;
 /// | `read_expire`, `write_expire` | deadline of a request, counted from its arrival | 500 ms, 5 s |
 /// | `fifo_batch` | requests of one batch | 16 |
 /// | `writes_starved` | batches of reads before one of writes | 2 |
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Parameters {
     pub read_expire: Span,

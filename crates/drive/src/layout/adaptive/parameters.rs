@@ -26,7 +26,7 @@ impl Density {
 }
 
 /// The format of a surface in a zone, as drives report it.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SurfaceZone {
     /// Tracks in a full band. 1 to four times `band_cylinders`.
@@ -36,7 +36,7 @@ pub(super) struct SurfaceZone {
 }
 
 /// The order of the heads in successive bands of a zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum HeadOrder {
     /// From the first head to the last in every band.
@@ -47,7 +47,7 @@ pub(super) enum HeadOrder {
 }
 
 /// The order of the tracks of a band on one surface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Direction {
     /// Inward on every surface.
@@ -58,7 +58,7 @@ pub(super) enum Direction {
 }
 
 /// The keys that this layout adds to `[geometry]`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
     /// Nominal tracks per band. 1 to 5·10^7.

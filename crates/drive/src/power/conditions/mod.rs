@@ -119,7 +119,7 @@ struct Step {
 const LONGEST_TIMER: Span = Span((u32::MAX as i64) * 100_000_000);
 
 /// The table `power.conditions` of a drive file.
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Serialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Tables {
     /// Which timers run.
@@ -131,7 +131,7 @@ struct Tables {
 }
 
 /// Which timers run.
-#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[derive(Deserialize, Serialize, Default, Clone, Copy, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Timers {
     /// Only those given as `timer`.
@@ -142,7 +142,7 @@ enum Timers {
 }
 
 /// One condition's table.
-#[derive(Deserialize, Default, Clone, Copy)]
+#[derive(Deserialize, Serialize, Default, Clone, Copy)]
 #[serde(deny_unknown_fields, default)]
 struct Table {
     /// Time without work after which the condition is entered; absent: no timer.
@@ -157,6 +157,11 @@ struct Table {
     recovery_time: Option<Span>,
     /// Mean power while leaving; absent: idle power, or `spin_up` for standby.
     recovery_power: Option<Watts>,
+}
+
+/// The keys of a table `power.conditions`, with those that it leaves out.
+pub(super) fn parameters(table: &Params) -> Params {
+    plugin::taken::<Tables>(&[], table)
 }
 
 impl Conditions {

@@ -85,7 +85,8 @@ impl SeekEnergy {
             let t: Table = plugin::params(table)?;
             let watts = Watts(0.0)..=Watts(super::MOST_WATTS);
             Ok(SeekEnergy {
-                acceleration_w: bounded("acceleration_power", t.acceleration_power, watts.clone())?.0,
+                acceleration_w: bounded("acceleration_power", t.acceleration_power, watts.clone())?
+                    .0,
                 speed_j: bounded("speed_energy", t.speed_energy, Joules(0.0)..=Joules(1e5))?.0,
                 coast_w: bounded("coast_power", t.coast_power, watts)?.0,
                 acceleration_s: bounded(

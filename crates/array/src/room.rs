@@ -1,0 +1,79 @@
+//! Whether there is memory for what a run keeps.
+//!
+//! A run keeps the requests that have not completed, and some response times. Where the load is too high the
+//! first grow without end. A list that cannot grow would end the whole process, so memory is asked for, and
+//! given back, before lists grow.
+
+use crate::simulate::SimulateError;
+
+/// Bytes for which there must be room, for each request in flight: more than the lists of host and drives
+/// take while the longest of them is moved to a place of twice the size.
+const PER_REQUEST: u64 = 1024;
+
+/// The same for each response time that is kept.
+const PER_TIME: u64 = 64;
+
+/// Less is not asked for.
+const LEAST: u64 = 16 << 20;
+
+/// How much may be kept until memory is asked for again.
+#[derive(Default)]
+pub(crate) struct Room {
+    /// Bytes, as [`Room::need`] counts them.
+    asked_for: u64,
+}
+
+impl Room {
+    fn need(in_flight: u64, times: u64) -> u64 {
+        in_flight
+            .saturating_mul(PER_REQUEST)
+            .saturating_add(times.saturating_mul(PER_TIME))
+    }
+
+    /// Sees to it that so many requests in flight and response times can be kept.
+    ///
+    /// # Errors
+    /// There is too little memory.
+    #[inline]
+    pub fn check(&mut self, in_flight: u64, times: u64) -> Result<(), SimulateError> {
+        let need = Room::need(in_flight, times);
+        match need <= self.asked_for {
+            true => Ok(()),
+            false => self.ask(need, in_flight),
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self, need: u64, in_flight: u64) -> Result<(), SimulateError> {
+        let need = need.saturating_add(need / 8).max(LEAST);
+        let mut room: Vec<u8> = Vec::new();
+        let bytes = usize::try_from(need).unwrap_or(usize::MAX);
+        // The list is shown to somebody, or the compiler would leave it out.
+        if std::hint::black_box(&mut room)
+            .try_reserve_exact(bytes)
+            .is_err()
+        {
+            return Err(SimulateError::Memory { in_flight });
+        }
+        std::hint::black_box(&room);
+        self.asked_for = need;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_there_is_not_is_an_error() {
+        let mut room = Room::default();
+        assert!(room.check(0, 0).is_ok());
+        assert!(room.check(1000, 1000).is_ok());
+        // More than any address space.
+        let error = room.check(u64::MAX, 0).unwrap_err().to_string();
+        assert!(error.contains("18446744073709551615 requests"), "{error}");
+        assert!(room.check(1000, u64::MAX).is_err());
+        assert!(room.check(1000, 1000).is_ok());
+    }
+}

@@ -1,0 +1,164 @@
+//! A drive's description with all that it leaves out: every table, and every parameter of its models.
+//!
+//! What a model is built with is more than what a file says. Here the rest is filled in with the values that
+//! are taken, and named.
+
+use crate::plugin::filled;
+use crate::spec::{DriveSpec, Params};
+use crate::{layout, power, Models};
+use serde_json::Value;
+
+/// Parts of a description that a file should have; without them the drive is simulated all the same.
+const PARTS: [&str; 7] = [
+    "positioning",
+    "cache",
+    "overhead",
+    "link",
+    "queue",
+    "power",
+    "cost",
+];
+
+/// What was said of a drive, and what was taken where nothing was said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Described {
+    /// The whole description, in the form of a drive's file.
+    pub description: Value,
+    /// Dotted keys of the values in it that nobody gave: `power.voice_coil`. Entries of lists, such as zones,
+    /// are not looked into.
+    pub defaults: Vec<String>,
+    /// The parts of [`Described::description`] of which nothing was given.
+    pub missing: Vec<&'static str>,
+}
+
+impl DriveSpec {
+    /// The same drive with every parameter of its models (seek, layout, scheduler, power, cost) that the
+    /// description leaves out; `models` are those that it can name.
+    pub fn with_all_parameters(&self, models: &Models) -> DriveSpec {
+        let named = |table: &Params| {
+            let name = table.get("model").and_then(Value::as_str);
+            name.unwrap_or_default().to_string()
+        };
+        let mut spec = self.clone();
+        spec.seek = filled(models.seek, &named(&self.seek), &self.seek);
+        spec.cost = filled(models.cost, &named(&self.cost), &self.cost);
+        spec.power = power::filled(&self.power, models.power);
+        spec.geometry.layout_parameters = layout::filled(&self.geometry, models.layouts);
+        let queue = &mut spec.queue;
+        let parameters = &queue.scheduler_parameters;
+        queue.scheduler_parameters = filled(models.schedulers, &queue.scheduler, parameters);
+        spec
+    }
+
+    /// The whole description, and which of its values are not in `given`: what the drive's file, or its table
+    /// in an experiment, says.
+    pub fn described(&self, given: &Value, models: &Models) -> Described {
+        // A description is a table of texts, numbers and lists: it can always be written.
+        let description =
+            serde_json::to_value(self.with_all_parameters(models)).unwrap_or_default();
+        let mut defaults = Vec::new();
+        left_out(&description, Some(given), "", &mut defaults);
+        defaults.sort();
+        Described {
+            description,
+            defaults,
+            missing: missing(given),
+        }
+    }
+}
+
+/// Collects the dotted keys of the values that are not in `given`.
+fn left_out(all: &Value, given: Option<&Value>, key: &str, found: &mut Vec<String>) {
+    let Value::Object(table) = all else {
+        if given.is_none_or(Value::is_null) && !all.is_null() {
+            found.push(key.to_string());
+        }
+        return;
+    };
+    for (name, value) in table {
+        let key = match key {
+            "" => name.clone(),
+            key => format!("{key}.{name}"),
+        };
+        left_out(value, given.and_then(|g| g.get(name)), &key, found);
+    }
+}
+
+/// Parts of which nothing was given.
+fn missing(given: &Value) -> Vec<&'static str> {
+    let says = |part: &&&str| match given.get(**part).and_then(Value::as_object) {
+        // The name of the default model says nothing yet.
+        Some(table) if **part == "power" => !table.keys().all(|k| k == "model"),
+        Some(table) => table.values().any(says_something),
+        None => false,
+    };
+    PARTS.iter().filter(|part| !says(part)).copied().collect()
+}
+
+/// Whether a value is one, or a table with one.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Object(table) => table.values().any(says_something),
+        value => !value.is_null(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use serde_json::json;
+
+    /// What is left out, is said, and reads as the same drive.
+    #[test]
+    fn all_parameters_are_those_that_are_taken() {
+        let mut spec = fixtures::small_drive("");
+        spec.queue.scheduler = "aged-sptf".into();
+        spec.power = serde_json::from_value(json!({ "voice_coil": "5 W" })).unwrap();
+        let whole = spec.with_all_parameters(&Models::builtin());
+        // The default weight of the scheduler's file, and the watts of the profile of ISCA 2008.
+        assert_eq!(whole.queue.scheduler_parameters["weight"], json!(0.006));
+        assert_eq!(whole.power["model"], json!("modes"));
+        assert_eq!(whole.power["spindle"], json!("6.24 W"));
+        assert_eq!(whole.power["voice_coil"], json!("5 W"));
+        assert_eq!(whole.with_all_parameters(&Models::builtin()), whole);
+        let shape = power::Shape::of(&spec);
+        let watts = |spec: &DriveSpec| power::build(&spec.power, &shape, power::PLUGINS).unwrap();
+        assert_eq!(watts(&whole), watts(&spec));
+        let text = serde_json::to_value(&whole).unwrap();
+        assert_eq!(serde_json::from_value::<DriveSpec>(text).unwrap(), whole);
+    }
+
+    #[test]
+    fn values_that_nobody_gave_are_named_one_by_one() {
+        let mut spec = fixtures::small_drive("");
+        spec.power = serde_json::from_value(json!({ "voice_coil": "5 W" })).unwrap();
+        let given = json!({
+            "power": { "voice_coil": "5 W" },
+            "cache": { "segments": 4, "dirty_limit": null },
+            "queue": {},
+            "overhead": { "read_hit": {} },
+        });
+        let found = spec.described(&given, &Models::builtin());
+        for key in [
+            "power.spindle",
+            "power.model",
+            "cache.enabled",
+            "queue.depth",
+        ] {
+            assert!(found.defaults.iter().any(|k| k == key), "{key}");
+        }
+        for key in [
+            "power.voice_coil",
+            "cache.segments",
+            "cache.dirty_limit",
+            "power",
+        ] {
+            assert!(!found.defaults.iter().any(|k| k == key), "{key}");
+        }
+        assert_eq!(
+            found.missing,
+            ["positioning", "overhead", "link", "queue", "cost"]
+        );
+    }
+}

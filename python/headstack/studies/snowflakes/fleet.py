@@ -1,0 +1,86 @@
+"""A fleet of thousands of drives: what arrays of N of them stream, and where advice changes.
+
+Rates are those of the first quarter (`Population.quarter_rates`). An array of N drives that are
+taken at random streams at N times its slowest, which is an upper bound (`stripes`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Widths of arrays that are looked at.
+WIDTHS = (2, 4, 8, 16, 25, 64, 256)
+
+#: Arrays that are drawn for each width.
+ARRAYS = 20_000
+
+
+@dataclass(frozen=True)
+class Array:
+    """Arrays of one width.
+
+    Attributes:
+        width: drives.
+        mean: of N times the slowest over the sum of the rates of average drives.
+        low: its 5 % quantile.
+        high: its 95 % quantile.
+        matched: the mean if drives of like rates are put together.
+
+    """
+
+    width: int
+    mean: float
+    low: float
+    high: float
+    matched: float
+
+
+def expected_slowest(rates: Floats, width: int) -> float:
+    """Return the expected rate of the slowest of `width` drives that are taken at random.
+
+    Exact for drawing with replacement from the fleet, which is as good for a fleet that is large
+    against the array: the chance that all are at least the k-th slowest is (1 - (k-1)/n)^width.
+    """
+    ordered = np.sort(rates)
+    at_least = (1 - np.arange(len(ordered)) / len(ordered)) ** width
+    return float(ordered[0] + (np.diff(ordered) * at_least[1:]).sum())
+
+
+def arrays(rates: Floats, width: int, seed: int = 0) -> Array:
+    """Return what arrays of a width stream, against as many average drives."""
+    mean = float(rates.mean())
+    random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(width,))))
+    count = max(1, min(ARRAYS, 4_000_000 // width))
+    slowest = rates[random.integers(0, len(rates), (count, width))].min(axis=1) / mean
+    low, high = (float(q) for q in np.quantile(slowest, (0.05, 0.95)))
+    ordered = np.sort(rates)[len(rates) % width :].reshape(-1, width)
+    return Array(
+        width,
+        expected_slowest(rates, width) / mean,
+        low,
+        high,
+        float(ordered.min(axis=1).mean()) / mean,
+    )
+
+
+def width_of_loss(rates: Floats, loss: float, most: int = 10_000) -> int | None:
+    """Return the smallest width at which random arrays lose more than a share, or None."""
+    mean = float(rates.mean())
+    low, high = 1, most
+    if 1 - expected_slowest(rates, high) / mean <= loss:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if 1 - expected_slowest(rates, middle) / mean > loss:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def array_with_weak(share: float, width: int) -> float:
+    """Return the chance that an array has at least one weak drive, given their share."""
+    return 1 - (1 - share) ** width

@@ -1,0 +1,133 @@
+"""What is drawn is inferred back from the sweep of a drive alone."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import streaming_oracle as oracle
+
+from headstack import inference, population
+from headstack.errors import ConfigError
+from headstack.inference.cycle import overlaps
+from headstack.studies.snowflakes import sets
+
+SEED, DRIVES, TRIALS = 11, 8, 10
+ADAPTIVE = (sets.DIAMONDS, sets.SPREAD, sets.ENTERPRISE)
+
+
+@pytest.fixture(scope="module", params=ADAPTIVE)
+def swept(request):
+    """Drives of a set, their whole sweeps in blocks of 128 MiB, and what is found in each."""
+    drawn = population.draw(request.param, DRIVES, SEED).undamaged()
+    rates = drawn.sweep(sets.BLOCK, trials=TRIALS)
+    surfaces, step = drawn.classes.shape[1], drawn.preset.policy.step
+    found = [inference.infer(r, sets.BLOCK, surfaces=surfaces, step=step) for r in rates]
+    return drawn, rates, found
+
+
+def distinct(drawn):
+    """Drives whose heads are not all of one class: those of others cannot be told apart."""
+    return [i for i in range(len(drawn)) if np.ptp(drawn.classes[i]) > 0]
+
+
+def test_zone_edges_are_found_and_no_others(swept):
+    drawn, _, found = swept
+    for drive, f in enumerate(found):
+        true = oracle.Format(drawn.spec, drawn.densities[drive]).zone_start[1:-1] / sets.BLOCK
+        assert len(f.edges) == len(true), (drive, SEED)
+        assert np.abs(np.array(f.edges) - true).max() < 3, (drive, SEED)
+
+
+def test_heads_classes_and_cycles_are_found(swept):
+    drawn, _, found = swept
+    right = []
+    for i in distinct(drawn):
+        form = oracle.Format(drawn.spec, drawn.densities[i])
+        right += list(found[i].classes == drawn.classes[i] - drawn.classes[i].min())
+        assert found[i].cycle_bytes == pytest.approx(form.cycle_bytes[0], rel=1e-4), (i, SEED)
+        time = form.turn_s * (form.tracks * (1 + form.skew) + form.switch - form.skew)
+        expected = form.band_bytes[0] / (time * drawn.factors[i])
+        assert found[i].head_rates == pytest.approx(expected, rel=5e-3), (i, SEED)
+    assert np.mean(right) >= 0.95, SEED
+
+
+def test_the_number_of_heads_is_found_in_small_blocks(swept):
+    drawn, rates, _ = swept
+    fine = drawn.sweep(sets.SMALL_BLOCK, 0, int(8e9), trials=TRIALS)
+    chosen = distinct(drawn)[:4]
+    counts = [
+        inference.infer(rates[i], sets.BLOCK, fine=(fine[i], sets.SMALL_BLOCK)).surfaces
+        for i in chosen
+    ]
+    surfaces = drawn.classes.shape[1]
+    # A pattern of a shorter period looks like fewer heads: it is found as what it is.
+    periods = [_period(drawn.classes[i]) for i in chosen]
+    assert counts == periods
+    assert np.mean([p == surfaces for p in periods]) > 0.5
+
+
+def _period(classes):
+    count = len(classes)
+    return next(
+        p
+        for p in range(1, count + 1)
+        if count % p == 0 and (classes == np.resize(classes[:p], count)).all()
+    )
+
+
+def test_damage_is_left_out():
+    drawn = population.draw(sets.SPREAD, 40, SEED)
+    drive = next(a.drive for a in drawn.damage)
+    one = drawn.part(slice(drive, drive + 1))
+    rates = one.sweep(sets.BLOCK, 0, sets.quarter(one), trials=TRIALS)[0]
+    clean = one.undamaged().sweep(sets.BLOCK, 0, sets.quarter(one), trials=TRIALS)[0]
+    assert (rates.mean(axis=0) < 0.75 * clean.mean(axis=0)).sum() > 10
+    found = inference.infer(rates, sets.BLOCK, surfaces=8, step=0.031)
+    assert (found.classes == one.classes[0] - one.classes[0].min()).all()
+
+
+def test_overlaps_by_hand():
+    """Blocks of 7 on bands of 10, three heads."""
+    found = overlaps(np.arange(0, 36, 7.0), np.array([30.0]), 3)[0]
+    expected = [[7, 0, 0], [3, 4, 0], [0, 6, 1], [0, 0, 7], [5, 0, 2]]
+    assert found.tolist() == expected
+
+
+def test_classes_are_found_whatever_the_rate_of_the_nominal_drive():
+    true = np.array([0, 3, 1, 0, 7])
+    for nominal in (50e6, 107.3e6, 283e6):
+        rates = nominal * np.exp(0.031 * true) * (1 + 1e-3 * np.array([1, -1, 0, 1, -1]))
+        assert inference.classes(rates, 0.031).tolist() == true.tolist()
+
+
+def test_edges_of_steps_by_hand():
+    levels = [1.0, 1.05, 1.02, 1.10]
+    times = np.repeat(levels, [100, 90, 80, 120])
+    assert inference.zone_edges(times) == [100, 190, 270]
+    assert inference.zone_edges(np.ones(500)) == []
+
+
+@pytest.mark.parametrize(
+    ("rates", "more", "message"),
+    [
+        (np.ones((2, 300)), {}, "inference.surfaces"),
+        (np.zeros((2, 300)), {"surfaces": 4}, "inference.rates: got a rate that is none"),
+        (np.ones((1, 0)), {"surfaces": 4}, "inference.rates: got shape"),
+        (np.ones(10), {"surfaces": 4}, "need at least 16"),
+        (np.full((1, 300), 1e8), {"surfaces": 4, "step": -1.0}, "inference.step"),
+    ],
+)
+def test_sweeps_that_cannot_be_used_are_refused(rates, more, message):
+    with pytest.raises(ConfigError, match=message):
+        inference.infer(rates, sets.BLOCK, **more)
+
+
+def test_neighbouring_zones_do_not_hide_a_step():
+    """Edges nearer than a window are found, as long as zones are longer than two."""
+    random = np.random.default_rng(3)
+    steps = np.cumsum(random.uniform(0.03, 0.07, 8))
+    sizes = random.integers(70, 150, 8)
+    logs = np.repeat(steps, sizes) + 0.002 * random.standard_normal(sizes.sum())
+    edges = inference.zone_edges(np.exp(logs))
+    assert edges == list(np.cumsum(sizes)[:-1])
+    assert all(b - a >= 70 for a, b in pairwise(edges))
