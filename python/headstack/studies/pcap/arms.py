@@ -1,4 +1,4 @@
-"""The map of queue depth and arms that may move to power, throughput and p99, for a dual-actuator drive.
+"""Queue depth and arms that may move against power, throughput and p99 of dual-actuator drives.
 
 ``python -m headstack.studies.pcap.arms --out DIR`` writes the figure and prints the numbers.
 """
@@ -23,8 +23,8 @@ DEPTHS, SECONDS = (1, 2, 4, 8, 16, 32), 120
 #: Bytes of the drives.
 CAPACITY = 18_000_207_937_536
 
-#: An Exos 2X18: each arm has half of the surfaces. And drives like it whose arms reach all surfaces, so that the
-#: number of arms in motion can be chosen; the limit is one for all commands.
+#: An Exos 2X18: each arm has half of the surfaces. And drives like it whose arms reach all
+#: surfaces, so that the number of arms in motion can be chosen; the limit is one for all commands.
 DRIVES: dict[str, dict[str, Any]] = {
     "own halves, both arms": {"drive": "exos-2x18-sata"},
     "shared surfaces, two arms": {
@@ -96,14 +96,17 @@ def figure(table: pd.DataFrame) -> Any:
             color=look.colour(names, None),
         )
     )
-    left = (lines + texts).properties(width=380, height=300, title="Depth of the queue at each point")
+    left = (lines + texts).properties(
+        width=380, height=300, title="Depth of the queue at each point"
+    )
     return plots.style(alt.hconcat(left, p99.properties(width=300, height=300)))
 
 
 def cheapest(table: pd.DataFrame, cap_w: float) -> Mapping[str, Any]:
     """Return the setting with the highest throughput under a cap."""
     fits = table[table.watts <= cap_w]
-    return dict(fits.loc[fits.iops.idxmax()]) if len(fits) else {}
+    best = fits.sort_values("iops").tail(1)
+    return {str(k): v for row in best.to_dict("records") for k, v in row.items()}
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
-"""Feed-forward against PCAP, and PCAP against throttling: the same seeds, with confidence intervals.
+"""Feed-forward against PCAP, and PCAP against throttling, with confidence intervals.
 
-``python -m headstack.studies.pcap.ours --seeds 10`` prints the tables of ``docs/models/capping.md``.
+``python -m headstack.studies.pcap.ours --seeds 10`` prints the tables of
+``docs/models/capping.md``.
 """
 
 import argparse
@@ -131,7 +132,15 @@ def compare(store: Store, name: str, seeds: Sequence[int]) -> list[list[str]]:
         pairs = [b - a for a, b in zip(before, after, strict=True)]
         (old, _), (new, _), (gap, half) = interval(before), interval(after), interval(pairs)
         texts = [form.format(v) for v in (old, new)]
-        rows.append([name, " against ".join(names[::-1]), title, *texts, f"{form.format(gap)} ± {form.format(half)}"])
+        rows.append(
+            [
+                name,
+                " against ".join(names[::-1]),
+                title,
+                *texts,
+                f"{form.format(gap)} ± {form.format(half)}",
+            ]
+        )
     return rows
 
 
