@@ -2,7 +2,7 @@
 
 use crate::capping::{Capper, DoneRequest};
 use crate::layer::Done;
-use crate::member::Answer;
+use crate::member::CompletionReport;
 use crate::outcome::operation;
 use crate::simulate::{Log, Outcome, Record, SimulateError};
 use headstack_drive::join::Join;
@@ -192,9 +192,9 @@ impl<'a, 'l> Host<'a, 'l> {
 
     /// A part was completed by drive `member`.
     #[inline(always)]
-    pub fn part_done<A: Answer>(&mut self, member: usize, answer: &A) {
-        if !(A::IS_COMPLETION && self.is_tallied(member, answer.completion())) {
-            self.part_done_generally(member, answer.completion(), &answer.done(member as u32));
+    pub fn part_done<R: CompletionReport>(&mut self, member: usize, report: &R) {
+        if !(R::IS_COMPLETION && self.is_tallied(member, report.completion())) {
+            self.part_done_generally(member, report.completion(), &report.done(member as u32));
         }
     }
 

@@ -8,8 +8,8 @@ use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
 
 /// The report of a request that a member has completed.
-pub trait Answer: Copy {
-    /// Whether [`Answer::completion`] contains everything, so that it can be counted by itself.
+pub trait CompletionReport: Copy {
+    /// Whether [`CompletionReport::completion`] contains everything, so that it can be counted by itself.
     const IS_COMPLETION: bool;
     /// The completion of the member.
     fn completion(&self) -> &Completion;
@@ -17,7 +17,7 @@ pub trait Answer: Copy {
     fn done(&self, member: u32) -> Done;
 }
 
-impl Answer for Completion {
+impl CompletionReport for Completion {
     const IS_COMPLETION: bool = true;
     #[inline(always)]
     fn completion(&self) -> &Completion {
@@ -50,7 +50,7 @@ impl Answer for Completion {
 /// - Each request submitted is reported exactly once; its components add up to its response time.
 pub trait Member {
     /// The type of its reports.
-    type Answer: Answer;
+    type Report: CompletionReport;
     /// Size in 512-byte blocks.
     fn capacity_blocks(&self) -> u64;
     /// Sizes of its logical units, which follow one another in its blocks.
@@ -78,7 +78,7 @@ pub trait Member {
     /// Earliest time at which [`Member::advance`] would have an effect; [`Time::NEVER`] if nothing is queued.
     fn next_event(&self) -> Time;
     /// Starts every service that starts before `until` and reports the completions.
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Answer));
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Report));
     /// Number of waiting commands.
     fn queue_len(&self) -> usize;
     /// Energy from the last reset to `until`.
@@ -156,7 +156,7 @@ pub trait Member {
 }
 
 impl Member for Drive {
-    type Answer = Completion;
+    type Report = Completion;
     fn capacity_blocks(&self) -> u64 {
         Drive::capacity_blocks(self)
     }

@@ -2,7 +2,7 @@
 
 use crate::capping::{self, CappingOutcome, CappingResult};
 use crate::change;
-use crate::expected::{Expected, Known, Watched};
+use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
 use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::ignored;
 use crate::layer::{self, elevator};
@@ -215,7 +215,7 @@ pub fn run_with<M: Drivable>(
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = options.threads.or(experiment.run.threads);
     let threads = threads.unwrap_or_else(cores).clamp(1, jobs.len());
-    let expected = Expected::new(
+    let expected = ExpectedRequests::new(
         &options.progress,
         experiment.system.len(),
         experiment.workload.len(),
@@ -266,7 +266,7 @@ pub fn run_with<M: Drivable>(
             systems.push(result.map_err(placed)?);
         }
     }
-    let result = told(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
+    let result = run_result(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
     if let Some(dir) = &options.out_dir {
         let path = dir.join("result.json");
         let text = result
@@ -294,7 +294,7 @@ struct Job<'a> {
     experiment: &'a Experiment,
     inputs: &'a Inputs<'a>,
     options: &'a RunOptions,
-    expected: &'a Expected<'a>,
+    expected: &'a ExpectedRequests<'a>,
     /// Number of the system, and its key: `system[0]`.
     s: usize,
     key: String,
@@ -317,7 +317,7 @@ fn trace_files(experiment: &Experiment, progress: &Progress, failed: &AtomicBool
 }
 
 /// Makes the result of the run, with its provenance.
-fn told(
+fn run_result(
     experiment: &Experiment,
     inputs: &Inputs,
     mut systems: Vec<SystemResult>,
@@ -427,7 +427,8 @@ impl<'a> Job<'a> {
         let (members, organisation) = (&mut drives.members, organisation.as_ref());
         let outcome = match opened.counters.filter(|_| self.counts_by_content()) {
             Some(counters) => {
-                let mut source = Watched::new(opened.source, counters, self.expected, self.w);
+                let mut source =
+                    EstimatingSource::new(opened.source, counters, self.expected, self.w);
                 members.simulate(&mut source, organisation, &simulation, sink)
             }
             None => members.simulate(&mut opened.source, organisation, &simulation, sink),
@@ -547,7 +548,7 @@ impl<'a> Job<'a> {
         let mut source = (self.inputs.open)(open)?.source;
         let (sizes, requests) = measure(&mut source, open, &self.options.progress)?;
         if self.counts_by_content() {
-            self.expected.tell(self.w, Known::Exactly(requests));
+            self.expected.set(self.w, RequestCount::Exact(requests));
         }
         Ok(match given.as_deref() {
             Some([size]) => vec![*size; sizes.len().max(1)],
@@ -561,7 +562,7 @@ impl<'a> Job<'a> {
     fn simulation(&self, opened: &mut Opened) -> Result<Options, RunError> {
         let (workload, run) = (self.workload(), &self.experiment.run);
         if let (Some(requests), true) = (opened.requests, self.counts_by_content()) {
-            self.expected.tell(self.w, Known::Exactly(requests));
+            self.expected.set(self.w, RequestCount::Exact(requests));
         }
         let closed = opened.closed.take();
         if closed.is_some() && workload.arrivals.is_some() {

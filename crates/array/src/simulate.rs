@@ -363,7 +363,7 @@ impl<M: Member> Run<'_, '_, M> {
             let next_event = drive.min(issue);
             if due <= next_event && next_event != Time::NEVER {
                 self.pass_until(due);
-                self.trouble()?;
+                self.take_failure()?;
                 continue;
             }
             if drive < issue {
@@ -702,18 +702,18 @@ impl<M: Member> Run<'_, '_, M> {
                 waiting: waiting as u64,
             });
         }
-        self.trouble()
+        self.take_failure()
     }
 
     /// Returns the error that occurred since the last call, if any.
-    fn trouble(&mut self) -> Result<(), SimulateError> {
+    fn take_failure(&mut self) -> Result<(), SimulateError> {
         let failure = self.failure.take().or(self.host.failure.take());
         failure.map_or(Ok(()), Err)
     }
 
     /// After the last arrival: completes everything in flight, unless the run was cancelled.
     fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
-        self.trouble()?;
+        self.take_failure()?;
         if self.measuring {
             self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
         }
@@ -725,7 +725,7 @@ impl<M: Member> Run<'_, '_, M> {
             let is_stuck = time == Time::NEVER && self.schedule.due == Time::NEVER;
             if due <= time.max(now) && !is_stuck && due != Time::NEVER {
                 self.pass_until(due);
-                self.trouble()?;
+                self.take_failure()?;
                 continue;
             }
             if time == Time::NEVER {
@@ -748,11 +748,11 @@ impl<M: Member> Run<'_, '_, M> {
 
     fn finish(mut self) -> Result<Outcome, SimulateError> {
         self.host.settle();
-        self.trouble()?;
+        self.take_failure()?;
         if self.measuring {
             let end = self.host.outcome.end;
             self.pass_until(end);
-            self.trouble()?;
+            self.take_failure()?;
             self.sample(end);
             for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
                 o.energy = member.energy(end);

@@ -38,11 +38,11 @@
 mod admission;
 mod merging;
 
-use super::below::{Below, Ends};
-use super::course::{Course, Next};
+use super::below::{LowerLayers, PendingCompletions};
+use super::clock::{LayerClock, NextEvent};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics, ANYONE,
+    not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
 use headstack_drive::plugin::{fill, params, taken};
@@ -61,7 +61,7 @@ pub const ENTRY: Entry = Entry {
     name: "host-queue",
     summary: "places for requests, merging, an elevator, a depth at the device",
     example: "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4",
-    stands: Stands::OnOne,
+    lower: LowerCount::One,
     parameters: &|table, elevators| with_elevator(taken::<Whole>(&[], table), elevators),
     build: &|context| Ok(Box::new(HostQueue::new(context)?)),
 };
@@ -223,12 +223,12 @@ struct Counts {
 
 /// A host queue for each unit of the layer below.
 struct HostQueue {
-    below: Below,
+    below: LowerLayers,
     queues: Vec<Queue>,
     submitted: Slab<Submitted>,
     groups: Slab<Group>,
-    ends: Ends,
-    course: Course,
+    ends: PendingCompletions,
+    clock: LayerClock,
     limits: Limits,
     wake_time: Span,
     sync_writes: bool,
@@ -239,7 +239,7 @@ struct HostQueue {
 impl HostQueue {
     fn new(context: Context) -> Result<HostQueue, SpecError> {
         let p: Parameters = params(&context.params)?;
-        let below = Below::new(context.below);
+        let below = LowerLayers::new(context.below);
         let entry = elevator::find(&p.elevator, context.elevators)?;
         let legacy = p.places() == PlacesName::Legacy;
         bounded("depth", p.depth, 1, MOST)?;
@@ -283,8 +283,8 @@ impl HostQueue {
             queues,
             submitted: Slab::new(),
             groups: Slab::new(),
-            ends: Ends::default(),
-            course: Course::default(),
+            ends: PendingCompletions::default(),
+            clock: LayerClock::default(),
             limits: Limits {
                 never: !p.merge,
                 front: p.front_merges,
@@ -303,7 +303,14 @@ impl HostQueue {
     }
 
     /// Merges or admits a submitted request of a process. False: no place is free, so the process waits.
-    fn ask(&mut self, q: usize, now: Time, process: Process, child: u32, waited: bool) -> bool {
+    fn try_admit(
+        &mut self,
+        q: usize,
+        now: Time,
+        process: Process,
+        child: u32,
+        waited: bool,
+    ) -> bool {
         let request = self.submitted[child as usize].request;
         let sync = self.is_sync(request.command);
         let frozen = self.queues[q].places.is_frozen();
@@ -324,7 +331,7 @@ impl HostQueue {
     fn admit(&mut self, child: u32, now: Time) {
         let submitted = &mut self.submitted[child as usize];
         submitted.admitted = now;
-        if self.course.statistics.counts_from(submitted.arrival) {
+        if self.clock.statistics.counts_from(submitted.arrival) {
             self.counts.blocked_ns += u128::from(now.0 - submitted.arrival.0);
         }
     }
@@ -362,7 +369,7 @@ impl HostQueue {
         queue.edges.add(&run);
         if waited && queue.elevator.newest().is_none() {
             if let Some(before) = queue.edges.ending_at(run.write, run.lba) {
-                if self.unite(q, now, before, slot) {
+                if self.merge_groups(q, now, before, slot) {
                     self.counts.merged_back += 1;
                 }
             }
@@ -383,7 +390,7 @@ impl HostQueue {
             segments: 1,
             order: 0,
         };
-        let (back, front) = self.touching(q, &new);
+        let (back, front) = self.neighbours(q, &new);
         let back = back.filter(|slot| self.may_grow(q, *slot, &new));
         let front = front.filter(|slot| self.limits.front && self.may_grow(q, *slot, &new));
         let (slot, at_front) = match (back, front) {
@@ -401,14 +408,15 @@ impl HostQueue {
                 false => edges.starting_at(run.write, run.end()).map(|n| (slot, n)),
             };
             if let Some((first, second)) = pair {
-                self.counts.merged_neighbours += u64::from(self.unite(q, now, first, second));
+                self.counts.merged_neighbours +=
+                    u64::from(self.merge_groups(q, now, first, second));
             }
         }
         true
     }
 
     /// The waiting request that ends where a new one begins, and the one that begins where it ends.
-    fn touching(&self, q: usize, new: &Run) -> (Option<u32>, Option<u32>) {
+    fn neighbours(&self, q: usize, new: &Run) -> (Option<u32>, Option<u32>) {
         let queue = &self.queues[q];
         let end = new.end();
         match queue.elevator.newest() {
@@ -457,7 +465,7 @@ impl HostQueue {
 
     /// Merges two waiting groups, if allowed; the second one follows the first. The place of the second becomes
     /// free. Returns whether they were merged.
-    fn unite(&mut self, q: usize, now: Time, first: u32, second: u32) -> bool {
+    fn merge_groups(&mut self, q: usize, now: Time, first: u32, second: u32) -> bool {
         let (a, b) = (
             self.groups[first as usize].run,
             self.groups[second as usize].run,
@@ -479,12 +487,12 @@ impl HostQueue {
         self.submitted[last as usize].next = gone.first;
         let run = kept.run;
         queue.edges.add(&run);
-        queue.places.give_back(now, gone.sync, &mut queue.woken);
+        queue.places.release(now, gone.sync, &mut queue.woken);
         true
     }
 
     /// Submits the requests of woken processes, then dispatches as far as the depth allows.
-    fn go_on(&mut self, q: usize, now: Time) {
+    fn dispatch_ready(&mut self, q: usize, now: Time) {
         while let Some(process) = self.queues[q].woken.pop_front() {
             if self.wake_time > Span::ZERO {
                 let then = now + self.wake_time;
@@ -500,7 +508,7 @@ impl HostQueue {
     fn resume(&mut self, q: usize, now: Time, process: Process) {
         if process > LAST_NAMED {
             let child = (process - LAST_NAMED - 1) as u32;
-            if !self.ask(q, now, process, child, true) {
+            if !self.try_admit(q, now, process, child, true) {
                 self.wait(q, process, child);
             }
             return;
@@ -510,7 +518,7 @@ impl HostQueue {
         };
         let mut waited = true;
         while let Some(child) = backlog.front().copied() {
-            if !self.ask(q, now, process, child, waited) {
+            if !self.try_admit(q, now, process, child, waited) {
                 self.counts.blocked += u64::from(!waited);
                 self.queues[q].blocked.insert(process, backlog);
                 self.wait(q, process, child);
@@ -590,7 +598,7 @@ impl HostQueue {
         if matches!(group.command, Command::Read | Command::Write) {
             queue.elevator.ended(slot);
         }
-        queue.places.give_back(now, group.sync, &mut queue.woken);
+        queue.places.release(now, group.sync, &mut queue.woken);
         let lower = group.announced.unwrap_or_default();
         let mut child = group.first;
         while child != NONE {
@@ -603,9 +611,9 @@ impl HostQueue {
                 ..lower
             };
             done.components.queue += group.dispatched.0 - s.arrival.0;
-            self.course.finish(done);
+            self.clock.finish(done);
         }
-        self.go_on(q, now);
+        self.dispatch_ready(q, now);
     }
 
     fn resize(&mut self, now: Time, n: u32) -> Result<(), SpecError> {
@@ -621,7 +629,7 @@ impl HostQueue {
         for q in 0..self.queues.len() {
             let queue = &mut self.queues[q];
             queue.places.resize(now, n, &mut queue.woken);
-            self.go_on(q, now);
+            self.dispatch_ready(q, now);
         }
         Ok(())
     }
@@ -642,7 +650,7 @@ impl HostQueue {
             let (_, q) = self.next_waking();
             if let Some((_, process)) = self.queues[q].waking.pop_front() {
                 self.resume(q, now, process);
-                self.go_on(q, now);
+                self.dispatch_ready(q, now);
             }
         } else if let Some((_, slot)) = self.ends.pop() {
             self.ended(slot, now);
@@ -676,11 +684,11 @@ impl Layer for HostQueue {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.course.reach(now);
+        self.clock.reach(now);
         let q = request.unit as usize;
         let inside = q < self.queues.len() && request.is_inside(self.below.blocks_of(q as u32));
         if !inside {
-            self.course.refuse(&request, now);
+            self.clock.refuse(&request, now);
             return;
         }
         let child = self.submitted.insert(Submitted {
@@ -702,7 +710,7 @@ impl Layer for HostQueue {
         if let Some(backlog) = backlog {
             backlog.push_back(child);
             self.counts.blocked += 1;
-        } else if self.is_kept(q) || !self.ask(q, now, process, child, false) {
+        } else if self.is_kept(q) || !self.try_admit(q, now, process, child, false) {
             self.counts.blocked += 1;
             if named {
                 let blocked = &mut self.queues[q].blocked;
@@ -710,34 +718,34 @@ impl Layer for HostQueue {
             }
             self.wait(q, process, child);
         }
-        self.go_on(q, now);
+        self.dispatch_ready(q, now);
     }
 
     fn next_event(&self) -> Time {
         let work = self.next_own().min(self.below.next_event());
-        self.course.next_event(work)
+        self.clock.next_event(work)
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         loop {
             let times = (self.next_own(), self.below.next_event());
-            match self.course.step(times, until, sink) {
+            match self.clock.step(times, until, sink) {
                 None => return,
-                Some(Next::Below) => self.step_below(),
-                Some(Next::Here(now)) => self.next_ends(now),
+                Some(NextEvent::LowerLayers) => self.step_below(),
+                Some(NextEvent::Own(now)) => self.next_ends(now),
             }
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.course.reach(now);
+        self.clock.reach(now);
         match (path, setting) {
             ([], Setting::Requests(n)) => self.resize(now, *n),
             ([], Setting::Depth(depth)) => {
                 bounded("setting.depth", *depth, 1, MOST)?;
                 for q in 0..self.queues.len() {
                     self.queues[q].depth = *depth;
-                    self.go_on(q, now);
+                    self.dispatch_ready(q, now);
                 }
                 Ok(())
             }
@@ -754,13 +762,13 @@ impl Layer for HostQueue {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.course.statistics.reset(now);
+        self.clock.statistics.reset(now);
         self.counts = Counts::default();
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        let mut all = self.course.statistics.clone();
+        let mut all = self.clock.statistics.clone();
         let c = &self.counts;
         for (name, n) in [
             ("merged_back", c.merged_back),

@@ -23,7 +23,7 @@
 //! its own in [`Inputs`](crate::Inputs).
 
 mod below;
-mod course;
+mod clock;
 pub mod drive;
 pub mod elevator;
 pub mod statistics;
@@ -289,11 +289,11 @@ pub struct Context {
 
 /// How many lower layers a layer takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stands {
+pub enum LowerCount {
     /// One. If there are several lower layers, each gets its own layer of this kind.
-    OnOne,
+    One,
     /// All of them, or as many as the experiment says (`of`).
-    OnMany,
+    Many,
 }
 
 /// How a layer is built. An entry that is made at run time captures what it needs.
@@ -312,7 +312,7 @@ pub struct Entry {
     /// A parameter table that works on four lower layers, as TOML, for documentation and contract tests.
     pub example: &'static str,
     /// How many lower layers it takes.
-    pub stands: Stands,
+    pub lower: LowerCount,
     /// All parameters that it takes from a table, also those that the table leaves out.
     pub parameters: &'static Taken,
     /// Builds the layer.

@@ -21,9 +21,9 @@
 //! # Validity
 //! Linux's own limits (`io.max`) release in slices of time instead.
 
-use super::below::Below;
-use super::course::{Course, Next};
-use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
+use super::below::LowerLayers;
+use super::clock::{LayerClock, NextEvent};
+use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_control::RateLimit;
 use headstack_drive::plugin::{params, taken};
 use headstack_drive::DriveEnergy;
@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
     name: "throttle",
     summary: "releases requests at a limited rate",
     example: "iops = \"150/s\"",
-    stands: Stands::OnOne,
+    lower: LowerCount::One,
     parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(Throttle::new(context)?)),
 };
@@ -60,8 +60,8 @@ struct Passing {
 }
 
 struct Throttle {
-    below: Below,
-    course: Course,
+    below: LowerLayers,
+    clock: LayerClock,
     limit: RateLimit,
     passing: Slab<Passing>,
     held: VecDeque<u32>,
@@ -97,8 +97,8 @@ impl Throttle {
             }
         };
         Ok(Throttle {
-            below: Below::new(context.below),
-            course: Course::default(),
+            below: LowerLayers::new(context.below),
+            clock: LayerClock::default(),
             limit: check(limit)?,
             passing: Slab::new(),
             held: VecDeque::new(),
@@ -137,7 +137,7 @@ impl Throttle {
             let passing = &mut self.passing[slot as usize];
             passing.released = now;
             self.last = Some(now);
-            if self.course.statistics.counts_from(passing.arrival) {
+            if self.clock.statistics.counts_from(passing.arrival) {
                 self.n_held += u64::from(now > passing.arrival);
                 self.held_ns += u128::from(now.0 - passing.arrival.0);
             }
@@ -150,7 +150,7 @@ impl Throttle {
     }
 
     fn step_below(&mut self, sink: &mut dyn FnMut(&Done)) {
-        let (passing, statistics) = (&mut self.passing, &mut self.course.statistics);
+        let (passing, statistics) = (&mut self.passing, &mut self.clock.statistics);
         self.below.step(&mut |done| {
             let own = passing.remove(done.id as usize);
             let mut done = Done {
@@ -175,11 +175,11 @@ impl Layer for Throttle {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.course.reach(now);
+        self.clock.reach(now);
         let inside = (request.unit as usize) < self.below.members()
             && request.is_inside(self.below.blocks_of(request.unit));
         if !inside {
-            self.course.refuse(&request, now);
+            self.clock.refuse(&request, now);
             return;
         }
         let slot = self.passing.insert(Passing {
@@ -192,34 +192,31 @@ impl Layer for Throttle {
     }
 
     fn next_event(&self) -> Time {
-        let own = self.next_release().max(self.course.now());
+        let own = self.next_release().max(self.clock.now());
         let own = if self.held.is_empty() {
             Time::NEVER
         } else {
             own
         };
-        self.course.next_event(own.min(self.below.next_event()))
+        self.clock.next_event(own.min(self.below.next_event()))
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         loop {
             let own = match self.held.is_empty() {
                 true => Time::NEVER,
-                false => self.next_release().max(self.course.now()),
+                false => self.next_release().max(self.clock.now()),
             };
-            match self
-                .course
-                .step((own, self.below.next_event()), until, sink)
-            {
+            match self.clock.step((own, self.below.next_event()), until, sink) {
                 None => return,
-                Some(Next::Below) => self.step_below(sink),
-                Some(Next::Here(now)) => self.release(now),
+                Some(NextEvent::LowerLayers) => self.step_below(sink),
+                Some(NextEvent::Own(now)) => self.release(now),
             }
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.course.reach(now);
+        self.clock.reach(now);
         match (path, setting) {
             ([], Setting::Rate(limit)) => {
                 self.limit = check(*limit).map_err(|e| e.within("setting"))?;
@@ -239,13 +236,13 @@ impl Layer for Throttle {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.course.statistics.reset(now);
+        self.clock.statistics.reset(now);
         (self.n_held, self.held_ns) = (0, 0);
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        let mut all = self.course.statistics.clone();
+        let mut all = self.clock.statistics.clone();
         all.count("held", self.n_held);
         all.add_ns("held", self.held_ns);
         all

@@ -2,11 +2,11 @@
 
 use super::{
     elevator, find, independent, throttle, Context, Done, DriveLayer, Entry, Layer, LayerResult,
-    Request, Setting, Stands, ANYONE,
+    LowerCount, Request, Setting, ANYONE,
 };
 use crate::capping::Knobs;
 use crate::change::Target;
-use crate::member::{Answer, Member};
+use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveEnergy, DriveRequest};
@@ -59,8 +59,8 @@ impl LayerSpec {
     /// The registry's entry of this name.
     fn entry<'a>(&self, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
         let entry = find(&self.name, entries)?;
-        match (entry.stands, self.of) {
-            (Stands::OnOne, Some(of)) if of != 1 => {
+        match (entry.lower, self.of) {
+            (LowerCount::One, Some(of)) if of != 1 => {
                 let need = format!("1: a {} stands on one layer", self.name);
                 Err(SpecError::new("of", of, need))
             }
@@ -121,10 +121,10 @@ fn one_height(
     entry: &Entry,
     elevators: &'static [elevator::Entry],
 ) -> Result<Vec<Box<dyn Layer>>, SpecError> {
-    let width = match (entry.stands, spec.of) {
-        (Stands::OnOne, _) => 1,
-        (Stands::OnMany, Some(of)) => of as usize,
-        (Stands::OnMany, None) => below.len().max(1),
+    let width = match (entry.lower, spec.of) {
+        (LowerCount::One, _) => 1,
+        (LowerCount::Many, Some(of)) => of as usize,
+        (LowerCount::Many, None) => below.len().max(1),
     };
     if below.is_empty() || below.len() % width != 0 {
         let need = format!("a divisor of the {} layers below", below.len());
@@ -153,18 +153,18 @@ pub struct Tree {
     units: Vec<(u64, u64)>,
     /// Number of requests submitted.
     submitted: u64,
-    told: u64,
+    announced: u64,
     now: Time,
 }
 
 /// A completion that a tree announces.
 #[derive(Debug, Clone, Copy)]
-pub struct Told {
+pub struct TreeCompletion {
     completion: Completion,
     done: Done,
 }
 
-impl Answer for Told {
+impl CompletionReport for TreeCompletion {
     // A drive's completion lacks the drive, the kind of error and whether an arm moved; `done` has them.
     const IS_COMPLETION: bool = false;
     fn completion(&self) -> &Completion {
@@ -187,7 +187,7 @@ impl Tree {
         elevators: &'static [elevator::Entry],
     ) -> Result<Tree, SpecError>
     where
-        M: Member<Answer = Completion> + Send + 'static,
+        M: Member<Report = Completion> + Send + 'static,
     {
         let drives = drives.into_iter().enumerate();
         let drives = drives
@@ -208,7 +208,7 @@ impl Tree {
             root,
             units,
             submitted: 0,
-            told: 0,
+            announced: 0,
             now: Time::ZERO,
         }
     }
@@ -332,7 +332,7 @@ fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
 }
 
 impl Member for Tree {
-    type Answer = Told;
+    type Report = TreeCompletion;
 
     fn capacity_blocks(&self) -> u64 {
         self.units.last().map_or(0, |u| u.0.saturating_add(u.1))
@@ -365,10 +365,10 @@ impl Member for Tree {
         self.root.next_event()
     }
 
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Told)) {
-        let told = &mut self.told;
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&TreeCompletion)) {
+        let announced = &mut self.announced;
         self.root.advance(until, &mut |done| {
-            *told += 1;
+            *announced += 1;
             let completion = Completion {
                 id: done.id,
                 arrival: done.arrival,
@@ -380,7 +380,7 @@ impl Member for Tree {
                 arm: done.arm,
                 error: done.error.is_some(),
             };
-            sink(&Told {
+            sink(&TreeCompletion {
                 completion,
                 done: *done,
             });
@@ -388,7 +388,7 @@ impl Member for Tree {
     }
 
     fn queue_len(&self) -> usize {
-        (self.submitted - self.told) as usize
+        (self.submitted - self.announced) as usize
     }
 
     fn energy(&mut self, until: Time) -> DriveEnergy {
