@@ -1,7 +1,8 @@
 """Power capping in simulation: policies beside each other, and the page of a capped run.
 
-An experiment has a table ``[capping]``, or ``[system.capping]`` for each system: policy, parameters, caps over time,
-meter. ``headstack.run`` runs it like any other; what capping did is under ``capping`` of each system of the result.
+An experiment has a table ``[capping]``, or ``[system.capping]`` for each system: policy,
+parameters, caps over time, meter. ``headstack.run`` runs it like any other; what capping did is
+under ``capping`` of each system of the result.
 """
 
 import os
@@ -54,21 +55,24 @@ def capped(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """
     found = [s for s in document["systems"] if s.get("capping")]
     if not found:
-        raise ConfigError("capping: got no system with it, need a table [capping] in the experiment")
+        raise ConfigError(
+            "capping: got no system with it, need a table [capping] in the experiment"
+        )
     return found
 
 
 def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return one row per capped system: how the cap was kept, and what that cost.
 
-    Response times are from admission to the host's queue, with that from submission beside them. ``lost_share`` is
-    the throughput lost against the system with policy ``none`` on the same workload, or without one against the one
-    with the highest throughput.
+    Response times are from admission to the host's queue, with that from submission beside them.
+    ``lost_share`` is the throughput lost against the system with policy ``none`` on the same
+    workload, or without one against the one with the highest throughput.
 
     Example:
         >>> import headstack
         >>> jobs = [{"threads": 16, "duration": "30 s", "requests": {"footprint": "4 TB"}}]
-        >>> system = {"drive": "ultrastar-7k4000-pcap", "layers": [{"name": "host-queue", "elevator": "deadline"}]}
+        >>> queue = {"name": "host-queue", "elevator": "deadline"}
+        >>> system = {"drive": "ultrastar-7k4000-pcap", "layers": [queue]}
         >>> caps = [{"at": "5 s", "cap": "9 W"}]
         >>> r = headstack.run(
         ...     workload={"jobs": jobs},
@@ -120,14 +124,15 @@ def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def columns(rows: Sequence[Mapping[str, Any]], *, narrow: bool = False) -> list[tuple[str, str, str]]:
-    """Return the columns to show: of the workload only where there are several; `narrow` leaves out some."""
+def columns(
+    rows: Sequence[Mapping[str, Any]], *, narrow: bool = False
+) -> list[tuple[str, str, str]]:
+    """Return the columns to show; `narrow` leaves out some.
+
+    That of the workload is shown only where there are several.
+    """
     several = len({r["workload"] for r in rows}) > 1
-    return [
-        c
-        for c in COLUMNS
-        if (several or c[0] != "workload") and not (narrow and c[0] in WIDE)
-    ]
+    return [c for c in COLUMNS if (several or c[0] != "workload") and not (narrow and c[0] in WIDE)]
 
 
 def cells(

@@ -10,6 +10,9 @@
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
+mod feed;
+mod marks;
+
 use crate::capping::{Capper, Plan as CapPlan};
 use crate::change::{Planned, Schedule};
 use crate::host::Host;
@@ -20,6 +23,7 @@ use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
 use crate::room::Room;
 use crate::timetable::Timetable;
+use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
 use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
@@ -221,42 +225,6 @@ struct Direct {
     first: u64,
 }
 
-/// Requests taken from their source in batches, so that source and simulation each run in a tight loop.
-struct Feed<'s, S> {
-    source: &'s mut S,
-    batch: Vec<Request>,
-    /// Error of the workload after the batch.
-    failure: Option<TraceError>,
-}
-
-/// Small enough for a core's first-level cache.
-const BATCH: usize = 256;
-
-impl<S: Requests> Feed<'_, S> {
-    /// Takes the next batch, of at most `most` requests; it is empty at the workload's end.
-    #[inline(never)]
-    fn refill(&mut self, most: u64) -> Result<(), SimulateError> {
-        self.batch.clear();
-        if let Some(e) = self.failure.take() {
-            return Err(e.into());
-        }
-        let most = most.min(BATCH as u64) as usize;
-        match self.source.fill(&mut self.batch, most) {
-            // The requests before the error are simulated first.
-            Err(e) if !self.batch.is_empty() => self.failure = Some(e),
-            Err(e) => return Err(e.into()),
-            Ok(()) => {}
-        }
-        match self.batch.iter().map(|r| r.time).max() {
-            Some(time) if time > Time::LATEST => Err(SimulateError::Late {
-                what: "a request",
-                time,
-            }),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Simulates a workload on a system.
 ///
 /// The organisation's members are the logical units of the drives, in order; most drives have one. `source` is in
@@ -454,12 +422,6 @@ impl<M: Member> Run<'_, '_, M> {
             }
         }
         self.arrive(now, &request)
-    }
-
-    /// When something happens next at a certain time: a change, or a step of the power cap.
-    fn next_mark(&self) -> Time {
-        let capping = self.host.capper.as_ref().map_or(Time::NEVER, |c| c.due);
-        self.schedule.due.min(capping)
     }
 
     fn report(&mut self) {
@@ -716,65 +678,6 @@ impl<M: Member> Run<'_, '_, M> {
                 due.set(i, member.next_event());
             }
         }
-    }
-
-    /// Samples energy at each boundary of the series up to `now`, and applies the changes due until then, in
-    /// order of time.
-    #[inline]
-    fn pass_until(&mut self, now: Time) {
-        if self.next_sample.min(self.next_mark()) <= now {
-            self.pass_marks(now);
-        }
-    }
-
-    #[cold]
-    fn pass_marks(&mut self, now: Time) {
-        while self.failure.is_none() {
-            let at = self.next_sample.min(self.next_mark());
-            if at > now || at == Time::NEVER {
-                return;
-            }
-            if self.schedule.due == at {
-                let happened = self.schedule.happen(self.members, &mut self.host);
-                self.failure = happened.err().map(SimulateError::Change);
-                self.renew();
-                continue;
-            }
-            self.advance_all(at);
-            if self.next_mark() == at {
-                self.step_capping();
-                continue;
-            }
-            self.sample(at);
-            self.renew();
-            self.next_sample = self.host.outcome.series.next_boundary(at);
-        }
-    }
-
-    /// The controller of the power cap acts.
-    fn step_capping(&mut self) {
-        let in_flight = self.host.in_flight;
-        if let Some(capper) = &mut self.host.capper {
-            let stepped = capper.step(self.members, in_flight);
-            self.failure = stepped.err().map(SimulateError::Change);
-        }
-        self.renew();
-    }
-
-    fn sample(&mut self, at: Time) {
-        let mut sum = ByMode::default();
-        for member in self.members.iter_mut() {
-            sum.add(&member.joules(at));
-        }
-        let last = std::mem::replace(&mut self.sampled, sum);
-        let since = ByMode {
-            idle: sum.idle - last.idle,
-            seek: sum.seek - last.seek,
-            rotation: sum.rotation - last.rotation,
-            transfer: sum.transfer - last.transfer,
-            standby: sum.standby - last.standby,
-        };
-        self.host.outcome.series.add_energy(at, since);
     }
 
     /// The earliest drive event and its drive.

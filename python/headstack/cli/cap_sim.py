@@ -33,8 +33,8 @@ def command(
 ) -> int | None:
     """Simulate power capping: policies, caps over time and a meter over simulated drives.
 
-    Each system of the experiment is one policy; all get the same requests, caps and noise. The table says how each
-    kept the cap, and what that cost in throughput and response time.
+    Each system of the experiment is one policy; all get the same requests, caps and noise. The
+    table says how each kept the cap, and what that cost in throughput and response time.
 
     Examples:
       headstack cap-sim examples/capping.toml

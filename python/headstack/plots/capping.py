@@ -87,8 +87,12 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Any:
         whole = (
             base.mark_line(clip=True)
             .encode(
-                x=alt.X("t:Q", title="whole run (min): mark a time here", scale=alt.Scale(nice=False)),
-                y=alt.Y("power_w:Q", title="W", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=2)),
+                x=alt.X(
+                    "t:Q", title="whole run (min): mark a time here", scale=alt.Scale(nice=False)
+                ),
+                y=alt.Y(
+                    "power_w:Q", title="W", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=2)
+                ),
                 color=look.colour(names, legend=False),
             )
             .properties(width=look.WIDTH, height=OVERVIEW_HEIGHT)

@@ -146,7 +146,7 @@ fn refuses_by_key() {
             "capping.signal.least",
         ),
     ] {
-        let error = Plan::read(&params(toml), Path::new(""), 1, "capping").err().expect(toml);
+        let error = Plan::read(&params(toml), Path::new(""), 1, "capping").expect_err(toml);
         assert!(error.key.starts_with(key), "{toml}: {error}");
     }
     let both = "policy = \"none\"\ncap_file = \"x\"\ncaps = [{ at = \"1 s\" }]";

@@ -140,6 +140,7 @@ impl Bench {
     }
 }
 
+#[allow(clippy::result_large_err)]
 pub(crate) fn go(
     experiment: &Experiment,
     threads: Option<usize>,

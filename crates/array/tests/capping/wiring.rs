@@ -296,7 +296,7 @@ fn refuses_what_cannot_be_capped() {
     ] {
         let text = base(layers, capping);
         let error = match Experiment::from_toml(&text, Path::new("x.toml")) {
-            Ok(experiment) => go(&experiment, None).err().expect(need).to_string(),
+            Ok(experiment) => go(&experiment, None).expect_err(need).to_string(),
             Err(e) => e.to_string(),
         };
         assert!(error.contains(need), "{layers} {capping}: {error}");

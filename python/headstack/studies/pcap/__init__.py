@@ -64,7 +64,8 @@ PAPER = Paper(
         Claim(
             "PCAP-2",
             "power over a throttled rate",
-            "figure 2, observations 1 and 2: sequential 7 to 8 W, rising; random 7 to 10.5 W, rising to about 90 "
+            "figure 2, observations 1 and 2: sequential 7 to 8 W, rising; random "
+            "7 to 10.5 W, rising to about 90 "
             "requests per second, then falling towards 200",
             power.throttling,
         ),
@@ -72,7 +73,8 @@ PAPER = Paper(
             "PCAP-3",
             "power over the sizes of both queues",
             "figure 3, observations 3 to 5: falls with the host's queue; with the drive's falls at "
-            "small and rises at large host queues; 150 requests per second at (8, 32), 200 at (32, 128)",
+            "small and rises at large host queues; 150 requests per second at (8,"
+            " 32), 200 at (32, 128)",
             power.queues,
         ),
         Claim(
@@ -115,7 +117,8 @@ PAPER = Paper(
         Claim(
             "PCAP-9",
             "bursty load",
-            "figure 9: 190 to 170 requests per second; bursts share the cut (11 %, 17 %), troughs absorb it",
+            "figure 9: 190 to 170 requests per second; bursts share the cut (11 "
+            "%, 17 %), troughs absorb it",
             loads.bursty,
         ),
         Claim(

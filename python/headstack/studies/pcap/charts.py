@@ -80,7 +80,9 @@ def cdfs(curves: Mapping[str, Sequence[Sequence[float]]], title: str) -> Any:
         alt.Chart(pd.DataFrame(rows))
         .mark_line(clip=True)
         .encode(
-            x=alt.X("x:Q", title="response time (ms)", scale=alt.Scale(type="log", domain=[5, 5000])),
+            x=alt.X(
+                "x:Q", title="response time (ms)", scale=alt.Scale(type="log", domain=[5, 5000])
+            ),
             y=alt.Y("y:Q", title="share of requests", axis=alt.Axis(format=".0%")),
             color=look.colour(names, None),
             strokeDash=look.dash(names, None),

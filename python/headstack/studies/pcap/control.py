@@ -14,7 +14,7 @@ S, MS, SHARE = "{:.2f} s", "{:.0f} ms", "{:.0%}"
 
 #: Threads and caps of Figure 7a.
 THREADS = (1, 2, 4, 8, 16, 32, 64, 128)
-MODES = {
+MODES: dict[str, tuple[tuple[str, dict[str, Any]], tuple[float, ...]]] = {
     "throughput": (runs.THROUGHPUT, (9.0, 8.0)),
     "tail-latency": (runs.TAIL, (10.0, 9.0, 8.0)),
 }
@@ -72,12 +72,15 @@ def controllers(study: Study) -> Outcome:
     """Judge Figure 4: the base controller and the agile one."""
     found = compared(study)
     base, agile = found["base"], found["tail-latency"]
-    idle = study.run(
-        [runs.run("idle", [runs.job(1, rate="0.02/s", duration="301 s")])]
-    )["idle"]["power_w"]["idle"]
+    idle = study.run([runs.run("idle", [runs.job(1, rate="0.02/s", duration="301 s")])])["idle"][
+        "power_w"
+    ]["idle"]
     uncapped = runs.mean(agile, "power_w", 30, 300)
     longest = max(base["capping"]["series"]["nr_requests"])
-    start = "reproduced only because PCAP starts at drive queue 1, host queue 4; at the defaults the drive draws 9.2 W"
+    start = (
+        "reproduced only because PCAP starts at drive queue 1, host queue 4; at the defaults the "
+        "drive draws 9.2 W"
+    )
     parts: list[Part] = [
         number("power without a cap", 11.0, uncapped, W, note=start),
         number(
@@ -200,8 +203,20 @@ def modes(study: Study) -> Outcome:
             number("highest throughput, tail-latency mode", 140.0, most["tail-latency"], IOPS),
             number("longest response time, throughput mode", 2.7, _longest(fast), S),
             number("longest response time, tail-latency mode", 1.3, _longest(tail), S),
-            number("share under 100 ms, tail-latency mode", 60.0, 100 * _share(tail), "{:.0f} %", rule=Rule.POINTS),
-            number("share under 100 ms, throughput mode", 20.0, 100 * _share(fast), "{:.0f} %", rule=Rule.POINTS),
+            number(
+                "share under 100 ms, tail-latency mode",
+                60.0,
+                100 * _share(tail),
+                "{:.0f} %",
+                rule=Rule.POINTS,
+            ),
+            number(
+                "share under 100 ms, throughput mode",
+                20.0,
+                100 * _share(fast),
+                "{:.0f} %",
+                rule=Rule.POINTS,
+            ),
             relation(
                 "the longest response time is halved",
                 "reduces worst-case latency by 50 %",
@@ -257,8 +272,12 @@ def throttled(study: Study) -> Outcome:
     outcome = Outcome(
         [
             number("mean throughput, throttling", 117.0, mean["throttling"], IOPS, note=chosen),
-            number("mean throughput, throughput mode", 154.0, mean["throughput"], IOPS, note=chosen),
-            number("mean throughput, tail-latency mode", 102.0, mean["tail-latency"], IOPS, note=chosen),
+            number(
+                "mean throughput, throughput mode", 154.0, mean["throughput"], IOPS, note=chosen
+            ),
+            number(
+                "mean throughput, tail-latency mode", 102.0, mean["tail-latency"], IOPS, note=chosen
+            ),
             relation(
                 "throughput mode above throttling",
                 "32 % more",
@@ -286,8 +305,15 @@ def throttled(study: Study) -> Outcome:
                 "not throttled decide",
             ),
             number("longest response time, throttling", 2.5, _longest(found["throttling"]), S),
-            number("throughput without throttling", 185.0, max(_smooth(found["throttling"], "throughput_iops")), IOPS),
-            number("power at the highest throughput", 9.5, open_power, W, note="9.2 W in section 8.1"),
+            number(
+                "throughput without throttling",
+                185.0,
+                max(_smooth(found["throttling"], "throughput_iops")),
+                IOPS,
+            ),
+            number(
+                "power at the highest throughput", 9.5, open_power, W, note="9.2 W in section 8.1"
+            ),
         ]
     )
     outcome.figures = [
@@ -348,7 +374,8 @@ def concurrency(study: Study) -> Outcome:
         ("tail-latency", 8.0, 32, "the lowest setting, (1, 32), draws 8.3 W"),
         (
             "tail-latency", 10.0, 2,
-            "inconsistent: with 2 requests there is no choice of order, whatever the queues; we reach it with 8",
+            "inconsistent: with 2 requests there is no choice of order, whatever "
+            "the queues; we reach it with 8",
         ),
     )  # fmt: skip
     parts += [
@@ -383,7 +410,11 @@ def concurrency(study: Study) -> Outcome:
         study.figure(
             "pcap-7a-threads",
             lambda: charts.lines(
-                figure, "Figure 7a: power over the number of threads", "threads", "power (W)", log=True
+                figure,
+                "Figure 7a: power over the number of threads",
+                "threads",
+                "power (W)",
+                log=True,
             ),
         )
     ]
@@ -414,11 +445,18 @@ def _load(study: Study, length: float) -> tuple[list[Part], str]:
     for cap in kinds:
         name = "no cap" if cap is None else f"{cap:g} W"
         points[name] = [
-            (found[f"{x} /s, {name}"]["utilisation"], runs.mean(found[f"{x} /s, {name}"], "power_w", 60, length))
+            (
+                found[f"{x} /s, {name}"]["utilisation"],
+                runs.mean(found[f"{x} /s, {name}"], "power_w", 60, length),
+            )
             for x in LOADS
         ]
     middle = [w for u, w in points["8 W"] if 0.4 <= u <= 0.95]
-    note = "only with threads that are due at the same moments; with threads apart power reaches 10 W" if together else ""
+    note = (
+        "only with threads that are due at the same moments; with threads apart power reaches 10 W"
+        if together
+        else ""
+    )
     parts = [
         relation(
             "9 W is never exceeded",
@@ -454,5 +492,3 @@ def _load(study: Study, length: float) -> tuple[list[Part], str]:
         ),
     )
     return parts, figure
-
-

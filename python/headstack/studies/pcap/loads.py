@@ -1,6 +1,7 @@
 """Batch and bursty loads, and a shelf of drives: PCAP-8 to PCAP-10."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from headstack.studies.rules import Part, Rule, number, relation
@@ -38,7 +39,11 @@ def batch(study: Study) -> Outcome:
     jobs = [runs.job(study.choices.threads, volume=f"{volume} B")]
     wanted = [
         runs.capped(
-            _name(cap), *MAX_QUEUES, () if cap is None else ((0.0, cap),), jobs=jobs, seed=study.choices.seed
+            _name(cap),
+            *MAX_QUEUES,
+            () if cap is None else ((0.0, cap),),
+            jobs=jobs,
+            seed=study.choices.seed,
         )
         for cap in BATCH_CAPS
     ]
@@ -51,7 +56,13 @@ def batch(study: Study) -> Outcome:
     outcome = Outcome(
         [
             number("power without a cap", 9.2, power["no cap"], W, note="fitted"),
-            number("time without a cap", 10.5, minutes, "{:.1f} min", note="fitted through the throughput"),
+            number(
+                "time without a cap",
+                10.5,
+                minutes,
+                "{:.1f} min",
+                note="fitted through the throughput",
+            ),
             number(
                 "time at 8 W over that without a cap",
                 1.33,
@@ -86,7 +97,9 @@ def batch(study: Study) -> Outcome:
     outcome.figures = [
         study.figure(
             "pcap-8-batch",
-            lambda: charts.lines(curve, "Figure 8: time of a batch job", "cap (W)", "time over that without a cap"),
+            lambda: charts.lines(
+                curve, "Figure 8: time of a batch job", "cap (W)", "time over that without a cap"
+            ),
         )
     ]
     rows = [
@@ -128,11 +141,16 @@ def bursty(study: Study) -> Outcome:
                 170.0,
                 total["8 W"],
                 IOPS,
-                note="8 W needs the lowest setting, whose throughput Figure 8 fixes at 148; we have "
+                note="8 W needs the lowest setting, whose throughput Figure 8 fixes at"
+                " 148; we have "
                 f"{total['8.5 W']:.0f} at 8.5 W",
             ),
-            number("cut of the 40 MB bursts at 8 W", 11.0, cut["40 MB"], "{:.0f} %", rule=Rule.POINTS),
-            number("cut of the 20 MB bursts at 8 W", 17.0, cut["20 MB"], "{:.0f} %", rule=Rule.POINTS),
+            number(
+                "cut of the 40 MB bursts at 8 W", 11.0, cut["40 MB"], "{:.0f} %", rule=Rule.POINTS
+            ),
+            number(
+                "cut of the 20 MB bursts at 8 W", 17.0, cut["20 MB"], "{:.0f} %", rule=Rule.POINTS
+            ),
             relation(
                 "bursts take longer under a cap",
                 "results in longer times",
@@ -186,7 +204,9 @@ def bursty(study: Study) -> Outcome:
         ),
         study.figure(
             "pcap-9b-parts",
-            lambda: charts.bars(busy, "Figure 9b: throughput while bursts last", "requests per second"),
+            lambda: charts.bars(
+                busy, "Figure 9b: throughput while bursts last", "requests per second"
+            ),
         ),
     ]
     return outcome
@@ -199,7 +219,7 @@ def _in_bursts(result: Mapping[str, Any]) -> dict[str, float]:
     lasting = {j: [i for i in seconds if iops[j][i] > 20] for j in ("40 MB", "20 MB")}
     either = sorted({*lasting["40 MB"], *lasting["20 MB"]})
     whole = {j: sum(iops[j][i] for i in at) / max(1, len(at)) for j, at in lasting.items()}
-    weight = {j: len(at) / max(1, len(either)) for j, at in lasting.items()}
+    weight: dict[str, float] = {j: len(at) / max(1, len(either)) for j, at in lasting.items()}
     constant = sum(iops["constant"][i] for i in either) / max(1, len(either))
     return {"constant": constant, **{j: whole[j] * weight[j] for j in whole}}
 
@@ -207,7 +227,7 @@ def _in_bursts(result: Mapping[str, Any]) -> dict[str, float]:
 def _length(result: Mapping[str, Any], job: str) -> float:
     """Return the mean length of the bursts of a part in seconds."""
     series = result["capping"]["series"]
-    return sum(v > 0 for v in series["job_iops"][job]) / 3
+    return float(sum(v > 0 for v in series["job_iops"][job]) / 3)
 
 
 def shelf(study: Study) -> Outcome:
@@ -216,7 +236,7 @@ def shelf(study: Study) -> Outcome:
     series, power = found["capping"]["series"], _tiers(found)
     spans = [*SHELF_CAPS, (SHELF_END, 0)]
     settled = {}
-    for (start, cap), (end, _) in zip(spans, spans[1:], strict=False):
+    for (start, cap), (end, _) in pairwise(spans):
         at = [i for i, t in enumerate(series["t_s"]) if start + 100 < t <= end]
         settled[start] = (cap, [sum(p[i] for i in at) / len(at) for p in power])
     at = [i for i, t in enumerate(series["t_s"]) if 100 < t <= 600]
@@ -224,7 +244,13 @@ def shelf(study: Study) -> Outcome:
     lowest = runs.mean(found, "power_w", 2250, 2700)
     whole = runs.mean(found, "power_w", 100, 600)
     parts: list[Part] = [
-        number("power without a cap", 205.0, whole, "{:.0f} W", note="the power supply's efficiency was fitted"),
+        number(
+            "power without a cap",
+            205.0,
+            whole,
+            "{:.0f} W",
+            note="the power supply's efficiency was fitted",
+        ),
         number("power at the cap of 150 W", 160.0, lowest, "{:.0f} W"),
         number("largest cut", 22.0, 100 * (1 - lowest / whole), "{:.1f} %", rule=Rule.POINTS),
     ]
@@ -233,10 +259,22 @@ def shelf(study: Study) -> Outcome:
     shares, p80 = _by_tier(drives, "within_100_ms"), _by_tier(drives, "admitted_p80_s")
     for i, (share, ms) in enumerate(zip((80.0, 70.0, 55.0), (104.0, 151.0, 172.0), strict=True)):
         parts.append(
-            number(f"tier {i + 1}: share under 100 ms", share, 100 * shares[i], "{:.0f} %", rule=Rule.POINTS)
+            number(
+                f"tier {i + 1}: share under 100 ms",
+                share,
+                100 * shares[i],
+                "{:.0f} %",
+                rule=Rule.POINTS,
+            )
         )
-        note = "the two numbers of a tier belong to one distribution; ours has a longer middle" if i else ""
-        parts.append(number(f"tier {i + 1}: 80th percentile", ms, 1e3 * p80[i], "{:.0f} ms", note=note))
+        note = (
+            "the two numbers of a tier belong to one distribution; ours has a longer middle"
+            if i
+            else ""
+        )
+        parts.append(
+            number(f"tier {i + 1}: 80th percentile", ms, 1e3 * p80[i], "{:.0f} ms", note=note)
+        )
     parts.append(
         relation(
             "higher tiers suffer less",
@@ -257,7 +295,10 @@ def shelf(study: Study) -> Outcome:
         study.figure(
             "pcap-10-power",
             lambda: charts.over_time(
-                {"power": (series["t_s"], series["power_w"]), "cap": (series["t_s"], series["cap_w"])},
+                {
+                    "power": (series["t_s"], series["power_w"]),
+                    "cap": (series["t_s"], series["cap_w"]),
+                },
                 "Figure 10a: power of all drives at the meter",
                 "power (W)",
             ),

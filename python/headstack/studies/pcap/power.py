@@ -1,5 +1,6 @@
 """Power of drives, of rates and of queues: PCAP-1 to PCAP-3."""
 
+from itertools import pairwise
 from typing import Any
 
 from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
@@ -28,7 +29,8 @@ def seconds(study: Study) -> float:
     return 120.0 if study.quick else 570.0
 
 
-#: Sequential reads need a buffer that reads ahead: without one each request waits for a turn of the platter.
+#: Sequential reads need a buffer that reads ahead: without one each request waits for a turn of the
+#: platter.
 BUFFER = {
     "enabled": True,
     "segments": 16,
@@ -123,7 +125,9 @@ def four_drives(study: Study) -> Outcome:
     )
     outcome = Outcome(parts)
     title = "Figure 1: static and dynamic power"
-    outcome.figures = [study.figure("pcap-1-drives", lambda: charts.bars(figure, title, "power (W)"))]
+    outcome.figures = [
+        study.figure("pcap-1-drives", lambda: charts.bars(figure, title, "power (W)"))
+    ]
     heads = ["drive", "static (W)", "dynamic, random (W)", "dynamic, sequential (W)"]
     outcome.tables = [Table("Figure 1", heads, rows)]
     return outcome
@@ -135,9 +139,7 @@ def throttling(study: Study) -> Outcome:
     wanted = [
         _sequential(f"{mb} MB/s", length, throttle={"bandwidth": f"{mb} MB/s"}) for mb in RATES_MB
     ]
-    wanted += [
-        runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}) for r in RATES_IOPS
-    ]
+    wanted += [runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}) for r in RATES_IOPS]
     wanted.append(runs.settled("no limit", length))
     found = study.run(wanted)
     power = {n: r["power_w"]["mean"] for n, r in found.items()}
@@ -175,7 +177,13 @@ def throttling(study: Study) -> Outcome:
                 ("90 /s", random[90]),
                 W,
             ),
-            number("random: throughput without a limit", 200.0, free["throughput_iops"], IOPS, note=fitted),
+            number(
+                "random: throughput without a limit",
+                200.0,
+                free["throughput_iops"],
+                IOPS,
+                note=fitted,
+            ),
             relation(
                 "Observation 2: two rates at one power",
                 "different throughputs for an equivalent power",
@@ -235,9 +243,7 @@ def throttling(study: Study) -> Outcome:
 def queues(study: Study) -> Outcome:
     """Judge Figure 3: power, throughput and service time over both queues."""
     length = seconds(study)
-    wanted = [
-        runs.settled(f"({n}, {i})", length, queues=(n, i)) for i in HOST for n in DRIVE
-    ]
+    wanted = [runs.settled(f"({n}, {i})", length, queues=(n, i)) for i in HOST for n in DRIVE]
     found = study.run(wanted)
 
     def power(n: int, i: int) -> float:
@@ -248,9 +254,11 @@ def queues(study: Study) -> Outcome:
 
     def wait(n: int, i: int) -> float:
         layers = found[f"({n}, {i})"]["layers"]
-        return 1e3 * float(next(x for x in layers if x["layer"] == "host-queue")["from_admission_mean_s"])
+        return 1e3 * float(
+            next(x for x in layers if x["layer"] == "host-queue")["from_admission_mean_s"]
+        )
 
-    falls = max(power(n, b) - power(n, a) for n in DRIVE for a, b in zip(HOST, HOST[1:], strict=False))
+    falls = max(power(n, b) - power(n, a) for n in DRIVE for a, b in pairwise(HOST))
     drops = {i: wait(1, i) - wait(32, i) for i in HOST}
     fitted = "fitted at this point"
     outcome = Outcome(
@@ -274,7 +282,8 @@ def queues(study: Study) -> Outcome:
                 Rule.FAR_HIGHER,
                 ("64 to 128", power(1, 64) - power(1, 128)),
                 W,
-                note="at a drive's queue of 32 each doubling gives 0.1 to 0.3 W, without diminishing",
+                note="at a drive's queue of 32 each doubling gives 0.1 to 0.3 W, "
+                "without diminishing",
             ),
             relation(
                 "Observation 3: power falls with the drive's queue at 4 places",
@@ -337,16 +346,17 @@ def queues(study: Study) -> Outcome:
             relation(
                 "Observation 5: the whole dynamic range can be reached",
                 "fully navigated",
-                ("range of the queues", max(power(n, i) for n in DRIVE for i in HOST) - power(1, 128)),
+                (
+                    "range of the queues",
+                    max(power(n, i) for n in DRIVE for i in HOST) - power(1, 128),
+                ),
                 Rule.FAR_HIGHER,
                 ("1 W", 1.0),
                 W,
             ),
         ]
     )
-    by_drive = {
-        f"drive's queue {n}": [(float(i), power(n, i)) for i in HOST] for n in DRIVE
-    }
+    by_drive = {f"drive's queue {n}": [(float(i), power(n, i)) for i in HOST] for n in DRIVE}
     grids = (
         ("b-power", "Figure 3b: power over the drive's queue", power, "power (W)"),
         ("c-throughput", "Figure 3c: throughput", iops, "requests per second"),

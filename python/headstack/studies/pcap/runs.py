@@ -11,8 +11,8 @@ DRIVE = "ultrastar-7k4000-pcap"
 #: Bytes of the drive, all of which requests go to.
 CAPACITY = 4_000_787_030_016
 
-#: From the end of a request to the next one of its thread. A process that waited for a place in the host's queue
-#: submits a little earlier, so that places go to those that wait.
+#: From the end of a request to the next one of its thread. A process that waited for a place in the
+#: host's queue submits a little earlier, so that places go to those that wait.
 THINK, WAKE = "60 us", "50 us"
 
 #: The meter: one value a second in tenths of a watt.
@@ -21,8 +21,9 @@ METER = {"noise": "0.05 W", "resolution": "0.1 W"}
 #: Tolerance of Table 1, above which a power violates a cap.
 EPSILON_W = 0.2
 
-#: Caps of Figures 4 to 6, watts by seconds after the load has begun (minute 5 of the paper). Up to minute 25 they are
-#: in the text; what follows is chosen among six guesses, because it gives the three means of the text.
+#: Caps of Figures 4 to 6, watts by seconds after the load has begun (minute 5 of the paper). Up to
+#: minute 25 they are in the text; what follows is chosen among six guesses, because it gives the
+#: three means of the text.
 CAPS = ((300, 9.0), (600, 8.5), (900, 7.5), (1200, 10.5), (1500, 9.5), (1800, 9.0), (2100, 10.0))
 CAPS_END = 2400
 
@@ -113,10 +114,13 @@ def capped(
 
 
 #: The policies of Figures 4 to 6, by the name in tables: the policy and its parameters.
-THROUGHPUT = ("pcap-agile", {"mode": "throughput", "start_nr_requests": 4, "start_queue_depth": 1})
-TAIL = ("pcap-agile", {"mode": "tail-latency"})
-BASE = ("pcap-base", {})
-THROTTLE = ("throttle", {})
+THROUGHPUT: tuple[str, dict[str, Any]] = (
+    "pcap-agile",
+    {"mode": "throughput", "start_nr_requests": 4, "start_queue_depth": 1},
+)
+TAIL: tuple[str, dict[str, Any]] = ("pcap-agile", {"mode": "tail-latency"})
+BASE: tuple[str, dict[str, Any]] = ("pcap-base", {})
+THROTTLE: tuple[str, dict[str, Any]] = ("throttle", {})
 
 
 def mean(result: Mapping[str, Any], column: str, start_s: float, end_s: float) -> float:
@@ -127,4 +131,4 @@ def mean(result: Mapping[str, Any], column: str, start_s: float, end_s: float) -
         for t, v in zip(series["t_s"], series[column], strict=True)
         if start_s < t <= end_s and v is not None
     ]
-    return sum(chosen) / len(chosen)
+    return float(sum(chosen) / len(chosen))

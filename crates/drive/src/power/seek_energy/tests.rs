@@ -67,7 +67,7 @@ fn absent_wrong_and_misspelt() {
         ("\"33 mJ\"", "33", "power.seek_energy.speed_energy"),
         ("coast_power", "coast", "power.seek_energy"),
     ] {
-        let error = law(&FITTED.replace(from, to)).err().expect(to);
+        let error = law(&FITTED.replace(from, to)).expect_err(to);
         assert!(error.key.starts_with(key), "{error}");
     }
     assert_eq!(law("seek_energy = 3").unwrap_err().key, "power.seek_energy");
