@@ -1,6 +1,6 @@
 //! Drives with a log mapping or with roles of arms: what must hold whatever they are asked.
 
-use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Models};
+use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec};
 use headstack_testkit::commands::shares;
 use headstack_testkit::disk::Disk;
 use headstack_testkit::SplitMix;
@@ -20,7 +20,7 @@ fn drive(more: &str) -> Drive {
     let seek = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 60\n\
                 [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
     let spec: DriveSpec = disk.drive(&format!("{seek}{more}"));
-    Drive::new(&spec, &Models::builtin(), &DriveOptions::default()).expect("a drive")
+    Drive::builtin(&spec, &DriveOptions::default()).expect("a drive")
 }
 
 /// The drives of the test below: without and with buffer, one and several arms, roles, schedulers.
@@ -145,7 +145,7 @@ fn with_dash(dash: &str, more: &str) -> Drive {
                 [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
     let text = format!("{dash}\n{}", disk.text(&format!("{seek}{more}")));
     let spec: DriveSpec = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
-    Drive::new(&spec, &Models::builtin(), &DriveOptions::default()).expect("a drive")
+    Drive::builtin(&spec, &DriveOptions::default()).expect("a drive")
 }
 
 /// Only arms with the role serve a command.
@@ -248,7 +248,7 @@ fn wrong_settings_are_refused_by_key() {
         let seek = "[seek]\nmodel = \"constant\"\ntime = \"1 ms\"\n";
         let text = format!("{head}\n{}", disk.text(&format!("{seek}{tables}")));
         let spec: DriveSpec = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
-        let made = Drive::new(&spec, &Models::builtin(), &DriveOptions::default());
+        let made = Drive::builtin(&spec, &DriveOptions::default());
         let error = made.err().map(|e| e.key);
         assert_eq!(error.as_deref(), Some(key), "{tables}");
     }

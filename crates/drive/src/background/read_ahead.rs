@@ -118,7 +118,8 @@ impl ReadAhead {
         let mut place = Place::default();
         if !site
             .mapping
-            .locate_into(site.mechanics, self.next, &mut place) {
+            .locate_into(site.mechanics, self.next, &mut place)
+        {
             return false;
         }
         if self.next >= needed && self.stops_before(site.cache.read_ahead, &place) {
