@@ -9,11 +9,12 @@
 mod schedule;
 
 use crate::layer::{LayerSpec, Setting};
+use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::Part;
 use headstack_engine::{did_you_mean, SpecError};
-use headstack_units::{Bandwidth, Rpm, Span};
+use headstack_units::{Bandwidth, Frequency, Rpm, Span};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -60,6 +61,10 @@ pub struct Change {
     pub rebuild_rate: Option<Bandwidth>,
     /// Link: bandwidth in each direction.
     pub bandwidth: Option<Bandwidth>,
+    /// Of a throttle: requests per second; 0: no limit.
+    pub iops_limit: Option<Frequency>,
+    /// Of a throttle: bytes per second; 0: no limit.
+    pub bandwidth_limit: Option<Bandwidth>,
 }
 
 /// New speed of all spindles of a drive.
@@ -300,7 +305,7 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
 }
 
 /// All settings that an entry can have, by key: those of drives, then those of layers.
-fn settings(change: &Change) -> [(&'static str, Option<Setting>); 13] {
+fn settings(change: &Change) -> [(&'static str, Option<Setting>); 15] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);
     let scheduler = |name: &String| Of::Scheduler {
@@ -316,6 +321,14 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 13] {
         arm: f.arm,
         surface: f.surface,
         warning: f.warning,
+    };
+    let iops = |rate: Frequency| match rate.0 > 0.0 {
+        true => Setting::Rate(RateLimit::Requests(rate)),
+        false => Setting::Rate(RateLimit::Unlimited),
+    };
+    let bytes = |rate: Bandwidth| match rate.0 > 0.0 {
+        true => Setting::Rate(RateLimit::Bytes(rate)),
+        false => Setting::Rate(RateLimit::Unlimited),
     };
     let rate = |rate: Bandwidth| Setting::RebuildRate(Some(rate).filter(|r| r.0 > 0.0));
     [
@@ -341,5 +354,7 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 13] {
         ),
         ("rebuild_rate", change.rebuild_rate.map(rate)),
         ("bandwidth", change.bandwidth.map(Setting::Bandwidth)),
+        ("iops_limit", change.iops_limit.map(iops)),
+        ("bandwidth_limit", change.bandwidth_limit.map(bytes)),
     ]
 }

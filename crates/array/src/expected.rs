@@ -9,30 +9,30 @@ use std::sync::Mutex;
 
 /// The number of requests of a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Known {
+pub(crate) enum RequestCount {
     /// The exact number.
-    Exactly(u64),
+    Exact(u64),
     /// An estimate.
-    About(u64),
+    Estimate(u64),
 }
 
 /// The numbers of requests of all workloads; each workload runs on every system.
-pub(crate) struct Expected<'a> {
+pub(crate) struct ExpectedRequests<'a> {
     progress: &'a Progress,
     systems: u64,
     /// Limit of each workload.
     at_most: u64,
-    workloads: Mutex<Vec<Option<Known>>>,
+    workloads: Mutex<Vec<Option<RequestCount>>>,
 }
 
-impl<'a> Expected<'a> {
+impl<'a> ExpectedRequests<'a> {
     pub(crate) fn new(
         progress: &'a Progress,
         systems: usize,
         workloads: usize,
         at_most: Option<u64>,
-    ) -> Expected<'a> {
-        Expected {
+    ) -> ExpectedRequests<'a> {
+        ExpectedRequests {
             progress,
             systems: systems as u64,
             at_most: at_most.unwrap_or(u64::MAX),
@@ -41,16 +41,16 @@ impl<'a> Expected<'a> {
     }
 
     /// Sets the number of a workload. The total is known once the numbers of all workloads are.
-    pub(crate) fn tell(&self, workload: usize, known: Known) {
+    pub(crate) fn set(&self, workload: usize, known: RequestCount) {
         let Ok(mut all) = self.workloads.lock() else {
             return;
         };
         match (all[workload], known) {
-            (Some(Known::Exactly(_)), _) => return,
+            (Some(RequestCount::Exact(_)), _) => return,
             _ => all[workload] = Some(known),
         }
         let sum = all.iter().try_fold(0u64, |sum, known| {
-            let (Known::Exactly(n) | Known::About(n)) = (*known)?;
+            let (RequestCount::Exact(n) | RequestCount::Estimate(n)) = (*known)?;
             Some(sum.saturating_add(n.min(self.at_most)))
         });
         if let Some(sum) = sum {
@@ -63,51 +63,54 @@ impl<'a> Expected<'a> {
 const BATCH: u64 = 1024;
 
 /// A trace that estimates its number of requests while it is read.
-pub(crate) struct Watched<'a> {
+pub(crate) struct EstimatingSource<'a> {
     source: Source,
     counters: Counters,
-    expected: &'a Expected<'a>,
+    expected: &'a ExpectedRequests<'a>,
     workload: usize,
     seen: u64,
     /// Bytes read at the last estimate.
     read: u64,
 }
 
-impl Iterator for Watched<'_> {
+impl Iterator for EstimatingSource<'_> {
     type Item = Result<Request, TraceError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.source.next();
         match next {
-            Some(_) => self.saw(1),
-            None => self.expected.tell(self.workload, Known::Exactly(self.seen)),
+            Some(_) => self.count(1),
+            None => self
+                .expected
+                .set(self.workload, RequestCount::Exact(self.seen)),
         }
         next
     }
 }
 
-impl Requests for Watched<'_> {
+impl Requests for EstimatingSource<'_> {
     fn fill(&mut self, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
         let before = batch.len();
         let result = self.source.fill(batch, most);
         let got = batch.len() - before;
-        self.saw(got as u64);
+        self.count(got as u64);
         if result.is_ok() && got < most {
-            self.expected.tell(self.workload, Known::Exactly(self.seen));
+            self.expected
+                .set(self.workload, RequestCount::Exact(self.seen));
         }
         result
     }
 }
 
-impl<'a> Watched<'a> {
+impl<'a> EstimatingSource<'a> {
     pub(crate) fn new(
         source: Source,
         counters: Counters,
-        expected: &'a Expected<'a>,
+        expected: &'a ExpectedRequests<'a>,
         workload: usize,
-    ) -> Watched<'a> {
-        Watched {
+    ) -> EstimatingSource<'a> {
+        EstimatingSource {
             source,
             counters,
             expected,
@@ -117,7 +120,7 @@ impl<'a> Watched<'a> {
         }
     }
 
-    fn saw(&mut self, requests: u64) {
+    fn count(&mut self, requests: u64) {
         let looks = self.seen / BATCH;
         self.seen += requests;
         if self.seen / BATCH > looks {
@@ -135,7 +138,8 @@ impl<'a> Watched<'a> {
         if self.read > 0 {
             let share = self.read as f64 / size as f64;
             let about = (self.seen as f64 / share) as u64;
-            self.expected.tell(self.workload, Known::About(about));
+            self.expected
+                .set(self.workload, RequestCount::Estimate(about));
         }
         self.read = read;
     }
@@ -148,14 +152,14 @@ mod tests {
     #[test]
     fn the_total_is_known_when_every_workload_is() {
         let progress = Progress::new();
-        let expected = Expected::new(&progress, 3, 2, Some(500));
-        expected.tell(1, Known::Exactly(2000));
+        let expected = ExpectedRequests::new(&progress, 3, 2, Some(500));
+        expected.set(1, RequestCount::Exact(2000));
         assert_eq!(progress.total(), None);
-        expected.tell(0, Known::About(100));
+        expected.set(0, RequestCount::Estimate(100));
         assert_eq!(progress.total(), Some(3 * (100 + 500)));
-        expected.tell(0, Known::Exactly(90));
+        expected.set(0, RequestCount::Exact(90));
         // An exact number is not replaced by an estimate.
-        expected.tell(0, Known::About(300));
+        expected.set(0, RequestCount::Estimate(300));
         assert_eq!(progress.total(), Some(3 * (90 + 500)));
         progress.add(2000);
         assert_eq!(progress.total(), Some(2000));
@@ -182,10 +186,10 @@ mod tests {
         writer.finish().unwrap();
         for path in [csv, parquet] {
             let progress = Progress::new();
-            let expected = Expected::new(&progress, 1, 1, None);
+            let expected = ExpectedRequests::new(&progress, 1, 1, None);
             let options = ReadOptions::default();
             let source = open(&path, None, &options).unwrap();
-            let mut watched = Watched::new(source, options.counters.clone(), &expected, 0);
+            let mut watched = EstimatingSource::new(source, options.counters.clone(), &expected, 0);
             assert_eq!(
                 watched.by_ref().take(n as usize / 2).count(),
                 n as usize / 2

@@ -34,6 +34,9 @@ pub struct Experiment {
     /// Prices for the cost of energy.
     #[serde(default)]
     pub cost: EnergyPrice,
+    /// Power capping of all systems.
+    #[serde(default)]
+    pub capping: Params,
     /// Dotted keys of values that an earlier run filled in; results mark them as defaults.
     #[serde(default)]
     pub defaults: Vec<String>,
@@ -75,6 +78,9 @@ pub struct Workload {
     pub order: Order,
     /// Parameters of a synthetic workload.
     pub synthetic: Option<Params>,
+    /// Jobs: threads that wait for their requests.
+    #[serde(default)]
+    pub jobs: Vec<Params>,
     /// What statistics leave out: a length of time, or a number of requests.
     pub warm_up: Option<WarmUp>,
     /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
@@ -138,6 +144,9 @@ pub struct System {
     /// Changes while it runs.
     #[serde(default)]
     pub change: Vec<Change>,
+    /// Power capping; what it leaves out is the experiment's.
+    #[serde(default)]
+    pub capping: Params,
 }
 
 /// The phases of a system's spindles.
@@ -422,16 +431,21 @@ impl Experiment {
         }
         for (i, w) in self.workload.iter_mut().enumerate() {
             let key = format!("workload[{i}]");
-            if w.trace.is_some() == w.synthetic.is_some() {
-                let got = if w.trace.is_some() {
-                    "trace and synthetic"
-                } else {
-                    "neither trace nor synthetic"
+            let sources = [
+                ("trace", w.trace.is_some()),
+                ("synthetic", w.synthetic.is_some()),
+                ("jobs", !w.jobs.is_empty()),
+            ];
+            let given: Vec<&str> = sources.iter().filter(|s| s.1).map(|s| s.0).collect();
+            if given.len() != 1 {
+                let got = match given.is_empty() {
+                    true => "neither trace nor synthetic nor jobs".to_string(),
+                    false => given.join(" and "),
                 };
                 let hint = w
                     .transform
                     .keys()
-                    .map(|k| did_you_mean(k, ["trace", "synthetic"]))
+                    .map(|k| did_you_mean(k, ["trace", "synthetic", "jobs"]))
                     .find(|h| !h.is_empty())
                     .unwrap_or_default();
                 return Err(SpecError::new(key, got, format!("one of them{hint}")));
@@ -459,7 +473,8 @@ impl Experiment {
             if w.name.is_empty() {
                 w.name = match &w.trace {
                     Some(path) => trace_name(path),
-                    None => "synthetic".into(),
+                    None if w.jobs.is_empty() => "synthetic".into(),
+                    None => "jobs".into(),
                 };
             }
         }
@@ -477,7 +492,7 @@ impl Experiment {
                 };
             }
         }
-        Ok(())
+        (0..self.system.len()).try_for_each(|i| self.capping_of(i).map(drop))
     }
 
     /// The path of a trace, from the folder of the experiment's file.

@@ -1,13 +1,14 @@
 //! The host's side of a run: requests in flight, joined from their parts and counted at their completion.
 
+use crate::capping::{Capper, DoneRequest};
 use crate::layer::Done;
-use crate::member::Answer;
+use crate::member::CompletionReport;
 use crate::outcome::operation;
 use crate::simulate::{Log, Outcome, Record, SimulateError};
 use headstack_drive::join::Join;
 use headstack_drive::{Completion, Components};
 use headstack_engine::EventQueue;
-use headstack_trace::{Pauses, Request};
+use headstack_trace::{Jobs, Pauses, Request};
 use headstack_units::Time;
 
 /// A request in flight.
@@ -41,20 +42,37 @@ struct Tally {
     end: Time,
 }
 
-/// Requests of a closed loop that are to be issued.
-struct Issues {
-    /// Requests to issue at time zero. This is a count, since it may be larger than the number of requests.
-    first: u32,
-    /// Issues after completions, each after the pause.
-    after: EventQueue<()>,
-    pauses: Pauses,
+/// What issues requests when others have ended.
+enum Issues {
+    /// A closed loop.
+    Loop {
+        /// Of the loop's beginning, at time zero: a number, since there may be more of them than requests.
+        first: u32,
+        /// Of what was completed, after the pause.
+        after: EventQueue<()>,
+        pauses: Pauses,
+    },
+    /// Threads.
+    Jobs {
+        jobs: Box<Jobs>,
+        /// By slot, the thread that waits for it.
+        threads: Vec<u32>,
+        /// The thread whose request is arriving.
+        arriving: u32,
+    },
 }
+
+/// The thread of a request that belongs to none.
+const NO_THREAD: u32 = u32::MAX;
 
 impl Issues {
     fn next_time(&self) -> Time {
-        match self.first {
-            0 => self.after.next_time(),
-            _ => Time::ZERO,
+        match self {
+            Issues::Loop {
+                first: 0, after, ..
+            } => after.next_time(),
+            Issues::Loop { .. } => Time::ZERO,
+            Issues::Jobs { jobs, .. } => jobs.next_time(),
         }
     }
 }
@@ -79,10 +97,15 @@ pub(crate) struct Host<'a, 'l> {
     /// The error that ends the run.
     pub failure: Option<SimulateError>,
     issues: Option<Issues>,
+    /// Watches requests for the power cap.
+    pub capper: Option<Capper>,
+    // Whether something is kept of each slot.
+    named: bool,
 }
 
 impl<'a, 'l> Host<'a, 'l> {
     pub fn new(outcome: Outcome, log: Option<&'a mut Log<'l>>) -> Host<'a, 'l> {
+        let named = log.is_some();
         Host {
             slots: Vec::new(),
             free: NONE,
@@ -96,6 +119,8 @@ impl<'a, 'l> Host<'a, 'l> {
             log,
             failure: None,
             issues: None,
+            capper: None,
+            named,
         }
     }
 
@@ -127,7 +152,7 @@ impl<'a, 'l> Host<'a, 'l> {
             }
             None => i = self.add_slot(slot),
         }
-        if self.log.is_some() {
+        if self.named {
             self.name(i, id, now, request);
         }
         i as u64
@@ -143,6 +168,18 @@ impl<'a, 'l> Host<'a, 'l> {
     /// Stores what the log needs of the request in a slot.
     #[inline(never)]
     fn name(&mut self, slot: usize, id: u64, now: Time, request: &Request) {
+        if let Some(Issues::Jobs {
+            threads, arriving, ..
+        }) = &mut self.issues
+        {
+            if slot >= threads.len() {
+                threads.resize(slot + 1, NO_THREAD);
+            }
+            threads[slot] = *arriving;
+        }
+        if self.log.is_none() {
+            return;
+        }
         if slot >= self.names.len() {
             self.names.resize(slot + 1, (0, Request::default()));
         }
@@ -155,9 +192,9 @@ impl<'a, 'l> Host<'a, 'l> {
 
     /// A part was completed by drive `member`.
     #[inline(always)]
-    pub fn part_done<A: Answer>(&mut self, member: usize, answer: &A) {
-        if !(A::IS_COMPLETION && self.is_tallied(member, answer.completion())) {
-            self.part_done_generally(member, answer.completion(), &answer.done(member as u32));
+    pub fn part_done<R: CompletionReport>(&mut self, member: usize, report: &R) {
+        if !(R::IS_COMPLETION && self.is_tallied(member, report.completion())) {
+            self.part_done_generally(member, report.completion(), &report.done(member as u32));
         }
     }
 
@@ -212,10 +249,19 @@ impl<'a, 'l> Host<'a, 'l> {
             return self.join(part);
         }
         let (arrival, kind, blocks) = (slot.arrival, slot.kind, slot.blocks);
+        let thread = self.thread_of(i);
         self.release(i);
-        self.finish(arrival, kind.into(), blocks, part, measured);
+        self.finish(arrival, kind.into(), blocks, part, measured, thread);
         if measured {
             self.log_slot(i, part);
+        }
+    }
+
+    /// The thread that waits for the request of a slot.
+    fn thread_of(&self, slot: usize) -> u32 {
+        match &self.issues {
+            Some(Issues::Jobs { threads, .. }) => threads.get(slot).copied().unwrap_or(NO_THREAD),
+            _ => NO_THREAD,
         }
     }
 
@@ -272,8 +318,9 @@ impl<'a, 'l> Host<'a, 'l> {
         let (arrival, kind, blocks) = (slot.arrival, slot.kind, slot.blocks);
         let measured = slot.measured;
         self.joins[i] = None;
+        let thread = self.thread_of(i);
         self.release(i);
-        self.finish(arrival, kind.into(), blocks, &whole, measured);
+        self.finish(arrival, kind.into(), blocks, &whole, measured, thread);
         if measured {
             self.log_slot(i, &whole);
         }
@@ -282,11 +329,45 @@ impl<'a, 'l> Host<'a, 'l> {
     /// Makes the loop closed: each completion issues the next request.
     pub fn close(&mut self, outstanding: u32, pauses: Pauses) {
         self.quiet = false;
-        self.issues = Some(Issues {
+        self.issues = Some(Issues::Loop {
             first: outstanding,
             after: EventQueue::new(),
             pauses,
         });
+    }
+
+    /// Threads issue the requests.
+    pub fn employ(&mut self, jobs: Jobs) {
+        (self.quiet, self.named) = (false, true);
+        self.issues = Some(Issues::Jobs {
+            jobs: Box::new(jobs),
+            threads: Vec::new(),
+            arriving: NO_THREAD,
+        });
+    }
+
+    /// The controller of the power cap watches what ends.
+    pub fn cap(&mut self, capper: Capper) {
+        self.quiet = false;
+        self.capper = Some(capper);
+    }
+
+    /// The request that a thread issues now; `None` if it issues none.
+    pub fn take_of_jobs(&mut self) -> Option<Request> {
+        let Some(Issues::Jobs { jobs, arriving, .. }) = &mut self.issues else {
+            return None;
+        };
+        let (request, thread) = jobs.take()?;
+        *arriving = thread;
+        Some(request)
+    }
+
+    /// The thread whose request is arriving.
+    pub fn arriving(&self) -> u32 {
+        match &self.issues {
+            Some(Issues::Jobs { arriving, .. }) => *arriving,
+            _ => NO_THREAD,
+        }
     }
 
     /// Time at which the next request of a closed loop is issued.
@@ -297,16 +378,37 @@ impl<'a, 'l> Host<'a, 'l> {
     /// Removes the next issue of a closed loop.
     pub fn take_issue(&mut self) {
         match &mut self.issues {
-            Some(Issues { first, .. }) if *first > 0 => *first -= 1,
-            Some(Issues { after, .. }) => drop(after.pop()),
-            None => {}
+            Some(Issues::Loop { first, .. }) if *first > 0 => *first -= 1,
+            Some(Issues::Loop { after, .. }) => drop(after.pop()),
+            _ => {}
         }
     }
 
-    /// Schedules the next request of a closed loop, one pause after `end`.
-    pub fn issue(&mut self, end: Time) {
-        if let Some(Issues { after, pauses, .. }) = &mut self.issues {
-            after.push(end + pauses.draw(), 0, ());
+    /// What ended at `end` is followed by the next request of a closed loop, or of the thread that waited for it,
+    /// after the pause.
+    pub fn issue(&mut self, end: Time, thread: u32) {
+        match &mut self.issues {
+            Some(Issues::Loop { after, pauses, .. }) => after.push(end + pauses.draw(), 0, ()),
+            Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => jobs.ended(thread, end),
+            _ => {}
+        }
+    }
+
+    /// Tells the controller of the power cap what ended.
+    fn watch(&mut self, arrival: Time, blocks: u32, answer: &Done, thread: u32) {
+        let job = match &self.issues {
+            Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => Some(jobs.job_of(thread)),
+            _ => None,
+        };
+        if let Some(capper) = self.capper.as_mut().filter(|_| answer.error.is_none()) {
+            let since = |start: Time| answer.completion.since(start).non_negative();
+            capper.add(&DoneRequest {
+                drive: answer.drive,
+                blocks,
+                response_ns: since(arrival),
+                admitted_ns: since(answer.admitted.max(arrival)),
+                job,
+            });
         }
     }
 
@@ -323,8 +425,12 @@ impl<'a, 'l> Host<'a, 'l> {
         blocks: u32,
         answer: &Done,
         measured: bool,
+        thread: u32,
     ) {
-        self.issue(answer.completion);
+        if self.capper.is_some() {
+            self.watch(arrival, blocks, answer, thread);
+        }
+        self.issue(answer.completion, thread);
         if !measured {
             return;
         }

@@ -3,6 +3,7 @@
 // Errors end a run, so their size does not matter.
 #![allow(clippy::result_large_err)]
 
+pub mod capping;
 pub mod change;
 mod document;
 mod dotted;

@@ -1,5 +1,6 @@
 //! The interface of a member drive to the host. Dispatch is static, so it costs nothing.
 
+use crate::capping::Knobs;
 use crate::change::Target;
 use crate::layer::{self, drive, Done, ErrorKind};
 use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, Setting};
@@ -7,8 +8,8 @@ use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
 
 /// The report of a request that a member has completed.
-pub trait Answer: Copy {
-    /// Whether [`Answer::completion`] contains everything, so that it can be counted by itself.
+pub trait CompletionReport: Copy {
+    /// Whether [`CompletionReport::completion`] contains everything, so that it can be counted by itself.
     const IS_COMPLETION: bool;
     /// The completion of the member.
     fn completion(&self) -> &Completion;
@@ -16,7 +17,7 @@ pub trait Answer: Copy {
     fn done(&self, member: u32) -> Done;
 }
 
-impl Answer for Completion {
+impl CompletionReport for Completion {
     const IS_COMPLETION: bool = true;
     #[inline(always)]
     fn completion(&self) -> &Completion {
@@ -49,7 +50,7 @@ impl Answer for Completion {
 /// - Each request submitted is reported exactly once; its components add up to its response time.
 pub trait Member {
     /// The type of its reports.
-    type Answer: Answer;
+    type Report: CompletionReport;
     /// Size in 512-byte blocks.
     fn capacity_blocks(&self) -> u64;
     /// Sizes of its logical units, which follow one another in its blocks.
@@ -77,7 +78,7 @@ pub trait Member {
     /// Earliest time at which [`Member::advance`] would have an effect; [`Time::NEVER`] if nothing is queued.
     fn next_event(&self) -> Time;
     /// Starts every service that starts before `until` and reports the completions.
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Answer));
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Report));
     /// Number of waiting commands.
     fn queue_len(&self) -> usize;
     /// Energy from the last reset to `until`.
@@ -85,6 +86,29 @@ pub trait Member {
     /// The joules of [`Member::energy`] by state.
     fn joules(&mut self, until: Time) -> ByMode {
         self.energy(until).joules()
+    }
+    /// Appends the joules of each drive in it, from the last reset to `until`.
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        let j = self.joules(until);
+        sums.push(j.idle + j.seek + j.rotation + j.transfer + j.standby);
+    }
+    /// The largest number of arms that may move at once.
+    fn arms(&self) -> u32 {
+        1
+    }
+    /// What can be set of each drive in it.
+    fn knobs(&self) -> Vec<Knobs> {
+        vec![Knobs {
+            arms: self.arms(),
+            ..Knobs::default()
+        }]
+    }
+    /// Changes a setting of the part to which `way` leads, at `now`, up to which the member was advanced.
+    ///
+    /// # Errors
+    /// What it cannot be set to.
+    fn turn(&mut self, now: Time, _way: &[u32], setting: &layer::Setting) -> Result<(), SpecError> {
+        self.change(now, &Target::Drives(Vec::new()), setting)
     }
     /// Restarts the count of energy at `now`.
     fn reset_statistics(&mut self, now: Time);
@@ -132,7 +156,7 @@ pub trait Member {
 }
 
 impl Member for Drive {
-    type Answer = Completion;
+    type Report = Completion;
     fn capacity_blocks(&self) -> u64 {
         Drive::capacity_blocks(self)
     }
@@ -171,6 +195,9 @@ impl Member for Drive {
     }
     fn joules(&mut self, until: Time) -> ByMode {
         Drive::joules(self, until)
+    }
+    fn arms(&self) -> u32 {
+        self.most_arms_in_motion()
     }
     fn reset_statistics(&mut self, now: Time) {
         Drive::reset_statistics(self, now);

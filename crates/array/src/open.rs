@@ -6,7 +6,8 @@ use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use headstack_trace::reader::Format;
 use headstack_trace::{
-    open, ClosedLoop, Counters, ReadOptions, Source, Synthetic, TraceError, Transform,
+    open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError,
+    Transform,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,6 +19,8 @@ pub struct Opened {
     pub source: Source,
     /// The closed loop of a closed synthetic workload.
     pub closed: Option<ClosedLoop>,
+    /// The jobs that issue its requests, where it has some; then `source` is empty.
+    pub jobs: Vec<Job>,
     /// Number of requests, if known before they are read.
     pub requests: Option<u64>,
     /// Counters of the bytes read from its file, if it has one.
@@ -30,6 +33,7 @@ impl Opened {
         Opened {
             source,
             closed: None,
+            jobs: Vec::new(),
             requests: None,
             counters: None,
         }
@@ -105,7 +109,7 @@ impl OpenWorkload<'_> {
 /// Whether an error's place is a key of a workload, and not a file.
 fn is_key(path: &str) -> bool {
     ["format", "synthetic"].contains(&path)
-        || ["format_parameters", "synthetic.", "transform."]
+        || ["format_parameters", "synthetic.", "jobs.", "transform."]
             .iter()
             .any(|start| path.starts_with(start))
 }
@@ -116,6 +120,18 @@ fn is_key(path: &str) -> bool {
 /// A key that cannot be used, with its place in the experiment; a trace that cannot be opened.
 pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
     let transform: Transform = w.table("", Value::Object(w.workload.transform.clone()))?;
+    if !w.workload.jobs.is_empty() {
+        let jobs: Vec<Job> = w.table("jobs", serde_json::json!(w.workload.jobs))?;
+        if let Some(key) = w.workload.transform.keys().next() {
+            let need = "no such key: jobs are not transformed";
+            return Err(SpecError::new(format!("{}.{key}", w.key), "a value", need).into());
+        }
+        Jobs::new(&jobs, w.seed).map_err(|e| w.placed(e))?;
+        return Ok(Opened {
+            jobs,
+            ..Opened::new(Box::new(Each(std::iter::empty())))
+        });
+    }
     if let Some(parameters) = &w.workload.synthetic {
         let synthetic: Synthetic = w.table("synthetic", Value::Object(parameters.clone()))?;
         return Ok(Opened {
@@ -123,6 +139,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
                 .open(|| synthetic.source(w.seed))
                 .map_err(|e| w.placed(e))?,
             closed: synthetic.closed(w.seed).map_err(|e| w.placed(e))?,
+            jobs: Vec::new(),
             requests: transform.keeps(synthetic.n_requests),
             counters: None,
         });
@@ -139,6 +156,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
             .open(|| open(&w.path, w.workload.format.as_deref(), &options))
             .map_err(|e| w.unopened(e))?,
         closed: None,
+        jobs: Vec::new(),
         requests: None,
         counters: Some(options.counters),
     })

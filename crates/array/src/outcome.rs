@@ -1,5 +1,6 @@
 //! What a simulation measured: for the system and for each drive.
 
+use crate::capping::CappingOutcome;
 use crate::change::ChangeCounts;
 use crate::member::Member;
 #[cfg(doc)]
@@ -104,6 +105,8 @@ pub struct Outcome {
     pub series: Series,
     /// Measurements of each drive.
     pub members: Vec<MemberOutcome>,
+    /// What capping did, where there is any.
+    pub(crate) capping: Option<CappingOutcome>,
     /// Counts of the changes, if there are any.
     pub changes: Option<ChangeCounts>,
     /// Whether the run was stopped before the workload's end.

@@ -41,7 +41,7 @@ fn properties() -> WriterProperties {
 }
 
 /// Writes a batch; the first batch opens the file with its schema.
-fn write(
+pub(crate) fn write(
     writer: &mut Option<ArrowWriter<File>>,
     path: &Path,
     columns: Vec<(&str, ArrayRef, bool)>,
@@ -169,7 +169,7 @@ impl RequestLog {
     }
 }
 
-fn close(writer: Option<ArrowWriter<File>>, path: &Path) -> Result<(), String> {
+pub(crate) fn close(writer: Option<ArrowWriter<File>>, path: &Path) -> Result<(), String> {
     match writer {
         Some(writer) => writer.close().map(|_| ()).map_err(|e| unwritten(path, &e)),
         None => Ok(()),

@@ -212,6 +212,7 @@ impl Filler<'_> {
                 closed = self.synthetic(&place, &mut synthetic, in_loop);
                 table.insert("synthetic".into(), Value::Object(synthetic));
             }
+            (None, None) if !w.jobs.is_empty() => {}
             (None, path) => {
                 self.fill(table, &place, "on_error", OnError::default());
                 self.fill(table, &place, "order", "format");
@@ -223,7 +224,7 @@ impl Filler<'_> {
                 }
             }
         }
-        if !closed {
+        if !closed && w.jobs.is_empty() {
             self.fill(table, &place, "arrivals", "open");
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! Times are seconds, energies joules, powers watts. A number that does not exist (the mean of no
 //! requests) is `null`.
 
+use crate::capping::CappingResult;
 use crate::change::ChangeCounts;
 use crate::experiment::EnergyPrice;
 use crate::layer::LayerResult;
@@ -113,6 +114,9 @@ pub struct SystemResult {
     /// Counts of the system's changes; absent without changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeCounts>,
+    /// How a power cap was kept; absent without capping.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capping: Option<CappingResult>,
     /// The layers over the drives, from the host down; absent without layers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerResult>,
@@ -517,6 +521,7 @@ pub fn summarise(
         drives,
         drive: Vec::new(),
         changes: outcome.changes,
+        capping: None,
         layers: Vec::new(),
         cost_usd,
         quantile_method: response.method(),

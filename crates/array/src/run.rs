@@ -1,7 +1,8 @@
 //! Runs an experiment: every system on every workload, on several threads.
 
+use crate::capping::{self, CappingOutcome, CappingResult};
 use crate::change;
-use crate::expected::{Expected, Known, Watched};
+use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
 use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::ignored;
 use crate::layer::{self, elevator};
@@ -214,7 +215,7 @@ pub fn run_with<M: Drivable>(
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = options.threads.or(experiment.run.threads);
     let threads = threads.unwrap_or_else(cores).clamp(1, jobs.len());
-    let expected = Expected::new(
+    let expected = ExpectedRequests::new(
         &options.progress,
         experiment.system.len(),
         experiment.workload.len(),
@@ -265,7 +266,7 @@ pub fn run_with<M: Drivable>(
             systems.push(result.map_err(placed)?);
         }
     }
-    let result = told(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
+    let result = run_result(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
     if let Some(dir) = &options.out_dir {
         let path = dir.join("result.json");
         let text = result
@@ -293,7 +294,7 @@ struct Job<'a> {
     experiment: &'a Experiment,
     inputs: &'a Inputs<'a>,
     options: &'a RunOptions,
-    expected: &'a Expected<'a>,
+    expected: &'a ExpectedRequests<'a>,
     /// Number of the system, and its key: `system[0]`.
     s: usize,
     key: String,
@@ -316,7 +317,7 @@ fn trace_files(experiment: &Experiment, progress: &Progress, failed: &AtomicBool
 }
 
 /// Makes the result of the run, with its provenance.
-fn told(
+fn run_result(
     experiment: &Experiment,
     inputs: &Inputs,
     mut systems: Vec<SystemResult>,
@@ -426,7 +427,8 @@ impl<'a> Job<'a> {
         let (members, organisation) = (&mut drives.members, organisation.as_ref());
         let outcome = match opened.counters.filter(|_| self.counts_by_content()) {
             Some(counters) => {
-                let mut source = Watched::new(opened.source, counters, self.expected, self.w);
+                let mut source =
+                    EstimatingSource::new(opened.source, counters, self.expected, self.w);
                 members.simulate(&mut source, organisation, &simulation, sink)
             }
             None => members.simulate(&mut opened.source, organisation, &simulation, sink),
@@ -546,7 +548,7 @@ impl<'a> Job<'a> {
         let mut source = (self.inputs.open)(open)?.source;
         let (sizes, requests) = measure(&mut source, open, &self.options.progress)?;
         if self.counts_by_content() {
-            self.expected.tell(self.w, Known::Exactly(requests));
+            self.expected.set(self.w, RequestCount::Exact(requests));
         }
         Ok(match given.as_deref() {
             Some([size]) => vec![*size; sizes.len().max(1)],
@@ -560,7 +562,7 @@ impl<'a> Job<'a> {
     fn simulation(&self, opened: &mut Opened) -> Result<Options, RunError> {
         let (workload, run) = (self.workload(), &self.experiment.run);
         if let (Some(requests), true) = (opened.requests, self.counts_by_content()) {
-            self.expected.tell(self.w, Known::Exactly(requests));
+            self.expected.set(self.w, RequestCount::Exact(requests));
         }
         let closed = opened.closed.take();
         if closed.is_some() && workload.arrivals.is_some() {
@@ -568,16 +570,32 @@ impl<'a> Job<'a> {
             let got = "a synthetic workload with closed arrivals of its own";
             return Err(SpecError::new(key, got, "one of the two").into());
         }
+        let jobs = std::mem::take(&mut opened.jobs);
+        if !jobs.is_empty() && workload.arrivals.is_some() {
+            let key = format!("workload[{}].arrivals", self.w);
+            let need = "no such key: jobs issue requests by themselves";
+            return Err(SpecError::new(key, "a value", need).into());
+        }
+        let is_bounded = run.duration.is_some() || run.max_requests.is_some();
+        if !is_bounded && jobs.iter().any(|j| !j.ends()) {
+            let need = "a length of time, as a job has neither duration nor volume";
+            return Err(SpecError::new("run.duration", "nothing", need).into());
+        }
         let mut arrivals = workload.arrivals.clone().unwrap_or_default();
         if let Arrivals::Closed(closed) = &mut arrivals {
             closed.seed = self.workload_seed();
         }
         Ok(Options {
-            arrivals: closed.map_or(arrivals, Arrivals::Closed),
+            arrivals: match (closed, jobs.is_empty()) {
+                (Some(closed), _) => Arrivals::Closed(closed),
+                (None, true) => arrivals,
+                (None, false) => Arrivals::Jobs(jobs, self.workload_seed()),
+            },
             warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
             max_requests: run.max_requests,
             duration: run.duration,
             past_end: workload.past_end,
+            capping: self.experiment.capping_of(self.s)?,
             changes: self.changes()?,
             exact_limit: run.exact_limit(),
             progress: self.options.progress.clone(),
@@ -619,15 +637,29 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Sums up and writes what capping did.
+    fn capping(&self, mut outcome: CappingOutcome) -> Result<CappingResult, RunError> {
+        let mut result = capping::summarise(&mut outcome);
+        if let Some(dir) = &self.options.out_dir {
+            let (series, drives) = (self.file("capping"), self.file("capping-drives"));
+            capping::write_series(&dir.join(&series), &outcome.series).map_err(RunError::Output)?;
+            capping::write_drives(&dir.join(&drives), &outcome.series).map_err(RunError::Output)?;
+            result.series_file = Some(series);
+            result.drives_file = Some(drives);
+        }
+        Ok(result)
+    }
+
     /// Computes the result of one job and writes its files.
     fn result<M: Drivable>(
         &self,
         drives: &Drives<M>,
-        outcome: Outcome,
+        mut outcome: Outcome,
         counts: Option<Counters>,
         log: Option<RequestLog>,
     ) -> Result<SystemResult, RunError> {
         let system = self.system();
+        let capping = outcome.capping.take();
         let (mut result, points) = summarise(
             &system.name,
             &self.workload().name,
@@ -653,6 +685,10 @@ impl<'a> Job<'a> {
             write_series(&dir.join(&file), &points).map_err(RunError::Output)?;
             result.series_file = Some(file);
         }
+        result.capping = match capping {
+            Some(capping) => Some(self.capping(capping)?),
+            None => None,
+        };
         Ok(result)
     }
 }

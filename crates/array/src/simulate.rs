@@ -10,6 +10,10 @@
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
+mod feed;
+mod marks;
+
+use crate::capping::{Capper, Plan as CapPlan};
 use crate::change::{Planned, Schedule};
 use crate::host::Host;
 use crate::layer::{Done, ErrorKind};
@@ -19,10 +23,11 @@ use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
 use crate::room::Room;
 use crate::timetable::Timetable;
+use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
 use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
-use headstack_trace::{Arrivals, ClosedLoop, Op, Request, Requests, TraceError};
+use headstack_trace::{Arrivals, Jobs, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -75,6 +80,8 @@ pub struct Options {
     pub duration: Option<Span>,
     /// Handling of requests beyond a device's end.
     pub past_end: PastEnd,
+    /// The power cap, where there is one.
+    pub capping: Option<CapPlan>,
     /// Changes during the run, in order of time.
     pub changes: Vec<Planned>,
     /// Number of response times that are kept exactly.
@@ -93,6 +100,7 @@ impl Default for Options {
             max_requests: None,
             duration: None,
             past_end: PastEnd::Error,
+            capping: None,
             changes: Vec::new(),
             exact_limit: headstack_engine::quantiles::EXACT_LIMIT,
             series_width_ns: 100_000_000,
@@ -217,42 +225,6 @@ struct Direct {
     first: u64,
 }
 
-/// Requests taken from their source in batches, so that source and simulation each run in a tight loop.
-struct Feed<'s, S> {
-    source: &'s mut S,
-    batch: Vec<Request>,
-    /// Error of the workload after the batch.
-    failure: Option<TraceError>,
-}
-
-/// Small enough for a core's first-level cache.
-const BATCH: usize = 256;
-
-impl<S: Requests> Feed<'_, S> {
-    /// Takes the next batch, of at most `most` requests; it is empty at the workload's end.
-    #[inline(never)]
-    fn refill(&mut self, most: u64) -> Result<(), SimulateError> {
-        self.batch.clear();
-        if let Some(e) = self.failure.take() {
-            return Err(e.into());
-        }
-        let most = most.min(BATCH as u64) as usize;
-        match self.source.fill(&mut self.batch, most) {
-            // The requests before the error are simulated first.
-            Err(e) if !self.batch.is_empty() => self.failure = Some(e),
-            Err(e) => return Err(e.into()),
-            Ok(()) => {}
-        }
-        match self.batch.iter().map(|r| r.time).max() {
-            Some(time) if time > Time::LATEST => Err(SimulateError::Late {
-                what: "a request",
-                time,
-            }),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Simulates a workload on a system.
 ///
 /// The organisation's members are the logical units of the drives, in order; most drives have one. `source` is in
@@ -285,6 +257,7 @@ pub fn simulate<'a, 'l, M: Member>(
         last_arrival: None,
         series: Series::new(Time::ZERO, options.series_width_ns),
         members: vec![MemberOutcome::default(); members.len()],
+        capping: None,
         changes: None,
         partial: false,
     };
@@ -296,6 +269,11 @@ pub fn simulate<'a, 'l, M: Member>(
             first += blocks;
         }
     }
+    let jobs = match &options.arrivals {
+        Arrivals::Jobs(jobs, seed) => Some(Jobs::new(jobs, *seed)?),
+        _ => None,
+    };
+    let capper = capper(options, members, jobs.as_ref())?;
     let mut run = Run {
         members,
         logical,
@@ -323,11 +301,38 @@ pub fn simulate<'a, 'l, M: Member>(
         batch: Vec::with_capacity(BATCH),
         failure: None,
     };
+    if let Some(capper) = capper {
+        run.host.cap(capper);
+    }
     match &options.arrivals {
         Arrivals::Open => run.open_loop(&mut feed)?,
-        Arrivals::Closed(closed) => run.closed_loop(&mut feed, closed)?,
+        Arrivals::Closed(closed) => {
+            run.host.close(closed.outstanding, closed.pauses()?);
+            run.closed_loop(&mut feed)?;
+        }
+        Arrivals::Jobs(..) => {
+            if let Some(jobs) = jobs {
+                run.host.employ(jobs);
+            }
+            run.closed_loop(&mut feed)?;
+        }
     }
     run.finish()
+}
+
+/// The controller of the power cap, where the run has one.
+fn capper<M: Member>(
+    options: &Options,
+    members: &[M],
+    jobs: Option<&Jobs>,
+) -> Result<Option<Capper>, SimulateError> {
+    let Some(plan) = &options.capping else {
+        return Ok(None);
+    };
+    let names = jobs.map(Jobs::names).unwrap_or_default();
+    let capper = Capper::new(plan, members, names);
+    let placed = |e: SpecError| SimulateError::Change(e.within(&plan.place));
+    capper.map(Some).map_err(placed)
 }
 
 impl<M: Member> Run<'_, '_, M> {
@@ -344,13 +349,9 @@ impl<M: Member> Run<'_, '_, M> {
         self.drain(now)
     }
 
-    fn closed_loop(
-        &mut self,
-        feed: &mut Feed<impl Requests>,
-        closed: &ClosedLoop,
-    ) -> Result<(), SimulateError> {
-        self.host.close(closed.outstanding, closed.pauses()?);
+    fn closed_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         self.take_in_order();
+        let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs(..));
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
@@ -358,10 +359,11 @@ impl<M: Member> Run<'_, '_, M> {
             let (drive, member) = self.earliest();
             // Completions that a drive has ready are due now, whatever its next event.
             let drive = drive.max(now);
-            let due = self.schedule.due;
-            if due <= drive.min(issue) && due != Time::NEVER {
+            let due = self.next_mark();
+            let next_event = drive.min(issue);
+            if due <= next_event && next_event != Time::NEVER {
                 self.pass_until(due);
-                self.trouble()?;
+                self.take_failure()?;
                 continue;
             }
             if drive < issue {
@@ -380,6 +382,12 @@ impl<M: Member> Run<'_, '_, M> {
                 });
             }
             now = issue;
+            if by_jobs {
+                if !self.arrive_of_jobs(now) {
+                    break;
+                }
+                continue;
+            }
             if next == feed.batch.len() {
                 if !self.refill(feed)? {
                     break;
@@ -395,6 +403,25 @@ impl<M: Member> Run<'_, '_, M> {
         // Requests in flight complete; no more are issued.
         self.host.end_loop();
         self.drain(now)
+    }
+
+    /// The thread that is due issues its request, if it has one; false as [`Run::arrive`].
+    fn arrive_of_jobs(&mut self, now: Time) -> bool {
+        let Some(request) = self.host.take_of_jobs() else {
+            return true;
+        };
+        if self.taken % BATCH as u64 == 0 {
+            self.report();
+            self.host.settle();
+            if self.options.progress.is_cancelled() {
+                self.host.outcome.partial = true;
+                return false;
+            }
+            if self.options.max_requests.is_some_and(|n| self.taken >= n) {
+                return false;
+            }
+        }
+        self.arrive(now, &request)
     }
 
     fn report(&mut self) {
@@ -490,6 +517,9 @@ impl<M: Member> Run<'_, '_, M> {
     fn check(&mut self, now: Time, id: u64) -> bool {
         let first = *self.first.get_or_insert(now);
         self.schedule.begin(first);
+        if let Some(capper) = &mut self.host.capper {
+            capper.begin(first);
+        }
         let over = match self.options.duration {
             Some(duration) => first + duration,
             None => Time::NEVER,
@@ -506,7 +536,7 @@ impl<M: Member> Run<'_, '_, M> {
         }
         self.pass_until(now);
         self.next_check = if self.measuring {
-            self.next_sample.min(over).min(self.schedule.due)
+            self.next_sample.min(over).min(self.next_mark())
         } else {
             Time::ZERO
         };
@@ -534,7 +564,7 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 PastEnd::DropCounted => {
                     self.host.outcome.n_dropped += measured as u64;
-                    self.host.issue(now);
+                    self.host.issue(now, self.host.arriving());
                     return Ok(());
                 }
                 _ => failed = true,
@@ -558,8 +588,9 @@ impl<M: Member> Run<'_, '_, M> {
         if plan.parts.is_empty() {
             let answer = Done::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
             let kind = operation(request.op);
+            let thread = self.host.arriving();
             self.host
-                .finish(now, kind, request.blocks, &answer, measured);
+                .finish(now, kind, request.blocks, &answer, measured, thread);
             if measured {
                 request.time = now;
                 self.host.write_log(id, request, &answer);
@@ -612,6 +643,9 @@ impl<M: Member> Run<'_, '_, M> {
         self.pass_until(now);
         self.measuring = true;
         self.advance_all(now);
+        if let Some(capper) = &mut self.host.capper {
+            capper.before_reset(now, self.members);
+        }
         for member in self.members.iter_mut() {
             member.reset_statistics(now);
         }
@@ -646,51 +680,6 @@ impl<M: Member> Run<'_, '_, M> {
         }
     }
 
-    /// Samples energy at each boundary of the series up to `now`, and applies the changes due until then, in
-    /// order of time.
-    #[inline]
-    fn pass_until(&mut self, now: Time) {
-        if self.next_sample.min(self.schedule.due) <= now {
-            self.pass_marks(now);
-        }
-    }
-
-    #[cold]
-    fn pass_marks(&mut self, now: Time) {
-        while self.failure.is_none() {
-            let at = self.next_sample.min(self.schedule.due);
-            if at > now || at == Time::NEVER {
-                return;
-            }
-            if self.schedule.due == at {
-                let happened = self.schedule.happen(self.members, &mut self.host);
-                self.failure = happened.err().map(SimulateError::Change);
-                self.renew();
-                continue;
-            }
-            self.advance_all(at);
-            self.sample(at);
-            self.renew();
-            self.next_sample = self.host.outcome.series.next_boundary(at);
-        }
-    }
-
-    fn sample(&mut self, at: Time) {
-        let mut sum = ByMode::default();
-        for member in self.members.iter_mut() {
-            sum.add(&member.joules(at));
-        }
-        let last = std::mem::replace(&mut self.sampled, sum);
-        let since = ByMode {
-            idle: sum.idle - last.idle,
-            seek: sum.seek - last.seek,
-            rotation: sum.rotation - last.rotation,
-            transfer: sum.transfer - last.transfer,
-            standby: sum.standby - last.standby,
-        };
-        self.host.outcome.series.add_energy(at, since);
-    }
-
     /// The earliest drive event and its drive.
     fn earliest(&self) -> (Time, usize) {
         self.due.as_ref().map_or((Time::NEVER, 0), Timetable::first)
@@ -713,18 +702,18 @@ impl<M: Member> Run<'_, '_, M> {
                 waiting: waiting as u64,
             });
         }
-        self.trouble()
+        self.take_failure()
     }
 
     /// Returns the error that occurred since the last call, if any.
-    fn trouble(&mut self) -> Result<(), SimulateError> {
+    fn take_failure(&mut self) -> Result<(), SimulateError> {
         let failure = self.failure.take().or(self.host.failure.take());
         failure.map_or(Ok(()), Err)
     }
 
     /// After the last arrival: completes everything in flight, unless the run was cancelled.
     fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
-        self.trouble()?;
+        self.take_failure()?;
         if self.measuring {
             self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
         }
@@ -732,10 +721,11 @@ impl<M: Member> Run<'_, '_, M> {
         let mut steps = 0u64;
         while self.host.in_flight > 0 && !self.host.outcome.partial {
             let (time, member) = self.earliest();
-            let due = self.schedule.due;
-            if due <= time.max(now) && due != Time::NEVER {
+            let due = self.next_mark();
+            let is_stuck = time == Time::NEVER && self.schedule.due == Time::NEVER;
+            if due <= time.max(now) && !is_stuck && due != Time::NEVER {
                 self.pass_until(due);
-                self.trouble()?;
+                self.take_failure()?;
                 continue;
             }
             if time == Time::NEVER {
@@ -758,11 +748,11 @@ impl<M: Member> Run<'_, '_, M> {
 
     fn finish(mut self) -> Result<Outcome, SimulateError> {
         self.host.settle();
-        self.trouble()?;
+        self.take_failure()?;
         if self.measuring {
             let end = self.host.outcome.end;
             self.pass_until(end);
-            self.trouble()?;
+            self.take_failure()?;
             self.sample(end);
             for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
                 o.energy = member.energy(end);
@@ -773,6 +763,8 @@ impl<M: Member> Run<'_, '_, M> {
         }
         self.host.outcome.changes = self.schedule.counts();
         self.host.outcome.n_taken = self.taken;
+        let capping = self.host.capper.take().map(Capper::into_outcome);
+        self.host.outcome.capping = capping;
         let open = matches!(self.options.arrivals, Arrivals::Open);
         self.host.outcome.last_arrival = open.then_some(self.last_arrival);
         Ok(self.host.outcome)

@@ -21,9 +21,9 @@ use std::path::Path;
 const MOST: u32 = 100_000;
 
 /// A drive that a system can have, bare or under layers.
-pub trait Drivable: Member<Answer = Completion> + Send + 'static {}
+pub trait Drivable: Member<Report = Completion> + Send + 'static {}
 
-impl<M: Member<Answer = Completion> + Send + 'static> Drivable for M {}
+impl<M: Member<Report = Completion> + Send + 'static> Drivable for M {}
 
 /// The members that serve the requests of a system.
 pub(crate) enum Members<M> {

@@ -3,15 +3,17 @@
 //! The drive turns 100 times a second and has 100 sectors on each track; the first is under the head at every
 //! whole turn. Every seek takes 5 ms.
 
+#[path = "common/records.rs"]
+mod records;
+
 use headstack_array::change::{plan, try_out, Change, ChangeCounts};
 use headstack_array::layer::ErrorKind;
-use headstack_array::organisation::{find, Context, ENTRIES};
-use headstack_array::simulate::{Log, Record, WarmUp};
-use headstack_array::{simulate, Experiment, Options, Outcome};
+use headstack_array::simulate::{Record, WarmUp};
+use headstack_array::{Experiment, Options, Outcome};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
-use headstack_trace::{Arrivals, ClosedLoop, Each, Request};
+use headstack_trace::{Arrivals, ClosedLoop, Request};
 use headstack_units::{Lba, Span, Time};
 use std::path::Path;
 
@@ -68,28 +70,7 @@ fn run(
     let make = |_| Drive::builtin(spec, &DriveOptions::default());
     try_out(&changes, count, make).unwrap_or_else(|e| panic!("{e}"));
     let mut members: Vec<Drive> = (0..count).map(|i| make(i).expect("a drive")).collect();
-    let context = Context {
-        member_blocks: members.iter().map(Drive::capacity_blocks).collect(),
-        ..Context::default()
-    };
-    let entry = find("independent", ENTRIES).expect("an organisation");
-    let organisation = (entry.build)(&context).expect("an organisation");
-    let options = Options { changes, ..options };
-    let mut records = Vec::new();
-    let mut log = |r: &Record| {
-        records.push(*r);
-        Ok(())
-    };
-    let outcome = simulate(
-        &mut Each(requests.into_iter().map(Ok)),
-        &mut members,
-        organisation.as_ref(),
-        &options,
-        Some(&mut log as &mut Log),
-    )
-    .unwrap_or_else(|e| panic!("{e}"));
-    records.sort_by_key(|r| r.id);
-    (records, outcome)
+    records::records(&mut members, requests, &Options { changes, ..options })
 }
 
 /// Completion of each request, in milliseconds.

@@ -38,7 +38,7 @@ impl Constant {
 }
 
 impl Member for Constant {
-    type Answer = Completion;
+    type Report = Completion;
     fn capacity_blocks(&self) -> u64 {
         self.blocks
     }

@@ -31,6 +31,7 @@ mod pcap;
 pub mod policy;
 mod sample;
 mod single;
+pub mod ultrastar_7k4000;
 
 pub use command::{Actuator, Command, Device, RateLimit, Refused, LEAST_NR_REQUESTS};
 pub use controller::Controller;

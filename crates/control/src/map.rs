@@ -1,6 +1,7 @@
 //! Power maps: a drive's power and throughput under each setting, for the policy `feed-forward`.
 
 use crate::parameters::ParameterError;
+use crate::ultrastar_7k4000::{IOPS, NR_REQUESTS, POWER_W, QUEUE_DEPTH};
 use crate::{Command, Device};
 use headstack_units::Watts;
 use serde::Deserialize;
@@ -199,30 +200,3 @@ fn look_up(table: &[[f64; 6]; 6], nr_requests: u32, queue_depth: u32) -> f64 {
     let row = |i: usize| table[i][j] * (1.0 - v) + table[i][j + 1] * v;
     row(i) * (1.0 - u) + row(i + 1) * u
 }
-
-const NR_REQUESTS: [u32; 6] = [4, 8, 16, 32, 64, 128];
-const QUEUE_DEPTH: [u32; 6] = [1, 2, 4, 8, 16, 32];
-
-/// Rows by `NR_REQUESTS`, columns by `QUEUE_DEPTH`. Computed with a model of an Ultrastar 7K4000 under random 4
-/// KiB reads of 128 threads, whose constants were fitted to the values in the text of FAST 2016, section 5.2.
-/// Not measured.
-#[rustfmt::skip]
-const POWER_W: [[f64; 6]; 6] = [
-    [10.58, 10.52, 10.40, 10.40, 10.40, 10.40],
-    [9.53, 10.13, 10.28, 10.10, 10.10, 10.10],
-    [8.65, 9.26, 9.81, 10.00, 9.81, 9.81],
-    [8.30, 8.71, 9.18, 9.56, 9.71, 9.53],
-    [8.15, 8.56, 8.95, 9.23, 9.37, 9.45],
-    [7.94, 8.27, 8.64, 8.92, 9.08, 9.15],
-];
-
-/// As [`POWER_W`].
-#[rustfmt::skip]
-const IOPS: [[f64; 6]; 6] = [
-    [83.0, 95.0, 105.0, 105.0, 105.0, 105.0],
-    [103.0, 105.0, 113.0, 127.0, 127.0, 127.0],
-    [122.0, 127.0, 129.0, 133.0, 150.0, 150.0],
-    [133.0, 145.0, 152.0, 154.0, 156.0, 174.0],
-    [139.0, 153.0, 163.0, 170.0, 174.0, 179.0],
-    [147.0, 166.0, 178.0, 187.0, 192.0, 198.0],
-];

@@ -11,6 +11,7 @@ use crate::models::Models;
 use crate::parallelism::{self, UnitPlan};
 use crate::plugin::Plugin;
 use crate::power::conditions::Conditions;
+use crate::power::seek_energy::SeekEnergy;
 use crate::power::{self, PowerModel, Shape, StateWatts};
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
 use crate::unit::Unit;
@@ -41,6 +42,8 @@ pub(crate) struct Common {
     models: Models,
     pub watts: StateWatts,
     pub conditions: Conditions,
+    /// Energy of seeks by distance, if the description has it.
+    seek_energy: Option<SeekEnergy>,
 }
 
 /// How the power by state is found: [`power::build`], or its variant for other speeds.
@@ -150,6 +153,7 @@ impl DriveDesign {
         let watts = power(&spec.power, &Shape::of(spec), models.power)?;
         let common = Arc::new(Common {
             conditions: Conditions::new(&spec.power, &watts)?,
+            seek_energy: SeekEnergy::read(&spec.power, spec.geometry.cylinders)?,
             watts,
             models: *models,
             spec: spec.clone(),
@@ -249,6 +253,9 @@ impl DriveDesign {
                 mechanics.with_phase(phase),
                 options,
             )?;
+            if let Some(law) = self.common.seek_energy {
+                unit.weigh_seeks(law);
+            }
             unit.first_assembly = first_assembly;
             first_assembly += plan.arms.len() as u32;
             units.push(unit);

@@ -110,6 +110,12 @@ impl Drive {
         self.units[0].mechanics()
     }
 
+    /// The largest value that [`Setting::ArmsInMotion`](crate::Setting::ArmsInMotion) can have.
+    pub fn most_arms_in_motion(&self) -> u32 {
+        let most = self.units.iter().map(Unit::most_arms_in_motion);
+        most.min().unwrap_or(1)
+    }
+
     /// Number of waiting commands or parts of commands; those in service are not counted.
     pub fn queue_len(&self) -> usize {
         let inside: usize = self.units.iter().map(Unit::queue_len).sum();

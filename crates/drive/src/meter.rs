@@ -4,7 +4,8 @@
 //! A drive draws its idle power all the time. While an assembly seeks, waits or transfers, it draws the
 //! additional power of that state; several assemblies add up. The energy up to a time is the sum over the
 //! parts of phases before that time. So an interval is charged with what was drawn in it, even if a service
-//! began earlier or ends later. In a low-power condition the drive draws the power of that condition instead.
+//! began earlier or ends later. Where a drive says how the energy of a seek depends on its distance, that energy
+//! is added, evenly over the time of the movement. In a low-power condition the drive draws the power of that condition instead.
 //! # Validity
 //! Mean power of each state; no current peaks.
 
@@ -33,7 +34,7 @@ pub struct DriveEnergy {
     pub standby_s: f64,
     /// Joules while idle.
     pub idle_j: f64,
-    /// Joules while seeking.
+    /// Joules while seeking, with the energy of seeks by distance.
     pub seek_j: f64,
     /// Joules during rotational latency.
     pub rotation_j: f64,
@@ -303,7 +304,8 @@ impl Meter {
             energy_j: time_s * w.idle
                 + added(time.seek, w.seek)
                 + added(time.rotation, w.rotation)
-                + added(time.transfer, w.transfer),
+                + added(time.transfer, w.transfer)
+                + time.seek_nj as f64 * 1e-9,
         }
     }
 
@@ -315,8 +317,9 @@ impl Meter {
             let mean_s = assembly_s / self.at_once as f64;
             (mean_s, mean_s * w.idle + assembly_s * (watts - w.idle))
         };
+        let (seek_s, seek_j) = state(time.seek, w.seek);
         [
-            state(time.seek, w.seek),
+            (seek_s, seek_j + time.seek_nj as f64 * 1e-9),
             state(time.rotation, w.rotation),
             state(time.transfer, w.transfer),
         ]

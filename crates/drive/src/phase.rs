@@ -7,6 +7,7 @@
 //! are exact: a phase in progress counts with the part that has passed.
 
 use crate::power::conditions::ConditionPhase;
+use crate::power::seek_energy::SeekEnergy;
 use headstack_units::Time;
 
 /// What an assembly does during a phase.
@@ -76,12 +77,14 @@ pub struct Phase {
     pub condition: Option<ConditionPhase>,
 }
 
-/// Time in each active state, in nanoseconds.
+/// Time in each active state, in nanoseconds, and the energy of seeks by distance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ActiveTime {
     pub seek: u64,
     pub rotation: u64,
     pub transfer: u64,
+    /// Nanojoules; zero for drives whose description does not say how a seek's energy depends on distance.
+    pub seek_nj: u64,
 }
 
 impl ActiveTime {
@@ -90,6 +93,7 @@ impl ActiveTime {
         self.seek += other.seek;
         self.rotation += other.rotation;
         self.transfer += other.transfer;
+        self.seek_nj += other.seek_nj;
     }
 
     /// The difference to an earlier value.
@@ -98,6 +102,7 @@ impl ActiveTime {
             seek: self.seek - before.seek,
             rotation: self.rotation - before.rotation,
             transfer: self.transfer - before.transfer,
+            seek_nj: self.seek_nj - before.seek_nj,
         }
     }
 }
@@ -134,13 +139,14 @@ impl Stretch {
         end: 0,
     };
 
-    /// Time in each state.
+    /// Time in each state. The energy of seeks is kept in [`Watch`].
     #[inline]
     fn whole(&self) -> ActiveTime {
         ActiveTime {
             seek: self.there - self.start,
             rotation: self.first - self.there,
             transfer: self.end - self.first,
+            seek_nj: 0,
         }
     }
 
@@ -152,7 +158,19 @@ impl Stretch {
             seek: within(self.start, self.there),
             rotation: within(self.there, self.first),
             transfer: within(self.first, self.end),
+            seek_nj: 0,
         }
+    }
+
+    /// What is left at `until` of the energy of the movement, in nanojoules.
+    fn seek_energy_after(&self, until: u64, law: &SeekEnergy) -> u64 {
+        if self.distance == 0 || self.there <= until {
+            return 0;
+        }
+        let whole = law.nanojoules(self.distance);
+        let passed = u128::from(until.saturating_sub(self.start));
+        let spent = u128::from(whole) * passed / u128::from(self.there - self.start);
+        whole - spent as u64
     }
 
     /// Tells the phases. Of a seek before a write, the last `write_settle_ns` are told as settling.
@@ -198,8 +216,27 @@ pub(crate) struct Timeline {
     /// The latest two stretches, and the index of the later one.
     last: [Stretch; 2],
     newest: bool,
+    /// What most drives do without.
+    watch: Option<Box<Watch>>,
+}
+
+/// What is kept of each stretch when it is added.
+#[derive(Debug, Default)]
+struct Watch {
     /// Stretches that were not told yet; `None` without a listener.
     untold: Option<Vec<Stretch>>,
+    /// How the energy of seeks depends on distance.
+    law: Option<SeekEnergy>,
+    /// Energy of all seeks that were added, by kind of work, in nanojoules.
+    seek_nj: [u64; Work::ALL.len()],
+}
+
+impl Watch {
+    /// Energy of the stretch's movement, in nanojoules.
+    fn energy(&self, stretch: &Stretch) -> u64 {
+        let law = self.law.filter(|_| stretch.distance > 0);
+        law.map_or(0, |law| law.nanojoules(stretch.distance))
+    }
 }
 
 impl Default for Timeline {
@@ -209,7 +246,7 @@ impl Default for Timeline {
             pending: Vec::new(),
             last: [Stretch::NONE; 2],
             newest: false,
-            untold: None,
+            watch: None,
         }
     }
 }
@@ -244,7 +281,7 @@ impl Timeline {
         }
         self.last[older] = stretch;
         self.newest = !self.newest;
-        if self.untold.is_some() {
+        if self.watch.is_some() {
             self.remember(stretch);
         }
     }
@@ -264,15 +301,27 @@ impl Timeline {
 
     #[cold]
     fn remember(&mut self, stretch: Stretch) {
-        if let Some(untold) = &mut self.untold {
-            untold.push(stretch);
+        if let Some(watch) = &mut self.watch {
+            watch.seek_nj[stretch.work as usize] += watch.energy(&stretch);
+            if let Some(untold) = &mut watch.untold {
+                untold.push(stretch);
+            }
         }
+    }
+
+    /// From now on the energy of seeks is counted by distance.
+    pub fn weigh_seeks(&mut self, law: SeekEnergy) {
+        self.watch.get_or_insert_default().law = Some(law);
     }
 
     /// Replaces the latest stretch by `parts`, which fill the same time.
     pub fn replace_latest(&mut self, now: u64, parts: &[Stretch]) {
-        if let Some(untold) = &mut self.untold {
-            untold.pop();
+        let latest = *self.latest();
+        if let Some(watch) = &mut self.watch {
+            watch.seek_nj[latest.work as usize] -= watch.energy(&latest);
+            if let Some(untold) = &mut watch.untold {
+                untold.pop();
+            }
         }
         self.last[usize::from(self.newest)] = self.pending.pop().unwrap_or(Stretch::NONE);
         self.newest = !self.newest;
@@ -295,16 +344,31 @@ impl Timeline {
         for s in self.pending.iter().chain(&self.last) {
             sum[s.work as usize].add(&s.part(until));
         }
+        if let Some(watch) = &self.watch {
+            self.add_seek_energy(watch, until, sum);
+        }
+    }
+
+    /// Adds the energy of seeks before `until`: of all of them, less what is still to come.
+    fn add_seek_energy(&self, watch: &Watch, until: u64, sum: &mut ActiveByWork) {
+        let Some(law) = &watch.law else { return };
+        for (sum, all) in sum.iter_mut().zip(watch.seek_nj) {
+            sum.seek_nj += all;
+        }
+        for s in self.pending.iter().chain(&self.last) {
+            sum[s.work as usize].seek_nj -= s.seek_energy_after(until, law);
+        }
     }
 
     /// From now on, stretches are kept for [`Timeline::tell`].
     pub fn listen(&mut self) {
-        self.untold.get_or_insert_with(Vec::new);
+        let watch = self.watch.get_or_insert_default();
+        watch.untold.get_or_insert_default();
     }
 
     /// Gives all phases that were not told yet to `sink`.
     pub fn tell(&mut self, assembly: u32, write_settle_ns: u64, sink: &mut dyn FnMut(&Phase)) {
-        if let Some(untold) = &mut self.untold {
+        if let Some(untold) = self.watch.as_mut().and_then(|w| w.untold.as_mut()) {
             untold
                 .drain(..)
                 .for_each(|s| s.tell(assembly, write_settle_ns, sink));

@@ -191,7 +191,6 @@ fn examples() -> Vec<(String, Value)> {
     );
     let scan = json!({"media_scan": {"mode": "freeblock"}});
     add("a scan".into(), &["parallelism"], plain.clone());
-    merge(&mut all[4].1, scan);
     add(
         "a log".into(),
         &["parallelism", "mapping"],
@@ -199,6 +198,7 @@ fn examples() -> Vec<(String, Value)> {
             "policy_parameters": {"ties": "any"}, "reserve": 0.1, "initial_blocks": 20,
             "initial": "written", "initial_interval": "1 ms"}}),
     );
+    merge(&mut all[4].1, scan);
     for plugin in seek::PLUGINS {
         let mut table: Map<String, Value> = toml::from_str(plugin.example).expect("an example");
         table.insert("model".into(), plugin.name.into());

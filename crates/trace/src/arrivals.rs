@@ -1,5 +1,6 @@
 //! Arrivals: open, at the times of the workload, or closed, with a fixed number of requests.
 
+use crate::jobs::Job;
 use crate::synthetic::{Distribution, Sampler};
 use headstack_engine::random::stream;
 use headstack_engine::SpecError;
@@ -16,6 +17,8 @@ pub enum Arrivals {
     Open,
     /// Closed: a fixed number of requests circulates; the workload's times are ignored.
     Closed(ClosedLoop),
+    /// Of threads, each when its last request has ended, with the seed of their random streams.
+    Jobs(Vec<Job>, u64),
 }
 
 /// A loop in which each completion is followed by the next request.

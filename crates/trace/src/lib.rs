@@ -8,6 +8,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod info;
+pub mod jobs;
 mod options;
 pub mod reader;
 mod request;
@@ -22,6 +23,7 @@ pub use info::{
     AddressMap, DeviceSummary, Gaps, OperationSummary, Rates, Reuse, RowSummary, SizeClass,
     TouchClass, TraceInfo, TraceSummary, WorkingSet,
 };
+pub use jobs::{Job, Jobs};
 pub use options::{Clock, Counters, OnError, Opened, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Op, Request};

@@ -77,7 +77,8 @@ quantity!(
 );
 quantity!(
     /// Energy in joules.
-    Joules, f64, "one of J, Wh, kWh", &[("J", 1.0), ("Wh", 3600.0), ("kWh", 3.6e6)], "an energy", "{} J"
+    Joules, f64, "one of J, mJ, Wh, kWh",
+    &[("J", 1.0), ("mJ", 1e-3), ("Wh", 3600.0), ("kWh", 3.6e6)], "an energy", "{} J"
 );
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ def command(
     form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the models, schedulers, layouts, organisations and trace readers that there are.
+    """List the models, schedulers, layouts, organisations, capping policies and trace readers.
 
     Examples:
       headstack models

@@ -45,6 +45,7 @@ def command(
       headstack reproduce isca08 --quick
       headstack reproduce isca08 IDP-5 IDP-6 --out out/isca08
       headstack reproduce ng98 NG-4
+      headstack reproduce pcap PCAP-5
       headstack reproduce isca08 --trace financial=Financial1.spc --json
 
     """

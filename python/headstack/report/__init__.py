@@ -222,6 +222,11 @@ def _dark() -> str:
     return f"@media screen and (prefers-color-scheme: dark) {{{rules}}}"
 
 
+def render(template: str, **values: Any) -> str:
+    """Return the body of a page from one of the templates of this folder."""
+    return _templates().get_template(template).render(**values)
+
+
 def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figures") -> str:
     """Return a page that draws each chart of `specs` into the element of that name in `body`.
 

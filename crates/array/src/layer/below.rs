@@ -9,22 +9,22 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The layers below a layer. The units of all of them, numbered in order, are the members.
-pub(crate) struct Below {
+pub(crate) struct LowerLayers {
     layers: Vec<Box<dyn Layer>>,
     /// For each member: index of its layer, unit within that layer, size in 512-byte blocks.
     members: Vec<(u32, u32, u64)>,
     events: Timetable,
 }
 
-impl Below {
-    pub fn new(layers: Vec<Box<dyn Layer>>) -> Below {
+impl LowerLayers {
+    pub fn new(layers: Vec<Box<dyn Layer>>) -> LowerLayers {
         let mut members = Vec::new();
         for (i, layer) in layers.iter().enumerate() {
             for (unit, blocks) in layer.units().into_iter().enumerate() {
                 members.push((i as u32, unit as u32, blocks));
             }
         }
-        let mut below = Below {
+        let mut below = LowerLayers {
             events: Timetable::new(layers.len().max(1)),
             layers,
             members,
@@ -129,9 +129,9 @@ impl Below {
 /// Completions that were announced and whose time has not come. Ordered by time, then by member, then by the
 /// number of the request; the three are one number, which is compared at once.
 #[derive(Debug, Default)]
-pub(crate) struct Ends(BinaryHeap<Reverse<u128>>);
+pub(crate) struct PendingCompletions(BinaryHeap<Reverse<u128>>);
 
-impl Ends {
+impl PendingCompletions {
     /// Request number `name` of `member` ends at `time`.
     #[inline]
     pub fn push(&mut self, time: Time, member: u32, name: u32) {

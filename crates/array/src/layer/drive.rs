@@ -1,7 +1,7 @@
 //! A drive as a layer: the leaf of every tree.
 
 use super::{not_supported, Done, ErrorKind, Layer, Request, Setting, Statistics};
-use crate::member::{Answer, Member};
+use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
 use headstack_engine::SpecError;
@@ -37,7 +37,7 @@ pub struct DriveLayer<M> {
     early: Vec<Completion>,
 }
 
-impl<M: Member<Answer = Completion>> DriveLayer<M> {
+impl<M: Member<Report = Completion>> DriveLayer<M> {
     /// Drive number `index` of the system.
     pub fn new(drive: M, index: u32) -> DriveLayer<M> {
         let mut first = 0;
@@ -76,7 +76,7 @@ struct Count<'a> {
 
 impl Count<'_> {
     #[inline]
-    fn tell(&mut self, c: &Completion, sink: &mut dyn FnMut(&Done)) {
+    fn report(&mut self, c: &Completion, sink: &mut dyn FnMut(&Done)) {
         let mut done = c.done(self.index);
         if c.error {
             done.error = Some(self.error_of(c.id));
@@ -101,7 +101,7 @@ impl Count<'_> {
     }
 }
 
-impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
+impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
     fn name(&self) -> &'static str {
         "drive"
     }
@@ -157,8 +157,8 @@ impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
             outcome: &mut self.outcome,
             statistics: &mut self.statistics,
         };
-        self.early.drain(..).for_each(|c| count.tell(&c, sink));
-        self.drive.advance(until, &mut |c| count.tell(c, sink));
+        self.early.drain(..).for_each(|c| count.report(&c, sink));
+        self.drive.advance(until, &mut |c| count.report(c, sink));
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
@@ -200,6 +200,15 @@ impl<M: Member<Answer = Completion> + Send> Layer for DriveLayer<M> {
 
     fn statistics(&self) -> Statistics {
         self.statistics.clone()
+    }
+
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        self.bring_to(until);
+        self.drive.drive_joules(until, sums);
+    }
+
+    fn arms(&self) -> Option<u32> {
+        Some(self.drive.arms())
     }
 
     fn drive_outcome(&mut self, until: Time) -> Option<MemberOutcome> {

@@ -7,6 +7,10 @@
 //! submits later. Admitted requests wait in the elevator while `depth` requests are at the lower layer. A
 //! place becomes free when its request has completed. Each unit of the lower layer has a queue of its own.
 //!
+//! With a `wake_time` the next request is dispatched before a woken process has submitted its own, as in Linux, where a
+//! completion is an interrupt and a process has to be scheduled first. With a short queue this matters: of 4 places
+//! the elevator then chooses among 3 requests, not 4.
+//!
 //! Flushes and write-through requests also take a place. They are never merged, and are dispatched before the
 //! requests in the elevator.
 //!
@@ -17,6 +21,7 @@
 //! | `places` | `legacy`: sync and async requests have separate pools, with batchers; `blk-mq`: one pool | `legacy` for `deadline`, else `blk-mq` |
 //! | `nr_requests` | places, 4 to 65,536; requests at the lower layer hold theirs | `legacy`: 128; `blk-mq`: twice the depth, at most 256; for `none` the depth |
 //! | `depth` | requests at the lower layer at once | 32 |
+//! | `wake_time` | from the moment when a process is woken until it submits again, 0 to 1 s; meanwhile its place is kept | 0 s |
 //! | `sync_writes` | plain writes count as sync, as with direct input and output | `false` |
 //! | `merge`, `front_merges` | whether requests are merged at all; whether also in front of waiting ones | `true` |
 //! | `max_request` | longest merged request | `legacy`: 512 KiB; `blk-mq`: 1280 KiB |
@@ -33,18 +38,18 @@
 mod admission;
 mod merging;
 
-use super::below::{Below, Ends};
-use super::course::{Course, Next};
+use super::below::{LowerLayers, PendingCompletions};
+use super::clock::{LayerClock, NextEvent};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics, ANYONE,
+    not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
 use headstack_drive::plugin::{fill, params, taken};
 use headstack_drive::spec::Params;
 use headstack_drive::{Command, DriveEnergy};
 use headstack_engine::SpecError;
-use headstack_units::{Bytes, Time};
+use headstack_units::{Bytes, Span, Time};
 use merging::{Edges, Limits, Run};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,7 +61,7 @@ pub const ENTRY: Entry = Entry {
     name: "host-queue",
     summary: "places for requests, merging, an elevator, a depth at the device",
     example: "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4",
-    stands: Stands::OnOne,
+    lower: LowerCount::One,
     parameters: &|table, elevators| with_elevator(taken::<Whole>(&[], table), elevators),
     build: &|context| Ok(Box::new(HostQueue::new(context)?)),
 };
@@ -78,6 +83,8 @@ struct Parameters {
     nr_requests: Option<u32>,
     #[serde(default = "usual_depth")]
     depth: u32,
+    #[serde(default)]
+    wake_time: Span,
     #[serde(default)]
     sync_writes: bool,
     #[serde(default = "yes")]
@@ -196,6 +203,8 @@ struct Queue {
     /// Submitted requests of each process that waits for a place, in order.
     blocked: BTreeMap<Process, VecDeque<u32>>,
     woken: VecDeque<Process>,
+    /// Woken processes that have not submitted again yet, and when each of them will.
+    waking: VecDeque<(Time, Process)>,
     below: u32,
     depth: u32,
 }
@@ -214,13 +223,14 @@ struct Counts {
 
 /// A host queue for each unit of the layer below.
 struct HostQueue {
-    below: Below,
+    below: LowerLayers,
     queues: Vec<Queue>,
     submitted: Slab<Submitted>,
     groups: Slab<Group>,
-    ends: Ends,
-    course: Course,
+    ends: PendingCompletions,
+    clock: LayerClock,
     limits: Limits,
+    wake_time: Span,
     sync_writes: bool,
     order: u64,
     counts: Counts,
@@ -229,10 +239,13 @@ struct HostQueue {
 impl HostQueue {
     fn new(context: Context) -> Result<HostQueue, SpecError> {
         let p: Parameters = params(&context.params)?;
-        let below = Below::new(context.below);
+        let below = LowerLayers::new(context.below);
         let entry = elevator::find(&p.elevator, context.elevators)?;
         let legacy = p.places() == PlacesName::Legacy;
         bounded("depth", p.depth, 1, MOST)?;
+        if !(Span::ZERO..=Span(1_000_000_000)).contains(&p.wake_time) {
+            return Err(SpecError::new("wake_time", p.wake_time, "0 s to 1 s"));
+        }
         bounded("max_segments", p.max_segments, 1, MOST)?;
         let n = p.nr_requests();
         bounded("nr_requests", n, FEWEST, MOST)?;
@@ -260,6 +273,7 @@ impl HostQueue {
                 ahead: VecDeque::new(),
                 blocked: BTreeMap::new(),
                 woken: VecDeque::new(),
+                waking: VecDeque::new(),
                 below: 0,
                 depth: p.depth,
             });
@@ -269,14 +283,15 @@ impl HostQueue {
             queues,
             submitted: Slab::new(),
             groups: Slab::new(),
-            ends: Ends::default(),
-            course: Course::default(),
+            ends: PendingCompletions::default(),
+            clock: LayerClock::default(),
             limits: Limits {
                 never: !p.merge,
                 front: p.front_merges,
                 blocks: max_request.0 / 512,
                 segments: p.max_segments,
             },
+            wake_time: p.wake_time,
             sync_writes: p.sync_writes,
             order: 0,
             counts: Counts::default(),
@@ -288,7 +303,14 @@ impl HostQueue {
     }
 
     /// Merges or admits a submitted request of a process. False: no place is free, so the process waits.
-    fn ask(&mut self, q: usize, now: Time, process: Process, child: u32, waited: bool) -> bool {
+    fn try_admit(
+        &mut self,
+        q: usize,
+        now: Time,
+        process: Process,
+        child: u32,
+        waited: bool,
+    ) -> bool {
         let request = self.submitted[child as usize].request;
         let sync = self.is_sync(request.command);
         let frozen = self.queues[q].places.is_frozen();
@@ -309,7 +331,7 @@ impl HostQueue {
     fn admit(&mut self, child: u32, now: Time) {
         let submitted = &mut self.submitted[child as usize];
         submitted.admitted = now;
-        if self.course.statistics.counts_from(submitted.arrival) {
+        if self.clock.statistics.counts_from(submitted.arrival) {
             self.counts.blocked_ns += u128::from(now.0 - submitted.arrival.0);
         }
     }
@@ -347,7 +369,7 @@ impl HostQueue {
         queue.edges.add(&run);
         if waited && queue.elevator.newest().is_none() {
             if let Some(before) = queue.edges.ending_at(run.write, run.lba) {
-                if self.unite(q, now, before, slot) {
+                if self.merge_groups(q, now, before, slot) {
                     self.counts.merged_back += 1;
                 }
             }
@@ -368,7 +390,7 @@ impl HostQueue {
             segments: 1,
             order: 0,
         };
-        let (back, front) = self.touching(q, &new);
+        let (back, front) = self.neighbours(q, &new);
         let back = back.filter(|slot| self.may_grow(q, *slot, &new));
         let front = front.filter(|slot| self.limits.front && self.may_grow(q, *slot, &new));
         let (slot, at_front) = match (back, front) {
@@ -386,14 +408,15 @@ impl HostQueue {
                 false => edges.starting_at(run.write, run.end()).map(|n| (slot, n)),
             };
             if let Some((first, second)) = pair {
-                self.counts.merged_neighbours += u64::from(self.unite(q, now, first, second));
+                self.counts.merged_neighbours +=
+                    u64::from(self.merge_groups(q, now, first, second));
             }
         }
         true
     }
 
     /// The waiting request that ends where a new one begins, and the one that begins where it ends.
-    fn touching(&self, q: usize, new: &Run) -> (Option<u32>, Option<u32>) {
+    fn neighbours(&self, q: usize, new: &Run) -> (Option<u32>, Option<u32>) {
         let queue = &self.queues[q];
         let end = new.end();
         match queue.elevator.newest() {
@@ -442,7 +465,7 @@ impl HostQueue {
 
     /// Merges two waiting groups, if allowed; the second one follows the first. The place of the second becomes
     /// free. Returns whether they were merged.
-    fn unite(&mut self, q: usize, now: Time, first: u32, second: u32) -> bool {
+    fn merge_groups(&mut self, q: usize, now: Time, first: u32, second: u32) -> bool {
         let (a, b) = (
             self.groups[first as usize].run,
             self.groups[second as usize].run,
@@ -464,31 +487,77 @@ impl HostQueue {
         self.submitted[last as usize].next = gone.first;
         let run = kept.run;
         queue.edges.add(&run);
-        queue.places.give_back(now, gone.sync, &mut queue.woken);
+        queue.places.release(now, gone.sync, &mut queue.woken);
         true
     }
 
     /// Submits the requests of woken processes, then dispatches as far as the depth allows.
-    fn go_on(&mut self, q: usize, now: Time) {
+    fn dispatch_ready(&mut self, q: usize, now: Time) {
         while let Some(process) = self.queues[q].woken.pop_front() {
-            let Some(mut backlog) = self.queues[q].blocked.remove(&process) else {
-                continue;
-            };
-            let mut waited = true;
-            while let Some(child) = backlog.front().copied() {
-                if !self.ask(q, now, process, child, waited) {
-                    let command = self.submitted[child as usize].request.command;
-                    let sync = self.is_sync(command);
-                    self.counts.blocked += u64::from(!waited);
-                    self.queues[q].blocked.insert(process, backlog);
-                    self.queues[q].places.wait(process, sync);
-                    break;
-                }
-                backlog.pop_front();
-                waited = false;
+            if self.wake_time > Span::ZERO {
+                let then = now + self.wake_time;
+                self.queues[q].waking.push_back((then, process));
+            } else {
+                self.resume(q, now, process);
             }
         }
         self.dispatch(q, now);
+    }
+
+    /// A woken process submits what it could not submit before.
+    fn resume(&mut self, q: usize, now: Time, process: Process) {
+        if process > LAST_NAMED {
+            let child = (process - LAST_NAMED - 1) as u32;
+            if !self.try_admit(q, now, process, child, true) {
+                self.wait(q, process, child);
+            }
+            return;
+        }
+        let Some(mut backlog) = self.queues[q].blocked.remove(&process) else {
+            return;
+        };
+        let mut waited = true;
+        while let Some(child) = backlog.front().copied() {
+            if !self.try_admit(q, now, process, child, waited) {
+                self.counts.blocked += u64::from(!waited);
+                self.queues[q].blocked.insert(process, backlog);
+                self.wait(q, process, child);
+                return;
+            }
+            backlog.pop_front();
+            waited = false;
+        }
+    }
+
+    /// A process waits for a place for its request `child`.
+    fn wait(&mut self, q: usize, process: Process, child: u32) {
+        let sync = self.is_sync(self.submitted[child as usize].request.command);
+        self.queues[q].places.wait(process, sync);
+    }
+
+    /// When the next woken process submits, and to which queue.
+    fn next_waking(&self) -> (Time, usize) {
+        let mut first = (Time::NEVER, 0);
+        if self.wake_time > Span::ZERO {
+            for (q, queue) in self.queues.iter().enumerate() {
+                if let Some((time, _)) = queue.waking.front().filter(|w| w.0 < first.0) {
+                    first = (*time, q);
+                }
+            }
+        }
+        first
+    }
+
+    /// The next event of the queue's own: a completion or a process that submits.
+    fn next_own(&self) -> Time {
+        self.ends.next().min(self.next_waking().0)
+    }
+
+    /// Whether all free places are kept for processes that were woken.
+    fn is_kept(&self, q: usize) -> bool {
+        let queue = &self.queues[q];
+        let waking = queue.waking.len() as u32;
+        waking > 0 && queue.places.taken() + waking >= queue.places.limit()
     }
 
     fn dispatch(&mut self, q: usize, now: Time) {
@@ -529,7 +598,7 @@ impl HostQueue {
         if matches!(group.command, Command::Read | Command::Write) {
             queue.elevator.ended(slot);
         }
-        queue.places.give_back(now, group.sync, &mut queue.woken);
+        queue.places.release(now, group.sync, &mut queue.woken);
         let lower = group.announced.unwrap_or_default();
         let mut child = group.first;
         while child != NONE {
@@ -542,9 +611,9 @@ impl HostQueue {
                 ..lower
             };
             done.components.queue += group.dispatched.0 - s.arrival.0;
-            self.course.finish(done);
+            self.clock.finish(done);
         }
-        self.go_on(q, now);
+        self.dispatch_ready(q, now);
     }
 
     fn resize(&mut self, now: Time, n: u32) -> Result<(), SpecError> {
@@ -560,7 +629,7 @@ impl HostQueue {
         for q in 0..self.queues.len() {
             let queue = &mut self.queues[q];
             queue.places.resize(now, n, &mut queue.woken);
-            self.go_on(q, now);
+            self.dispatch_ready(q, now);
         }
         Ok(())
     }
@@ -575,8 +644,15 @@ impl HostQueue {
         });
     }
 
+    /// What happens here at `now`: a completion, or else a woken process submits.
     fn next_ends(&mut self, now: Time) {
-        if let Some((_, slot)) = self.ends.pop() {
+        if self.ends.next() > now {
+            let (_, q) = self.next_waking();
+            if let Some((_, process)) = self.queues[q].waking.pop_front() {
+                self.resume(q, now, process);
+                self.dispatch_ready(q, now);
+            }
+        } else if let Some((_, slot)) = self.ends.pop() {
             self.ended(slot, now);
         }
     }
@@ -608,11 +684,11 @@ impl Layer for HostQueue {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.course.reach(now);
+        self.clock.reach(now);
         let q = request.unit as usize;
         let inside = q < self.queues.len() && request.is_inside(self.below.blocks_of(q as u32));
         if !inside {
-            self.course.refuse(&request, now);
+            self.clock.refuse(&request, now);
             return;
         }
         let child = self.submitted.insert(Submitted {
@@ -626,44 +702,50 @@ impl Layer for HostQueue {
             ANYONE => LAST_NAMED + 1 + Process::from(child),
             submitter => Process::from(submitter),
         };
-        if let Some(backlog) = self.queues[q].blocked.get_mut(&process) {
+        let named = process <= LAST_NAMED;
+        let backlog = match named {
+            true => self.queues[q].blocked.get_mut(&process),
+            false => None,
+        };
+        if let Some(backlog) = backlog {
             backlog.push_back(child);
             self.counts.blocked += 1;
-        } else if !self.ask(q, now, process, child, false) {
-            let sync = self.is_sync(request.command);
+        } else if self.is_kept(q) || !self.try_admit(q, now, process, child, false) {
             self.counts.blocked += 1;
-            let queue = &mut self.queues[q];
-            queue.blocked.insert(process, VecDeque::from([child]));
-            queue.places.wait(process, sync);
+            if named {
+                let blocked = &mut self.queues[q].blocked;
+                blocked.insert(process, VecDeque::from([child]));
+            }
+            self.wait(q, process, child);
         }
-        self.go_on(q, now);
+        self.dispatch_ready(q, now);
     }
 
     fn next_event(&self) -> Time {
-        let work = self.ends.next().min(self.below.next_event());
-        self.course.next_event(work)
+        let work = self.next_own().min(self.below.next_event());
+        self.clock.next_event(work)
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         loop {
-            let times = (self.ends.next(), self.below.next_event());
-            match self.course.step(times, until, sink) {
+            let times = (self.next_own(), self.below.next_event());
+            match self.clock.step(times, until, sink) {
                 None => return,
-                Some(Next::Below) => self.step_below(),
-                Some(Next::Here(now)) => self.next_ends(now),
+                Some(NextEvent::LowerLayers) => self.step_below(),
+                Some(NextEvent::Own(now)) => self.next_ends(now),
             }
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.course.reach(now);
+        self.clock.reach(now);
         match (path, setting) {
             ([], Setting::Requests(n)) => self.resize(now, *n),
             ([], Setting::Depth(depth)) => {
                 bounded("setting.depth", *depth, 1, MOST)?;
                 for q in 0..self.queues.len() {
                     self.queues[q].depth = *depth;
-                    self.go_on(q, now);
+                    self.dispatch_ready(q, now);
                 }
                 Ok(())
             }
@@ -680,13 +762,13 @@ impl Layer for HostQueue {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.course.statistics.reset(now);
+        self.clock.statistics.reset(now);
         self.counts = Counts::default();
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        let mut all = self.course.statistics.clone();
+        let mut all = self.clock.statistics.clone();
         let c = &self.counts;
         for (name, n) in [
             ("merged_back", c.merged_back),
@@ -701,6 +783,11 @@ impl Layer for HostQueue {
         all.add_ns("blocked", c.blocked_ns);
         all.add_ns("waited_in_elevator", c.in_elevator_ns);
         all
+    }
+
+    fn queue_sizes(&self) -> Option<(u32, u32)> {
+        let queue = self.queues.first()?;
+        Some((queue.places.limit(), queue.depth))
     }
 
     fn below(&self) -> &[Box<dyn Layer>] {

@@ -7,9 +7,9 @@
 //! # Validity
 //! The layers share no bandwidth and no queue; see `link` for a shared port.
 
-use super::below::Below;
-use super::course::Course;
-use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
+use super::below::LowerLayers;
+use super::clock::LayerClock;
+use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::plugin::{params, taken};
 use headstack_drive::DriveEnergy;
 use headstack_engine::SpecError;
@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
     name: "independent",
     summary: "lower layers side by side, each with units of its own",
     example: "",
-    stands: Stands::OnMany,
+    lower: LowerCount::Many,
     parameters: &|table, _| taken::<NoParameters>(&[], table),
     build: &|context| Ok(Box::new(Independent::new(context)?)),
 };
@@ -32,16 +32,16 @@ struct NoParameters {}
 
 /// Layers side by side.
 struct Independent {
-    below: Below,
-    course: Course,
+    below: LowerLayers,
+    clock: LayerClock,
 }
 
 impl Independent {
     fn new(context: Context) -> Result<Independent, SpecError> {
         params::<NoParameters>(&context.params)?;
         Ok(Independent {
-            below: Below::new(context.below),
-            course: Course::default(),
+            below: LowerLayers::new(context.below),
+            clock: LayerClock::default(),
         })
     }
 }
@@ -56,22 +56,22 @@ impl Layer for Independent {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.course.reach(now);
+        self.clock.reach(now);
         if (request.unit as usize) < self.below.members() {
             self.below.submit(now, request.unit, request);
         } else {
-            self.course.refuse(&request, now);
+            self.clock.refuse(&request, now);
         }
     }
 
     fn next_event(&self) -> Time {
-        self.course.next_event(self.below.next_event())
+        self.clock.next_event(self.below.next_event())
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
-        let times = |below: &Below| (Time::NEVER, below.next_event());
-        while self.course.step(times(&self.below), until, sink).is_some() {
-            let statistics = &mut self.course.statistics;
+        let times = |below: &LowerLayers| (Time::NEVER, below.next_event());
+        while self.clock.step(times(&self.below), until, sink).is_some() {
+            let statistics = &mut self.clock.statistics;
             self.below.step(&mut |done| {
                 statistics.add_done(done);
                 sink(done);
@@ -80,7 +80,7 @@ impl Layer for Independent {
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.course.reach(now);
+        self.clock.reach(now);
         match path {
             [] => Err(not_supported(ENTRY.name, setting, &[])),
             path => self.below.set(now, path, setting),
@@ -92,12 +92,12 @@ impl Layer for Independent {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.course.statistics.reset(now);
+        self.clock.statistics.reset(now);
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        self.course.statistics.clone()
+        self.clock.statistics.clone()
     }
 
     fn below(&self) -> &[Box<dyn Layer>] {

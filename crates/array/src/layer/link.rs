@@ -23,9 +23,9 @@
 //! Commands and responses take no time. A drive file may have a link of its own. Where both would describe
 //! the same wire, give the drive's link no bandwidth, or a larger one. Requests are not interleaved.
 
-use super::below::{Below, Ends};
-use super::course::{Course, Next};
-use super::{not_supported, Context, Done, Entry, Layer, Request, Setting, Stands, Statistics};
+use super::below::{LowerLayers, PendingCompletions};
+use super::clock::{LayerClock, NextEvent};
+use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::plugin::{params, taken};
 use headstack_drive::{Command, DriveEnergy};
 use headstack_engine::SpecError;
@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
     name: "link",
     summary: "lower layers behind one port of finite bandwidth",
     example: "bandwidth = \"600 MB/s\"",
-    stands: Stands::OnMany,
+    lower: LowerCount::Many,
     parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(Link::new(context)?)),
 };
@@ -71,7 +71,7 @@ fn nothing() -> Bytes {
 }
 
 /// A request between submission and completion.
-struct Passing {
+struct Transfer {
     request: Request,
     arrival: Time,
     /// True while the data of a write cross the port on their way to the layer below.
@@ -82,17 +82,17 @@ struct Passing {
 
 /// A shared port over the layers below.
 struct Link {
-    below: Below,
+    below: LowerLayers,
     bytes_per_ns: f64,
     duplex: Duplex,
     frame: u64,
     frame_overhead: u64,
     /// When the port becomes free for reads, and for writes.
     free: [Time; 2],
-    passing: Slab<Passing>,
+    passing: Slab<Transfer>,
     /// Times at which the data of writes have crossed, and completions announced by the layers below.
-    ends: Ends,
-    course: Course,
+    ends: PendingCompletions,
+    clock: LayerClock,
     crossing_ns: [u128; 2],
     waited_ns: u128,
 }
@@ -112,15 +112,15 @@ impl Link {
             return Err(SpecError::new("frame_overhead", p.frame_overhead, need));
         }
         Ok(Link {
-            below: Below::new(context.below),
+            below: LowerLayers::new(context.below),
             bytes_per_ns: p.bandwidth.0 * 1e-9,
             duplex: p.duplex,
             frame: p.frame.0,
             frame_overhead: p.frame_overhead.0,
             free: [Time::ZERO; 2],
             passing: Slab::new(),
-            ends: Ends::default(),
-            course: Course::default(),
+            ends: PendingCompletions::default(),
+            clock: LayerClock::default(),
             crossing_ns: [0; 2],
             waited_ns: 0,
         })
@@ -178,7 +178,7 @@ impl Link {
             ..lower
         };
         done.components.bus += passing.given.0 - passing.arrival.0 + (end.0 - now.0);
-        self.course.finish(done);
+        self.clock.finish(done);
     }
 
     /// Advances the layers below. Completions that they announce are kept until their time.
@@ -220,15 +220,15 @@ impl Layer for Link {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.course.reach(now);
+        self.clock.reach(now);
         let unit = request.unit;
         let inside =
             (unit as usize) < self.below.members() && request.is_inside(self.below.blocks_of(unit));
         if !inside {
-            self.course.refuse(&request, now);
+            self.clock.refuse(&request, now);
             return;
         }
-        let slot = self.passing.insert(Passing {
+        let slot = self.passing.insert(Transfer {
             request,
             arrival: now,
             going_down: false,
@@ -250,22 +250,22 @@ impl Layer for Link {
 
     fn next_event(&self) -> Time {
         let work = self.ends.next().min(self.below.next_event());
-        self.course.next_event(work)
+        self.clock.next_event(work)
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         loop {
             let times = (self.ends.next(), self.below.next_event());
-            match self.course.step(times, until, sink) {
+            match self.clock.step(times, until, sink) {
                 None => return,
-                Some(Next::Below) => self.step_below(),
-                Some(Next::Here(now)) => self.next_crosses(now),
+                Some(NextEvent::LowerLayers) => self.step_below(),
+                Some(NextEvent::Own(now)) => self.next_crosses(now),
             }
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.course.reach(now);
+        self.clock.reach(now);
         match (path, setting) {
             ([], Setting::Bandwidth(bandwidth)) => {
                 check_bandwidth("setting.bandwidth", *bandwidth)?;
@@ -282,14 +282,14 @@ impl Layer for Link {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.course.statistics.reset(now);
+        self.clock.statistics.reset(now);
         self.crossing_ns = [0; 2];
         self.waited_ns = 0;
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        let mut all = self.course.statistics.clone();
+        let mut all = self.clock.statistics.clone();
         all.add_ns("reads_crossing", self.crossing_ns[READ]);
         all.add_ns("writes_crossing", self.crossing_ns[WRITE]);
         all.add_ns("waited_for_port", self.waited_ns);

@@ -23,13 +23,14 @@
 //! its own in [`Inputs`](crate::Inputs).
 
 mod below;
-mod course;
+mod clock;
 pub mod drive;
 pub mod elevator;
 pub mod statistics;
 pub mod tree;
 pub mod volume;
 
+use headstack_control::RateLimit;
 use headstack_drive::spec::Params;
 use headstack_drive::{join, Command, Components, DriveEnergy, Part};
 use headstack_engine::{did_you_mean, SpecError};
@@ -186,6 +187,8 @@ pub enum Setting {
     RebuildRate(Option<Bandwidth>),
     /// Bandwidth of a link, for transfers that begin afterwards.
     Bandwidth(Bandwidth),
+    /// Of a throttle: another limit.
+    Rate(RateLimit),
 }
 
 impl Setting {
@@ -207,6 +210,8 @@ impl Setting {
             Setting::MemberReplaced(_) => "member_replaced",
             Setting::RebuildRate(_) => "rebuild_rate",
             Setting::Bandwidth(_) => "bandwidth",
+            Setting::Rate(RateLimit::Bytes(_)) => "bandwidth_limit",
+            Setting::Rate(_) => "iops_limit",
         }
     }
 }
@@ -243,6 +248,20 @@ pub trait Layer: Send {
     fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
         &mut []
     }
+    /// Appends the joules of each drive from the last reset to `until`, in order of the drives.
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        for below in self.below_mut() {
+            below.drive_joules(until, sums);
+        }
+    }
+    /// Arm assemblies of the drive that can move at once; `None` if the layer is not a drive.
+    fn arms(&self) -> Option<u32> {
+        None
+    }
+    /// Places and depth of a host queue; `None` of other layers.
+    fn queue_sizes(&self) -> Option<(u32, u32)> {
+        None
+    }
     /// Measurements of the drive up to `until`; `None` if the layer is not a drive.
     fn drive_outcome(&mut self, _until: Time) -> Option<crate::simulate::MemberOutcome> {
         None
@@ -270,11 +289,11 @@ pub struct Context {
 
 /// How many lower layers a layer takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stands {
+pub enum LowerCount {
     /// One. If there are several lower layers, each gets its own layer of this kind.
-    OnOne,
+    One,
     /// All of them, or as many as the experiment says (`of`).
-    OnMany,
+    Many,
 }
 
 /// How a layer is built. An entry that is made at run time captures what it needs.
@@ -293,7 +312,7 @@ pub struct Entry {
     /// A parameter table that works on four lower layers, as TOML, for documentation and contract tests.
     pub example: &'static str,
     /// How many lower layers it takes.
-    pub stands: Stands,
+    pub lower: LowerCount,
     /// All parameters that it takes from a table, also those that the table leaves out.
     pub parameters: &'static Taken,
     /// Builds the layer.
@@ -310,7 +329,7 @@ macro_rules! layers {
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
-layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link }
+layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle }
 
 /// Finds one of `entries` by name.
 ///

@@ -7,10 +7,10 @@
 //! # Validity
 //! No redundancy: an error of a member is an error of the request.
 
-use super::below::Below;
+use super::below::LowerLayers;
 use super::volume::copies::{Copies, Single};
 use super::volume::{choice, Volume};
-use super::{Context, Entry, Stands};
+use super::{Context, Entry, LowerCount};
 use crate::organisation::{self, raid0::striped};
 
 /// The registry's entry.
@@ -18,11 +18,11 @@ pub const ENTRY: Entry = Entry {
     name: "raid0",
     summary: "striped over all members, no redundancy",
     example: "stripe_unit = \"64 KiB\"",
-    stands: Stands::OnMany,
+    lower: LowerCount::Many,
     parameters: &|table, _| (organisation::raid0::ENTRY.parameters)(table),
     build: &|context| {
         let Context { below, params, .. } = context;
-        let below = Below::new(below);
+        let below = LowerLayers::new(below);
         let map = Single(striped(&below.member_blocks(), &params)?);
         let copies = Copies::new(map, choice::find("first")?);
         Ok(Box::new(Volume::new(ENTRY.name, Box::new(copies), below)))

@@ -14,11 +14,11 @@
 //! # Validity
 //! md leaves overlapping writes to the file system; here they are serialised. No write-mostly members.
 
-use super::below::Below;
+use super::below::LowerLayers;
 use super::volume::choice::{self, Copy};
 use super::volume::copies::{Copies, CopyMap};
 use super::volume::Volume;
-use super::{Context, Entry, Stands};
+use super::{Context, Entry, LowerCount};
 use headstack_drive::plugin::{params, taken};
 use headstack_engine::SpecError;
 use headstack_units::Bandwidth;
@@ -29,7 +29,7 @@ pub const ENTRY: Entry = Entry {
     name: "raid1",
     summary: "every block on every member; reads by a policy",
     example: "read_policy = \"nearest\"",
-    stands: Stands::OnMany,
+    lower: LowerCount::Many,
     parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(volume(context)?)),
 };
@@ -82,7 +82,7 @@ impl CopyMap for Mirror {
 /// Fewer than two members, or a parameter that does not fit.
 pub fn volume(context: Context) -> Result<Volume, SpecError> {
     let p: Parameters = params(&context.params)?;
-    let below = Below::new(context.below);
+    let below = LowerLayers::new(context.below);
     let sizes = below.member_blocks();
     if sizes.len() < 2 {
         return Err(SpecError::new("below", sizes.len(), "at least 2 members"));

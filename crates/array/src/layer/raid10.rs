@@ -18,11 +18,11 @@
 //! # Validity
 //! As `raid1`.
 
-use super::below::Below;
+use super::below::LowerLayers;
 use super::volume::choice::{self, Copy};
 use super::volume::copies::{Copies, CopyMap};
 use super::volume::Volume;
-use super::{Context, Entry, Stands};
+use super::{Context, Entry, LowerCount};
 use headstack_drive::plugin::{params, taken};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes};
@@ -33,7 +33,7 @@ pub const ENTRY: Entry = Entry {
     name: "raid10",
     summary: "striped copies: near, far and offset layouts",
     example: "near = 2\nchunk = \"64 KiB\"",
-    stands: Stands::OnMany,
+    lower: LowerCount::Many,
     parameters: &|table, _| taken::<Whole>(&[], table),
     build: &|context| Ok(Box::new(volume(context)?)),
 };
@@ -158,7 +158,7 @@ impl CopyMap for Striped {
 /// Too few members, or a parameter that does not fit.
 pub fn volume(context: Context) -> Result<Volume, SpecError> {
     let p: Parameters = params(&context.params)?;
-    let below = Below::new(context.below);
+    let below = LowerLayers::new(context.below);
     let sizes = below.member_blocks();
     let n = sizes.len() as u64;
     let chunk = chunk_blocks(p.chunk, 1)?;

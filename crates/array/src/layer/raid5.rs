@@ -15,11 +15,11 @@
 //! # Validity
 //! No stripe cache: nothing that was read before is kept, and writes of one row do not wait to be combined.
 
-use super::below::Below;
+use super::below::LowerLayers;
 use super::raid10::{chunk_blocks, default_chunk};
 use super::volume::parity::{Layout, Parity, RmwLevel};
 use super::volume::Volume;
-use super::{Context, Entry, Stands};
+use super::{Context, Entry, LowerCount};
 use headstack_drive::plugin::{params, taken};
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Bytes};
@@ -30,7 +30,7 @@ pub const ENTRY: Entry = Entry {
     name: "raid5",
     summary: "striped with rotating parity: one member may be gone",
     example: "chunk = \"64 KiB\"",
-    stands: Stands::OnMany,
+    lower: LowerCount::Many,
     parameters: &|table, _| taken::<Parameters>(&[], table),
     build: &|context| Ok(Box::new(volume(context)?)),
 };
@@ -75,7 +75,7 @@ fn if_less() -> u8 {
 /// Fewer than three members, or a parameter that does not fit.
 pub fn volume(context: Context) -> Result<Volume, SpecError> {
     let p: Parameters = params(&context.params)?;
-    let below = Below::new(context.below);
+    let below = LowerLayers::new(context.below);
     let sizes = below.member_blocks();
     if sizes.len() < 3 {
         return Err(SpecError::new("below", sizes.len(), "at least 3 members"));

@@ -1,11 +1,12 @@
 //! A tree of layers: built from its description, and used by the simulation as one member.
 
 use super::{
-    elevator, find, independent, Context, Done, DriveLayer, Entry, Layer, LayerResult, Request,
-    Setting, Stands, ANYONE,
+    elevator, find, independent, throttle, Context, Done, DriveLayer, Entry, Layer, LayerResult,
+    LowerCount, Request, Setting, ANYONE,
 };
+use crate::capping::Knobs;
 use crate::change::Target;
-use crate::member::{Answer, Member};
+use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveEnergy, DriveRequest};
@@ -58,8 +59,8 @@ impl LayerSpec {
     /// The registry's entry of this name.
     fn entry<'a>(&self, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
         let entry = find(&self.name, entries)?;
-        match (entry.stands, self.of) {
-            (Stands::OnOne, Some(of)) if of != 1 => {
+        match (entry.lower, self.of) {
+            (LowerCount::One, Some(of)) if of != 1 => {
                 let need = format!("1: a {} stands on one layer", self.name);
                 Err(SpecError::new("of", of, need))
             }
@@ -120,10 +121,10 @@ fn one_height(
     entry: &Entry,
     elevators: &'static [elevator::Entry],
 ) -> Result<Vec<Box<dyn Layer>>, SpecError> {
-    let width = match (entry.stands, spec.of) {
-        (Stands::OnOne, _) => 1,
-        (Stands::OnMany, Some(of)) => of as usize,
-        (Stands::OnMany, None) => below.len().max(1),
+    let width = match (entry.lower, spec.of) {
+        (LowerCount::One, _) => 1,
+        (LowerCount::Many, Some(of)) => of as usize,
+        (LowerCount::Many, None) => below.len().max(1),
     };
     if below.is_empty() || below.len() % width != 0 {
         let need = format!("a divisor of the {} layers below", below.len());
@@ -152,18 +153,18 @@ pub struct Tree {
     units: Vec<(u64, u64)>,
     /// Number of requests submitted.
     submitted: u64,
-    told: u64,
+    announced: u64,
     now: Time,
 }
 
 /// A completion that a tree announces.
 #[derive(Debug, Clone, Copy)]
-pub struct Told {
+pub struct TreeCompletion {
     completion: Completion,
     done: Done,
 }
 
-impl Answer for Told {
+impl CompletionReport for TreeCompletion {
     // A drive's completion lacks the drive, the kind of error and whether an arm moved; `done` has them.
     const IS_COMPLETION: bool = false;
     fn completion(&self) -> &Completion {
@@ -186,7 +187,7 @@ impl Tree {
         elevators: &'static [elevator::Entry],
     ) -> Result<Tree, SpecError>
     where
-        M: Member<Answer = Completion> + Send + 'static,
+        M: Member<Report = Completion> + Send + 'static,
     {
         let drives = drives.into_iter().enumerate();
         let drives = drives
@@ -207,7 +208,7 @@ impl Tree {
             root,
             units,
             submitted: 0,
-            told: 0,
+            announced: 0,
             now: Time::ZERO,
         }
     }
@@ -299,8 +300,39 @@ fn collect_drives(layer: &mut dyn Layer, until: Time, all: &mut Vec<MemberOutcom
     }
 }
 
+/// Appends what can be set of each drive below `layer`. `above` is what was found on the way: `above.drive` leads
+/// to this layer. A queue or a throttle over several drives belongs to none of them.
+fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
+    if let Some(arms) = layer.arms() {
+        found.push(Knobs {
+            arms,
+            ..above.clone()
+        });
+        return;
+    }
+    let mut own = above.clone();
+    if let Some((nr_requests, depth)) = layer.queue_sizes() {
+        own.queue = Some((own.drive.clone(), nr_requests, depth));
+    }
+    if layer.name() == throttle::ENTRY.name {
+        own.throttle = Some(own.drive.clone());
+    }
+    let below = layer.below();
+    if below.len() > 1 {
+        (own.queue, own.throttle) = (None, None);
+    }
+    for (i, layer) in below.iter().enumerate() {
+        let drive = [&own.drive[..], &[i as u32]].concat();
+        let own = Knobs {
+            drive,
+            ..own.clone()
+        };
+        find_knobs(&**layer, &own, found);
+    }
+}
+
 impl Member for Tree {
-    type Answer = Told;
+    type Report = TreeCompletion;
 
     fn capacity_blocks(&self) -> u64 {
         self.units.last().map_or(0, |u| u.0.saturating_add(u.1))
@@ -333,10 +365,10 @@ impl Member for Tree {
         self.root.next_event()
     }
 
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Told)) {
-        let told = &mut self.told;
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&TreeCompletion)) {
+        let announced = &mut self.announced;
         self.root.advance(until, &mut |done| {
-            *told += 1;
+            *announced += 1;
             let completion = Completion {
                 id: done.id,
                 arrival: done.arrival,
@@ -348,7 +380,7 @@ impl Member for Tree {
                 arm: done.arm,
                 error: done.error.is_some(),
             };
-            sink(&Told {
+            sink(&TreeCompletion {
                 completion,
                 done: *done,
             });
@@ -356,7 +388,7 @@ impl Member for Tree {
     }
 
     fn queue_len(&self) -> usize {
-        (self.submitted - self.told) as usize
+        (self.submitted - self.announced) as usize
     }
 
     fn energy(&mut self, until: Time) -> DriveEnergy {
@@ -365,6 +397,20 @@ impl Member for Tree {
 
     fn reset_statistics(&mut self, now: Time) {
         self.root.reset_statistics(now);
+    }
+
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        self.root.drive_joules(until, sums);
+    }
+
+    fn knobs(&self) -> Vec<Knobs> {
+        let mut found = Vec::new();
+        find_knobs(&*self.root, &Knobs::default(), &mut found);
+        found
+    }
+
+    fn turn(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        self.root.set(now, way, setting)
     }
 
     fn is_meant(&self, _target: &Target, _index: u32) -> bool {

@@ -6,13 +6,12 @@
 
 use headstack_array::change::{plan, try_out_layers, Change};
 use headstack_array::layer::{elevator, ErrorKind, LayerResult, LayerSpec, Tree, ENTRIES};
-use headstack_array::organisation::{self, find};
-use headstack_array::simulate::{Log, MemberOutcome, Record};
-use headstack_array::{simulate, Experiment, Options};
+use headstack_array::simulate::{MemberOutcome, Record};
+use headstack_array::{Experiment, Options};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
-use headstack_trace::{Each, Op, Request};
+use headstack_trace::{Op, Request};
 use headstack_units::{Lba, Time};
 use serde_json::Value;
 use std::path::Path;
@@ -97,33 +96,14 @@ fn run(count: u32, text: &str, requests: Vec<Request>) -> Ran {
     let changes = plan(&changes, count, &layers, "system[0]").unwrap_or_else(|e| panic!("{e}"));
     try_out_layers(&changes, &mut tree(count, &layers)).unwrap_or_else(|e| panic!("{e}"));
     let mut root = [tree(count, &layers)];
-    let context = organisation::Context {
-        member_blocks: headstack_array::Member::logical_units(&root[0]),
-        ..Default::default()
-    };
-    let entry = find("independent", organisation::ENTRIES).expect("an organisation");
-    let organisation = (entry.build)(&context).expect("an organisation");
     let n_changes = changes.len() as u64;
     let options = Options {
         changes,
         ..Options::default()
     };
-    let mut records = Vec::new();
-    let mut log = |r: &Record| {
-        records.push(*r);
-        Ok(())
-    };
-    let outcome = simulate(
-        &mut Each(requests.into_iter().map(Ok)),
-        &mut root,
-        organisation.as_ref(),
-        &options,
-        Some(&mut log as &mut Log),
-    );
-    let outcome = outcome.unwrap_or_else(|e| panic!("{e}"));
+    let (records, outcome) = crate::records::records(&mut root, requests, &options);
     let came = outcome.changes.map_or(0, |c| c.n_done);
     assert_eq!(came, n_changes, "all changes come before the end");
-    records.sort_by_key(|r| r.id);
     Ran {
         records,
         layers: root[0].results(),

@@ -183,7 +183,7 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
 #[test]
 fn folders_and_lists_name_the_same() {
     let shared = |folder: &str| match folder {
-        "layer" => vec!["below", "course", "drive", "mod", "statistics", "tree"],
+        "layer" => vec!["below", "clock", "drive", "mod", "statistics", "tree"],
         _ => vec!["mod", "sorted", "tests"],
     };
     let layers: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();

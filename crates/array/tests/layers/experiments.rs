@@ -15,6 +15,7 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     let table = w.workload.synthetic.clone().unwrap_or_default();
     let synthetic: Synthetic = from_value(table.into())?;
     Ok(Opened {
+        jobs: Vec::new(),
         source: synthetic.source(w.seed)?,
         closed: synthetic.closed(w.seed)?,
         requests: Some(synthetic.n_requests),

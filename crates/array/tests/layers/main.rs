@@ -6,6 +6,8 @@ mod experiments;
 mod host_queue;
 mod link;
 mod mock;
+#[path = "../common/records.rs"]
+mod records;
 mod shadow;
 mod volumes;
 mod world;

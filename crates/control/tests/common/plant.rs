@@ -5,6 +5,7 @@
 //! The tables are those of a model of the paper's drive that was fitted to the text of FAST 2016 (section 5.2, 4 and
 //! 7.2): power and throughput by both queues with 128 threads, by the rate of a throttle, and by few threads.
 
+use headstack_control::ultrastar_7k4000::{IOPS, NR_REQUESTS, POWER_W, QUEUE_DEPTH};
 use headstack_control::{Actuator, Command, Policy, RateLimit, Refused, Sample, Sensor, Work};
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
@@ -22,27 +23,6 @@ pub const FIGURE_5: [(u32, Option<f64>); 8] = [
     (300, Some(10.0)),
 ];
 
-const SIZES: [f64; 6] = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
-const DEPTHS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
-/// Rows by places of the host's queue, columns by depth of the drive's.
-#[rustfmt::skip]
-const POWER_W: [[f64; 6]; 6] = [
-    [10.58, 10.52, 10.40, 10.40, 10.40, 10.40],
-    [9.53, 10.13, 10.28, 10.10, 10.10, 10.10],
-    [8.65, 9.26, 9.81, 10.00, 9.81, 9.81],
-    [8.30, 8.71, 9.18, 9.56, 9.71, 9.53],
-    [8.15, 8.56, 8.95, 9.23, 9.37, 9.45],
-    [7.94, 8.27, 8.64, 8.92, 9.08, 9.15],
-];
-#[rustfmt::skip]
-const IOPS: [[f64; 6]; 6] = [
-    [83.0, 95.0, 105.0, 105.0, 105.0, 105.0],
-    [103.0, 105.0, 113.0, 127.0, 127.0, 127.0],
-    [122.0, 127.0, 129.0, 133.0, 150.0, 150.0],
-    [133.0, 145.0, 152.0, 154.0, 156.0, 174.0],
-    [139.0, 153.0, 163.0, 170.0, 174.0, 179.0],
-    [147.0, 166.0, 178.0, 187.0, 192.0, 198.0],
-];
 /// Requests per second of a paced throttle at (128, 32) against power.
 const THROTTLED: [(f64, f64); 14] = [
     (0.0, 7.1),
@@ -88,7 +68,8 @@ impl Default for Kind {
 }
 
 /// Position of `x` on a logarithmic axis: the row before it and the weight of the next one.
-fn place(axis: &[f64], x: f64) -> (usize, f64) {
+fn place(axis: &[u32; 6], x: f64) -> (usize, f64) {
+    let axis = axis.map(f64::from);
     let x = x.clamp(axis[0], axis[axis.len() - 1]);
     let row = axis
         .iter()
@@ -99,7 +80,7 @@ fn place(axis: &[f64], x: f64) -> (usize, f64) {
 }
 
 fn look_up(table: &[[f64; 6]; 6], host: f64, drive: f64) -> f64 {
-    let ((i, u), (j, v)) = (place(&SIZES, host), place(&DEPTHS, drive));
+    let ((i, u), (j, v)) = (place(&NR_REQUESTS, host), place(&QUEUE_DEPTH, drive));
     let row = |i: usize| table[i][j] * (1.0 - v) + table[i][j + 1] * v;
     row(i) * (1.0 - u) + row(i + 1) * u
 }

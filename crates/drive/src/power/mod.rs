@@ -6,12 +6,15 @@
 //! - Values depend only on the drive's description and its [`Shape`]. So energy is the sum over states of
 //!   time times power.
 //!
+//! A drive may also say how the energy of a seek depends on its distance: see [`seek_energy`].
+//!
 //! How an idle drive enters and leaves low-power conditions is described in [`conditions`].
 //!
 //! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
 pub mod conditions;
+pub mod seek_energy;
 
 use crate::bounds::{bounded, MOST_PAUSE, MOST_SURFACES};
 use crate::plugin::{self, fill, find, model, plugins, Plugin};
@@ -52,7 +55,8 @@ impl Shape {
 pub struct StateWatts {
     /// Spinning, heads on track, no command.
     pub idle: f64,
-    /// One arm moves. Each further arm in motion adds `seek - idle`.
+    /// One arm moves; without the energy by distance, where a drive has one. Each further arm in motion adds
+    /// `seek - idle`.
     pub seek: f64,
     /// One arm waits for its sector.
     pub rotation: f64,
@@ -113,9 +117,10 @@ pub trait PowerModel: Send + Sync {
 
 plugins! { dyn PowerModel: modes, rails }
 
-/// Keys of the table that are not the model's parameters: its name, and the key that
-/// [`Conditions::new`](conditions::Conditions::new) reads.
-const KEYS: &[&str] = &["model", "conditions"];
+/// Keys of the table that are not the model's parameters: its name, and the keys that
+/// [`Conditions::new`](conditions::Conditions::new) and [`SeekEnergy::read`](seek_energy::SeekEnergy::read)
+/// read.
+const KEYS: &[&str] = &["model", "conditions", seek_energy::KEY];
 
 /// A drive's `power` table with all that it leaves out.
 pub(crate) fn filled(params: &Params, models: &[Plugin<dyn PowerModel>]) -> Params {

@@ -17,6 +17,7 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
+use crate::power::seek_energy::SeekEnergy;
 use crate::queue::{Arrival, Queue, Waiting};
 use crate::scheduler::{self, Buffer, Choice, Scheduler, View};
 use crate::service::{Core, Task};
@@ -142,6 +143,14 @@ impl Unit {
         };
         unit.locate_waiting();
         Ok(unit)
+    }
+
+    /// From now on the energy of seeks is counted by distance.
+    pub fn weigh_seeks(&mut self, law: SeekEnergy) {
+        let law = law.over(self.core.mechanics.seek.cylinders());
+        for assembly in &mut self.core.assemblies {
+            assembly.mechanism.timeline.weigh_seeks(law);
+        }
     }
 
     pub fn mechanics(&self) -> &Mechanics {

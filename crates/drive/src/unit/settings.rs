@@ -91,6 +91,11 @@ impl Unit {
         Ok(())
     }
 
+    /// Most commands that can be in service at once.
+    pub fn most_arms_in_motion(&self) -> u32 {
+        self.core.at_once as u32
+    }
+
     /// Checks that `limit` commands can be in service at once.
     pub fn check_arms_in_motion(&self, limit: u32) -> Result<(), SpecError> {
         let most = self.core.at_once;

@@ -6,17 +6,17 @@
 //! longer than 256 MiB touches pages only in its first 256 MiB. Statistics are kept for 4096 devices; requests
 //! to others are counted in the totals only. Address maps are kept for the first eight devices.
 
-mod course;
+mod bins;
 mod pages;
 
 use crate::request::{Op, Request};
-use course::{Course, Map, Tally};
+use bins::{Map, RateBins, Tally};
 use hdrhistogram::Histogram;
 use pages::Pages;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-pub use course::{AddressMap, Rates};
+pub use bins::{AddressMap, Rates};
 pub use pages::{Reuse, TouchClass, WorkingSet};
 
 const PAGE_BLOCKS: u64 = 8;
@@ -39,7 +39,7 @@ pub struct TraceInfo {
     resolution_ns: u64,
     first_ns: Option<u64>,
     last_ns: u64,
-    course: Course,
+    rate_bins: RateBins,
     maps: BTreeMap<u32, Map>,
     pages: Pages,
 }
@@ -297,7 +297,7 @@ impl TraceInfo {
             resolution_ns: 0,
             first_ns: None,
             last_ns: 0,
-            course: Course::default(),
+            rate_bins: RateBins::default(),
             maps: BTreeMap::new(),
             pages: Pages::default(),
         }
@@ -316,7 +316,7 @@ impl TraceInfo {
             return;
         }
         *self.sizes.entry(size_class(r.blocks)).or_default() += 1;
-        self.course.add(at, tally(r));
+        self.rate_bins.add(at, tally(r));
         if self.maps.len() < MAX_MAPS || self.maps.contains_key(&r.device) {
             self.maps.entry(r.device).or_default().add(at, r.lba.0);
         }
@@ -383,7 +383,7 @@ impl TraceInfo {
                 duration_ns / WINDOW_NS + 1,
                 PAGE_BYTES,
             ),
-            rates: self.course.rates(),
+            rates: self.rate_bins.rates(),
             addresses: self.maps.iter().map(|(&d, map)| map.of(d)).collect(),
             devices: self
                 .devices

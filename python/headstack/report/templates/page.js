@@ -40,6 +40,10 @@ function fitted(spec, width) {
     const margins = gap * (columns - 1) + ticks * (own ? columns : 1);
     chart.columns = columns;
     chart.spec.width = Math.max(120, Math.floor((width - margins) / columns));
+  } else if (chart.vconcat) {
+    // The names of systems stand to the right of the strips.
+    const names = width < narrow ? 0 : 150;
+    for (const strip of chart.vconcat) strip.width = Math.max(120, Math.floor(width - ticks - names));
   } else {
     chart.width = width;
     chart.autosize = { type: "fit-x", contains: "padding" };

@@ -14,7 +14,7 @@
 //! # Validity
 //! Front merges are always tried; Linux can switch them off.
 
-use super::sorted::{Parameters, Sorted, Turns};
+use super::sorted::{BatchDirection, Parameters, Sorted};
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::{params, taken};
 use headstack_units::Time;
@@ -37,14 +37,14 @@ struct Deadline {
     /// The next request of the batch.
     next: Option<u32>,
     batch: u32,
-    turns: Turns,
+    direction: BatchDirection,
 }
 
 impl Deadline {
     fn new(parameters: Parameters) -> Deadline {
         Deadline {
             waiting: Sorted::new(parameters.read_expire, parameters.write_expire),
-            turns: Turns::new(&parameters),
+            direction: BatchDirection::new(&parameters),
             parameters,
             next: None,
             batch: 0,
@@ -64,7 +64,7 @@ impl Elevator for Deadline {
         let slot = match goes_on {
             Some(slot) => slot,
             None => {
-                let direction = self.turns.choose(&self.waiting)?;
+                let direction = self.direction.choose(&self.waiting)?;
                 let (deadline, oldest) = self.waiting.oldest(direction)?;
                 let ahead = self
                     .next

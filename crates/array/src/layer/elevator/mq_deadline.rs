@@ -12,7 +12,7 @@
 //! # Validity
 //! One priority class. `async_depth` has its present default, which limits nothing.
 
-use super::sorted::{Parameters, Sorted, Turns, READ, WRITE};
+use super::sorted::{BatchDirection, Parameters, Sorted, READ, WRITE};
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::{params, taken};
 use headstack_units::Time;
@@ -37,14 +37,14 @@ pub(crate) struct MqDeadline {
     latest: [u64; 2],
     last_direction: usize,
     batch: u32,
-    turns: Turns,
+    direction: BatchDirection,
 }
 
 impl MqDeadline {
     pub fn new(parameters: Parameters) -> MqDeadline {
         MqDeadline {
             waiting: Sorted::new(parameters.read_expire, parameters.write_expire),
-            turns: Turns::new(&parameters),
+            direction: BatchDirection::new(&parameters),
             parameters,
             latest: [0; 2],
             last_direction: WRITE,
@@ -78,7 +78,7 @@ impl Elevator for MqDeadline {
         let slot = match self.next(self.last_direction).filter(|_| goes_on) {
             Some(slot) => slot,
             None => {
-                let direction = self.turns.choose(&self.waiting)?;
+                let direction = self.direction.choose(&self.waiting)?;
                 let (deadline, oldest) = self.waiting.oldest(direction)?;
                 self.last_direction = direction;
                 self.batch = 0;

@@ -54,15 +54,15 @@ impl Parameters {
 
 /// Whether the next batch is of reads or of writes.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct BatchDirection {
     writes_starved: u32,
     /// Batches of reads that went before waiting writes.
     starved: u32,
 }
 
-impl Turns {
-    pub fn new(parameters: &Parameters) -> Turns {
-        Turns {
+impl BatchDirection {
+    pub fn new(parameters: &Parameters) -> BatchDirection {
+        BatchDirection {
             writes_starved: parameters.writes_starved,
             starved: 0,
         }

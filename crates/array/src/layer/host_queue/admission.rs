@@ -131,10 +131,10 @@ impl Places {
     }
 
     /// A request has completed: frees its place. Processes that are woken are added to `woken`.
-    pub fn give_back(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
+    pub fn release(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
         match self {
-            Places::Legacy(l) => l.give_back(now, sync, woken),
-            Places::Tags(t) => t.give_back(woken),
+            Places::Legacy(l) => l.release(now, sync, woken),
+            Places::Tags(t) => t.release(woken),
         }
     }
 
@@ -156,6 +156,14 @@ impl Places {
                 t.resize = Some(n);
                 t.thaw(woken);
             }
+        }
+    }
+
+    /// Number of places; a new number that has not taken effect yet counts.
+    pub fn limit(&self) -> u32 {
+        match self {
+            Places::Legacy(l) => l.n,
+            Places::Tags(t) => t.resize.unwrap_or(t.n),
         }
     }
 
@@ -208,7 +216,7 @@ impl Legacy {
         true
     }
 
-    fn give_back(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
+    fn release(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
         let pool = &mut self.pools[usize::from(sync)];
         pool.count -= 1;
         if pool.count < self.n {
@@ -230,7 +238,7 @@ impl Legacy {
 }
 
 impl Tags {
-    fn give_back(&mut self, woken: &mut VecDeque<Process>) {
+    fn release(&mut self, woken: &mut VecDeque<Process>) {
         self.count -= 1;
         if self.resize.is_some() {
             return self.thaw(woken);
@@ -338,7 +346,7 @@ mod tests {
             places.wait(process, true);
         }
         for process in 4..8 {
-            places.give_back(Time(1), true, &mut woken);
+            places.release(Time(1), true, &mut woken);
             assert_eq!(woken.pop_front(), Some(process));
             assert!(places.take(Time(1), process, true));
             assert_eq!((places.taken(), woken.len()), (4, 0));
@@ -360,14 +368,14 @@ mod tests {
             places.wait(process, true);
         }
         for _ in 0..3 {
-            places.give_back(Time(1), true, &mut woken);
+            places.release(Time(1), true, &mut woken);
         }
         assert!(woken.is_empty());
-        places.give_back(Time(1), true, &mut woken);
+        places.release(Time(1), true, &mut woken);
         assert_eq!(woken, [100, 108, 116, 124]);
         woken.clear();
         for _ in 0..4 {
-            places.give_back(Time(1), true, &mut woken);
+            places.release(Time(1), true, &mut woken);
         }
         assert_eq!(woken, [101, 109, 117, 125]);
     }
@@ -380,9 +388,9 @@ mod tests {
         places.resize(Time(0), 4, &mut woken);
         assert!(places.is_frozen() && !places.take(Time(0), 3, true));
         places.wait(3, true);
-        places.give_back(Time(1), true, &mut woken);
+        places.release(Time(1), true, &mut woken);
         assert!(places.is_frozen() && woken.is_empty());
-        places.give_back(Time(1), true, &mut woken);
+        places.release(Time(1), true, &mut woken);
         assert_eq!(woken, [3]);
         let admitted = (0..1000)
             .take_while(|_| places.take(Time(2), 7, true))

@@ -12,11 +12,11 @@ use std::ops::Range;
 /// request whose range is free does not wait.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, RangeLock>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct RangeLock {
     end: u64,
     behind: VecDeque<(u32, Range<u64>)>,
 }
@@ -41,7 +41,7 @@ impl Locks {
     }
 
     /// Releases the lock that begins at `start`. Requests that get their locks are added to `next`.
-    pub fn give_back(&mut self, start: u64, next: &mut Vec<u32>) {
+    pub fn release(&mut self, start: u64, next: &mut Vec<u32>) {
         let Some(mut held) = self.held.remove(&start) else {
             return;
         };
@@ -61,7 +61,7 @@ impl Locks {
     fn hold(&mut self, range: Range<u64>) {
         let behind = VecDeque::new();
         let end = range.end;
-        self.held.insert(range.start, Held { end, behind });
+        self.held.insert(range.start, RangeLock { end, behind });
     }
 
     /// Start of a lock that overlaps this range.
@@ -106,7 +106,7 @@ mod tests {
                     let who = *held.iter().nth(i).expect("held");
                     held.remove(&who);
                     let mut next = Vec::new();
-                    locks.give_back(wants[who as usize].start, &mut next);
+                    locks.release(wants[who as usize].start, &mut next);
                     got += next.len();
                     held.extend(next);
                 }
@@ -122,7 +122,7 @@ mod tests {
             }
             while let Some(who) = held.pop_first() {
                 let mut next = Vec::new();
-                locks.give_back(wants[who as usize].start, &mut next);
+                locks.release(wants[who as usize].start, &mut next);
                 got += next.len();
                 held.extend(next);
             }

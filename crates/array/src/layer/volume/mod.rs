@@ -35,8 +35,8 @@ mod rebuild;
 mod set;
 pub(crate) mod state;
 
-use super::below::{Below, Ends};
-use super::course::{Course, Next};
+use super::below::{LowerLayers, PendingCompletions};
+use super::clock::{LayerClock, NextEvent};
 use super::{add_components, Done, ErrorKind, Layer, Request, Setting, Statistics, ANYONE};
 use headstack_drive::join::Join;
 use headstack_drive::{Command, Components, DriveEnergy};
@@ -171,15 +171,15 @@ struct Counts {
 pub struct Volume {
     name: &'static str,
     placement: Box<dyn Placement>,
-    below: Below,
+    below: LowerLayers,
     state: State,
     ops: Slab<Op>,
     parts: Slab<Part>,
-    ends: Ends,
+    ends: PendingCompletions,
     locks: Locks,
     /// Operations that were given their lock and are to be started.
     granted: VecDeque<u32>,
-    course: Course,
+    clock: LayerClock,
     plan: Plan,
     /// Empty lists, kept for reuse.
     spare: Vec<Vec<Io>>,
@@ -189,7 +189,11 @@ pub struct Volume {
 }
 
 impl Volume {
-    pub(crate) fn new(name: &'static str, placement: Box<dyn Placement>, below: Below) -> Volume {
+    pub(crate) fn new(
+        name: &'static str,
+        placement: Box<dyn Placement>,
+        below: LowerLayers,
+    ) -> Volume {
         Volume {
             name,
             state: State::new(below.members()),
@@ -197,10 +201,10 @@ impl Volume {
             below,
             ops: Slab::new(),
             parts: Slab::new(),
-            ends: Ends::default(),
+            ends: PendingCompletions::default(),
             locks: Locks::default(),
             granted: VecDeque::new(),
-            course: Course::default(),
+            clock: LayerClock::default(),
             plan: Plan::default(),
             spare: Vec::new(),
             rebuild: Rebuild::default(),
@@ -326,7 +330,7 @@ impl Volume {
         let mut ios = std::mem::take(&mut o.writes);
         let pieces = std::mem::take(&mut o.pieces);
         // Members may have left since the plan was made.
-        if !self.state.troubled.is_empty() && self.placement.is_redundant() {
+        if !self.state.degraded.is_empty() && self.placement.is_redundant() {
             let state = &mut self.state;
             let lost = &mut o.lost;
             ios.retain(|io| {
@@ -405,7 +409,7 @@ impl Volume {
         let part = self.parts.remove(part as usize);
         let member = part.io.member;
         self.state.members[member as usize].pending -= 1;
-        self.returns_if_idle(member);
+        self.return_if_idle(member);
         let Some(mut done) = part.announced.filter(|_| !part.orphan) else {
             return;
         };
@@ -485,7 +489,7 @@ impl Volume {
         self.spare.push(o.writes);
         if let Some(range) = o.lock {
             let mut next = Vec::new();
-            self.locks.give_back(range.start, &mut next);
+            self.locks.release(range.start, &mut next);
             self.granted.extend(next);
         }
         let request = match o.task {
@@ -504,20 +508,20 @@ impl Volume {
             error,
             ..o.last
         };
-        self.course.finish(done);
+        self.clock.finish(done);
     }
 
     /// Starts the operations whose locks were granted.
-    fn let_in(&mut self) {
+    fn start_granted(&mut self) {
         while let Some(op) = self.granted.pop_front() {
-            self.start(op, self.course.now());
+            self.start(op, self.clock.now());
         }
     }
 
     /// Time of the volume's own next event; events of the members are not included.
     fn own_event(&self) -> Time {
         let due = self.rebuild.due(&self.state);
-        self.ends.next().min(due.max(self.course.now()))
+        self.ends.next().min(due.max(self.clock.now()))
     }
 
     fn do_next(&mut self, now: Time) {
@@ -570,40 +574,40 @@ impl Layer for Volume {
     }
 
     fn submit(&mut self, now: Time, request: Request) {
-        self.course.reach(now);
+        self.clock.reach(now);
         if request.unit != 0 || !request.is_inside(self.placement.blocks()) {
-            self.course.refuse(&request, now);
+            self.clock.refuse(&request, now);
             return;
         }
         let op = self.add(Task::Request(request), now);
         self.begin(op, now);
-        self.let_in();
+        self.start_granted();
     }
 
     fn next_event(&self) -> Time {
         let work = self.own_event().min(self.below.next_event());
-        self.course.next_event(work)
+        self.clock.next_event(work)
     }
 
     fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         loop {
             let times = (self.own_event(), self.below.next_event());
-            match self.course.step(times, until, sink) {
+            match self.clock.step(times, until, sink) {
                 None => return,
-                Some(Next::Below) => self.step_below(),
-                Some(Next::Here(now)) => self.do_next(now),
+                Some(NextEvent::LowerLayers) => self.step_below(),
+                Some(NextEvent::Own(now)) => self.do_next(now),
             }
-            self.let_in();
+            self.start_granted();
         }
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.course.reach(now);
+        self.clock.reach(now);
         let result = match path {
             [] => self.set_here(now, setting),
             path => self.below.set(now, path, setting),
         };
-        self.let_in();
+        self.start_granted();
         result
     }
 
@@ -612,13 +616,13 @@ impl Layer for Volume {
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.course.statistics.reset(now);
+        self.clock.statistics.reset(now);
         self.counts = Counts::default();
         self.below.reset_statistics(now);
     }
 
     fn statistics(&self) -> Statistics {
-        let mut all = self.course.statistics.clone();
+        let mut all = self.clock.statistics.clone();
         let c = &self.counts;
         for (name, n) in [
             ("member_reads", c.member_reads),

@@ -140,7 +140,7 @@ impl InStripe {
 
 /// What cannot be read or written in a run of rows.
 #[derive(Default)]
-struct Trouble {
+struct Unavailable {
     /// Data chunks that can neither be read nor are overwritten whole: their number, and the last of them.
     lost: u32,
     lost_chunk: u64,
@@ -197,7 +197,7 @@ impl Parity {
             }
         }
         let base = s.stripe * self.chunk;
-        for m in &state.troubled {
+        for m in &state.degraded {
             let stale = &state.members[*m as usize].stale;
             for range in stale.overlapping(base..base + self.chunk) {
                 let inside = range.start.max(base)..range.end.min(base + self.chunk);
@@ -279,10 +279,10 @@ impl Parity {
     }
 
     /// Finds what cannot be read or written in a run of rows.
-    fn trouble(&self, state: &State, s: &InStripe, rows: Rows) -> Trouble {
-        let mut t = Trouble::default();
+    fn unavailable(&self, state: &State, s: &InStripe, rows: Rows) -> Unavailable {
+        let mut t = Unavailable::default();
         let (at, len) = (self.at(s, rows), rows.to - rows.from);
-        for &m in &state.troubled {
+        for &m in &state.degraded {
             if state.is_fresh(m, at, len) {
                 continue;
             }
@@ -312,7 +312,7 @@ impl Parity {
         rows: Rows,
         plan: &mut Plan,
     ) -> Result<(), ErrorKind> {
-        let t = self.trouble(state, s, rows);
+        let t = self.unavailable(state, s, rows);
         let all_known = t.lost == 0 || (t.lost == 1 && !t.parity_stale && !t.overwritten);
         if t.gone > 1 || !all_known {
             return Err(ErrorKind::MemberLost);
@@ -340,7 +340,7 @@ impl Parity {
     }
 
     /// Whether read-modify-write is used for a run of rows. At least one of the two ways is possible.
-    fn modifies(&self, s: &InStripe, rows: Rows, t: &Trouble) -> bool {
+    fn modifies(&self, s: &InStripe, rows: Rows, t: &Unavailable) -> bool {
         // Reconstruct-write would need the unit that cannot be read.
         if t.lost > 0 {
             return true;

@@ -44,7 +44,7 @@ impl Rebuild {
             let m = &state.members[*m as usize];
             !m.gone && !m.stale.is_empty()
         };
-        match idle || !state.troubled.iter().any(stale) {
+        match idle || !state.degraded.iter().any(stale) {
             true => Time::NEVER,
             false => self.next,
         }
@@ -52,8 +52,8 @@ impl Rebuild {
 
     /// The first stale range from the current position on, at most one window long.
     fn candidate(&self, state: &State) -> Option<(u32, Range<u64>)> {
-        let from = state.troubled.partition_point(|m| *m < self.member);
-        for &member in &state.troubled[from..] {
+        let from = state.degraded.partition_point(|m| *m < self.member);
+        for &member in &state.degraded[from..] {
             let m = &state.members[member as usize];
             let lba = if member == self.member { self.lba } else { 0 };
             if m.gone {

@@ -39,7 +39,7 @@ impl Volume {
     pub(super) fn set_here(&mut self, now: Time, setting: &Setting) -> Result<(), SpecError> {
         match setting {
             Setting::MemberGone(member) => {
-                if self.turns_back(*member) {
+                if self.cancel_return(*member) {
                     return Ok(());
                 }
                 self.check_member(*member, false)?;
@@ -139,7 +139,7 @@ impl Volume {
     }
 
     /// Cancels the return of a member that waits to come back. False if the member does not wait for that.
-    fn turns_back(&mut self, member: u32) -> bool {
+    fn cancel_return(&mut self, member: u32) -> bool {
         let state = self.state.members.get_mut(member as usize);
         let Some(replaced) = state.and_then(|m| m.returns.take()) else {
             return false;
@@ -154,12 +154,12 @@ impl Volume {
     fn come_back(&mut self, member: u32, replaced: bool) -> Result<(), SpecError> {
         self.check_member(member, true)?;
         self.state.members[member as usize].returns = Some(replaced);
-        self.returns_if_idle(member);
+        self.return_if_idle(member);
         Ok(())
     }
 
     /// Brings a member back if it waits for that and all its requests have ended.
-    pub(super) fn returns_if_idle(&mut self, member: u32) {
+    pub(super) fn return_if_idle(&mut self, member: u32) {
         let blocks = self.below.blocks_of(member);
         let m = &mut self.state.members[member as usize];
         if m.pending > 0 {

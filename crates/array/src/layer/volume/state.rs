@@ -24,21 +24,21 @@ pub(crate) struct MemberState {
 pub(crate) struct State {
     pub members: Vec<MemberState>,
     /// Members that are gone or have stale ranges, in ascending order.
-    pub troubled: Vec<u32>,
+    pub degraded: Vec<u32>,
 }
 
 impl State {
     pub fn new(members: usize) -> State {
         State {
             members: (0..members).map(|_| MemberState::default()).collect(),
-            troubled: Vec::new(),
+            degraded: Vec::new(),
         }
     }
 
     /// Whether all these blocks of a member are readable and up to date.
     #[inline]
     pub fn is_fresh(&self, member: u32, lba: u64, blocks: u64) -> bool {
-        if self.troubled.is_empty() {
+        if self.degraded.is_empty() {
             return true;
         }
         let m = &self.members[member as usize];
@@ -75,11 +75,11 @@ impl State {
 
     fn note(&mut self, member: u32) {
         let m = &self.members[member as usize];
-        let trouble = m.gone || !m.stale.is_empty();
-        match (self.troubled.binary_search(&member), trouble) {
-            (Err(i), true) => self.troubled.insert(i, member),
+        let degraded = m.gone || !m.stale.is_empty();
+        match (self.degraded.binary_search(&member), degraded) {
+            (Err(i), true) => self.degraded.insert(i, member),
             (Ok(i), false) => {
-                self.troubled.remove(i);
+                self.degraded.remove(i);
             }
             _ => {}
         }

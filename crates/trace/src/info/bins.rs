@@ -34,7 +34,7 @@ impl Tally {
 }
 
 /// Counts over time.
-pub(super) struct Course {
+pub(super) struct RateBins {
     width_ns: u64,
     bins: Vec<Tally>,
 }
@@ -54,16 +54,16 @@ pub struct Rates {
     pub write_bytes: Vec<u64>,
 }
 
-impl Default for Course {
-    fn default() -> Course {
-        Course {
+impl Default for RateBins {
+    fn default() -> RateBins {
+        RateBins {
             width_ns: FIRST_NS,
             bins: Vec::new(),
         }
     }
 }
 
-impl Course {
+impl RateBins {
     /// Counts at a time since the first request.
     pub fn add(&mut self, at_ns: u64, tally: Tally) {
         while at_ns / self.width_ns >= MOST_BINS as u64 {
@@ -175,16 +175,16 @@ mod tests {
     /// Reads of one byte every 3 ms for 3 s: every bin has the count for its width, and none is lost.
     #[test]
     fn bins_widen_and_keep_their_sum() {
-        let mut course = Course::default();
+        let mut rates = RateBins::default();
         for i in 0..1000u64 {
             let tally = Tally {
                 reads: 1,
                 read_bytes: 1,
                 ..Tally::default()
             };
-            course.add(i * 3_000_000, tally);
+            rates.add(i * 3_000_000, tally);
         }
-        let rates = course.rates();
+        let rates = rates.rates();
         // 2.997 s in at most 512 bins of 1 ms times a power of two.
         assert_eq!((rates.bin_s, rates.n_reads.len()), (0.008, 375));
         assert_eq!(rates.n_reads.iter().sum::<u64>(), 1000);
@@ -196,10 +196,10 @@ mod tests {
 
     #[test]
     fn a_very_late_request_is_no_trouble() {
-        let mut course = Course::default();
-        course.add(0, Tally::default());
-        course.add(1 << 62, Tally::default());
-        assert!(course.bins.len() <= MOST_BINS);
+        let mut rates = RateBins::default();
+        rates.add(0, Tally::default());
+        rates.add(1 << 62, Tally::default());
+        assert!(rates.bins.len() <= MOST_BINS);
         let mut map = Map::default();
         map.add(1 << 62, (1 << 55) - 1);
         map.add(0, 0);

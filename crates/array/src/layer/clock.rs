@@ -6,21 +6,21 @@ use headstack_units::Time;
 
 /// A layer's clock, its completions that are not yet delivered, and its statistics.
 #[derive(Default)]
-pub(crate) struct Course {
+pub(crate) struct LayerClock {
     now: Time,
     ready: Vec<Done>,
     pub statistics: Statistics,
 }
 
 /// The next event.
-pub(crate) enum Next {
+pub(crate) enum NextEvent {
     /// An event of the layer itself, at this time.
-    Here(Time),
+    Own(Time),
     /// An event of a layer below.
-    Below,
+    LowerLayers,
 }
 
-impl Course {
+impl LayerClock {
     /// The layer's current time.
     #[inline]
     pub fn now(&self) -> Time {
@@ -63,7 +63,7 @@ impl Course {
         (own, below): (Time, Time),
         until: Time,
         sink: &mut dyn FnMut(&Done),
-    ) -> Option<Next> {
+    ) -> Option<NextEvent> {
         if self.now < until && !self.ready.is_empty() {
             self.ready.iter().for_each(&mut *sink);
             self.ready.clear();
@@ -74,8 +74,8 @@ impl Course {
         }
         self.reach(time);
         Some(match below < own {
-            true => Next::Below,
-            false => Next::Here(own),
+            true => NextEvent::LowerLayers,
+            false => NextEvent::Own(own),
         })
     }
 }

@@ -1,0 +1,234 @@
+//! The cap over time: a list, a file, or a signal that wanders.
+//!
+//! # Model of the signal
+//! A shelf's share of a rack budget, as a demand-response service sends it: every `every` a new cap. It wanders about
+//! `mean` as an Ornstein-Uhlenbeck process with standard deviation `deviation` and correlation time
+//! `correlation_time`, and is cut off at `least` and `most`:
+//!
+//! ```text
+//! c' = mean + r (c - mean) + deviation sqrt(1 - r^2) N(0, 1),    r = exp(-every / correlation_time)
+//! ```
+//!
+//! Each seed gives another course; policies that are compared with one seed get the same one.
+
+use super::Capping;
+use crate::document::read_text;
+use headstack_engine::random::stream;
+use headstack_engine::SpecError;
+use headstack_units::{Span, Time, Watts};
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// One entry of `caps`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CapAt {
+    /// From then on, after the first request.
+    pub at: Span,
+    /// The cap; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Watts>,
+}
+
+/// The parameters of a cap that wanders.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signal {
+    /// Long-term mean.
+    pub mean: Watts,
+    /// Standard deviation.
+    pub deviation: Watts,
+    /// Time after which a value is forgotten.
+    #[serde(default = "a_minute")]
+    pub correlation_time: Span,
+    /// Time from one cap to the next.
+    #[serde(default = "four_seconds")]
+    pub every: Span,
+    /// Lowest cap.
+    pub least: Watts,
+    /// Highest cap.
+    pub most: Watts,
+}
+
+fn a_minute() -> Span {
+    Span(60_000_000_000)
+}
+fn four_seconds() -> Span {
+    Span(4_000_000_000)
+}
+
+/// Where caps come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Caps {
+    /// In order of time; none before the first.
+    Schedule(Vec<CapAt>),
+    /// Drawn.
+    Signal(Signal),
+}
+
+impl Caps {
+    /// The caps of a table; relative paths start from `base`.
+    ///
+    /// # Errors
+    /// Several sources, a file that cannot be read, times that do not grow, caps out of bounds.
+    pub fn read(table: &Capping, base: &Path) -> Result<Caps, SpecError> {
+        let given = [
+            ("caps", !table.caps.is_empty()),
+            ("cap_file", table.cap_file.is_some()),
+            ("signal", table.signal.is_some()),
+        ];
+        let given: Vec<&str> = given.iter().filter(|g| g.1).map(|g| g.0).collect();
+        if given.len() > 1 {
+            let need = "one of caps, cap_file and signal";
+            return Err(SpecError::new(given[1], given.join(" and "), need));
+        }
+        if let Some(signal) = table.signal {
+            return signal.check().map(|()| Caps::Signal(signal));
+        }
+        let (key, caps) = match &table.cap_file {
+            Some(file) => ("cap_file", read_file(&base.join(file))?),
+            None => ("caps", table.caps.clone()),
+        };
+        let mut before = Span(-1);
+        for (i, entry) in caps.iter().enumerate() {
+            if entry.at <= before || entry.at.0 > Time::LATEST.0 as i64 {
+                let need = "times from 0 s that grow";
+                return Err(SpecError::new(format!("{key}[{i}].at"), entry.at, need));
+            }
+            before = entry.at;
+            if let Some(cap) = entry.cap.filter(|c| !(c.0 > 0.0 && c.0 <= 1e6)) {
+                let need = "more than 0 W, at most 1 MW";
+                return Err(SpecError::new(format!("{key}[{i}].cap"), cap, need));
+            }
+        }
+        Ok(Caps::Schedule(caps))
+    }
+}
+
+/// Lines of seconds and watts; a line whose first field is no number may stand first.
+fn read_file(path: &Path) -> Result<Vec<CapAt>, SpecError> {
+    let text = read_text(path).map_err(|e| SpecError::new("cap_file", e.got, e.need))?;
+    let mut caps = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let mut fields = line.split(',').map(str::trim);
+        let (at, cap) = (fields.next().unwrap_or(""), fields.next().unwrap_or(""));
+        if line.trim().is_empty() || line.trim_start().starts_with('#') {
+            continue;
+        }
+        let refuse = |what: &str| {
+            let got = format!("{what:?} in line {}", i + 1);
+            SpecError::new("cap_file", got, "seconds and watts, separated by a comma")
+        };
+        let seconds = match at.parse::<f64>() {
+            Ok(s) if (0.0..=1e9).contains(&s) => s,
+            Err(_) if caps.is_empty() && i == 0 => continue,
+            _ => return Err(refuse(at)),
+        };
+        let cap = match cap {
+            "" => None,
+            text => Some(Watts(text.parse::<f64>().map_err(|_| refuse(text))?)),
+        };
+        caps.push(CapAt {
+            at: Span((seconds * 1e9).round() as i64),
+            cap,
+        });
+    }
+    Ok(caps)
+}
+
+impl Signal {
+    fn check(&self) -> Result<(), SpecError> {
+        let place = |key: &str| format!("signal.{key}");
+        let caps = Watts(1e-3)..=Watts(1e6);
+        for (key, watts) in [
+            ("mean", self.mean),
+            ("least", self.least),
+            ("most", self.most),
+        ] {
+            if !caps.contains(&watts) {
+                return Err(SpecError::new(place(key), watts, "1 mW to 1 MW"));
+            }
+        }
+        if self.least > self.most {
+            return Err(SpecError::new(
+                place("least"),
+                self.least,
+                "at most the value of most",
+            ));
+        }
+        if !(0.0..=1e6).contains(&self.deviation.0) {
+            return Err(SpecError::new(
+                place("deviation"),
+                self.deviation,
+                "0 to 1 MW",
+            ));
+        }
+        let times = Span::from_ms(10.0)..=Span(1_000_000 * 1_000_000_000);
+        for (key, span) in [
+            ("every", self.every),
+            ("correlation_time", self.correlation_time),
+        ] {
+            if !times.contains(&span) {
+                return Err(SpecError::new(place(key), span, "10 ms to 1000000 s"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Caps as time goes on.
+pub(super) struct Course {
+    caps: Caps,
+    /// Of a schedule, entries that are past.
+    past: usize,
+    /// Of a signal: the next change, the present value before it is cut off, its random numbers.
+    next: Span,
+    value: f64,
+    random: rand_xoshiro::Xoshiro256PlusPlus,
+}
+
+impl Course {
+    pub fn new(caps: &Caps, seed: u64) -> Course {
+        let mut random = stream(seed, "capping.signal");
+        let value = match caps {
+            Caps::Schedule(_) => 0.0,
+            Caps::Signal(s) => {
+                let normal: f64 = StandardNormal.sample(&mut random);
+                s.mean.0 + s.deviation.0 * normal
+            }
+        };
+        Course {
+            caps: caps.clone(),
+            past: 0,
+            next: match caps {
+                Caps::Schedule(_) => Span::ZERO,
+                Caps::Signal(s) => s.every,
+            },
+            value,
+            random,
+        }
+    }
+
+    /// The cap at `since` the beginning; `since` never falls.
+    pub fn at(&mut self, since: Span) -> Option<Watts> {
+        match &self.caps {
+            Caps::Schedule(list) => {
+                while list.get(self.past).is_some_and(|entry| entry.at <= since) {
+                    self.past += 1;
+                }
+                list.get(self.past.checked_sub(1)?)?.cap
+            }
+            Caps::Signal(s) => {
+                let keep = (-s.every.as_secs_f64() / s.correlation_time.as_secs_f64()).exp();
+                while self.next <= since {
+                    let normal: f64 = StandardNormal.sample(&mut self.random);
+                    let step = s.deviation.0 * (1.0 - keep * keep).sqrt() * normal;
+                    self.value = s.mean.0 + keep * (self.value - s.mean.0) + step;
+                    self.next = Span(self.next.0 + s.every.0);
+                }
+                Some(Watts(self.value.clamp(s.least.0, s.most.0)))
+            }
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! A controller at work beside a simulation.
+
+use super::caps::Course;
+use super::meter::Meter;
+use super::series::{CapPoint, CapSeries, DrivePoint};
+use super::{spec_error, Plan, Told};
+use crate::layer::Setting;
+use crate::member::Member;
+use headstack_control::{
+    policy, Actuator, Command, Controller, Device, RateLimit, Refused, Sensor, Status, Work,
+};
+use headstack_drive::Setting as DriveSetting;
+use headstack_engine::{Quantiles, SpecError};
+use headstack_units::{Span, Time, Watts};
+
+/// What can be set of one drive: the member of the simulation that holds it, and the ways to the layers concerned.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Knobs {
+    /// Way to the drive itself.
+    pub drive: Vec<u32>,
+    /// Way to the host queue that the drive has for itself, with its places and its depth.
+    pub queue: Option<(Vec<u32>, u32, u32)>,
+    /// Way to the throttle that the drive has for itself.
+    pub throttle: Option<Vec<u32>>,
+    /// Arm assemblies that can move at once.
+    pub arms: u32,
+}
+
+/// A request that ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    /// Drive of its last part.
+    pub drive: u32,
+    pub blocks: u32,
+    /// From submission, and from admission to the host's queue.
+    pub response_ns: u64,
+    pub admitted_ns: u64,
+    /// Its job, where the workload has jobs.
+    pub job: Option<usize>,
+}
+
+/// What capping observed.
+pub(crate) struct CappingOutcome {
+    pub plan: Plan,
+    pub series: CapSeries,
+    /// Response times from admission, by drive.
+    pub by_drive: Vec<Quantiles>,
+    /// Response times from submission and from admission, of all drives.
+    pub all: [Quantiles; 2],
+    /// Commands that changed something.
+    pub n_changes: u64,
+    /// Requests of each drive that took at most 100 ms from admission.
+    pub within: Vec<u64>,
+    /// The cap at the beginning.
+    pub first_cap_w: Option<f64>,
+}
+
+/// What ended since the last reading.
+#[derive(Default)]
+struct Window {
+    response_ns: Vec<u64>,
+    admitted_ns: Vec<u64>,
+    blocks: u64,
+    by_drive: Vec<u64>,
+    by_job: Vec<u64>,
+}
+
+/// The controller of a system, its meter and its caps.
+pub(crate) struct Capper {
+    controller: Controller,
+    meter: Meter,
+    course: Course,
+    knobs: Vec<(usize, Knobs)>,
+    in_force: Vec<Command>,
+    first: Time,
+    /// When it acts next; [`Time::NEVER`] before the first request.
+    pub due: Time,
+    last: Time,
+    /// Joules by drive at the last reading, and those before the meter was reset since then.
+    joules: Vec<f64>,
+    before_reset: Vec<f64>,
+    window: Window,
+    outcome: CappingOutcome,
+}
+
+/// Response times up to this one are counted, as in the paper on PCAP.
+const SHORT_NS: u64 = 100_000_000;
+
+/// Response times kept exactly before a histogram takes over.
+const EXACT: usize = 100_000;
+
+impl Capper {
+    /// The controller of a plan for the drives inside `members`.
+    ///
+    /// # Errors
+    /// A policy that cannot be, or drives without what it sets.
+    pub fn new<M: Member>(
+        plan: &Plan,
+        members: &[M],
+        jobs: Vec<String>,
+    ) -> Result<Capper, SpecError> {
+        let mut knobs = Vec::new();
+        for (m, member) in members.iter().enumerate() {
+            knobs.extend(member.knobs().into_iter().map(|k| (m, k)));
+        }
+        let table = &plan.table;
+        let plugin = policy::find(&table.policy).map_err(spec_error)?;
+        check_knobs(plugin.name, &knobs)?;
+        let devices: Vec<Device> = knobs.iter().map(|(_, k)| device(k)).collect();
+        let policy =
+            (plugin.build)(&table.parameters, &devices).map_err(|e| match e.key.as_str() {
+                "drives" => spec_error(e),
+                _ => spec_error(e).within("parameters"),
+            })?;
+        let n = devices.len();
+        Ok(Capper {
+            controller: Controller::new(policy, &devices),
+            meter: Meter::new(table, plan.seed),
+            course: Course::new(&plan.caps, plan.seed),
+            in_force: devices.iter().map(|d| d.open).collect(),
+            knobs,
+            first: Time::ZERO,
+            due: Time::NEVER,
+            last: Time::ZERO,
+            joules: vec![0.0; n],
+            before_reset: vec![0.0; n],
+            window: Window {
+                by_drive: vec![0; n],
+                by_job: vec![0; jobs.len()],
+                ..Window::default()
+            },
+            outcome: CappingOutcome {
+                plan: plan.clone(),
+                series: CapSeries::new(n, jobs),
+                by_drive: (0..n).map(|_| Quantiles::with_limit(EXACT)).collect(),
+                all: [Quantiles::with_limit(EXACT), Quantiles::with_limit(EXACT)],
+                n_changes: 0,
+                within: vec![0; n],
+                first_cap_w: None,
+            },
+        })
+    }
+
+    /// The first request arrives at `first`; said again it changes nothing.
+    pub fn begin(&mut self, first: Time) {
+        if self.due == Time::NEVER {
+            (self.first, self.last, self.due) = (first, first, first);
+        }
+    }
+
+    /// A request ended.
+    pub fn add(&mut self, done: &Done) {
+        let w = &mut self.window;
+        w.response_ns.push(done.response_ns);
+        w.admitted_ns.push(done.admitted_ns);
+        w.blocks += u64::from(done.blocks);
+        if let Some(n) = w.by_drive.get_mut(done.drive as usize) {
+            *n += 1;
+            self.outcome.by_drive[done.drive as usize].add(done.admitted_ns);
+            self.outcome.within[done.drive as usize] += u64::from(done.admitted_ns <= SHORT_NS);
+        }
+        if let Some(n) = done.job.and_then(|j| w.by_job.get_mut(j)) {
+            *n += 1;
+        }
+        self.outcome.all[0].add(done.response_ns);
+        self.outcome.all[1].add(done.admitted_ns);
+    }
+
+    /// The drives' meters are reset at `now`, up to which they were advanced.
+    pub fn before_reset<M: Member>(&mut self, now: Time, members: &mut [M]) {
+        let now = self.read_joules(now, members);
+        for ((kept, now), last) in self.before_reset.iter_mut().zip(now).zip(&mut self.joules) {
+            *kept += now - *last;
+            *last = 0.0;
+        }
+    }
+
+    fn read_joules<M: Member>(&self, now: Time, members: &mut [M]) -> Vec<f64> {
+        let mut joules = Vec::with_capacity(self.knobs.len());
+        for member in members {
+            member.drive_joules(now, &mut joules);
+        }
+        joules
+    }
+
+    /// One step, at the time at which it is due. The members were advanced to that time.
+    ///
+    /// # Errors
+    /// A setting that a drive or a layer refuses.
+    pub fn step<M: Member>(&mut self, members: &mut [M], in_flight: u64) -> Result<(), SpecError> {
+        let now = self.due;
+        let width_s = now.since(self.last).as_secs_f64();
+        let watts = self.watts(now, width_s, members);
+        if let Some(watts) = &watts {
+            let work = self.work();
+            self.meter.take(now, watts.iter().sum(), work);
+        }
+        let cap = self.course.at(now.since(self.first));
+        let status = {
+            let mut knobs = Turning {
+                members,
+                knobs: &self.knobs,
+                now,
+                in_force: &mut self.in_force,
+                n_changes: &mut self.outcome.n_changes,
+                refused: None,
+            };
+            let status = self.controller.step(now, cap, &mut self.meter, &mut knobs);
+            match knobs.refused {
+                Some(e) => return Err(e.within("capping")),
+                None => status,
+            }
+        };
+        if now == self.first {
+            self.outcome.first_cap_w = cap.map(|c| c.0);
+        }
+        if let Some(watts) = watts {
+            self.note(now, width_s, &watts, (cap, status), in_flight);
+        }
+        self.last = now;
+        self.due = now + self.outcome.plan.table.interval;
+        Ok(())
+    }
+
+    /// Mean power of each drive since the last reading; `None` at the first step.
+    fn watts<M: Member>(&mut self, now: Time, width_s: f64, members: &mut [M]) -> Option<Vec<f64>> {
+        let joules = self.read_joules(now, members);
+        let last = std::mem::replace(&mut self.joules, joules);
+        let kept = std::mem::replace(&mut self.before_reset, vec![0.0; last.len()]);
+        let drawn = self.joules.iter().zip(last).zip(kept);
+        let watts = drawn.map(|((now, last), kept)| (now - last + kept) / width_s);
+        (width_s > 0.0).then(|| watts.collect())
+    }
+
+    /// What a reading tells of response times; none where nothing ended.
+    fn work(&mut self) -> Option<Work> {
+        let times = &mut self.window.admitted_ns;
+        times.sort_unstable();
+        self.window.response_ns.sort_unstable();
+        let told = match self.outcome.plan.table.response_time {
+            Told::Mean => mean(times)?,
+            Told::P50 => quantile(times, 0.5)?,
+            Told::P90 => quantile(times, 0.9)?,
+            Told::P99 => quantile(times, 0.99)?,
+            Told::Max => quantile(times, 1.0)?,
+        };
+        Some(Work {
+            response_time: Span::from_secs_f64(told),
+        })
+    }
+
+    /// Adds a row to the series and begins another interval.
+    fn note(
+        &mut self,
+        now: Time,
+        width_s: f64,
+        watts: &[f64],
+        (cap, status): (Option<Watts>, Status),
+        in_flight: u64,
+    ) {
+        let w = &mut self.window;
+        let of = |times: &[u64]| {
+            [
+                mean(times),
+                quantile(times, 0.5),
+                quantile(times, 0.99),
+                quantile(times, 1.0),
+            ]
+        };
+        let shown = self.meter.read(now).power.map(|w| w.0);
+        self.outcome.series.points.push(CapPoint {
+            t_s: now.since(self.first).as_secs_f64(),
+            width_s,
+            power_w: self.meter.before_supply(watts.iter().sum()),
+            measured_w: shown,
+            cap_w: cap.map(|c| c.0),
+            status,
+            iops: w.response_ns.len() as f64 / width_s,
+            bytes_per_s: w.blocks as f64 * 512.0 / width_s,
+            in_flight,
+            response_s: of(&w.response_ns),
+            admitted_s: of(&w.admitted_ns),
+            job_iops: w.by_job.iter().map(|n| *n as f64 / width_s).collect(),
+        });
+        for (i, command) in self.in_force.iter().enumerate() {
+            self.outcome.series.drives.push(DrivePoint {
+                power_w: watts[i],
+                iops: w.by_drive[i] as f64 / width_s,
+                command: *command,
+            });
+        }
+        w.response_ns.clear();
+        w.admitted_ns.clear();
+        w.blocks = 0;
+        w.by_drive.fill(0);
+        w.by_job.fill(0);
+    }
+
+    /// What was observed.
+    pub fn into_outcome(self) -> CappingOutcome {
+        self.outcome
+    }
+}
+
+/// Seconds; `None` of nothing.
+fn mean(sorted: &[u64]) -> Option<f64> {
+    let sum: u128 = sorted.iter().map(|t| u128::from(*t)).sum();
+    (!sorted.is_empty()).then(|| sum as f64 * 1e-9 / sorted.len() as f64)
+}
+
+/// The smallest value that is not below so many of them, in seconds.
+fn quantile(sorted: &[u64], q: f64) -> Option<f64> {
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).map(|t| *t as f64 * 1e-9)
+}
+
+/// A drive as a policy sees it. Without a host queue of its own only its arms can be set.
+fn device(knobs: &Knobs) -> Device {
+    let usual = Device::default();
+    let (nr_requests, queue_depth) = match &knobs.queue {
+        Some((_, nr_requests, depth)) => (*nr_requests, *depth),
+        None => (usual.open.nr_requests, usual.open.queue_depth),
+    };
+    Device {
+        open: Command {
+            nr_requests,
+            queue_depth,
+            arms: knobs.arms,
+            rate_limit: RateLimit::Unlimited,
+        },
+        most_nr_requests: usual.most_nr_requests.max(nr_requests),
+        most_queue_depth: usual.most_queue_depth.max(queue_depth),
+        arms: knobs.arms,
+        ..usual
+    }
+}
+
+/// Every policy but `none` needs a host queue per drive, and `throttle` a throttle.
+fn check_knobs(policy: &str, knobs: &[(usize, Knobs)]) -> Result<(), SpecError> {
+    let needs_queue = !["none", "throttle"].contains(&policy);
+    for (i, (_, k)) in knobs.iter().enumerate() {
+        let missing = match policy {
+            "throttle" if k.throttle.is_none() => "throttle",
+            _ if needs_queue && k.queue.is_none() => "host-queue",
+            _ => continue,
+        };
+        let got = format!("drive {i} without a {missing} of its own");
+        let need =
+            format!("a {missing} over each drive in the system's layers, for the policy {policy}");
+        return Err(SpecError::new("policy", got, need));
+    }
+    Ok(())
+}
+
+/// Carries commands out.
+struct Turning<'a, M> {
+    members: &'a mut [M],
+    knobs: &'a [(usize, Knobs)],
+    now: Time,
+    in_force: &'a mut [Command],
+    n_changes: &'a mut u64,
+    /// The first setting that was refused.
+    refused: Option<SpecError>,
+}
+
+impl<M: Member> Turning<'_, M> {
+    fn turn(&mut self, drive: usize, wanted: &Command) -> Result<(), SpecError> {
+        let (member, knobs) = &self.knobs[drive];
+        let (member, now) = (&mut self.members[*member], self.now);
+        let before = self.in_force[drive];
+        if let Some((way, ..)) = &knobs.queue {
+            if wanted.nr_requests != before.nr_requests {
+                member.turn(now, way, &Setting::Requests(wanted.nr_requests))?;
+            }
+            if wanted.queue_depth != before.queue_depth {
+                member.turn(now, way, &Setting::Depth(wanted.queue_depth))?;
+            }
+        }
+        if let Some(way) = &knobs.throttle {
+            if wanted.rate_limit != before.rate_limit {
+                member.turn(now, way, &Setting::Rate(wanted.rate_limit))?;
+            }
+        }
+        if wanted.arms != before.arms {
+            let arms = Setting::Drive(DriveSetting::ArmsInMotion(wanted.arms));
+            member.turn(now, &knobs.drive, &arms)?;
+        }
+        *self.n_changes += u64::from(before != *wanted);
+        self.in_force[drive] = *wanted;
+        Ok(())
+    }
+}
+
+impl<M: Member> Actuator for Turning<'_, M> {
+    fn apply(&mut self, drive: usize, command: &Command) -> Result<(), Refused> {
+        self.turn(drive, command).map_err(|e| {
+            self.refused.get_or_insert(e);
+            Refused
+        })
+    }
+}

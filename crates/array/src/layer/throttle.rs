@@ -1,0 +1,258 @@
+//! A limit on the rate of requests or bytes, above the host's queue.
+//!
+//! # Model
+//! Requests are released first come first served, one at a time: after a request the next one is released no earlier
+//! than `1 / iops`, or its own bytes over `bandwidth`, later. A request that finds the layer empty and the time since
+//! the last release long enough passes at once. Without a limit all requests pass. The time that a request is held
+//! counts as `queue`; a host queue below counts its own time from the release on, as a submitter that is held
+//! sleeps before its request exists there.
+//!
+//! | parameter | means | if absent |
+//! |---|---|---|
+//! | `iops` | requests per second | no limit |
+//! | `bandwidth` | bytes per second | no limit |
+//!
+//! One of the two may be given. The limit may change meanwhile; what waits is then released at the new rate.
+//!
+//! Statistics: `held` (requests that had to wait) and the time `held`.
+//! # Source
+//! `dm-throttle`, the kernel module of M. G. Khatib and Z. Bandic, FAST 2016, section 4. The paper does not say how it
+//! spaces requests; evenly spaced, power has a peak over the rate as in its Figure 2b.
+//! # Validity
+//! Linux's own limits (`io.max`) release in slices of time instead.
+
+use super::below::LowerLayers;
+use super::clock::{LayerClock, NextEvent};
+use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
+use headstack_control::RateLimit;
+use headstack_drive::plugin::{params, taken};
+use headstack_drive::DriveEnergy;
+use headstack_engine::SpecError;
+use headstack_units::{Bandwidth, Frequency, Span, Time};
+use serde::{Deserialize, Serialize};
+use slab::Slab;
+use std::collections::VecDeque;
+
+/// The registry's entry.
+pub const ENTRY: Entry = Entry {
+    name: "throttle",
+    summary: "releases requests at a limited rate",
+    example: "iops = \"150/s\"",
+    lower: LowerCount::One,
+    parameters: &|table, _| taken::<Parameters>(&[], table),
+    build: &|context| Ok(Box::new(Throttle::new(context)?)),
+};
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iops: Option<Frequency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bandwidth: Option<Bandwidth>,
+}
+
+/// A request above the layer below, or there.
+struct Passing {
+    request: Request,
+    arrival: Time,
+    released: Time,
+}
+
+struct Throttle {
+    below: LowerLayers,
+    clock: LayerClock,
+    limit: RateLimit,
+    passing: Slab<Passing>,
+    held: VecDeque<u32>,
+    /// When the last request was released.
+    last: Option<Time>,
+    n_held: u64,
+    held_ns: u128,
+}
+
+/// Checks a limit and writes it as nanoseconds per request or per byte would need: rates between 1e-6 and 1e12.
+fn check(limit: RateLimit) -> Result<RateLimit, SpecError> {
+    let (key, rate) = match limit {
+        RateLimit::Unlimited => return Ok(limit),
+        RateLimit::Requests(Frequency(rate)) => ("iops", rate),
+        RateLimit::Bytes(Bandwidth(rate)) => ("bandwidth", rate),
+    };
+    match (1e-6..=1e12).contains(&rate) {
+        true => Ok(limit),
+        false => Err(SpecError::new(key, rate, "1e-6 to 1e12 per second")),
+    }
+}
+
+impl Throttle {
+    fn new(context: Context) -> Result<Throttle, SpecError> {
+        let p: Parameters = params(&context.params)?;
+        let limit = match (p.iops, p.bandwidth) {
+            (None, None) => RateLimit::Unlimited,
+            (Some(rate), None) => RateLimit::Requests(rate),
+            (None, Some(rate)) => RateLimit::Bytes(rate),
+            (Some(_), Some(rate)) => {
+                let need = "one of iops and bandwidth";
+                return Err(SpecError::new("bandwidth", rate, need));
+            }
+        };
+        Ok(Throttle {
+            below: LowerLayers::new(context.below),
+            clock: LayerClock::default(),
+            limit: check(limit)?,
+            passing: Slab::new(),
+            held: VecDeque::new(),
+            last: None,
+            n_held: 0,
+            held_ns: 0,
+        })
+    }
+
+    /// When the first request that is held is released.
+    fn next_release(&self) -> Time {
+        let Some(first) = self.held.front() else {
+            return Time::NEVER;
+        };
+        let passing = &self.passing[*first as usize];
+        let bytes = f64::from(passing.request.blocks) * 512.0;
+        let gap_s = match self.limit {
+            RateLimit::Unlimited => 0.0,
+            RateLimit::Requests(rate) => 1.0 / rate.0,
+            RateLimit::Bytes(rate) => bytes / rate.0,
+        };
+        match self.last {
+            None => passing.arrival,
+            Some(last) => passing
+                .arrival
+                .max(last + Span((gap_s * 1e9).round() as i64)),
+        }
+    }
+
+    /// Releases what is due by `now`.
+    fn release(&mut self, now: Time) {
+        while self.next_release() <= now {
+            let Some(slot) = self.held.pop_front() else {
+                return;
+            };
+            let passing = &mut self.passing[slot as usize];
+            passing.released = now;
+            self.last = Some(now);
+            if self.clock.statistics.counts_from(passing.arrival) {
+                self.n_held += u64::from(now > passing.arrival);
+                self.held_ns += u128::from(now.0 - passing.arrival.0);
+            }
+            let request = Request {
+                id: u64::from(slot),
+                ..passing.request
+            };
+            self.below.submit(now, request.unit, request);
+        }
+    }
+
+    fn step_below(&mut self, sink: &mut dyn FnMut(&Done)) {
+        let (passing, statistics) = (&mut self.passing, &mut self.clock.statistics);
+        self.below.step(&mut |done| {
+            let own = passing.remove(done.id as usize);
+            let mut done = Done {
+                id: own.request.id,
+                arrival: own.arrival,
+                ..*done
+            };
+            done.components.queue += own.released.0 - own.arrival.0;
+            statistics.add_done(&done);
+            sink(&done);
+        });
+    }
+}
+
+impl Layer for Throttle {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn units(&self) -> Vec<u64> {
+        self.below.member_blocks()
+    }
+
+    fn submit(&mut self, now: Time, request: Request) {
+        self.clock.reach(now);
+        let inside = (request.unit as usize) < self.below.members()
+            && request.is_inside(self.below.blocks_of(request.unit));
+        if !inside {
+            self.clock.refuse(&request, now);
+            return;
+        }
+        let slot = self.passing.insert(Passing {
+            request,
+            arrival: now,
+            released: now,
+        });
+        self.held.push_back(slot as u32);
+        self.release(now);
+    }
+
+    fn next_event(&self) -> Time {
+        let own = self.next_release().max(self.clock.now());
+        let own = if self.held.is_empty() {
+            Time::NEVER
+        } else {
+            own
+        };
+        self.clock.next_event(own.min(self.below.next_event()))
+    }
+
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+        loop {
+            let own = match self.held.is_empty() {
+                true => Time::NEVER,
+                false => self.next_release().max(self.clock.now()),
+            };
+            match self.clock.step((own, self.below.next_event()), until, sink) {
+                None => return,
+                Some(NextEvent::LowerLayers) => self.step_below(sink),
+                Some(NextEvent::Own(now)) => self.release(now),
+            }
+        }
+    }
+
+    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        self.clock.reach(now);
+        match (path, setting) {
+            ([], Setting::Rate(limit)) => {
+                self.limit = check(*limit).map_err(|e| e.within("setting"))?;
+                self.release(now);
+                Ok(())
+            }
+            ([], other) => {
+                let known = &["iops_limit", "bandwidth_limit"];
+                Err(not_supported("a throttle", other, known))
+            }
+            (path, setting) => self.below.set(now, path, setting),
+        }
+    }
+
+    fn meter(&mut self, until: Time) -> DriveEnergy {
+        self.below.meter(until)
+    }
+
+    fn reset_statistics(&mut self, now: Time) {
+        self.clock.statistics.reset(now);
+        (self.n_held, self.held_ns) = (0, 0);
+        self.below.reset_statistics(now);
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut all = self.clock.statistics.clone();
+        all.count("held", self.n_held);
+        all.add_ns("held", self.held_ns);
+        all
+    }
+
+    fn below(&self) -> &[Box<dyn Layer>] {
+        self.below.layers()
+    }
+
+    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
+        self.below.layers_mut()
+    }
+}

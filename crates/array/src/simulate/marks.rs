@@ -1,0 +1,73 @@
+//! What happens in a run at certain times: samples of energy, changes, steps of the power cap.
+
+use super::{Run, SimulateError};
+use crate::member::Member;
+use headstack_engine::ByMode;
+use headstack_units::Time;
+
+impl<M: Member> Run<'_, '_, M> {
+    /// Samples energy at each boundary of the series up to `now`, and applies the changes due until then, in
+    /// order of time.
+    #[inline]
+    pub(super) fn pass_until(&mut self, now: Time) {
+        if self.next_sample.min(self.next_mark()) <= now {
+            self.pass_marks(now);
+        }
+    }
+
+    #[cold]
+    pub(super) fn pass_marks(&mut self, now: Time) {
+        while self.failure.is_none() {
+            let at = self.next_sample.min(self.next_mark());
+            if at > now || at == Time::NEVER {
+                return;
+            }
+            if self.schedule.due == at {
+                let happened = self.schedule.happen(self.members, &mut self.host);
+                self.failure = happened.err().map(SimulateError::Change);
+                self.renew();
+                continue;
+            }
+            self.advance_all(at);
+            if self.next_mark() == at {
+                self.step_capping();
+                continue;
+            }
+            self.sample(at);
+            self.renew();
+            self.next_sample = self.host.outcome.series.next_boundary(at);
+        }
+    }
+
+    /// The controller of the power cap acts.
+    pub(super) fn step_capping(&mut self) {
+        let in_flight = self.host.in_flight;
+        if let Some(capper) = &mut self.host.capper {
+            let stepped = capper.step(self.members, in_flight);
+            self.failure = stepped.err().map(SimulateError::Change);
+        }
+        self.renew();
+    }
+
+    pub(super) fn sample(&mut self, at: Time) {
+        let mut sum = ByMode::default();
+        for member in self.members.iter_mut() {
+            sum.add(&member.joules(at));
+        }
+        let last = std::mem::replace(&mut self.sampled, sum);
+        let since = ByMode {
+            idle: sum.idle - last.idle,
+            seek: sum.seek - last.seek,
+            rotation: sum.rotation - last.rotation,
+            transfer: sum.transfer - last.transfer,
+            standby: sum.standby - last.standby,
+        };
+        self.host.outcome.series.add_energy(at, since);
+    }
+
+    /// When something happens next at a certain time: a change, or a step of the power cap.
+    pub(super) fn next_mark(&self) -> Time {
+        let capping = self.host.capper.as_ref().map_or(Time::NEVER, |c| c.due);
+        self.schedule.due.min(capping)
+    }
+}

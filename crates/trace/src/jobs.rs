@@ -1,0 +1,395 @@
+//! Jobs: threads that issue a request, wait for its end, and issue the next one.
+//!
+//! # Model
+//! A job has `threads` on each of its `devices`. A thread has one request outstanding. After its end the thread
+//! pauses for `think_time`. With a `rate` its requests are due at the multiples of `1 / rate` after the beginning of
+//! the burst, and a thread that is late issues at once until it has caught up; the threads are due together
+//! (`together = true`) or each with an offset of its own, drawn evenly.
+//!
+//! A job works in bursts. The first begins at `start`, the next ones `every` later, `bursts` in all. A burst ends
+//! after `duration`, or when the threads on a device have asked for `volume` there, whichever comes first; without
+//! either it lasts until the run ends. A burst that is still under way when the next one is due delays it.
+//!
+//! | key | means | default |
+//! |---|---|---|
+//! | `name` | in results | `job-` and its number |
+//! | `threads` | on each device, 1 to 65,536 | needed |
+//! | `devices` | how many devices | 1 |
+//! | `first_device` | number of the first one | 0 |
+//! | `think_time` | pause after a request, a length of time or a distribution | 0 s |
+//! | `rate` | of each thread | none: as fast as requests end |
+//! | `together` | all threads are due at the same moments | `false` |
+//! | `start` | first burst | 0 s |
+//! | `duration`, `volume` | of a burst | none |
+//! | `every`, `bursts` | distance and number of bursts | one burst |
+//! | `offset` | first byte of the space that is used on each device | 0 B |
+//! | `requests` | `reads`, `sequential`, `local`, `size`, `block`, `footprint`, `zipf`, ... as in a synthetic workload | |
+//!
+//! # Source
+//! fio's jobs with `iodepth=1` (`numjobs`, `thinktime`, `rate_iops`, `size`), which the paper on PCAP used (FAST 2016).
+//! # Validity
+//! A thread never has two requests outstanding.
+
+use crate::arrivals::Pauses;
+use crate::error::TraceError;
+use crate::request::Request;
+use crate::synthetic::{ArrivalProcess, Distribution, Synthetic, SyntheticSource};
+use crate::ClosedLoop;
+use headstack_engine::random::{nth, stream};
+use headstack_engine::EventQueue;
+use headstack_units::{Bytes, Frequency, Span, Time};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+/// One job, as in an experiment's TOML; the keys are in this module's description.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Name in results.
+    #[serde(default)]
+    pub name: String,
+    /// Threads on each device.
+    pub threads: u32,
+    /// Number of devices.
+    #[serde(default = "one")]
+    pub devices: u32,
+    /// Number of the first device.
+    #[serde(default)]
+    pub first_device: u32,
+    /// Pause after a request.
+    #[serde(default = "no_time")]
+    pub think_time: Distribution<Span>,
+    /// Requests per second of each thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Frequency>,
+    /// Whether all threads are due at the same moments.
+    #[serde(default)]
+    pub together: bool,
+    /// Beginning of the first burst.
+    #[serde(default)]
+    pub start: Span,
+    /// Length of a burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Span>,
+    /// Bytes asked for in a burst, on each device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<Bytes>,
+    /// From the beginning of a burst to that of the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Span>,
+    /// Number of bursts.
+    #[serde(default = "one")]
+    pub bursts: u32,
+    /// First byte that is used on each device.
+    #[serde(default)]
+    pub offset: Bytes,
+    /// What the requests are.
+    #[serde(default)]
+    pub requests: Synthetic,
+}
+
+fn one() -> u32 {
+    1
+}
+fn no_time() -> Distribution<Span> {
+    Distribution::Value(Span::ZERO)
+}
+
+/// Most threads of a job on a device, and devices of a job.
+const MOST: u32 = 65_536;
+
+/// Keys of `requests` that say when requests come: threads decide that.
+const NOT_ASKED: [&str; 6] = [
+    "arrivals",
+    "rate",
+    "interarrival",
+    "outstanding",
+    "phases",
+    "devices",
+];
+
+fn refuse(key: &str, got: impl ToString, need: &str) -> TraceError {
+    TraceError::Input {
+        path: format!("jobs.{key}"),
+        got: got.to_string(),
+        need: need.into(),
+    }
+}
+
+impl Job {
+    /// Checks the numbers of job number `i`, in keys that begin with its place.
+    fn check(&self, i: usize) -> Result<(), TraceError> {
+        let key = |k: &str| format!("{i}.{k}");
+        for (k, n) in [
+            ("threads", self.threads),
+            ("devices", self.devices),
+            ("bursts", self.bursts),
+        ] {
+            if !(1..=MOST).contains(&n) {
+                return Err(refuse(&key(k), n, "1 to 65536"));
+            }
+        }
+        if self.first_device > MOST {
+            return Err(refuse(
+                &key("first_device"),
+                self.first_device,
+                "at most 65536",
+            ));
+        }
+        let times = [
+            ("start", Some(self.start)),
+            ("duration", self.duration),
+            ("every", self.every),
+        ];
+        for (k, span) in times {
+            let least = i64::from(k != "start");
+            if let Some(span) = span.filter(|s| !(least..=Time::LATEST.0 as i64).contains(&s.0)) {
+                return Err(refuse(&key(k), span, Time::LATEST_SHOWN));
+            }
+        }
+        if let Some(rate) = self.rate.filter(|r| !(1e-6..=1e6).contains(&r.0)) {
+            return Err(refuse(&key("rate"), rate, "1e-6/s to 1000000/s"));
+        }
+        if self.together && self.rate.is_none() {
+            return Err(refuse(
+                &key("rate"),
+                "nothing",
+                "a rate, with together = true",
+            ));
+        }
+        match (self.every, self.bursts) {
+            (None, 2..) => {
+                return Err(refuse(
+                    &key("every"),
+                    "nothing",
+                    "a time, with several bursts",
+                ))
+            }
+            (Some(_), 1) => return Err(refuse(&key("bursts"), 1, "2 or more, with every")),
+            _ => {}
+        }
+        if self.bursts > 1 && self.duration.is_none() && self.volume.is_none() {
+            let need = "duration or volume, with several bursts";
+            return Err(refuse(&key("bursts"), self.bursts, need));
+        }
+        if self.volume == Some(Bytes(0)) {
+            return Err(refuse(&key("volume"), 0, "1 B or more"));
+        }
+        if self.offset.0 % 512 != 0 || self.offset.0 > 1 << 62 {
+            return Err(refuse(
+                &key("offset"),
+                self.offset,
+                "a multiple of 512 B, at most 4 EiB",
+            ));
+        }
+        self.check_requests(i)
+    }
+
+    /// Refuses keys of `requests` that have no meaning here.
+    fn check_requests(&self, i: usize) -> Result<(), TraceError> {
+        let usual = serde_json::to_value(Synthetic::default()).unwrap_or_default();
+        let given = serde_json::to_value(&self.requests).unwrap_or_default();
+        match NOT_ASKED.iter().find(|k| usual[**k] != given[**k]) {
+            None => Ok(()),
+            Some(k) => {
+                let need = "no such key: threads say when requests come, and where";
+                Err(refuse(&format!("{i}.requests.{k}"), &given[*k], need))
+            }
+        }
+    }
+
+    /// Whether it ends by itself.
+    pub fn ends(&self) -> bool {
+        self.duration.is_some() || self.volume.is_some()
+    }
+}
+
+/// The threads of a job on one device.
+struct Group {
+    job: u32,
+    device: u32,
+    first_block: u64,
+    generator: SyntheticSource,
+    /// Beginning of the present burst, and how many follow it.
+    burst: Time,
+    bursts_left: u32,
+    /// Bytes that are left of the burst's volume.
+    left: u64,
+    /// Threads that still work in the present burst.
+    working: u32,
+}
+
+/// One thread.
+#[derive(Clone, Copy)]
+struct Thread {
+    group: u32,
+    /// Offset of its requests, with a rate.
+    phase_ns: f64,
+    /// Requests that it has issued in the present burst.
+    issued: u64,
+}
+
+/// Jobs that run: they say what is issued next, and are told what has ended.
+pub struct Jobs {
+    jobs: Vec<Job>,
+    groups: Vec<Group>,
+    threads: Vec<Thread>,
+    pauses: Vec<Pauses>,
+    due: EventQueue<u32>,
+}
+
+impl Jobs {
+    /// The jobs from their beginning.
+    ///
+    /// # Errors
+    /// A job that cannot be, by its key (`jobs.0.threads`).
+    pub fn new(jobs: &[Job], seed: u64) -> Result<Jobs, TraceError> {
+        let mut all = Jobs {
+            jobs: jobs.to_vec(),
+            groups: Vec::new(),
+            threads: Vec::new(),
+            pauses: Vec::new(),
+            due: EventQueue::new(),
+        };
+        for (i, job) in all.jobs.iter_mut().enumerate() {
+            job.check(i)?;
+            if job.name.is_empty() {
+                job.name = format!("job-{i}");
+            }
+            let pauses = ClosedLoop {
+                outstanding: 1,
+                think_time: job.think_time.clone(),
+                seed: nth(seed, i as u32),
+            };
+            let place =
+                |e: headstack_engine::SpecError| refuse(&format!("{i}.{}", e.key), e.got, &e.need);
+            all.pauses.push(pauses.pauses().map_err(place)?);
+        }
+        for i in 0..all.jobs.len() {
+            all.add(i, nth(seed, i as u32))?;
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, i: usize, seed: u64) -> Result<(), TraceError> {
+        let job = &self.jobs[i];
+        let mut phases = stream(seed, "jobs.phase");
+        let requests = Synthetic {
+            arrivals: ArrivalProcess::Closed,
+            n_requests: u64::MAX,
+            ..job.requests.clone()
+        };
+        for d in 0..job.devices {
+            let place = |e: TraceError| match e {
+                TraceError::Input { path, got, need } => {
+                    let path = path.replacen("synthetic.", "", 1);
+                    refuse(&format!("{i}.requests.{path}"), got, &need)
+                }
+                e => e,
+            };
+            let group = self.groups.len() as u32;
+            self.groups.push(Group {
+                job: i as u32,
+                device: job.first_device + d,
+                first_block: job.offset.0 / 512,
+                generator: requests.generator(nth(seed, d)).map_err(place)?,
+                burst: Time::ZERO + job.start,
+                bursts_left: job.bursts - 1,
+                left: job.volume.map_or(u64::MAX, |v| v.0),
+                working: job.threads,
+            });
+            let gap_ns = job.rate.map_or(0.0, |r| 1e9 / r.0);
+            for _ in 0..job.threads {
+                let phase_ns = match job.together {
+                    true => 0.0,
+                    false => phases.random::<f64>() * gap_ns,
+                };
+                let thread = self.threads.len() as u32;
+                self.threads.push(Thread {
+                    group,
+                    phase_ns,
+                    issued: 0,
+                });
+                let first = Time::ZERO + job.start + Span(phase_ns as i64);
+                self.due.push(first, 0, thread);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of the jobs, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.jobs.iter().map(|j| j.name.clone()).collect()
+    }
+
+    /// The job of a thread.
+    pub fn job_of(&self, thread: u32) -> usize {
+        self.groups[self.threads[thread as usize].group as usize].job as usize
+    }
+
+    /// When a thread is due next; [`Time::NEVER`] if none is until a request ends.
+    #[inline]
+    pub fn next_time(&self) -> Time {
+        self.due.next_time()
+    }
+
+    /// What the thread that is due issues, and its number; `None` if it issues nothing, because its burst is over.
+    pub fn take(&mut self) -> Option<(Request, u32)> {
+        let (now, number) = self.due.pop()?;
+        let thread = &mut self.threads[number as usize];
+        let group = &mut self.groups[thread.group as usize];
+        let job = &self.jobs[group.job as usize];
+        let over = job.duration.is_some_and(|d| now >= group.burst + d);
+        let next = match over || group.left == 0 {
+            true => None,
+            false => group.generator.next(),
+        };
+        let Some(mut request) = next else {
+            self.rest(number, now);
+            return None;
+        };
+        thread.issued += 1;
+        group.left = group.left.saturating_sub(u64::from(request.blocks) * 512);
+        request.time = now;
+        request.device = group.device;
+        request.lba.0 += group.first_block;
+        Some((request, number))
+    }
+
+    /// A thread's burst is over. The last one starts the next burst.
+    fn rest(&mut self, number: u32, now: Time) {
+        let at = self.threads[number as usize].group;
+        let group = &mut self.groups[at as usize];
+        group.working -= 1;
+        if group.working > 0 || group.bursts_left == 0 {
+            return;
+        }
+        let job = &self.jobs[group.job as usize];
+        group.bursts_left -= 1;
+        group.burst = (group.burst + job.every.unwrap_or_default()).max(now);
+        group.left = job.volume.map_or(u64::MAX, |v| v.0);
+        group.working = job.threads;
+        let mine = self.threads.iter_mut().enumerate();
+        for (i, thread) in mine.filter(|(_, t)| t.group == at) {
+            thread.issued = 0;
+            let first = group.burst + Span(thread.phase_ns as i64);
+            self.due.push(first, 0, i as u32);
+        }
+    }
+
+    /// The request of a thread ended at `end`.
+    pub fn ended(&mut self, number: u32, end: Time) {
+        let thread = &self.threads[number as usize];
+        let group = &self.groups[thread.group as usize];
+        let job = &self.jobs[group.job as usize];
+        let mut next = end + self.pauses[group.job as usize].draw();
+        if let Some(rate) = job.rate {
+            let due_ns = thread.phase_ns + thread.issued as f64 * 1e9 / rate.0;
+            next = next.max(group.burst + Span(due_ns as i64));
+        }
+        self.due.push(next, 0, number);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+"""Power capping in simulation: policies beside each other, and the page of a capped run.
+
+An experiment has a table ``[capping]``, or ``[system.capping]`` for each system: policy,
+parameters, caps over time, meter. ``headstack.run`` runs it like any other; what capping did is
+under ``capping`` of each system of the result.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headstack import api, outputs, plots, report
+from headstack.errors import ConfigError
+from headstack.plots import capping as figures
+from headstack.table import note, warnings
+
+#: The page that ``headstack cap-sim`` writes.
+PAGE = "capping.html"
+
+#: Columns of the comparison: key, title, form; times in seconds.
+COLUMNS: tuple[tuple[str, str, str], ...] = (
+    ("name", "system", "{}"),
+    ("workload", "workload", "{}"),
+    ("policy", "policy", "{}"),
+    ("violation_s", "over (s)", "{:.0f}"),
+    ("over_cap_j", "over (W s)", "{:.0f}"),
+    ("worst_over_cap_w", "most over (W)", "{:.2f}"),
+    ("power_mean_w", "mean (W)", "{:.2f}"),
+    ("throughput_iops", "IOPS", "{:.1f}"),
+    ("lost_share", "lost", "{:.1%}"),
+    ("p50_s", "p50 (ms)", "{:.0f}"),
+    ("p99_s", "p99 (ms)", "{:.0f}"),
+    ("max_s", "max (ms)", "{:.0f}"),
+    ("submitted_p99_s", "p99 submitted (ms)", "{:.0f}"),
+    ("settling_s", "settles (s)", "{:.1f}"),
+    ("never_settled", "never", "{:.0f}"),
+    ("power_deviation_w", "swings (W)", "{:.2f}"),
+    ("n_changes", "changes", "{:.0f}"),
+)
+
+#: Columns of text.
+TEXTS = ("name", "workload", "policy")
+
+#: Columns that a terminal has no room for.
+WIDE = ("policy", "worst_over_cap_w", "submitted_p99_s", "never_settled")
+
+
+def capped(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the systems of a result document that were capped.
+
+    Raises:
+        ConfigError: none was.
+
+    """
+    found = [s for s in document["systems"] if s.get("capping")]
+    if not found:
+        raise ConfigError(
+            "capping: got no system with it, need a table [capping] in the experiment"
+        )
+    return found
+
+
+def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one row per capped system: how the cap was kept, and what that cost.
+
+    Response times are from admission to the host's queue, with that from submission beside them.
+    ``lost_share`` is the throughput lost against the system with policy ``none`` on the same
+    workload, or without one against the one with the highest throughput.
+
+    Example:
+        >>> import headstack
+        >>> jobs = [{"threads": 16, "duration": "30 s", "requests": {"footprint": "4 TB"}}]
+        >>> queue = {"name": "host-queue", "elevator": "deadline"}
+        >>> system = {"drive": "ultrastar-7k4000-pcap", "layers": [queue]}
+        >>> caps = [{"at": "5 s", "cap": "9 W"}]
+        >>> r = headstack.run(
+        ...     workload={"jobs": jobs},
+        ...     systems=[{**system, "capping": {"policy": "pcap-agile", "caps": caps}}],
+        ... )
+        >>> [row["policy"] for row in compare(r.document)]
+        ['pcap-agile']
+
+    """
+    systems = capped(document)
+    rows = []
+    for s in systems:
+        c = s["capping"]
+        like = [o for o in systems if o["workload"] == s["workload"]]
+        free = [o["throughput_iops"] for o in like if o["capping"]["policy"] == "none"]
+        best = free[0] if free else max(o["throughput_iops"] for o in like)
+        own, all_of_it = c["admitted_response_time_s"], c["response_time_s"]
+        rows.append(
+            {
+                "name": s["name"],
+                "workload": s["workload"],
+                "policy": c["policy"],
+                **{
+                    key: c[key]
+                    for key in (
+                        "observed_s",
+                        "capped_s",
+                        "violation_s",
+                        "over_cap_j",
+                        "worst_over_cap_w",
+                        "power_mean_w",
+                        "power_max_w",
+                        "power_deviation_w",
+                        "n_changes",
+                        "within_100_ms",
+                    )
+                },
+                "throughput_iops": s["throughput_iops"],
+                "lost_share": 1 - s["throughput_iops"] / best if best else 0.0,
+                "mean_s": own["mean"],
+                "p50_s": own["p50"],
+                "p99_s": own["p99"],
+                "max_s": own["max"],
+                "submitted_p99_s": all_of_it["p99"],
+                "settling_s": c["settling_s"]["mean"],
+                "never_settled": c["settling_s"]["never"],
+            }
+        )
+    return rows
+
+
+def columns(
+    rows: Sequence[Mapping[str, Any]], *, narrow: bool = False
+) -> list[tuple[str, str, str]]:
+    """Return the columns to show; `narrow` leaves out some.
+
+    That of the workload is shown only where there are several.
+    """
+    several = len({r["workload"] for r in rows}) > 1
+    return [c for c in COLUMNS if (several or c[0] != "workload") and not (narrow and c[0] in WIDE)]
+
+
+def cells(
+    rows: Iterable[Mapping[str, Any]], shown: Sequence[tuple[str, str, str]], none: str = ""
+) -> list[list[str]]:
+    """Return the rows of `compare` as text, by columns."""
+
+    def cell(row: Mapping[str, Any], key: str, title: str, form: str) -> str:
+        value = row[key]
+        if value is None:
+            return none
+        return form.format(1e3 * value if "(ms)" in title else value)
+
+    return [[cell(row, *column) for column in shown] for row in rows]
+
+
+def cap_sim(experiment: Any, **options: Any) -> api.Result:
+    """Simulate an experiment with power capping; as `headstack.run`, with its options.
+
+    Raises:
+        ConfigError: no system is capped, or as `headstack.run`.
+
+    """
+    options.setdefault("log_requests", False)
+    result = api.run(experiment, **options)
+    capped(result.document)
+    return result
+
+
+def to_html(document: Mapping[str, Any], title: str, folder: str = "figures") -> str:
+    """Return the page: the comparison, and the course of each workload with a brush over time."""
+    rows = compare(document)
+    listed = columns(rows)
+    shown: dict[str, Any] = {}
+    workloads = list(dict.fromkeys(str(r["workload"]) for r in rows))
+    groups = []
+    for i, workload in enumerate(workloads):
+        mine = [s for s in capped(document) if str(s["workload"]) == workload]
+        name = "course" if len(workloads) == 1 else f"course-{i + 1}"
+        shown[name] = figures.course(mine).to_dict()
+        groups.append({"id": name, "workload": workload})
+    body = report.render(
+        "capping.html",
+        title=title,
+        note=note(document),
+        run_id=document.get("run_id"),
+        warnings=list(dict.fromkeys(warnings(document))),
+        heads=[title for _, title, _ in listed],
+        rows=cells(rows, listed, "–"),  # noqa: RUF001
+        texts=sum(key in TEXTS for key, _, _ in listed),
+        groups=groups,
+    )
+    for spec in shown.values():
+        spec.pop("title", None)
+    return report.page(title, body, shown, folder)
+
+
+def write(
+    document: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Power capping",
+    with_figures: bool = True,
+) -> Path:
+    """Write the page to `path` and its figures beside it; return `path`.
+
+    Raises:
+        ConfigError: no system is capped, or the folder holds results of another run.
+        OSError: page or figures cannot be written.
+
+    """
+    path = Path(path)
+    folder = report.figures_folder(path.name)
+    whole = to_html(document, title, folder)
+    with outputs.adding(path.parent, document.get("run_id")) as written:
+        (written.path / path.name).write_text(whole, encoding="utf-8")
+        if with_figures:
+            for name, chart in figures_of(document).items():
+                plots.save(chart, written.path / folder / name)
+    return path
+
+
+def figures_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the charts of a capped result, by file name."""
+    systems: Sequence[Mapping[str, Any]] = capped(document)
+    workloads = list(dict.fromkeys(str(s["workload"]) for s in systems))
+    found = {}
+    for i, workload in enumerate(workloads):
+        mine = [s for s in systems if str(s["workload"]) == workload]
+        end = "" if len(workloads) == 1 else f"-{i + 1}"
+        found[f"capping{end}"] = figures.course(mine, brush=False)
+        found[f"capping-queues{end}"] = figures.queues(mine)
+    return found

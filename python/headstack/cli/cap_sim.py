@@ -1,0 +1,75 @@
+"""``headstack cap-sim``."""
+
+from pathlib import Path
+from typing import Annotated
+
+from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import Form, Settings
+
+
+def command(
+    experiment: Annotated[
+        Path,
+        Argument("CONFIG", help="An experiment with a table [capping]; - is standard input."),
+    ],
+    out: Annotated[
+        Path | None,
+        Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write capping.html, figures/, result.json and the series as Parquet.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, Option("--json", help="Print one JSON document: the comparison of the policies.")
+    ] = False,
+    settings: Settings = None,
+    form: Form = "text",
+    seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
+    threads: Annotated[
+        int | None, Option(min=1, help="Threads to use; results do not depend on it.")
+    ] = None,
+) -> int | None:
+    """Simulate power capping: policies, caps over time and a meter over simulated drives.
+
+    Each system of the experiment is one policy; all get the same requests, caps and noise. The
+    table says how each kept the cap, and what that cost in throughput and response time.
+
+    Examples:
+      headstack cap-sim examples/capping.toml
+      headstack cap-sim examples/capping.toml --out out/capping
+      headstack cap-sim examples/capping.toml --set capping.caps.0.cap="8.5 W" --json
+
+    """
+    from headstack import capping
+    from headstack.cli import INTERRUPTED, _options, _terminal
+
+    _terminal.check_form(form, as_json)
+    given = str(experiment) == "-"
+    name = "standard input" if given else experiment.name
+    with _terminal.progress(name) as progress:
+        result = capping.cap_sim(
+            _terminal.standard_input() if given else experiment,
+            set=_options.settings(settings),
+            out=out,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+    rows = capping.compare(result.document)
+    written = []
+    if out is not None:
+        from headstack import drawing
+
+        drawing.check_memory()
+        title = f"Power capping: {name if given else experiment.stem}"
+        written.append(capping.write(result.document, out / capping.PAGE, title=title))
+    if as_json:
+        _terminal.print_json({"policies": rows, "run_id": result.document.get("run_id")})
+    else:
+        shown = capping.columns(rows, narrow=form == _terminal.TEXT)
+        headings = [(title, key in capping.TEXTS) for key, title, _ in shown]
+        _terminal.print_table(headings, capping.cells(rows, shown, _terminal.NONE), form=form)
+    _terminal.told(written, as_json, form)
+    return INTERRUPTED if result.partial else None

@@ -1,0 +1,125 @@
+"""Queue depth and arms that may move against power, throughput and p99 of dual-actuator drives.
+
+``python -m headstack.studies.pcap.arms --out DIR`` writes the figure and prints the numbers.
+"""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+import headstack
+from headstack import plots
+from headstack.plots import look
+
+from . import runs
+
+#: Depths of the drive's queue, and seconds of each run.
+DEPTHS, SECONDS = (1, 2, 4, 8, 16, 32), 120
+
+#: Bytes of the drives.
+CAPACITY = 18_000_207_937_536
+
+#: An Exos 2X18: each arm has half of the surfaces. And drives like it whose arms reach all
+#: surfaces, so that the number of arms in motion can be chosen; the limit is one for all commands.
+DRIVES: dict[str, dict[str, Any]] = {
+    "own halves, both arms": {"drive": "exos-2x18-sata"},
+    "shared surfaces, two arms": {
+        "drive": "exos-2x18-sata",
+        "parallelism": {"arm_share": "all", "arms_in_motion": 2},
+    },
+    "shared surfaces, one arm": {
+        "drive": "exos-2x18-sata",
+        "parallelism": {"arm_share": "all", "arms_in_motion": 1},
+    },
+}
+
+
+def measure() -> pd.DataFrame:
+    """Return one row per drive and depth: ``system, depth, watts, iops, p99_ms``."""
+    jobs = [
+        {
+            "threads": 128,
+            "think_time": runs.THINK,
+            "duration": f"{SECONDS} s",
+            "requests": {"reads": 1.0, "size": "4 KiB", "footprint": f"{CAPACITY * 99 // 100} B"},
+        }
+    ]
+    systems = [
+        {
+            "name": f"{name}/{depth}",
+            **drive,
+            "layers": [runs.queue(depth, 128)],
+            "capping": {"policy": "none"},
+        }
+        for name, drive in DRIVES.items()
+        for depth in DEPTHS
+    ]
+    result = headstack.run(
+        workload={"jobs": jobs, "warm_up": "10 s"}, systems=systems, log_requests=False
+    )
+    rows = []
+    for system in result.document["systems"]:
+        name, _, depth = system["name"].partition("/")
+        rows.append(
+            {
+                "system": name,
+                "depth": int(depth),
+                "watts": system["power_w"]["mean"],
+                "iops": system["throughput_iops"],
+                "p99_ms": 1e3 * system["capping"]["admitted_response_time_s"]["p99"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def figure(table: pd.DataFrame) -> Any:
+    """Draw watts against throughput, one line per drive, with the depth at each point."""
+    names = list(DRIVES)
+    base = alt.Chart(table).encode(
+        x=alt.X("watts:Q", title="power (W)", scale=alt.Scale(zero=False)),
+        y=alt.Y("iops:Q", title="random reads per second", scale=alt.Scale(zero=False)),
+        color=look.colour(names, None),
+        order="depth:Q",
+    )
+    lines = base.mark_line(point=True)
+    texts = base.mark_text(dy=-10, fontSize=10).encode(text="depth:Q")
+    p99 = (
+        alt.Chart(table)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("depth:Q", title="depth of the queue", scale=alt.Scale(type="log", base=2)),
+            y=alt.Y("p99_ms:Q", title="p99 from admission (ms)", scale=alt.Scale(zero=False)),
+            color=look.colour(names, None),
+        )
+    )
+    left = (lines + texts).properties(
+        width=380, height=300, title="Depth of the queue at each point"
+    )
+    return plots.style(alt.hconcat(left, p99.properties(width=300, height=300)))
+
+
+def cheapest(table: pd.DataFrame, cap_w: float) -> Mapping[str, Any]:
+    """Return the setting with the highest throughput under a cap."""
+    fits = table[table.watts <= cap_w]
+    best = fits.sort_values("iops").tail(1)
+    return {str(k): v for row in best.to_dict("records") for k, v in row.items()}
+
+
+def main() -> None:
+    """Write the figure, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("docs/img"))
+    given = parser.parse_args()
+    table = measure()
+    plots.save(figure(table), given.out / "capping-arms")
+    print(table.to_string(index=False))
+    for cap in (9.0, 10.0, 11.0, 12.0, 13.0):
+        print(cap, cheapest(table, cap))
+
+
+if __name__ == "__main__":
+    main()

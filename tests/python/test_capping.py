@@ -1,0 +1,120 @@
+"""`headstack cap-sim` and `headstack.capping`: the comparison, the page, the files."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import headstack
+from headstack import capping
+from headstack.cli import main
+from headstack.errors import ConfigError
+
+JOBS = {
+    "threads": 128,
+    "think_time": "60 us",
+    "duration": "60 s",
+    "requests": {"reads": 1.0, "footprint": "4 TB"},
+}
+LAYERS = ["throttle", {"name": "host-queue", "elevator": "deadline", "wake_time": "50 us"}]
+
+
+def system(name: str, policy: str, **parameters: object) -> dict[str, object]:
+    table = {"policy": policy, "parameters": parameters}
+    return {"name": name, "drive": "ultrastar-7k4000-pcap", "layers": LAYERS, "capping": table}
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> headstack.Result:
+    systems = [system("free", "none"), system("pcap", "pcap-agile", mode="throughput")]
+    experiment = {
+        "workload": {"jobs": [JOBS]},
+        "system": systems,
+        "capping": {"tolerance": "0.2 W", "caps": [{"at": "20 s", "cap": "8 W"}]},
+    }
+    return capping.cap_sim(experiment, out=tmp_path_factory.mktemp("capped"))
+
+
+def test_the_table_tells_what_a_cap_costs(result: headstack.Result) -> None:
+    free, pcap = capping.compare(result.document)
+    # Without a policy 9.15 W are drawn under a cap of 8 W for 40 s; the last interval may be cut.
+    assert free["over_cap_j"] == pytest.approx(40 * 1.15, rel=0.1)
+    assert free["violation_s"] == pytest.approx(40, abs=1)
+    assert free["lost_share"] == 0
+    assert 0 < pcap["over_cap_j"] < free["over_cap_j"]
+    assert 0 < pcap["lost_share"] < 0.34
+    assert pcap["n_changes"] > 0
+    assert free["n_changes"] == 0
+    # From submission a request waits for its place too.
+    assert pcap["submitted_p99_s"] >= pcap["p99_s"]
+
+
+def test_series_agree_with_the_files(result: headstack.Result) -> None:
+    assert result.out is not None
+    for found in result.document["systems"]:
+        series = found["capping"]["series"]
+        table = pq.read_table(result.out / found["capping"]["series_file"]).to_pydict()
+        assert table["power_w"] == series["power_w"]
+        assert table["cap_w"] == series["cap_w"]
+        drives = pq.read_table(result.out / found["capping"]["drives_file"]).to_pydict()
+        assert drives["power_w"] == series["drive_power_w"][0]
+        assert drives["nr_requests"] == series["nr_requests"]
+
+
+def test_the_page_draws_with_a_brush(result: headstack.Result, tmp_path: Path) -> None:
+    page = capping.write(result.document, tmp_path / capping.PAGE).read_text(encoding="utf-8")
+    assert '"brush"' in page
+    assert "pcap" in page
+    assert "https://" not in page.split("<script")[0]
+    figures = tmp_path / "capping-figures"
+    assert (figures / "capping.png").stat().st_size > 10_000
+    assert (figures / "capping-queues.svg").exists()
+
+
+def test_the_command_prints_the_comparison(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = Path("examples/capping.toml").read_text(encoding="utf-8")
+    head, _, systems = text.partition("caps = [")
+    systems = systems.partition("[[system]]")[2]
+    caps = 'caps = [{ at = "10 s", cap = "9 W" }]'
+    text = f"{head.replace('20 min', '30 s')}{caps}\n[[system]]{systems}"
+    config = tmp_path / "short.toml"
+    config.write_text(text, encoding="utf-8")
+    assert main(["cap-sim", str(config), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["policies"]
+    assert [r["policy"] for r in rows] == [
+        "none", "throttle", "pcap-agile", "pcap-agile", "feed-forward",
+    ]  # fmt: skip
+    assert main(["cap-sim", str(config)]) == 0
+    assert "feed-forward" in capsys.readouterr().out
+
+
+def test_an_experiment_without_capping_is_refused() -> None:
+    bare = {"name": "bare", "drive": "ultrastar-7k4000-pcap"}
+    workload = {"jobs": [{**JOBS, "duration": "1 s"}]}
+    with pytest.raises(ConfigError, match="capping"):
+        capping.cap_sim({"workload": workload, "system": [bare]})
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ({"policy": "pcap-z"}, "capping.policy"),
+        ({"policy": "pcap-agile", "parameters": {"period": "0 s"}}, "parameters.period"),
+        ({"policy": "none", "caps": [{"at": "1 s", "cap": "0 W"}]}, "caps[0].cap"),
+        ({"policy": "none", "interval": "1 us"}, "capping.interval"),
+    ],
+)
+def test_wrong_tables_are_told_by_key(table: dict[str, object], key: str) -> None:
+    one = {**system("x", "none"), "capping": table}
+    with pytest.raises(ConfigError) as error:
+        capping.cap_sim({"workload": {"jobs": [JOBS]}, "system": [one]})
+    assert key in str(error.value)
+
+
+def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "policy", "--json"]) == 0
+    names = {p["name"] for p in json.loads(capsys.readouterr().out)["policy"]}
+    assert {"none", "throttle", "pcap-base", "pcap-agile", "pcap-s", "feed-forward"} <= names
