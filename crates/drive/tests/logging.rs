@@ -65,8 +65,8 @@ fn run(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion> {
             _ => Command::Read,
         };
         let lba = if draw.below(4) == 0 { lba } else { lba / 8 * 8 };
+        let before = now.saturating_sub(draw.below(3 * MS));
         if steps {
-            let before = now.saturating_sub(draw.below(3 * MS));
             drive.advance(Time(before), &mut |c| done.push(*c));
         }
         drive.advance(Time(now), &mut |c| done.push(*c));

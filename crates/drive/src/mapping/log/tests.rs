@@ -175,7 +175,7 @@ fn free_slots_and_map_agree() {
             log.settle(&m, u64::MAX, 0);
             log.settle(&m, u64::MAX, 0);
             let free = free_slots(&log, slots);
-            let mut by_cylinder = vec![0; 30];
+            let mut by_cylinder = [0; 30];
             for slot in &free {
                 let place = m.layout.locate(slot << 3).expect("a slot");
                 by_cylinder[place.cylinder as usize] += 1;

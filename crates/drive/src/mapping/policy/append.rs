@@ -40,14 +40,13 @@ impl Policy for Append {
         let last = search.frontier();
         let next = (last + 1).min(search.last());
         let found = search.soonest_of(&[last, next]);
-        let found = match found {
+        match found {
             Some(found) => Some(found),
             None => match search.next(last) {
                 Some(c) => search.soonest_of(&[c]),
                 None => search.soonest(Ties::Nearest),
             },
-        };
-        found
+        }
     }
 
     fn took(&mut self, _cylinder: u32, frontier: u32, last: u32) {

@@ -34,10 +34,9 @@ impl Policy for CurrentOrFrontier {
             true => Some(here),
             false => search.next(search.frontier()),
         };
-        let found = match cylinder {
+        match cylinder {
             Some(c) => search.soonest_of(&[c]),
             None => search.soonest(Ties::Nearest),
-        };
-        found
+        }
     }
 }
