@@ -9,6 +9,7 @@ use headstack_array::layer::elevator::{self, Elevator, Queued};
 use headstack_array::{run, Experiment, Inputs, Opened, RunError, RunOptions, RunResult};
 use headstack_drive::cost::{CostModel, CostRange, Parts};
 use headstack_drive::layout::{Layout, Place};
+use headstack_drive::mapping::policy::{Policy, Search, Slot};
 use headstack_drive::plugin::{params_beside, Build, Plugin};
 use headstack_drive::power::{LowPower, PowerModel, Shape, StateWatts};
 use headstack_drive::queue::Queue;
@@ -28,6 +29,11 @@ const SECTORS: u64 = 100;
 const SEEK: Span = Span(3_000_000);
 const WATTS: f64 = 7.25;
 const DOLLARS: f64 = 123.0;
+const CYLINDER: u32 = 150;
+
+/// A log with a policy made at run time, before the drive's costs.
+const LOG: &str = r#"mapping = { model = "log", policy = "own-policy", initial_blocks = 3, initial = "written" }
+cost = {"#;
 
 /// First blocks of the commands that a scheduler or an elevator has chosen.
 type Chosen = Arc<Mutex<Vec<u64>>>;
@@ -132,6 +138,22 @@ impl CostModel for PerArm {
     }
 }
 
+/// The first free slot at or after a cylinder; the cylinder under the heads at each choice is listed.
+#[derive(Debug)]
+struct From {
+    cylinder: u32,
+    heads_at: Chosen,
+}
+
+impl Policy for From {
+    fn choose(&self, search: &mut Search) -> Option<Slot> {
+        let here = u64::from(search.here());
+        self.heads_at.lock().expect("a list").push(here);
+        let cylinder = search.next(self.cylinder)?;
+        search.soonest_of(&[cylinder])
+    }
+}
+
 /// The newest request first.
 struct Stack {
     waiting: Vec<Queued>,
@@ -175,9 +197,11 @@ fn list<T: ?Sized, C>(
     std::slice::from_ref(Box::leak(Box::new(plugin)))
 }
 
-/// Lists in which every entry captures a value; choices of schedulers are added to `chosen`.
-fn models(chosen: &Chosen) -> Models {
+/// Lists in which every entry captures a value; choices of schedulers are added to `chosen`, the cylinders at
+/// which a policy was asked to `heads_at`.
+fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
     let (sectors, seek, watts, dollars, chosen) = (SECTORS, SEEK, WATTS, DOLLARS, chosen.clone());
+    let (cylinder, heads_at) = (CYLINDER, heads_at.clone());
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct None {}
@@ -202,6 +226,10 @@ fn models(chosen: &Chosen) -> Models {
         }),
         cost: list("own-cost", move |_: &Params| {
             Ok(Box::new(PerArm(dollars)) as Box<dyn CostModel>)
+        }),
+        policies: list("own-policy", move |_: &Params| {
+            let heads_at = heads_at.clone();
+            Ok(Box::new(From { cylinder, heads_at }) as Box<dyn Policy>)
         }),
     }
 }
@@ -249,14 +277,17 @@ struct Ran {
     result: RunResult,
     by_scheduler: Vec<u64>,
     by_elevator: Vec<u64>,
+    /// The cylinders at which a policy was asked.
+    heads_at: Vec<u64>,
 }
 
 /// Three reads of half a track each, a millisecond apart, of cylinders 10, 20 and 30.
 fn go(text: &str) -> Result<Ran, RunError> {
     let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
     let (by_scheduler, by_elevator) = (Chosen::default(), Chosen::default());
+    let heads_at = Chosen::default();
     let inputs = Inputs {
-        models: models(&by_scheduler),
+        models: models(&by_scheduler, &heads_at),
         elevators: elevators(&by_elevator),
         open: &|_| {
             let read = |i: u64| {
@@ -277,6 +308,7 @@ fn go(text: &str) -> Result<Ran, RunError> {
         result,
         by_scheduler: taken(by_scheduler),
         by_elevator: taken(by_elevator),
+        heads_at: taken(heads_at),
     })
 }
 
@@ -305,6 +337,17 @@ fn an_elevator_made_at_run_time_orders_a_host_queue() {
     assert_eq!(ran.by_elevator, [1000, 3000, 2000]);
     assert_eq!(ran.by_scheduler, [1000, 3000, 2000]);
     assert_eq!(ran.result.systems[0].n_requests, 3);
+}
+
+/// A policy made at run time places the blocks that a log writes before the run: each choice but the first is made
+/// at the captured cylinder, where the block before was written.
+#[test]
+fn a_policy_made_at_run_time_places_the_blocks_of_a_log() {
+    let ran = go(&experiment("").replace("cost = {", LOG)).unwrap_or_else(|e| panic!("{e}"));
+    let cylinder = u64::from(CYLINDER);
+    assert!(ran.heads_at.len() >= 3, "{:?}", ran.heads_at);
+    assert!(ran.heads_at.contains(&cylinder), "{:?}", ran.heads_at);
+    assert!(ran.heads_at.iter().all(|c| [0, cylinder].contains(c)));
 }
 
 /// A running drive looks up schedulers, and its power at another speed, in the lists with which it was built.
@@ -337,7 +380,9 @@ fn unknown_names_get_the_passed_lists() {
         ("own-power", "modes"),
         ("own-cost", "price"),
         ("own-elevator", "none"),
+        ("own-policy", "eager"),
     ] {
+        let experiment = |keys| experiment(keys).replace("cost = {", LOG);
         let text = experiment(host_queue).replace(own, other);
         let error = go(&text).err().expect(other).to_string();
         let want = format!("got \"{other}\", need one of {own}");

@@ -5,6 +5,7 @@
 
 use crate::drive::{Drive, DriveOptions};
 use crate::layout::adaptive::{Adaptive, Density};
+use crate::mapping;
 use crate::mechanics::Mechanics;
 use crate::models::Models;
 use crate::parallelism::{self, UnitPlan};
@@ -157,7 +158,7 @@ impl DriveDesign {
             models: *models,
             spec: spec.clone(),
         });
-        let design = DriveDesign::of_units(common, units, speeds);
+        let design = DriveDesign::of_units(common, units, speeds)?;
         let design = Arc::new(design);
         // Some errors are found only when a drive is built, so one is built here.
         design.drive(&DriveOptions::default())?;
@@ -168,11 +169,11 @@ impl DriveDesign {
         common: Arc<Common>,
         units: Vec<(Arc<UnitPlan>, Mechanics)>,
         speeds: Speeds,
-    ) -> DriveDesign {
+    ) -> Result<DriveDesign, SpecError> {
         let spec = &common.spec;
         let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
-        let blocks = |m: &Mechanics| m.layout.capacity() << shift;
-        let unit = units.iter().map(|(_, m)| blocks(m)).min().unwrap_or(0);
+        let least = units.iter().map(|(_, m)| m.layout.capacity()).min();
+        let unit = mapping::offered_sectors(spec, least.unwrap_or(0))? << shift;
         let shares = match spec.parallelism.arm_share {
             ArmShare::All => 1,
             ArmShare::OwnShare => spec.dash.arms as u64,
@@ -182,7 +183,7 @@ impl DriveDesign {
             0 => stack_blocks,
             n => n.min(stack_blocks),
         };
-        DriveDesign {
+        Ok(DriveDesign {
             addresses: Addresses {
                 unit,
                 shares,
@@ -195,7 +196,7 @@ impl DriveDesign {
             density: None,
             spec: OnceLock::new(),
             common,
-        }
+        })
     }
 
     /// The same drive with surfaces of other densities: one for each, or one for all. The two designs share
@@ -221,11 +222,11 @@ impl DriveDesign {
         let speeds = Speeds::default();
         let design = DriveDesign {
             density: Some(density.into()),
-            ..DriveDesign::of_units(self.common.clone(), units, speeds)
+            ..DriveDesign::of_units(self.common.clone(), units, speeds)?
         };
         let design = Arc::new(design);
-        if spec.media_scan.mode != MediaScanMode::None {
-            // A scan depends on the tracks.
+        if spec.media_scan.mode != MediaScanMode::None || !spec.mapping.is_empty() {
+            // A scan and a log depend on the tracks.
             design.drive(&DriveOptions::default())?;
         }
         Ok(design)

@@ -17,6 +17,7 @@ mod fixtures;
 pub mod join;
 pub mod layout;
 mod low_power;
+pub mod mapping;
 pub mod mechanics;
 pub mod meter;
 pub mod models;

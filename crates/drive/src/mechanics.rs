@@ -47,7 +47,7 @@ impl Positioning {
 
 /// An angle so little behind the head counts as reached, so that rounding to nanoseconds does not cost
 /// sequential accesses a turn. The tolerance is 2e-6 turn.
-const REACHED: u64 = u64::MAX - 36_893_488_147_419;
+pub(crate) const REACHED: u64 = u64::MAX - 36_893_488_147_419;
 
 /// `value` if `condition` holds, else 0; computed without a jump.
 #[inline(always)]
@@ -68,6 +68,7 @@ pub struct Mechanics {
     /// Added to seeks before writes.
     write_settle_ns: i64,
     settle_after_head_switch: bool,
+    settle_before_every_write: bool,
     rotation_scale: f64,
     /// Table for [`Mechanics::derived`].
     derived: Arc<OnceLock<Box<dyn Any + Send + Sync>>>,
@@ -98,6 +99,7 @@ impl Mechanics {
             write_settle_ns: scaled(p.write_settle.0),
             rotation_scale: p.rotation_scale,
             settle_after_head_switch: p.settle_after_head_switch,
+            settle_before_every_write: p.settle_before_every_write,
             derived: Arc::default(),
         })
     }
@@ -154,15 +156,16 @@ impl Mechanics {
     }
 
     /// Time to bring `arm` onto the track of a place, in nanoseconds: the longer of seek and head switch, and
-    /// write settling before a write (after a mere head switch only if the drive does so). Zero on the same
-    /// track.
+    /// write settling before a write (without a seek only if the drive does so). Zero on the same track.
     #[inline]
     pub fn move_ns(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> u64 {
         let seek = self.seek.ns(arm.cylinder.abs_diff(cylinder));
         // Computed without jumps: the processor cannot predict whether heads differ or a command writes.
         let switch = only_if(arm.head != head, self.head_switch_ns);
         let t = u64::from(seek).max(switch);
-        let settles = (self.settle_after_head_switch & (t > 0)) | (arm.cylinder != cylinder);
+        let settles = (self.settle_after_head_switch & (t > 0))
+            | self.settle_before_every_write
+            | (arm.cylinder != cylinder);
         let settle = only_if(write & settles, self.write_settle_ns as u64);
         (t.wrapping_add(settle) as i64).max(0) as u64
     }
@@ -170,7 +173,13 @@ impl Mechanics {
     /// Rotational latency from `at` until `angle` is under the heads of `arm`, in nanoseconds.
     #[inline]
     pub fn wait_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
-        let wait = self.rotation.time_for(self.ahead(arm, angle, at));
+        self.wait_for(self.ahead(arm, angle, at))
+    }
+
+    /// Rotational latency while the platter turns by `ahead`, in nanoseconds.
+    #[inline]
+    pub(crate) fn wait_for(&self, ahead: Turn) -> u64 {
+        let wait = self.rotation.time_for(ahead);
         if self.rotation_scale == 1.0 {
             wait
         } else {

@@ -2,6 +2,7 @@
 
 use crate::cost::{self, CostModel};
 use crate::layout::{self, Layout};
+use crate::mapping::policy::{self, Policy};
 use crate::plugin::Plugin;
 use crate::power::{self, PowerModel};
 use crate::scheduler::{self, Scheduler};
@@ -17,6 +18,8 @@ pub struct Models {
     pub seek: &'static [Plugin<dyn SeekModel>],
     /// For `queue.scheduler`.
     pub schedulers: &'static [Plugin<dyn Scheduler>],
+    /// For `mapping.policy`.
+    pub policies: &'static [Plugin<dyn Policy>],
     /// For `power.model`.
     pub power: &'static [Plugin<dyn PowerModel>],
     /// For `cost.model`.
@@ -30,6 +33,7 @@ impl Models {
             layouts: layout::PLUGINS,
             seek: seek::PLUGINS,
             schedulers: scheduler::PLUGINS,
+            policies: policy::PLUGINS,
             power: power::PLUGINS,
             cost: cost::PLUGINS,
         }

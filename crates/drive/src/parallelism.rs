@@ -149,6 +149,10 @@ pub struct ParallelismSpec {
     pub arm_choice: ArmChoice,
     /// What idle assemblies do.
     pub parking: Parking,
+    /// What each assembly of a stack may serve, in order: `[["write"], ["read"]]` for an arm that writes and
+    /// one that reads. Empty: all serve reads and writes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Vec<Role>>,
     /// Addresses are striped over the stacks in pieces of this size. 0: one stack after another. At most 1
     /// TiB.
     pub stack_unit: Bytes,
@@ -172,6 +176,7 @@ impl Default for ParallelismSpec {
             channels: 1,
             arm_choice: ArmChoice::Positioning,
             parking: Parking::Hold,
+            roles: Vec::new(),
             stack_unit: Bytes(64 * 1024),
             fault_recovery: Span::from_ms(1000.0),
             faults: Vec::new(),
@@ -225,6 +230,16 @@ pub enum ArmChoice {
     Seek,
 }
 
+/// What an assembly may serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Reads.
+    Read,
+    /// Writes, buffered data included.
+    Write,
+}
+
 /// What idle assemblies do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -268,15 +283,29 @@ pub(crate) struct Path {
     pub cylinders: (u32, u32),
     /// Distance in cylinders inward from the assembly's first head set.
     pub offset: u32,
+    /// Whether its assembly serves reads, and whether it serves writes.
+    pub reads: bool,
+    pub writes: bool,
 }
 
 impl Path {
-    /// Whether it can reach a cylinder and has heads on all of these surfaces.
+    /// Whether it serves commands of this kind, can reach a cylinder and has heads on all of these surfaces.
     #[inline]
-    pub fn reaches(&self, surfaces: u64, cylinder: u32) -> bool {
-        self.surfaces & surfaces == surfaces
+    pub fn reaches(&self, surfaces: u64, cylinder: u32, write: bool) -> bool {
+        self.serves(write)
+            && self.surfaces & surfaces == surfaces
             && self.cylinders.0 <= cylinder
             && cylinder < self.cylinders.1
+    }
+
+    /// Whether it serves writes, or reads.
+    #[inline]
+    pub fn serves(&self, write: bool) -> bool {
+        if write {
+            self.writes
+        } else {
+            self.reads
+        }
     }
 }
 
@@ -316,6 +345,7 @@ impl ParallelismSpec {
                 ));
             }
         }
+        self.check_roles(dash)?;
         if self.arm_share == ArmShare::OwnShare && geometry.surfaces % dash.arms != 0 {
             return Err(SpecError::new(
                 at("arm_share"),
@@ -386,6 +416,49 @@ impl ParallelismSpec {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the roles are those of a stack's assemblies, and that reads and writes are served.
+    fn check_roles(&self, dash: Dash) -> Result<(), SpecError> {
+        if self.roles.is_empty() {
+            return Ok(());
+        }
+        let fail = |got: String, need: String| Err(SpecError::new("parallelism.roles", got, need));
+        if self.roles.len() as u32 != dash.arms {
+            return fail(
+                format!("roles of {} assemblies", self.roles.len()),
+                format!("{}, as dash = \"{dash}\" says", dash.arms),
+            );
+        }
+        for (role, name) in [(Role::Read, "read"), (Role::Write, "write")] {
+            let serving = self.roles.iter().filter(|r| r.contains(&role)).count();
+            // Assemblies with surfaces of their own cannot stand in for each other.
+            let all = self.arm_share == ArmShare::OwnShare;
+            if serving == 0 || (all && serving < self.roles.len()) {
+                return fail(
+                    format!("{serving} assemblies with {name:?}"),
+                    if all {
+                        "all of them with arm_share = \"own-share\"".into()
+                    } else {
+                        "one or more".into()
+                    },
+                );
+            }
+        }
+        if let Some(none) = self.roles.iter().position(Vec::is_empty) {
+            return Err(SpecError::new(
+                format!("parallelism.roles[{none}]"),
+                "[]",
+                "\"read\", \"write\" or both",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether assembly `a` of a stack has a role.
+    pub(crate) fn has_role(&self, a: u32, role: Role) -> bool {
+        let roles = self.roles.get(a as usize);
+        roles.is_none_or(|r| r.contains(&role))
     }
 
     /// The assemblies of one stack.

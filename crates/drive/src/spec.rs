@@ -7,7 +7,7 @@
 use crate::layout;
 use crate::models::Models;
 pub use crate::parallelism::{
-    ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking,
+    ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking, Role,
 };
 use crate::power::DEFAULT_MODEL;
 use headstack_engine::describe::{by_kind, from_value};
@@ -48,6 +48,10 @@ pub struct DriveSpec {
     /// Head switches and settling.
     #[serde(default)]
     pub positioning: PositioningSpec,
+    /// Where on the medium written blocks go: `model = "identity"` or `"log"`, see the `mapping` folder. Empty:
+    /// identity.
+    #[serde(default, skip_serializing_if = "Params::is_empty")]
+    pub mapping: Params,
     /// A scan of the whole medium during foreground work.
     #[serde(default, skip_serializing_if = "is_default")]
     pub media_scan: MediaScan,
@@ -318,6 +322,8 @@ pub struct PositioningSpec {
     /// Whether `write_settle` is also added to head switches within a cylinder, as in DiskSim, or to seeks
     /// only.
     pub settle_after_head_switch: bool,
+    /// Whether `write_settle` is added before every write, also without a movement.
+    pub settle_before_every_write: bool,
     /// Lower bound of the seek time before a write. 0 to 1 s.
     pub minimum_write: Span,
     /// Lower bound of the positioning time of a read miss after a read. 0 to 1 s.
@@ -339,6 +345,7 @@ impl Default for PositioningSpec {
             head_switch: Span::ZERO,
             write_settle: Span::ZERO,
             settle_after_head_switch: true,
+            settle_before_every_write: false,
             minimum_write: Span::ZERO,
             minimum_read_after_read: Span::ZERO,
             minimum_read_after_write: Span::ZERO,

@@ -32,6 +32,7 @@ arms_in_motion = 1
 channels = 1
 arm_choice = "positioning"
 parking = "hold"
+roles = [["read", "write"], ["read", "write"]]
 stack_unit = "64 KiB"
 fault_recovery = "1 s"
 faults = [{ at = "50 ms", stack = 0, arm = 1, surface = 1, warning = false }]
@@ -48,6 +49,9 @@ sparing_range_cylinders = 4
 capacity_blocks = 1200
 zones = [{ first_cylinder = 0, last_cylinder = 39, sectors_per_track = 20, track_skew = 2.0, cylinder_skew = 3.0, offset = 1.0, empty_sectors = 2, spares = 3, slips = [17], remaps = [[5, 158]] }]
 
+[mapping]
+model = "identity"
+
 [seek]
 model = "constant"
 time = "2 ms"
@@ -56,6 +60,7 @@ time = "2 ms"
 head_switch = "0.7 ms"
 write_settle = "0.3 ms"
 settle_after_head_switch = true
+settle_before_every_write = false
 minimum_write = "0.1 ms"
 minimum_read_after_read = "0.1 ms"
 minimum_read_after_write = "0.1 ms"
@@ -186,6 +191,13 @@ fn examples() -> Vec<(String, Value)> {
     );
     let scan = json!({"media_scan": {"mode": "freeblock"}});
     add("a scan".into(), &["parallelism"], plain.clone());
+    add(
+        "a log".into(),
+        &["parallelism", "mapping"],
+        json!({"dash": "D1A1S1H1", "mapping": {"model": "log", "block": "1 KiB", "policy": "eager",
+            "policy_parameters": {"ties": "any"}, "reserve": 0.1, "initial_blocks": 20,
+            "initial": "written", "initial_interval": "1 ms"}}),
+    );
     merge(&mut all[4].1, scan);
     for plugin in seek::PLUGINS {
         let mut table: Map<String, Value> = toml::from_str(plugin.example).expect("an example");

@@ -172,12 +172,13 @@ pub fn plugins() -> PyResult<String> {
         .map(|o| json!({"name": o.name, "summary": o.summary}))
         .collect();
     serde_json::to_string(&json!({
+        "capping": list!(headstack_array::capping::POLICIES),
         "cost": list!(models.cost),
         "elevator": list!(lists.elevators),
         "layer": list!(lists.layers),
         "layout": list!(models.layouts),
+        "mapping": list!(models.policies),
         "organisation": organisations,
-        "policy": list!(headstack_array::capping::POLICIES),
         "power": list!(models.power),
         "reader": readers,
         "scheduler": list!(models.schedulers),

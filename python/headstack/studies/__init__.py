@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headstack.studies.study import Paper
 
 #: Modules of this folder that define a constant `PAPER`.
-PAPERS = ("isca08", "ng98", "snowflakes", "pcap")
+PAPERS = ("isca08", "dald", "snowflakes", "ng98", "pcap")
 
 
 def load(name: str) -> "Paper":

@@ -209,6 +209,7 @@ impl Document {
             geometry,
             seek: mechanics.seek,
             positioning,
+            mapping: Default::default(),
             media_scan: Default::default(),
             cache,
             overhead,

@@ -20,6 +20,7 @@
 use super::{BackgroundJob, Site, NEVER};
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::layout::Place;
+use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{Order, Supply};
 
@@ -87,7 +88,12 @@ impl Destage {
         let shift = site.buffer.shift;
         let first = choice.blocks.start >> shift;
         let most = choice.blocks.count().min(site.buffer.unwritten.pass_most);
-        let count = (most >> shift).min(u64::from(choice.place.run)) as u32;
+        // Places that are chosen now may be those of a whole track.
+        let run = match site.mapping.moves_writes() {
+            true => choice.place.sectors_per_track,
+            false => choice.place.run,
+        };
+        let count = (most >> shift).min(u64::from(run)) as u32;
         let range = site.buffer.blocks(first, count);
         let order = Order {
             place: Some(&choice.place),
@@ -100,12 +106,21 @@ impl Destage {
             }),
             ..Order::plain(first, count, at)
         };
-        let mut pass = site.pass(&order, Work::Destage);
-        let partial = site.buffer.unwritten.dirty.partial_sectors(range).len();
-        if partial > 0 {
-            site.buffer.read_modify_writes += partial as u64;
-            site.write_in_next_turn(&mut pass, Work::Destage);
-        }
+        let partial = site.buffer.unwritten.dirty.partial_sectors(range);
+        let pass = match &*site.mapping {
+            Mapping::Log(log) => {
+                let incomplete = log.incomplete(range, shift, &partial);
+                site.write_pass(&order, Work::Destage, &incomplete)
+            }
+            Mapping::Identity => {
+                let mut pass = site.pass(&order, Work::Destage);
+                if !partial.is_empty() {
+                    site.buffer.read_modify_writes += partial.len() as u64;
+                    site.write_in_next_turn(&mut pass, Work::Destage);
+                }
+                pass
+            }
+        };
         site.buffer.unwritten.send(range);
         self.cursor = range.past;
         let past = first + u64::from(count);
@@ -140,7 +155,8 @@ impl Destage {
                 best = Some((cost, choice));
             }
             seen += 1;
-            if cost == 0 || seen >= site.cache.destage_window {
+            // Where places are chosen later, all extents are reached alike.
+            if cost == 0 || seen >= site.cache.destage_window || site.mapping.moves_writes() {
                 break;
             }
         }
@@ -150,13 +166,12 @@ impl Destage {
     /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
     fn reach(site: &Site, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
         let place = site
-            .mechanics
-            .layout
-            .locate(blocks.start >> site.buffer.shift)?;
+            .mapping
+            .locate(site.mechanics, blocks.start >> site.buffer.shift)?;
         let mut best = None;
         for (set, arm) in site.mechanism.arms.iter().enumerate() {
             let may = if site.restricted {
-                site.paths()[set].reaches(1 << place.head, place.cylinder)
+                site.paths()[set].reaches(1 << place.head, place.cylinder, true)
             } else {
                 set == site.mechanism.acting
             };

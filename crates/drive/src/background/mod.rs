@@ -13,6 +13,7 @@
 
 use crate::assembly::Mechanism;
 use crate::buffer::Buffer;
+use crate::mapping::{Mapping, Writer};
 use crate::mechanics::Mechanics;
 use crate::parallelism::Path;
 use crate::phase::{ActiveByWork, Stretch, Work};
@@ -28,6 +29,7 @@ pub(crate) struct Site<'a> {
     /// The clock, in nanoseconds: nobody asks for the state at earlier times any more.
     pub now: u64,
     pub mechanics: &'a Mechanics,
+    pub mapping: &'a mut Mapping,
     pub cache: &'a CacheSpec,
     /// What each head set of the unit reaches, and the index of this assembly's first one.
     pub all_paths: &'a [Path],
@@ -42,6 +44,43 @@ pub(crate) struct Site<'a> {
     pub buffer: &'a mut Buffer,
     pub scratch: &'a mut Scratch,
     pub channels: Option<&'a mut Channels>,
+}
+
+/// Carries out a pass with the acting head set of a site over the given places. It is no function, because
+/// the places borrow the site's mapping.
+macro_rules! carry_out {
+    ($site:ident, $order:expr, $work:expr, $places:expr) => {{
+        let (order, work, places) = ($order, $work, $places);
+        let mechanism = &mut *$site.mechanism;
+        let before = mechanism.arms[mechanism.acting];
+        let arm = &mut mechanism.arms[mechanism.acting];
+        let channels = $site.channels.as_deref_mut();
+        let pass = pass::run($site.mechanics, places, arm, order, $site.scratch, channels);
+        let cylinders = $site.mechanics.seek.cylinders();
+        let paths = &$site.all_paths[$site.first_path..];
+        mechanism.carry(paths, cylinders, &before, order.start);
+        if $site.scratch.stretches.is_empty() {
+            let there = order.start + pass.seek;
+            let stretch = Stretch {
+                work,
+                write: order.write,
+                start: order.start,
+                distance: pass.distance,
+                there,
+                first: there + pass.rotation,
+                end: pass.end,
+            };
+            mechanism.timeline.add($site.now, stretch);
+        } else {
+            for stretch in $site.scratch.stretches.drain(..) {
+                mechanism
+                    .timeline
+                    .add($site.now, Stretch { work, ..stretch });
+            }
+        }
+        mechanism.free = pass.end;
+        pass
+    }};
 }
 
 impl Site<'_> {
@@ -60,35 +99,54 @@ impl Site<'_> {
     /// Carries out a pass with the acting head set and adds it to the timeline.
     #[inline(always)]
     pub fn pass(&mut self, order: &Order, work: Work) -> Pass {
-        let mechanism = &mut *self.mechanism;
-        let before = mechanism.arms[mechanism.acting];
-        let arm = &mut mechanism.arms[mechanism.acting];
-        let channels = self.channels.as_deref_mut();
-        let pass = pass::run(self.mechanics, arm, order, self.scratch, channels);
-        let cylinders = self.mechanics.seek.cylinders();
-        let paths = &self.all_paths[self.first_path..];
-        mechanism.carry(paths, cylinders, &before, order.start);
-        if self.scratch.stretches.is_empty() {
-            let there = order.start + pass.seek;
-            let stretch = Stretch {
-                work,
-                write: order.write,
-                start: order.start,
-                distance: pass.distance,
-                there,
-                first: there + pass.rotation,
-                end: pass.end,
+        let mut places = &*self.mapping;
+        carry_out!(self, order, work, &mut places)
+    }
+
+    /// Carries out a pass that writes. With a log, the places of the blocks are chosen now; the old copies of
+    /// the blocks `incomplete`, of which the order covers only a part, are read before.
+    #[inline(always)]
+    pub fn write_pass(&mut self, order: &Order, work: Work, incomplete: &[u64]) -> Pass {
+        match self.mapping {
+            Mapping::Identity => self.pass(order, work),
+            Mapping::Log(_) => self.write_elsewhere(order, work, incomplete),
+        }
+    }
+
+    #[inline(never)]
+    fn write_elsewhere(&mut self, order: &Order, work: Work, incomplete: &[u64]) -> Pass {
+        let mut read = Pass {
+            end: order.start,
+            ..Pass::default()
+        };
+        for block in incomplete {
+            let Mapping::Log(log) = &*self.mapping else {
+                break;
             };
-            mechanism.timeline.add(self.now, stretch);
-        } else {
-            for stretch in self.scratch.stretches.drain(..) {
-                mechanism
-                    .timeline
-                    .add(self.now, Stretch { work, ..stretch });
+            if let Some(copy) = log.read_of(*block, read.end) {
+                let part = self.pass(&copy, work);
+                self.buffer.read_modify_writes += 1;
+                read = read.then(part);
             }
         }
-        mechanism.free = pass.end;
-        pass
+        let Mapping::Log(log) = &mut *self.mapping else {
+            return read;
+        };
+        let wide = log.whole_blocks(order, read.end);
+        let pass = carry_out!(self, &wide, work, &mut Writer(log));
+        if let Mapping::Log(log) = &mut *self.mapping {
+            log.pass_ends(pass.end);
+        }
+        let last_arrival = match order.supply {
+            Some(s) if wide.count != order.count => {
+                s.start + Mechanics::pass_ns(order.count, order.link_ns)
+            }
+            _ => pass.last_arrival,
+        };
+        Pass {
+            last_arrival,
+            ..read.then(pass)
+        }
     }
 
     /// Extends the pass just carried out by a turn: some of its sectors are written in part, so they were

@@ -116,7 +116,10 @@ impl ReadAhead {
             return false;
         }
         let mut place = Place::default();
-        if !site.mechanics.layout.locate_into(self.next, &mut place) {
+        if !site
+            .mapping
+            .locate_into(site.mechanics, self.next, &mut place)
+        {
             return false;
         }
         if self.next >= needed && self.stops_before(site.cache.read_ahead, &place) {

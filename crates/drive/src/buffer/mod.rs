@@ -1,5 +1,6 @@
 //! The drive's buffer: segments for reads, and written data that are not yet on the medium.
 
+use crate::mapping::Mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::Path;
 
@@ -47,18 +48,18 @@ impl Buffer {
     }
 
     /// Drops the unwritten data whose place no head set reaches any more.
-    pub fn drop_unreachable(&mut self, mechanics: &Mechanics, paths: &[Path]) {
+    pub fn drop_unreachable(&mut self, m: &Mechanics, mapping: &Mapping, paths: &[Path]) {
         // Data that are still on the link are lost as well.
         self.unwritten.settle(u64::MAX);
         let mut lost = Vec::new();
         for extent in self.unwritten.dirty.sweep(0, Scope::All) {
             let sectors = self.unwritten.dirty.in_sectors(extent);
             let mut at = sectors.start >> self.shift;
-            while let Some(place) = mechanics.layout.locate(at) {
+            while let Some(place) = mapping.locate(m, at) {
                 let past = at + u64::from(place.run);
                 if !paths
                     .iter()
-                    .any(|p| p.reaches(1 << place.head, place.cylinder))
+                    .any(|p| p.reaches(1 << place.head, place.cylinder, true))
                 {
                     lost.push(Blocks::new(at << self.shift, past << self.shift));
                 }

@@ -290,6 +290,28 @@ impl Queue {
         }
     }
 
+    /// Changes the place of a waiting command.
+    pub fn relocate(&mut self, i: usize, place: Place) {
+        let old = self.items.0[i].place;
+        if self.long && self.needs.cylinders && old.cylinder != place.cylinder {
+            let age = self.items[i].age();
+            self.cylinders.remove(u64::from(old.cylinder), age, i);
+            self.cylinders.insert(u64::from(place.cylinder), age, i);
+        }
+        let moves = (old.cylinder, old.angle) != (place.cylinder, place.angle);
+        let placed = self.needs.positions && self.lone.is_none();
+        if placed && moves {
+            let link = self.links[i];
+            self.positions.remove(link.chunk, link.at, &mut self.links);
+        }
+        self.items.0[i].place = place;
+        if placed && moves {
+            self.place(i as u32);
+        } else {
+            self.least_transfer.1 = self.least_transfer.1.min(place.sector_ns);
+        }
+    }
+
     /// Adds a single command to the positions, for a scheduler that is about to read them.
     #[inline]
     pub fn place_lone(&mut self) {

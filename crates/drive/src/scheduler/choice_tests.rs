@@ -98,7 +98,9 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
     for (a, arm) in view.arms.iter().enumerate() {
         if let Some(paths) = view.paths {
             let place = &w.place;
-            if view.usable >> a & 1 == 0 || !paths[a].reaches(1 << place.head, place.cylinder) {
+            if view.usable >> a & 1 == 0
+                || !paths[a].reaches(1 << place.head, place.cylinder, write)
+            {
                 continue;
             }
         }
@@ -179,6 +181,8 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
             surfaces: if a == 0 { 7 } else { 1 << (a % 3) | 1 },
             cylinders: (0, if a == 1 { 5000 } else { 9000 }),
             offset: 0,
+            reads: a % 4 != 2,
+            writes: a % 3 != 1,
         })
         .collect();
     let mut up = true;

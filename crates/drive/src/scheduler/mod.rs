@@ -133,7 +133,8 @@ impl View<'_> {
     fn reaches(&self, arm: usize, item: &Waiting) -> bool {
         let Some(paths) = self.paths else { return true };
         let place = &item.place;
-        self.is_usable(arm) && paths[arm].reaches(1 << (place.head & 63), place.cylinder)
+        self.is_usable(arm)
+            && paths[arm].reaches(1 << (place.head & 63), place.cylinder, item.writes())
     }
 
     fn cost_of_free(&self, item: &Waiting) -> (u64, u8) {

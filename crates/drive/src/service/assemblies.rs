@@ -5,9 +5,10 @@ use super::Core;
 use crate::assembly::{Assembly, Coupling, Mechanism};
 use crate::background::{BackgroundJob, NEVER};
 use crate::layout::Place;
+use crate::mapping::{self, Mapping};
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{Parking, Path, UnitPlan};
-use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
+use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode, Role};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 
@@ -46,6 +47,8 @@ pub(super) fn head_sets(
                     (0, positions)
                 },
                 offset: *offset,
+                reads: p.has_role(plan.first_arm + a as u32, Role::Read),
+                writes: p.has_role(plan.first_arm + a as u32, Role::Write),
             });
             arms.push(Arm {
                 cylinder: mechanics.position_of(arm.start_cylinder) + offset,
@@ -82,6 +85,13 @@ pub(crate) fn check_combination(
             "at most 64 where several assemblies, a choice of them, faults or a scan are described",
         ));
     }
+    if !p.roles.is_empty() && spec.media_scan.mode != MediaScanMode::None {
+        return Err(SpecError::new(
+            "media_scan.mode",
+            "a scan of the medium with parallelism.roles",
+            "\"none\": a scan beside assemblies with roles is not supported",
+        ));
+    }
     let c = &spec.cache;
     if p.arms_in_motion != 1 && !p.faults.is_empty() && c.write_back && c.destage == Destage::Idle {
         return Err(SpecError::new(
@@ -93,9 +103,9 @@ pub(crate) fn check_combination(
     Ok(())
 }
 
-/// Whether some head set reaches less than all, even without faults.
+/// Whether some head set serves less than all commands, even without faults.
 pub(super) fn restricted(paths: &[Path]) -> bool {
-    paths.iter().any(|p| p.offset > 0)
+    paths.iter().any(|p| p.offset > 0 || !p.reads || !p.writes)
 }
 
 /// The assemblies at rest, each with its head sets.
@@ -142,6 +152,43 @@ impl Core {
     /// way. Otherwise the last one hands over: its read-ahead ends, and the next one begins when
     /// it has come to rest.
     #[inline]
+    /// Writes the blocks that a log mapping has from the start, with the head sets that write. One that was
+    /// used stays where it wrote last.
+    ///
+    /// # Errors
+    /// As for reading `[mapping]`.
+    pub fn write_initial_blocks(&mut self, spec: &DriveSpec, seed: u64) -> Result<(), SpecError> {
+        let Mapping::Log(log) = &mut self.mapping else {
+            return Ok(());
+        };
+        let Some((count, interval)) = mapping::initial_writes(spec)? else {
+            return Ok(());
+        };
+        let writing = |(_, path): &(usize, &Path)| path.writes;
+        let sets: Vec<usize> = self
+            .paths
+            .iter()
+            .enumerate()
+            .filter(writing)
+            .map(|p| p.0)
+            .collect();
+        let mut arms: Vec<Arm> = Vec::new();
+        for i in &sets {
+            arms.push(self.assemblies[i / self.sets].mechanism.arms[i % self.sets]);
+        }
+        log.write_initial(&self.mechanics, &mut arms, (count, interval), seed);
+        for (i, arm) in sets.into_iter().zip(arms) {
+            let set = &mut self.assemblies[i / self.sets].mechanism.arms;
+            // The head sets of an assembly move together.
+            let used = set[i % self.sets] != arm;
+            if used {
+                set.iter_mut().for_each(|a| a.cylinder = arm.cylinder);
+                set[i % self.sets] = arm;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes head set `number` the acting one from `at` on. If assemblies work at the same time, each keeps
     /// its background work. Otherwise the read-ahead of the assembly that acted before ends, and the new one
     /// waits until the old one has come to rest.

@@ -29,7 +29,9 @@ use crate::background::{BackgroundJob, Jobs, Site, NEVER};
 use crate::buffer::{Blocks, Buffer, Segments, Unwritten};
 use crate::command::{Completion, Components};
 use crate::layout::Place;
+use crate::mapping::{From, Mapping};
 use crate::mechanics::{Arm, Mechanics};
+use crate::models::Models;
 use crate::parallelism::{Path, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::spec::{CacheSpec, Destage, DriveSpec};
@@ -75,6 +77,7 @@ impl Task<'_> {
 /// The part of a unit that serves commands.
 pub(crate) struct Core {
     pub mechanics: Mechanics,
+    pub mapping: Mapping,
     pub assemblies: Vec<Assembly>,
     /// The assembly that serves, or served last.
     pub acting: usize,
@@ -114,6 +117,7 @@ impl Core {
     /// Settings that do not fit together, by dotted key.
     pub fn new(
         spec: &DriveSpec,
+        models: &Models,
         plan: &UnitPlan,
         mechanics: Mechanics,
         at_once: usize,
@@ -127,6 +131,7 @@ impl Core {
         let channels = assemblies::channels(spec, at_once);
         let c = &spec.cache;
         Ok(Core {
+            mapping: Mapping::new(spec, models.policies, plan, &mechanics, at_once > 1)?,
             mechanics,
             acting: 0,
             restricted: assemblies::restricted(&paths),
@@ -166,6 +171,7 @@ impl Core {
         let site = Site {
             now: self.clock,
             mechanics: &self.mechanics,
+            mapping: &mut self.mapping,
             cache: &self.cache,
             all_paths: &self.paths,
             first_path: a * self.sets,
@@ -178,6 +184,59 @@ impl Core {
             channels: self.channels.as_mut(),
         };
         (site, &mut assembly.jobs)
+    }
+
+    /// Where a command's first sector lies now, for a mapping that moves blocks.
+    pub fn find(&mut self, now: u64, sector: u64, count: u32) -> Option<Place> {
+        let Mapping::Log(log) = &mut self.mapping else {
+            return None;
+        };
+        let ends = self.assemblies.iter().map(|a| a.mechanism.free);
+        log.settle(&self.mechanics, now, ends.max().unwrap_or(0));
+        // Read-ahead goes on behind the command.
+        let wanted = match self.buffer.segments.list().is_empty() {
+            true => count,
+            false => u32::MAX,
+        };
+        let mut place = Place::default();
+        let found = log.locate_into(&self.mechanics, sector, wanted, &mut place);
+        found.then_some(place)
+    }
+
+    /// The place that a write would get which is taken at `now`, with the head set of `usable` that has it
+    /// soonest; `None` if places are fixed or no free head set writes.
+    pub fn predict_write(&mut self, now: u64, usable: u64) -> Option<Place> {
+        if !self.mapping.moves_writes() {
+            return None;
+        }
+        let (moves, acting_delay) = self.earliest_moves(now);
+        let acting = self.acting_set();
+        let minimum = self.timing.minimum_write;
+        let Mapping::Log(log) = &mut self.mapping else {
+            return None;
+        };
+        let mut best: Option<(u64, u64)> = None;
+        for (i, path) in self.paths.iter().enumerate() {
+            if usable >> i & 1 == 0 || !path.writes {
+                continue;
+            }
+            let delay = if i == acting { acting_delay } else { 0 };
+            let arms = &self.assemblies[i / self.sets].mechanism.arms;
+            let found = log.predict(&From {
+                mechanics: &self.mechanics,
+                arm: &arms[i % self.sets],
+                start: moves + delay,
+                ready: 0,
+                minimum,
+            });
+            if let Some(found) = found {
+                let cost = delay + found.cost;
+                if best.is_none_or(|b| cost < b.0) {
+                    best = Some((cost, found.at.slot));
+                }
+            }
+        }
+        log.place_in(&self.mechanics, best?.1, 0)
     }
 
     /// The acting head set.

@@ -2,6 +2,7 @@
 
 use super::channels::Channels;
 use crate::layout::Place;
+use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{Stretch, Work};
 use headstack_units::nearest;
@@ -66,6 +67,19 @@ pub(crate) struct Order<'a> {
     pub supply: Option<Supply>,
 }
 
+impl Pass {
+    /// This pass and the next one as one pass.
+    pub fn then(self, next: Pass) -> Pass {
+        Pass {
+            seek: self.seek + next.seek,
+            rotation: self.rotation + next.rotation,
+            transfer: self.transfer + next.transfer,
+            distance: self.distance + next.distance,
+            ..next
+        }
+    }
+}
+
 impl Order<'_> {
     /// A read of `count` sectors from `sector` on that starts at `start` and does not use the link.
     pub fn plain(sector: u64, count: u32, start: u64) -> Order<'static> {
@@ -94,6 +108,27 @@ pub(crate) struct Supply {
     pub gate: u32,
     /// Size of the buffer in sectors: sector k needs the room of sector k - `buffer`.
     pub buffer: u64,
+}
+
+/// Where the pieces of a pass lie.
+pub(crate) trait Places {
+    /// The place of sector `done` of an order, for an arm that is free at `at`, in nanoseconds; `None` past
+    /// the end of the drive.
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &Order,
+        done: u32,
+        arm: &Arm,
+        at: u64,
+    ) -> Option<Place>;
+}
+
+impl Places for &Mapping {
+    #[inline(always)]
+    fn place(&mut self, m: &Mechanics, order: &Order, done: u32, _: &Arm, _: u64) -> Option<Place> {
+        self.locate(m, order.sector + u64::from(done))
+    }
 }
 
 /// A time as a float. Times stay below 2^63, and signed integers convert in one instruction.
@@ -146,10 +181,10 @@ impl Order<'_> {
 /// Carries out a pass and leaves the arm on its last track. The pass ends at the end of the drive. If there
 /// are fewer channels than arms, each run reserves one, and sectors are taken in order even if the drive
 /// reads on arrival.
-/// drive reads on arrival.
 #[inline(always)]
-pub(crate) fn run(
+pub(crate) fn run<P: Places>(
     m: &Mechanics,
+    places: &mut P,
     arm: &mut Arm,
     order: &Order,
     scratch: &mut Scratch,
@@ -158,7 +193,7 @@ pub(crate) fn run(
     let found;
     let place = match order.place {
         None => {
-            found = m.layout.locate(order.sector);
+            found = places.place(m, order, 0, arm, order.start);
             found.as_ref()
         }
         known => known,
@@ -168,7 +203,7 @@ pub(crate) fn run(
             run_plain(m, arm, order, place)
         }
         place => {
-            run_pieces(m, arm, order, place.copied(), scratch, channels);
+            run_pieces(m, places, arm, order, place.copied(), scratch, channels);
             scratch.pass
         }
     }
@@ -234,8 +269,9 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass
 
 /// A pass run by run, with its result in `scratch`; `first` is the place of its first sector.
 #[inline(never)]
-fn run_pieces(
+fn run_pieces<P: Places>(
     m: &Mechanics,
+    places: &mut P,
     arm: &mut Arm,
     order: &Order,
     first: Option<Place>,
@@ -256,7 +292,7 @@ fn run_pieces(
     while done < order.count {
         let place = match done {
             0 => first,
-            _ => m.layout.locate(order.sector + done as u64),
+            _ => places.place(m, order, done, arm, p.end),
         };
         let Some(place) = place else {
             break;
@@ -445,9 +481,24 @@ mod tests {
             }
             plain[write as usize] += 1;
             let mut other = arm;
-            run_pieces(&m, &mut other, &order, Some(place), &mut scratch, None);
+            run_pieces(
+                &m,
+                &mut &Mapping::Identity,
+                &mut other,
+                &order,
+                Some(place),
+                &mut scratch,
+                None,
+            );
             let long = scratch.pass;
-            let mut short = run(&m, &mut arm, &order, &mut scratch, None);
+            let mut short = run(
+                &m,
+                &mut &Mapping::Identity,
+                &mut arm,
+                &order,
+                &mut scratch,
+                None,
+            );
             assert_eq!(arm, other);
             if write {
                 (short.ready, short.link_bound) = (long.ready, long.link_bound);

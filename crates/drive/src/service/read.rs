@@ -13,17 +13,16 @@ use headstack_units::{nearest, Time};
 impl Core {
     /// The end of read-ahead into `segment` after a read.
     fn read_limit(&self, task: &Task, segment: usize) -> u64 {
-        let capacity = self.mechanics.layout.capacity();
+        let capacity = self.mapping.capacity(&self.mechanics);
         let past = task.past();
         let limit = match self.cache.read_ahead {
             Extent::None => past,
             Extent::NextTrack => {
                 let (low, high) = self
-                    .mechanics
-                    .layout
-                    .track_bounds(past.min(capacity.saturating_sub(1)));
+                    .mapping
+                    .track_bounds(&self.mechanics, past.min(capacity.saturating_sub(1)));
                 let more = if self.buffer.segments.list()[segment].start < low {
-                    let place = self.mechanics.layout.locate(task.sector);
+                    let place = self.mapping.locate(&self.mechanics, task.sector);
                     place.map_or(0, |p| p.sectors_per_track as u64)
                 } else {
                     0
@@ -112,7 +111,7 @@ impl Core {
         }
         if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.cache.read_ahead {
             let limit = past + self.read_ahead_sectors();
-            let limit = limit.min(self.mechanics.layout.capacity());
+            let limit = limit.min(self.mapping.capacity(&self.mechanics));
             let r = &mut self.assemblies[self.acting].jobs.read_ahead;
             r.limit = r.limit.max(limit);
         }
@@ -316,14 +315,14 @@ impl Core {
                     Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
                         start - u64::from(p.before)
                     }
-                    _ => self.mechanics.layout.track_bounds(start).0,
+                    _ => self.mapping.track_bounds(&self.mechanics, start).0,
                 };
                 start = start.saturating_sub(passed as u64).max(low);
             }
             let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
             if self.cache.keep_whole_track && !self.compat {
                 whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
-                (track_start, _) = self.mechanics.layout.track_bounds(task.sector);
+                (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
             }
             self.buffer.segments.reuse(segment, |s| {
                 s.visible_at = completion;

@@ -7,6 +7,7 @@ use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::command::Completion;
+use crate::mapping::Mapping;
 use crate::phase::Work;
 use headstack_units::nearest;
 
@@ -53,7 +54,10 @@ impl Core {
         } else {
             Work::Destage
         };
-        let mech = admission.mech + self.settling_minimum(task);
+        let mech = match self.mapping {
+            Mapping::Identity => admission.mech + self.settling_minimum(task),
+            Mapping::Log(_) => admission.mech,
+        };
         let order = Order {
             place: task.place,
             write: true,
@@ -63,9 +67,8 @@ impl Core {
             supply: Some(self.supply(task, admission.bus)),
             ..Order::plain(task.sector, task.count, mech)
         };
-        let mut pass = self.pass(&order, work);
+        let pass = self.carry_out(task, &order, work);
         let arrived = pass.last_arrival;
-        self.read_modify_write(task, &mut pass, work);
         let segment = self.place_written(task, admission.appended);
         let tail = self.timing.write_completion;
         if !through {
@@ -83,6 +86,22 @@ impl Core {
         let taken = pass.end.max(arrived + admission.last_disconnect);
         let completion = taken + admission.last_reselect + tail;
         mechanical(a, mech, admission.waited, &pass, completion)
+    }
+
+    /// Carries out the pass of a write, with the reads that sectors or blocks written in part need.
+    #[inline(always)]
+    fn carry_out(&mut self, task: &Task, order: &Order, work: Work) -> Pass {
+        let Mapping::Log(log) = &self.mapping else {
+            let mut pass = self.pass(order, work);
+            self.read_modify_write(task, &mut pass, work);
+            return pass;
+        };
+        let (edges, n) = log.edges(task.blocks, self.buffer.shift);
+        let (mut site, _) = self.site(self.acting);
+        let pass = site.write_pass(order, work, &edges[..n]);
+        self.buffer.unwritten.command_end = pass.end;
+        self.couple(self.acting);
+        pass
     }
 
     /// Adds the turns for sectors written in part: they were read in the pass and are written in the next
@@ -152,7 +171,7 @@ impl Core {
         if minimum == 0 {
             return 0;
         }
-        let Some(place) = self.mechanics.layout.locate(task.sector) else {
+        let Some(place) = self.mapping.locate(&self.mechanics, task.sector) else {
             return 0;
         };
         let movement = self
@@ -294,11 +313,11 @@ impl Core {
         let shift = self.buffer.shift;
         let mut at = blocks.start >> shift;
         while at << shift < blocks.past {
-            let Some(place) = self.mechanics.layout.locate(at) else {
+            let Some(place) = self.mapping.locate(&self.mechanics, at) else {
                 return false;
             };
             let mut paths = self.paths.iter();
-            if !paths.any(|p| p.reaches(1 << place.head, place.cylinder)) {
+            if !paths.any(|p| p.reaches(1 << place.head, place.cylinder, true)) {
                 return false;
             }
             at += u64::from(place.run);

@@ -282,7 +282,8 @@ impl Unit {
                 // All data that are held are still on the link, or no head reaches their place any more.
                 None => {
                     let core = &mut self.core;
-                    core.buffer.drop_unreachable(&core.mechanics, &core.paths);
+                    core.buffer
+                        .drop_unreachable(&core.mechanics, &core.mapping, &core.paths);
                     later = coming.filter(|t| *t > now).or(core.next_at_rest(now));
                 }
             }

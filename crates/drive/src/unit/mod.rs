@@ -11,6 +11,8 @@ use crate::background::media_scan::Scan;
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
+use crate::layout::Place;
+use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{ArmChoice, UnitPlan};
@@ -82,13 +84,20 @@ impl Unit {
         options: &DriveOptions,
     ) -> Result<Unit, SpecError> {
         let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
-        let capacity_blocks = mechanics.layout.capacity() << shift;
         let assemblies = plan.arms.len();
         let limit = match spec.parallelism.arms_in_motion as usize {
             0 => assemblies,
             n => n.min(assemblies),
         };
-        let mut core = Core::new(spec, plan, mechanics, limit, options.compat_disksim_40)?;
+        let mut core = Core::new(
+            spec,
+            models,
+            plan,
+            mechanics,
+            limit,
+            options.compat_disksim_40,
+        )?;
+        let capacity_blocks = core.mapping.capacity(&core.mechanics) << shift;
         let scheduler = scheduler::build(&spec.queue, models.schedulers)?;
         let needs = scheduler.needs();
         let in_order = needs.only_oldest && core.paths.len() == 1;
@@ -97,8 +106,9 @@ impl Unit {
         if let Some(last) = core.assemblies.last_mut() {
             last.jobs.media_scan.0 = scan.map(Box::new);
         }
+        core.write_initial_blocks(spec, options.seed)?;
         let planned = faults::planned(spec, plan, options.seed);
-        Ok(Unit {
+        let mut unit = Unit {
             queue: Queue::new(needs),
             scheduler,
             fcfs: needs.only_oldest,
@@ -130,7 +140,9 @@ impl Unit {
             standing: Vec::new(),
             first_assembly: 0,
             core,
-        })
+        };
+        unit.locate_waiting();
+        Ok(unit)
     }
 
     /// From now on the energy of seeks is counted by distance.
@@ -257,7 +269,7 @@ impl Unit {
     /// when it was admitted to the drive's queue.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
-        let layout = &self.core.mechanics.layout;
+        let (mechanics, mapping) = (&self.core.mechanics, &self.core.mapping);
         let flush = request.command == Command::Flush;
         let sectors = if flush {
             (0, 0)
@@ -279,7 +291,7 @@ impl Unit {
         self.queue.push(request, arrival, sectors, |place| {
             if !flush {
                 // Every sector below the capacity has a place.
-                layout.locate_into(sectors.0, place);
+                mapping.locate_into(mechanics, sectors.0, place);
             }
         });
         if self.entering.is_some() {
@@ -383,13 +395,21 @@ impl Unit {
     #[inline(always)]
     fn serve(&mut self, start: u64, index: usize) -> Completion {
         let waiting = &self.queue.items()[index];
+        let found;
+        let place = match self.core.mapping {
+            Mapping::Identity => Some(&waiting.place),
+            Mapping::Log(_) => {
+                found = self.core.find(start, waiting.sector, waiting.count);
+                found.as_ref()
+            }
+        };
         let task = Task {
             start,
             decoding_since: waiting.arrival.decoding_since,
             after_write: waiting.arrival.after_write,
             sector: waiting.sector,
             count: waiting.count,
-            place: Some(&waiting.place),
+            place,
             via: if self.in_order {
                 None
             } else {
@@ -500,7 +520,8 @@ impl Unit {
         }
         let needed = self.surfaces_of(item);
         let mut paths = self.core.paths.iter();
-        !is_held(&self.core, item, start) && !paths.any(|p| p.reaches(needed, item.place.cylinder))
+        !is_held(&self.core, item, start)
+            && !paths.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
     }
 
     /// Completes a waiting command with an error.
@@ -569,7 +590,7 @@ impl Unit {
         }
         let (mut at, past) = (item.sector, item.sector + item.count as u64);
         while at < past {
-            let Some(place) = self.core.mechanics.layout.locate(at) else {
+            let Some(place) = self.core.mapping.locate(&self.core.mechanics, at) else {
                 break;
             };
             surfaces |= 1 << place.head;
@@ -588,11 +609,11 @@ impl Unit {
         start: u64,
     ) -> Reach {
         let paths = &self.core.paths;
-        let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder);
+        let write = item.request.command.writes();
+        let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder, write);
         if usable >> chosen & 1 == 1 && reaches(chosen) {
             return Reach::With(chosen);
         }
-        let write = item.request.command.writes();
         let best = (0..paths.len())
             .filter(|i| usable >> i & 1 == 1 && reaches(*i))
             .min_by_key(|i| {
@@ -632,7 +653,8 @@ impl Unit {
         let core = &mut self.core;
         self.faults.deconfigure(assembly, at, &mut core.paths);
         core.restricted = true;
-        core.buffer.drop_unreachable(&core.mechanics, &core.paths);
+        core.buffer
+            .drop_unreachable(&core.mechanics, &core.mapping, &core.paths);
     }
 
     #[inline(never)]
@@ -646,6 +668,9 @@ impl Unit {
             };
         }
         self.queue.place_lone();
+        if self.core.mapping.moves_writes() {
+            self.place_waiting(start, oldest, usable);
+        }
         let first = &self.queue.items()[oldest];
         // A flush is a barrier: commands that arrived before it go first, then the flush. A command past the
         // age limit is next, with the arm that is there first.
@@ -701,6 +726,66 @@ impl Unit {
             };
         }
         choice
+    }
+
+    /// Where a mapping moves blocks: brings the places of all waiting reads up to date, and lets the mapping
+    /// tell from now on which blocks move, if the scheduler looks at places.
+    fn locate_waiting(&mut self) {
+        let Mapping::Log(log) = &mut self.core.mapping else {
+            return;
+        };
+        log.watched = !self.fcfs;
+        while log.next_moved().is_some() {}
+        let all: Vec<usize> = self.queue.by_age().collect();
+        for i in all {
+            let w = &self.queue.items()[i];
+            if w.request.command == Command::Read {
+                if let Some(place) = log.locate(&self.core.mechanics, w.sector) {
+                    self.queue.relocate(i, place);
+                }
+            }
+        }
+    }
+
+    /// Updates the places of waiting commands, where a mapping moves blocks: those of reads whose blocks have
+    /// moved, and those of writes, which all may go to the slot that is reached soonest.
+    #[inline(never)]
+    fn place_waiting(&mut self, start: u64, oldest: usize, usable: u64) {
+        self.core.run_background(start);
+        let first = self.queue.items()[oldest];
+        self.core.find(start, first.sector, first.count);
+        let place = self.core.predict_write(start, usable);
+        let core = &mut self.core;
+        if self.fcfs {
+            let here = match first.writes() {
+                true => place,
+                false => core.mapping.locate(&core.mechanics, first.sector),
+            };
+            if let (Some(here), false) = (here, first.request.command == Command::Flush) {
+                self.queue.relocate(oldest, here);
+            }
+            return;
+        }
+        let mut changed: Vec<(usize, Place)> = Vec::new();
+        if let Mapping::Log(log) = &mut core.mapping {
+            while let Some((from, past)) = log.next_moved() {
+                for i in self.queue.by_age() {
+                    let w = &self.queue.items()[i];
+                    if !w.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
+                        let place = log.locate(&core.mechanics, w.sector);
+                        changed.extend(place.map(|p| (i, p)));
+                    }
+                }
+            }
+        }
+        if let Some(place) = place {
+            let all = self.queue.by_age();
+            let writes = all.filter(|i| self.queue.items()[*i].writes());
+            changed.extend(writes.map(|i| (i, place)));
+        }
+        for (i, place) in changed {
+            self.queue.relocate(i, place);
+        }
     }
 
     /// Completes the result of a service: number, arrival, arm, and the wait before `start`.

@@ -87,6 +87,7 @@ impl Unit {
             });
         }
         self.queue = queue;
+        self.locate_waiting();
         Ok(())
     }
 

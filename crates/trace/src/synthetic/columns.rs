@@ -17,7 +17,7 @@ const WHOLE: f64 = 9_007_199_254_740_992.0;
 impl SyntheticSource {
     /// Whether no request depends on the one before it or on its phase.
     pub(super) fn is_independent(&self) -> bool {
-        self.profile.local == 0.0 && self.phase_end == f64::INFINITY
+        self.profile.local == 0.0 && self.phase_end == f64::INFINITY && self.records.is_none()
     }
 
     /// Appends the next requests, up to `most`, of a source that [`SyntheticSource::is_independent`].

@@ -4,7 +4,8 @@
 //! Each request is *sequential* with probability `sequential`: it begins where the last one ended
 //! and keeps its size and direction. Else with probability `local` it begins `local_distance`
 //! (drawn, truncated to blocks) after the last one's start, with size and direction drawn anew.
-//! Else it begins at a random place, uniform or by `zipf`. Starts and sizes are multiples of `block`; a size is
+//! Else it begins at a random place, uniform, by `zipf` or in
+//! data that grow (`growth`). Starts and sizes are multiples of `block`; a size is
 //! rounded up, and drawn again if it is zero. A sequential request that would pass the end begins at a random
 //! place instead; a local one is drawn again (at most 1000 times, then at a random place).
 //! # Source
@@ -15,14 +16,17 @@
 
 mod columns;
 mod distribution;
+mod growth;
 
 pub use distribution::{Distribution, Quantity, Table};
+pub use growth::Growth;
 
 use crate::arrivals::ClosedLoop;
 use crate::error::TraceError;
 use crate::request::{Op, Request};
 use crate::source::{Requests, Source};
 pub(crate) use distribution::Sampler;
+use growth::Records;
 use headstack_engine::random::stream;
 use headstack_units::{Bytes, Frequency, Lba, Span, Time};
 use rand::Rng;
@@ -84,6 +88,9 @@ pub struct Synthetic {
     /// Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks
     /// are scattered over the space.
     pub zipf: Option<f64>,
+    /// Data that grow by new writes; see the file `growth.rs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
     /// Closed arrivals: number of outstanding requests.
     pub outstanding: u32,
     /// Closed arrivals: the pause between a completion and the next request.
@@ -155,6 +162,7 @@ impl Default for Synthetic {
             footprint: Bytes(1_000_000_000),
             devices: 1,
             zipf: None,
+            growth: None,
             outstanding: 1,
             think: Distribution::Value(Span::ZERO),
             phases: Vec::new(),
@@ -221,6 +229,7 @@ pub struct SyntheticSource {
     units: u64,
     devices: u32,
     zipf: Option<(Zipf<f64>, u64)>,
+    records: Option<Records>,
     now: f64,
     whole: u64,
     last: Option<Request>,
@@ -395,6 +404,7 @@ impl Synthetic {
                 Some((made, step))
             }
         };
+        let records = Records::of(self, (units, profiles[0].same_units), seed)?;
         let local = self.local_distance.clone().unwrap_or_default();
         let local_distance = (local.mean.0 as f64, local.deviation.0 as f64);
         Ok(SyntheticSource {
@@ -413,6 +423,7 @@ impl Synthetic {
             units,
             devices: self.devices,
             zipf,
+            records,
             now: 0.0,
             whole: 0,
             last: None,
@@ -670,7 +681,10 @@ impl Iterator for SyntheticSource {
                     if self.devices > 1 {
                         request.device = below(&mut self.place, u64::from(self.devices)) as u32;
                     }
-                    self.anywhere(units)
+                    match &mut self.records {
+                        Some(records) => records.draw(request.op, &mut self.place) * units,
+                        None => self.anywhere(units),
+                    }
                 }
             };
             request.lba = Lba(start * self.block);

@@ -219,3 +219,56 @@ fn closed_workloads_carry_their_loop() {
     let same = ClosedLoop::fixed(4, Span(2_000_000));
     assert_eq!((same.outstanding, think(&same)), (4, Span(2_000_000)));
 }
+
+/// Records that grow: the first of `initial` records, then one more for each new write, in order; reads and
+/// updates stay below, evenly. Seed 3.
+#[test]
+fn data_grow_by_new_writes() {
+    let toml = "n_requests = 200_000\nreads = 0.25\nrate = '10/s'\nfootprint = '4 GB'\n\
+                growth = { initial = 5_000, new = 0.4 }";
+    let (mut count, mut writes, mut new) = (5_000, 0, 0);
+    let mut halves = [0u64; 2];
+    for request in read(toml).generator(3).unwrap() {
+        let record = request.lba.0 / 8;
+        assert_eq!((request.lba.0 % 8, request.blocks), (0, 8));
+        writes += u64::from(request.op == Op::Write);
+        if record == count {
+            assert_eq!(request.op, Op::Write);
+            (count, new) = (count + 1, new + 1);
+        } else {
+            assert!(record < count, "{record} of {count}");
+            halves[usize::from(record >= count / 2)] += 1;
+        }
+    }
+    // Five standard deviations.
+    assert!((writes as f64 - 150_000.0).abs() < 5.0 * 194.0, "{writes}");
+    assert!(
+        (new as f64 - 0.4 * writes as f64).abs() < 5.0 * 190.0,
+        "{new}"
+    );
+    assert!(halves[0].abs_diff(halves[1]) < 5 * 374, "{halves:?}");
+    // The space is full: writes are updates.
+    let full = toml.replace("4 GB", "20480000 B");
+    assert!(read(&full).generator(3).unwrap().all(|r| r.lba.0 < 40_000));
+}
+
+#[test]
+fn growth_that_does_not_fit_is_refused_by_its_key() {
+    let base = "rate = '10/s'\nfootprint = '1 MB'\n";
+    for (more, key) in [
+        ("growth = { initial = 0, new = 0.5 }", "synthetic.growth.initial"),
+        ("growth = { initial = 245, new = 0.5 }", "synthetic.growth.initial"),
+        ("growth = { initial = 9, new = 1.5 }", "synthetic.growth.new"),
+        ("growth = { initial = 9, new = 0.5 }\ndevices = 2", "synthetic.devices"),
+        ("growth = { initial = 9, new = 0.5 }\nzipf = 1.0", "synthetic.zipf"),
+        ("growth = { initial = 9, new = 0.5 }\nlocal = 0.1", "synthetic.sequential + local"),
+        (
+            "growth = { initial = 9, new = 0.5 }\nsize = { distribution = 'uniform', min = '4 KiB', max = '8 KiB' }",
+            "synthetic.size",
+        ),
+    ] {
+        let error = read(&format!("{base}{more}")).generator(1).err();
+        let error = error.map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.starts_with(key), "{more}: {error}");
+    }
+}

@@ -1,0 +1,148 @@
+//! Where the current copy of each block lies.
+//!
+//! # Model
+//! A number for each block, packed with as many bits as the number of slots needs: 16 to 40. The map
+//! consists of pages. A page takes memory only when one of its blocks has been written.
+
+/// Blocks of a page.
+const PAGE: u64 = 1024;
+
+/// The slot of each block.
+#[derive(Debug)]
+pub(super) struct BlockMap {
+    bits: u32,
+    pages: Box<[Option<Box<[u64]>>]>,
+    /// The blocks below this one lie in the slot of their own number until they are written.
+    in_order: u64,
+}
+
+impl BlockMap {
+    /// A map of `blocks` blocks to `slots` slots. The first `in_order` blocks have been written to the slots
+    /// of their own numbers.
+    pub fn new(blocks: u64, slots: u64, in_order: u64) -> BlockMap {
+        let bits = (u64::BITS - slots.leading_zeros()).max(16);
+        BlockMap {
+            bits,
+            pages: vec![None; blocks.div_ceil(PAGE) as usize].into_boxed_slice(),
+            in_order,
+        }
+    }
+
+    /// Bits of an entry.
+    #[cfg(test)]
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The slot of a block; `None` if it was never written.
+    #[inline]
+    pub fn get(&self, block: u64) -> Option<u64> {
+        match &self.pages[(block / PAGE) as usize] {
+            // An entry is the number of the slot plus one.
+            Some(page) => entry(page, self.bits, block % PAGE).checked_sub(1),
+            None => (block < self.in_order).then_some(block),
+        }
+    }
+
+    /// Sets the slot of a block.
+    #[inline]
+    pub fn set(&mut self, block: u64, slot: u64) {
+        let bits = self.bits;
+        let page = self.pages[(block / PAGE) as usize].get_or_insert_with(|| {
+            let first = block / PAGE * PAGE;
+            let words = (PAGE * u64::from(bits)).div_ceil(64) as usize;
+            let mut page = vec![0; words].into_boxed_slice();
+            for b in first..(first + PAGE).min(self.in_order) {
+                put(&mut page, bits, b - first, b + 1);
+            }
+            page
+        });
+        put(page, bits, block % PAGE, slot + 1);
+    }
+
+    /// How many blocks from `block` on, itself included and at most `most`, have never been written or lie
+    /// in order, without a look at each: those up to the end of a page that takes no memory.
+    #[inline]
+    pub fn untouched(&self, block: u64, most: u64) -> u64 {
+        match self.pages[(block / PAGE) as usize] {
+            None => {
+                let end = (block / PAGE + 1) * PAGE;
+                most.min(end - block)
+            }
+            Some(_) => 0,
+        }
+    }
+}
+
+/// The word and the bit at which entry `i` begins.
+#[inline]
+fn position(bits: u32, i: u64) -> (usize, u32) {
+    let at = i * u64::from(bits);
+    ((at / 64) as usize, (at % 64) as u32)
+}
+
+#[inline]
+fn entry(page: &[u64], bits: u32, i: u64) -> u64 {
+    let (word, at) = position(bits, i);
+    let mut value = page[word] >> at;
+    if at + bits > 64 {
+        value |= page[word + 1] << (64 - at);
+    }
+    value & (u64::MAX >> (64 - bits))
+}
+
+#[inline]
+fn put(page: &mut [u64], bits: u32, i: u64, value: u64) {
+    let (word, at) = position(bits, i);
+    let mask = u64::MAX >> (64 - bits);
+    page[word] = page[word] & !(mask << at) | value << at;
+    if at + bits > 64 {
+        let up = 64 - at;
+        page[word + 1] = page[word + 1] & !(mask >> up) | value >> up;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headstack_testkit::XorShift;
+    use std::collections::HashMap;
+
+    /// The same answers as a hash map, for entries of 16 to 40 bits.
+    #[test]
+    fn remembers_what_was_set() {
+        let mut noise = XorShift::default();
+        for (slots, bits) in [
+            (1000, 16),
+            (65_535, 16),
+            (65_536, 17),
+            (1 << 33, 34),
+            ((1 << 40) - 1, 40),
+        ] {
+            let blocks = 5000;
+            let in_order = 2500;
+            let mut map = BlockMap::new(blocks, slots, in_order);
+            assert_eq!(map.bits(), bits, "{slots} slots");
+            let mut oracle: HashMap<u64, u64> = (0..in_order).map(|b| (b, b)).collect();
+            for _ in 0..20_000 {
+                let (block, slot) = (noise.below(blocks), noise.below(slots));
+                map.set(block, slot);
+                oracle.insert(block, slot);
+                let block = noise.below(blocks);
+                assert_eq!(map.get(block), oracle.get(&block).copied());
+            }
+            map.set(1, slots - 1);
+            assert_eq!(map.get(1), Some(slots - 1));
+        }
+    }
+
+    /// 20 TB in blocks of 4 KiB: the entries take less than 19 GiB.
+    #[test]
+    fn the_map_of_20_tb_fits_24_gib() {
+        let slots = 20_000_000_000_000u64 / 4096;
+        let map = BlockMap::new(slots, slots, 0);
+        let page = (PAGE * u64::from(map.bits())).div_ceil(64) * 8;
+        let all = map.pages.len() as u64 * (page + 16);
+        assert!(all < 19 << 30, "{all} bytes");
+    }
+}

@@ -1,0 +1,406 @@
+//! A log mapping: blocks are written where the heads can be soonest.
+//!
+//! # Model
+//! The medium is divided into slots of one block each: consecutive addresses of the layout. A map gives the
+//! slot of each block's current copy. A write takes a free slot, chosen by the policy when its movement
+//! may start; then the old copy becomes free. A block that was never written is read from the slot of its
+//! own number, as from a drive without a mapping.
+//!
+//! A write that covers a block only in part reads the old copy first.
+//!
+//! When no whole slot is free, broken ones are taken (`Cylinder`). When none at all is free, a block is
+//! written in place, over its old copy. There are at least as many slots as blocks, so every block has one.
+//!
+//! Where several commands are in service at once, a block lies in its old slot until its write has ended. A
+//! slot that becomes free is not used before all services have ended that may still read it.
+//! # Source
+//! J. A. Chandy, "A Dual Actuator Logging Disk Architecture"; R. Y. Wang, T. E. Anderson, D. A. Patterson,
+//! "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999.
+//! # Validity
+//! The map is in memory. Writing it to the medium, and finding it again after a loss of power, take no time.
+
+mod cylinder;
+mod levels;
+mod map;
+pub(in crate::mapping) mod slots;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub(in crate::mapping) use cylinder::Class;
+pub(crate) use write::Writer;
+
+use super::parameters::{Initial, LogParameters};
+use super::policy::{Policy, Search, Slot};
+use crate::layout::Place;
+use crate::mechanics::{Arm, Mechanics};
+use crate::spec::GeometrySpec;
+use headstack_engine::{random, SpecError};
+use headstack_units::Span;
+use map::BlockMap;
+use rand::RngCore;
+pub(crate) use slots::From;
+pub use slots::Ties;
+use slots::{Found, FreeSlots};
+
+/// A log mapping and its state.
+#[derive(Debug)]
+pub(crate) struct Log {
+    /// Base-2 logarithm of the physical sectors of a block.
+    shift: u32,
+    /// Number of blocks that are offered.
+    blocks: u64,
+    map: BlockMap,
+    slots: FreeSlots,
+    policy: Box<dyn Policy>,
+    /// The highest cylinder in which a slot was ever taken.
+    frontier: u32,
+    /// Time of a sector of the first track, in nanoseconds.
+    sector_ns: f64,
+    /// Lower bound of a write's movement, in nanoseconds.
+    minimum_write: u64,
+    /// Whether several commands may be in service at once.
+    together: bool,
+    /// Blocks that are being written, with their new slots and the end of their pass.
+    written: Vec<Written>,
+    /// Slots that become free when the services that may read them have ended.
+    released: Vec<(u64, u64)>,
+    /// Whether [`Log::moved`] is kept.
+    pub watched: bool,
+    /// Blocks that have moved since this list was last emptied.
+    pub moved: Vec<u64>,
+    /// Number of blocks that were written over their old copy.
+    pub in_place: u64,
+}
+
+/// A block on its way to a slot.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    block: u64,
+    slot: u64,
+    end: u64,
+}
+
+/// Number of physical sectors that are offered of a layout with so many.
+pub(super) fn offered_sectors(p: &LogParameters, sector: u64, capacity: u64) -> u64 {
+    sizes(p, sector, capacity).1 << shift(p, sector)
+}
+
+/// Number of slots of a geometry, and of blocks that are offered.
+fn sizes(p: &LogParameters, sector: u64, capacity: u64) -> (u64, u64) {
+    let slots = capacity >> shift(p, sector);
+    (slots, slots - (slots as f64 * p.reserve) as u64)
+}
+
+fn shift(p: &LogParameters, sector: u64) -> u32 {
+    (p.block.0 / sector).trailing_zeros()
+}
+
+impl Log {
+    /// The mapping of a unit of this geometry; `together`: several commands may be in service at once.
+    ///
+    /// # Errors
+    /// More initial blocks than the unit offers, and a disk that is smaller than one block.
+    pub fn new(
+        p: &LogParameters,
+        m: &Mechanics,
+        geometry: &GeometrySpec,
+        policy: Box<dyn Policy>,
+        minimum_write: u64,
+        together: bool,
+    ) -> Result<Log, SpecError> {
+        let sector = geometry.sector_size.0;
+        let shift = shift(p, sector);
+        let (slots, blocks) = sizes(p, sector, m.layout.capacity());
+        if blocks == 0 {
+            return Err(SpecError::new(
+                "mapping.block",
+                p.block,
+                "blocks of which the disk holds one or more",
+            ));
+        }
+        if p.initial_blocks > blocks {
+            return Err(SpecError::new(
+                "mapping.initial_blocks",
+                p.initial_blocks,
+                format!("at most the {blocks} blocks that the drive offers"),
+            ));
+        }
+        let in_order = match p.initial {
+            Initial::InOrder => p.initial_blocks,
+            Initial::Written => 0,
+        };
+        let first = m.layout.locate(0);
+        let last = (in_order << shift).checked_sub(1);
+        let frontier = last
+            .and_then(|s| m.layout.locate(s))
+            .map_or(0, |p| p.cylinder);
+        Ok(Log {
+            shift,
+            blocks,
+            map: BlockMap::new(blocks, slots, in_order),
+            slots: FreeSlots::new(m, geometry, shift, in_order),
+            policy,
+            frontier,
+            sector_ns: first.map_or(0.0, |p| p.sector_ns),
+            minimum_write,
+            together,
+            written: Vec::new(),
+            released: Vec::new(),
+            watched: false,
+            moved: Vec::new(),
+            in_place: 0,
+        })
+    }
+
+    /// Number of physical sectors that have an address.
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.blocks << self.shift
+    }
+
+    /// Physical sectors of a block.
+    #[inline]
+    fn block_sectors(&self) -> u32 {
+        1 << self.shift
+    }
+
+    /// The slot in which a block is found now.
+    #[inline]
+    fn slot_of(&self, block: u64) -> u64 {
+        self.map.get(block).unwrap_or(block)
+    }
+
+    /// Writes the present place of the address `sector` into `place`. [`Place::run`] counts at least
+    /// `wanted` sectors, if so many follow each other on the track.
+    #[inline]
+    pub fn locate_into(&self, m: &Mechanics, sector: u64, wanted: u32, place: &mut Place) -> bool {
+        if sector >= self.capacity() {
+            return false;
+        }
+        let block = sector >> self.shift;
+        let inside = sector & u64::from(self.block_sectors() - 1);
+        let slot = self.slot_of(block);
+        if !m.layout.locate_into((slot << self.shift) + inside, place) {
+            return false;
+        }
+        let have = self.block_sectors() - inside as u32;
+        let run = self.extend(block, slot, have, place.run.min(wanted.max(have)));
+        place.run = place.run.min(run);
+        place.before = place.before.min(inside as u32);
+        true
+    }
+
+    /// The present place of the address `sector`; `None` past the end.
+    pub fn locate(&self, m: &Mechanics, sector: u64) -> Option<Place> {
+        let mut place = Place::default();
+        self.locate_into(m, sector, u32::MAX, &mut place)
+            .then_some(place)
+    }
+
+    /// How many sectors, of at most `most`, follow in consecutive slots from a block on, of which `have` are
+    /// left.
+    #[inline]
+    fn extend(&self, mut block: u64, mut slot: u64, mut have: u32, most: u32) -> u32 {
+        while have < most && block + 1 < self.blocks {
+            let left = u64::from((most - have).div_ceil(self.block_sectors()));
+            // Blocks of a page without entries lie in the slots of their numbers.
+            let same = self
+                .map
+                .untouched(block + 1, left.min(self.blocks - block - 1));
+            if same > 0 && slot == block {
+                block += same;
+                slot += same;
+                have = have.saturating_add((same << self.shift) as u32);
+            } else if self.slot_of(block + 1) == slot + 1 {
+                block += 1;
+                slot += 1;
+                have += self.block_sectors();
+            } else {
+                break;
+            }
+        }
+        have
+    }
+
+    /// First and last of the addresses around `sector` that lie in consecutive sectors of its track.
+    pub fn track_bounds(&self, m: &Mechanics, sector: u64) -> (u64, u64) {
+        let here = sector >> self.shift;
+        let inside = sector & u64::from(self.block_sectors() - 1);
+        let slot = self.slot_of(here);
+        let (low, high) = m.layout.track_bounds((slot << self.shift) + inside);
+        let (mut first, mut first_slot) = (here, slot);
+        while first > 0
+            && first_slot << self.shift > low
+            && self.slot_of(first - 1) + 1 == first_slot
+        {
+            (first, first_slot) = (first - 1, first_slot - 1);
+        }
+        let (mut past, mut past_slot) = (here + 1, slot + 1);
+        while past < self.blocks
+            && past_slot << self.shift <= high
+            && self.slot_of(past) == past_slot
+        {
+            (past, past_slot) = (past + 1, past_slot + 1);
+        }
+        let before = low.saturating_sub(first_slot << self.shift);
+        let behind = ((past_slot << self.shift) - 1).saturating_sub(high);
+        (
+            (first << self.shift) + before,
+            (past << self.shift) - 1 - behind,
+        )
+    }
+
+    /// The slot that a write would take with this arm; `None` if no slot is free.
+    pub fn predict(&mut self, from: &From) -> Option<Found> {
+        let mut search = Search {
+            slots: &mut self.slots,
+            from: *from,
+            frontier: self.frontier,
+        };
+        match self.policy.choose(&mut search) {
+            Some(Slot(found)) => Some(found),
+            None => self.slots.soonest(from, Class::Broken, Ties::Nearest),
+        }
+    }
+
+    /// Writes `block` for the first time, when it arrives at `start` or later; `arms` are the head sets that
+    /// write. Returns which of them takes it, the slot, and when the pass ends.
+    fn write_new(
+        &mut self,
+        m: &Mechanics,
+        arms: &[Arm],
+        block: u64,
+        start: u64,
+    ) -> Option<(usize, Found, u64)> {
+        let mut best: Option<(usize, Found)> = None;
+        for (i, arm) in arms.iter().enumerate() {
+            let found = self.predict(&From {
+                mechanics: m,
+                arm,
+                start,
+                ready: 0,
+                minimum: self.minimum_write,
+            });
+            if let Some(found) = found.filter(|f| best.is_none_or(|b| f.cost < b.1.cost)) {
+                best = Some((i, found));
+            }
+        }
+        let (i, found) = best?;
+        self.slots.take(&found);
+        self.note_taken(&found);
+        self.map.set(block, found.at.slot);
+        let place = self.place_in(m, found.at.slot, 0)?;
+        let transfer = Mechanics::pass_ns(self.block_sectors(), place.sector_ns);
+        Some((i, found, start + found.cost + transfer))
+    }
+
+    /// Writes the first `count` blocks as the policy does, with arrivals that are a Poisson process. Leaves
+    /// the arms where they end.
+    pub fn write_initial(
+        &mut self,
+        m: &Mechanics,
+        arms: &mut [Arm],
+        (count, interval): (u64, Span),
+        seed: u64,
+    ) {
+        let mut random = random::stream(seed, "initial-blocks");
+        let (mut arrival, mut free) = (0.0, 0);
+        for block in 0..count {
+            let uniform = ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+            arrival += -uniform.ln() * interval.0 as f64;
+            let start = free.max(arrival as u64);
+            let Some((i, found, end)) = self.write_new(m, arms, block, start) else {
+                return;
+            };
+            (arms[i].cylinder, arms[i].head) = (found.cylinder, found.at.head);
+            free = end;
+        }
+    }
+
+    fn note_taken(&mut self, found: &Found) {
+        self.frontier = self.frontier.max(found.cylinder);
+        let last = self.slots.cylinders() - 1;
+        self.policy.took(found.cylinder, self.frontier, last);
+    }
+
+    /// Takes a slot for a block. Its old copy becomes free at once, unless commands are in service together.
+    fn take(&mut self, m: &Mechanics, block: u64, found: &Found) {
+        self.slots.take(found);
+        self.note_taken(found);
+        if self.together {
+            self.written.push(Written {
+                block,
+                slot: found.at.slot,
+                end: u64::MAX,
+            });
+            return;
+        }
+        let old = self.map.get(block);
+        self.map.set(block, found.at.slot);
+        if let Some(old) = old {
+            self.slots.free(m, old);
+        }
+        self.note_moved(block);
+    }
+
+    fn note_moved(&mut self, block: u64) {
+        if self.watched {
+            self.moved.push(block);
+        }
+    }
+
+    /// Brings the map up to `now`: blocks whose pass has ended lie in their new slots. No service that began
+    /// before lasts longer than to `last_end`.
+    pub fn settle(&mut self, m: &Mechanics, now: u64, last_end: u64) {
+        if !self.together {
+            return;
+        }
+        // In order of the ends, so that of two copies of a block the later one stays.
+        loop {
+            let ended = self.written.iter().enumerate();
+            let ended = ended.filter(|(_, w)| w.end <= now);
+            let Some((first, _)) = ended.min_by_key(|(i, w)| (w.end, *i)) else {
+                break;
+            };
+            self.commit(first, last_end);
+        }
+        let mut i = 0;
+        while i < self.released.len() {
+            let (slot, at) = self.released[i];
+            if at <= now {
+                self.slots.free(m, slot);
+                self.released.remove(i);
+            } else {
+                i += 1;
+            }
+        }
+    }
+
+    /// A block lies in its new slot from now on. The old slot becomes free at `last_end`.
+    fn commit(&mut self, index: usize, last_end: u64) {
+        let w = self.written.remove(index);
+        if let Some(old) = self.map.get(w.block) {
+            self.released.push((old, last_end));
+        }
+        self.map.set(w.block, w.slot);
+        self.note_moved(w.block);
+    }
+
+    /// Frees all slots that wait for services to end. For a disk without any other free slot: a drive would
+    /// let the write wait for them.
+    fn free_early(&mut self, m: &Mechanics) {
+        while !self.written.is_empty() {
+            self.commit(0, 0);
+        }
+        for (slot, _) in std::mem::take(&mut self.released) {
+            self.slots.free(m, slot);
+        }
+    }
+
+    /// A block that has moved since this was last asked: its first sector, and the one after its last.
+    pub fn next_moved(&mut self) -> Option<(u64, u64)> {
+        let block = self.moved.pop()?;
+        Some((block << self.shift, (block + 1) << self.shift))
+    }
+}

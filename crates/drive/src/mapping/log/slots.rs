@@ -1,0 +1,327 @@
+//! The free slots of a unit, and the search for the one that the heads reach soonest.
+//!
+//! # Model
+//! Free slots are kept by cylinder. A cylinder takes memory when the search first looks at it; until then
+//! its slots are free, except those of blocks that lie in order. The search goes outward from the arm and
+//! passes over full cylinders without a look at each. It ends when the mere movement takes longer than the
+//! best slot found. So its cost depends on how full the cylinders near the arm are, and not on the size of
+//! the disk.
+
+use super::cylinder::{Class, Cylinder, SlotAt};
+use super::levels::Levels;
+use crate::mechanics::{Arm, Mechanics};
+use crate::spec::GeometrySpec;
+use headstack_engine::random::nth;
+use headstack_units::Time;
+use serde::{Deserialize, Serialize};
+
+/// The slot for a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub cylinder: u32,
+    pub at: SlotAt,
+    /// Time from the start until the slot is under the head, in nanoseconds.
+    pub cost: u64,
+}
+
+/// The state from which a write starts. Times are in nanoseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct From<'a> {
+    pub mechanics: &'a Mechanics,
+    pub arm: &'a Arm,
+    /// When the arm may start to move.
+    pub start: u64,
+    /// When the data are in the buffer: the slot does not begin before.
+    pub ready: u64,
+    /// Lower bound of the time of a movement.
+    pub minimum: u64,
+}
+
+/// Which of several slots is taken that pass under the heads at the same time.
+///
+/// Many do: an arm that comes a microsecond later to the next cylinder still waits for the same moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// The one of the nearest cylinder, the lower one of two.
+    #[default]
+    Nearest,
+    /// The one of any of these cylinders, all alike probable.
+    Any,
+}
+
+/// Times so little apart, in nanoseconds, are the same: each is rounded twice.
+const SAME: u64 = 2;
+
+/// The free slots of a unit.
+#[derive(Debug)]
+pub(in crate::mapping) struct FreeSlots {
+    cylinders: Box<[Option<Box<Cylinder>>]>,
+    /// The cylinders that may have a free slot: whole, broken.
+    some: [Levels; 2],
+    surfaces: u32,
+    shift: u32,
+    slots: u64,
+    /// The slots below this one were taken at first.
+    in_order: u64,
+    /// For each distance the shortest seek over it or more, if seek times do not grow with distance.
+    least_seek: Option<Box<[u32]>>,
+}
+
+impl FreeSlots {
+    /// The slots of a geometry, `1 << shift` sectors each. All are free but the first `in_order`.
+    pub fn new(m: &Mechanics, geometry: &GeometrySpec, shift: u32, in_order: u64) -> FreeSlots {
+        let cylinders = geometry.cylinders;
+        let mut made = FreeSlots {
+            cylinders: (0..cylinders).map(|_| None).collect(),
+            some: [Levels::all(cylinders), Levels::all(cylinders)],
+            surfaces: geometry.surfaces,
+            shift,
+            slots: m.layout.capacity() >> shift,
+            in_order,
+            least_seek: least_seek(m),
+        };
+        made.skip_taken(m);
+        made
+    }
+
+    /// Number of slots.
+    #[cfg(test)]
+    pub fn len(&self) -> u64 {
+        self.slots
+    }
+
+    /// Number of cylinders.
+    pub fn cylinders(&self) -> u32 {
+        self.cylinders.len() as u32
+    }
+
+    /// Removes the cylinders whose slots are all taken at first.
+    fn skip_taken(&mut self, m: &Mechanics) {
+        if self.in_order == 0 {
+            return;
+        }
+        let mut open = Levels::all(self.cylinders());
+        (0..self.cylinders()).for_each(|c| open.remove(c));
+        let mut at = self.in_order << self.shift;
+        while let Some(place) = m.layout.locate(at) {
+            open.insert(place.cylinder);
+            at += u64::from(place.run.max(1));
+        }
+        for c in 0..self.cylinders() {
+            if !open.contains(c) {
+                self.some.iter_mut().for_each(|s| s.remove(c));
+            }
+        }
+    }
+
+    /// The slots of a cylinder.
+    #[inline]
+    fn cylinder(&mut self, m: &Mechanics, c: u32) -> &mut Cylinder {
+        let slot = &mut self.cylinders[c as usize];
+        if slot.is_none() {
+            let in_order = self.in_order;
+            let made = Cylinder::new(
+                &*m.layout,
+                c,
+                self.surfaces,
+                (self.shift, self.slots),
+                |s| s >= in_order,
+            );
+            for class in [Class::Whole, Class::Broken] {
+                if made.free(class) == 0 {
+                    self.some[class as usize].remove(c);
+                }
+            }
+            *slot = Some(Box::new(made));
+        }
+        match slot {
+            Some(made) => made,
+            None => unreachable!("made above"),
+        }
+    }
+
+    /// Whether a cylinder has a free slot of a class.
+    pub fn has(&mut self, m: &Mechanics, c: u32, class: Class) -> bool {
+        self.some[class as usize].contains(c) && self.cylinder(m, c).free(class) > 0
+    }
+
+    /// Number of free slots of a cylinder, whole and broken.
+    #[cfg(test)]
+    pub fn free_in(&mut self, m: &Mechanics, c: u32) -> u32 {
+        let cylinder = self.cylinder(m, c);
+        cylinder.free(Class::Whole) + cylinder.free(Class::Broken)
+    }
+
+    /// The free cylinder of a class nearest to `c`, the lower one of two.
+    pub fn nearest(&mut self, m: &Mechanics, c: u32, class: Class) -> Option<u32> {
+        loop {
+            let some = &self.some[class as usize];
+            let (up, down) = (some.next(c), some.previous(c));
+            let found = match (up, down) {
+                (Some(u), Some(d)) => {
+                    if c - d <= u - c {
+                        d
+                    } else {
+                        u
+                    }
+                }
+                (u, d) => u.or(d)?,
+            };
+            if self.has(m, found, class) {
+                return Some(found);
+            }
+        }
+    }
+
+    /// The first free cylinder of a class at or after `c`.
+    pub fn next(&mut self, m: &Mechanics, c: u32, class: Class) -> Option<u32> {
+        loop {
+            let found = self.some[class as usize].next(c)?;
+            if self.has(m, found, class) {
+                return Some(found);
+            }
+        }
+    }
+
+    /// The free slot of a cylinder that is reached soonest, if it is reached within `within` ns.
+    #[inline]
+    pub fn soonest_in(&mut self, from: &From, c: u32, class: Class, within: u64) -> Option<Found> {
+        let (m, arm) = (from.mechanics, from.arm);
+        let slots = self.cylinder(m, c);
+        if slots.free(class) == 0 {
+            return None;
+        }
+        let mut best: Option<Found> = None;
+        // The movement is the same to all surfaces, except the one under the heads.
+        let mut before = (u64::MAX, Default::default());
+        // The head in use first: of equal times it is kept.
+        let heads = slots.heads();
+        let own = if arm.head < heads { arm.head } else { 0 };
+        for i in 0..heads {
+            let head = match i {
+                0 => own,
+                i if i <= own => i - 1,
+                i => i,
+            };
+            let moved = m.move_ns(arm, c, head, true).max(from.minimum);
+            if moved != before.0 {
+                let there = (from.start + moved).max(from.ready);
+                let under = m.rotation.angle_at(Time(there)).since(arm.angle);
+                before = (moved, (there, under));
+            }
+            let (there, under) = before.1;
+            let most = best.map_or(within, |b| b.cost.saturating_sub(1));
+            if there - from.start > most {
+                continue;
+            }
+            if let Some((ahead, at)) = slots.first_after(head, under, class) {
+                let cost = there + m.wait_for(ahead) - from.start;
+                if cost <= most {
+                    best = Some(Found {
+                        cylinder: c,
+                        at,
+                        cost,
+                    });
+                }
+            }
+        }
+        best
+    }
+
+    /// The free slot of the whole disk that is reached soonest. Of equal ones the nearest cylinder, the
+    /// lower one of two, and the head in use.
+    #[inline]
+    pub fn soonest(&mut self, from: &From, class: Class, ties: Ties) -> Option<Found> {
+        let here = from.arm.cylinder;
+        let mut best = None;
+        if self.some[class as usize].contains(here) {
+            best = self.soonest_in(from, here, class, u64::MAX);
+        }
+        let mut rank = best.map_or(0, |b| rank_of(from, &b));
+        let (mut below, mut above) = (here, here + 1);
+        loop {
+            let some = &self.some[class as usize];
+            let (down, up) = (some.previous(below), some.next(above));
+            let c = match (down, up) {
+                (Some(d), Some(u)) if here - d <= u - here => d,
+                (Some(d), None) => d,
+                (_, Some(u)) => u,
+                (None, None) => return best,
+            };
+            if let Some(b) = best {
+                if self.least_move(from, here.abs_diff(c)) >= b.cost {
+                    return best;
+                }
+            }
+            let within = best.map_or(u64::MAX, |b| b.cost + SAME);
+            if let Some(found) = self.soonest_in(from, c, class, within) {
+                let better = best.is_none_or(|b| found.cost + SAME < b.cost);
+                let other = rank_of(from, &found);
+                if better || (ties == Ties::Any && other > rank) {
+                    (best, rank) = (Some(found), other);
+                }
+            }
+            if c < here {
+                below = c;
+            } else {
+                above = c + 1;
+            }
+        }
+    }
+
+    /// A time in which no arm moves over `distance` cylinders or more for a write, in nanoseconds.
+    #[inline]
+    fn least_move(&self, from: &From, distance: u32) -> u64 {
+        let m = from.mechanics;
+        let seek = match &self.least_seek {
+            None => m.seek.ns(distance),
+            Some(least) => least[distance as usize],
+        };
+        (i64::from(seek) + m.write_settle_ns()).max(from.minimum as i64) as u64
+    }
+
+    /// Takes a free slot.
+    #[inline]
+    pub fn take(&mut self, found: &Found) {
+        if let Some(c) = &mut self.cylinders[found.cylinder as usize] {
+            let (class, left) = c.set(&found.at, false);
+            if left == 0 {
+                self.some[class as usize].remove(found.cylinder);
+            }
+        }
+    }
+
+    /// Frees a slot.
+    #[inline]
+    pub fn free(&mut self, m: &Mechanics, slot: u64) {
+        let Some(place) = m.layout.locate(slot << self.shift) else {
+            return;
+        };
+        let c = self.cylinder(m, place.cylinder);
+        let Some(at) = c.find(slot, &place) else {
+            return;
+        };
+        let (class, _) = c.set(&at, true);
+        self.some[class as usize].insert(place.cylinder);
+    }
+}
+
+/// A number by which one of several slots is chosen: for each start another one, all alike probable.
+#[inline]
+fn rank_of(from: &From, found: &Found) -> u64 {
+    nth(from.start, found.cylinder)
+}
+
+/// For each distance the shortest seek over it or more; `None` if that is the seek over it.
+fn least_seek(m: &Mechanics) -> Option<Box<[u32]>> {
+    let cylinders = m.seek.cylinders();
+    let mut least: Vec<u32> = (0..cylinders).map(|d| m.seek.ns(d)).collect();
+    if least.is_sorted() {
+        return None;
+    }
+    for d in (1..least.len()).rev() {
+        least[d - 1] = least[d - 1].min(least[d]);
+    }
+    Some(least.into())
+}

@@ -1,0 +1,345 @@
+//! The search against a plain look at all free slots, and the map against its invariants.
+
+use super::write::Writer;
+use super::*;
+use crate::fixtures::small_drive;
+use crate::mapping::parameters::build_policy;
+use crate::models::Models;
+use crate::service::pass::{Order, Places};
+use crate::spec::DriveSpec;
+use headstack_testkit::XorShift;
+use headstack_units::Turn;
+use std::collections::BTreeSet;
+
+/// A drive with zones, skews, spares, slipped and remapped sectors; tracks hold no whole number of blocks.
+fn uneven() -> DriveSpec {
+    let mut spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
+    let zones = r#"
+        zones = [
+            { first_cylinder = 0, last_cylinder = 9, sectors_per_track = 61, track_skew = 5.0, cylinder_skew = 9.0, spares = 3, slips = [17, 300], remaps = [[5, 181]] },
+            { first_cylinder = 10, last_cylinder = 29, sectors_per_track = 43, track_skew = 2.0, cylinder_skew = 7.0 },
+        ]"#;
+    #[derive(serde::Deserialize)]
+    struct Zones {
+        zones: Vec<crate::spec::ZoneSpec>,
+    }
+    let zones: Zones = toml::from_str(zones).expect("zones");
+    spec.geometry.zones = zones.zones;
+    spec.geometry.cylinders = 30;
+    spec.geometry.surfaces = 3;
+    spec.geometry.sparing = crate::spec::Sparing::TrackEnd;
+    spec.geometry.capacity_blocks = None;
+    spec
+}
+
+fn log(spec: &DriveSpec, policy: &str, initial: u64, together: bool) -> (Log, Mechanics) {
+    with_ties(spec, (policy, "nearest"), initial, together)
+}
+
+fn with_ties(
+    spec: &DriveSpec,
+    (policy, ties): (&str, &str),
+    initial: u64,
+    together: bool,
+) -> (Log, Mechanics) {
+    let m =
+        Mechanics::new(spec, &spec.geometry, &Models::builtin(), Turn(1 << 61)).expect("mechanics");
+    let p = LogParameters {
+        policy: policy.into(),
+        initial_blocks: initial,
+        policy_parameters: match policy {
+            "eager" => [("ties".to_string(), ties.into())].into_iter().collect(),
+            _ => Default::default(),
+        },
+        ..LogParameters::default()
+    };
+    let policy = build_policy(&p, crate::mapping::policy::PLUGINS).expect("a policy");
+    let log = Log::new(&p, &m, &spec.geometry, policy, 0, together).expect("a log");
+    (log, m)
+}
+
+/// All slots in which no block lies.
+fn free_slots(log: &Log, all: u64) -> BTreeSet<u64> {
+    let mut free: BTreeSet<u64> = (0..all).collect();
+    for block in 0..log.blocks {
+        if let Some(slot) = log.map.get(block) {
+            assert!(free.remove(&slot), "slot {slot} holds two blocks");
+        }
+    }
+    free
+}
+
+/// Time until a slot is under the head, and whether it lies on its track without a gap.
+fn cost(m: &Mechanics, arm: &Arm, slot: u64, start: u64, ready: u64) -> (u64, bool, u32) {
+    let place = m.layout.locate(slot << 3).expect("a slot");
+    let moved = m.move_ns(arm, place.cylinder, place.head, true);
+    let there = (start + moved).max(ready);
+    let wait = m.wait_ns(arm, place.angle, there);
+    (there + wait - start, place.run >= 8, place.cylinder)
+}
+
+/// The eager policy finds the slot that a look at every free slot finds, on a disk that fills up, and takes
+/// broken slots only when no whole one is free.
+#[test]
+fn the_search_finds_the_soonest_slot() {
+    let mut noise = XorShift::default();
+    let mut even = small_drive("write_settle = \"0.3 ms\"\nhead_switch = \"0.1 ms\"");
+    even.geometry.cylinders = 40;
+    even.geometry.zones[0].last_cylinder = 39;
+    for (spec, ties) in [(uneven(), "nearest"), (even, "any")] {
+        let (mut log, m) = with_ties(&spec, ("eager", ties), 20, false);
+        let slots = log.slots.len();
+        let (mut broken, mut full) = (0, 0);
+        let mut taken: Vec<u64> = (0..20).collect();
+        for step in 0..4 * slots {
+            let arm = Arm {
+                cylinder: noise.below(u64::from(spec.geometry.cylinders)) as u32,
+                head: noise.below(u64::from(spec.geometry.surfaces)) as u16,
+                angle: Turn(noise.below(u64::MAX)),
+            };
+            let start = noise.below(1 << 40);
+            let ready = start + noise.below(2) * noise.below(20_000_000);
+            let from = From {
+                mechanics: &m,
+                arm: &arm,
+                start,
+                ready,
+                minimum: 0,
+            };
+            let free = free_slots(&log, slots);
+            let costs = free.iter().map(|s| cost(&m, &arm, *s, start, ready));
+            let want = costs.clone().filter(|c| c.1).map(|c| c.0).min();
+            let want = want.or(costs.map(|c| c.0).min());
+            let got = log.predict(&from);
+            let got_cost = got.map(|f| cost(&m, &arm, f.at.slot, start, ready));
+            // Angles are rounded to 2^-40 turn in the search.
+            match (got_cost, want) {
+                (Some(g), Some(w)) => assert!(g.0.abs_diff(w) <= 4, "step {step}: {g:?}, {w}"),
+                (None, None) => full += 1,
+                other => panic!("step {step}: {other:?}"),
+            }
+            if let (Some(g), Some(f)) = (got_cost, got) {
+                assert!(g.0.abs_diff(f.cost) <= 2, "step {step}");
+                broken += u64::from(!g.1);
+            }
+            // A new block, an update, or a slot that becomes free.
+            let block = match noise.below(3) {
+                0 if (taken.len() as u64) < log.blocks => {
+                    let next = (0..log.blocks).find(|b| log.map.get(*b).is_none());
+                    let next = next.expect("an unwritten block");
+                    taken.push(next);
+                    next
+                }
+                _ => taken[noise.below(taken.len() as u64) as usize],
+            };
+            if let Some(found) = log.predict(&from) {
+                log.take(&m, block, &found);
+            }
+        }
+        assert!(
+            broken > 0 || spec.geometry.zones.len() == 1,
+            "no broken slot was taken"
+        );
+        assert!(full > 0, "the disk was never full");
+    }
+}
+
+/// The number of free slots of each cylinder agrees with the map, for every policy, whatever was written;
+/// so does the run of each place.
+#[test]
+fn free_slots_and_map_agree() {
+    let mut noise = XorShift::default();
+    for plugin in super::super::policy::PLUGINS {
+        for together in [false, true] {
+            let spec = uneven();
+            let (mut log, m) = log(&spec, plugin.name, 30, together);
+            let slots = log.slots.len();
+            let mut arm = Arm::default();
+            let mut now = 0;
+            for _ in 0..3 * slots {
+                let block = match noise.below(2) {
+                    0 => noise.below(log.blocks),
+                    _ => noise.below(log.blocks / 4),
+                };
+                log.settle(&m, now, now + 5_000_000);
+                let order = Order::plain(block << 3, 8, now);
+                let place = Writer(&mut log).place(&m, &order, 0, &arm, now);
+                let place = place.expect("a place");
+                (arm.cylinder, arm.head) = (place.cylinder, place.head);
+                now += 3_000_000 + noise.below(10_000_000);
+                log.pass_ends(now);
+                if noise.below(2) == 0 {
+                    arm.cylinder = noise.below(30) as u32;
+                }
+            }
+            log.settle(&m, u64::MAX, 0);
+            log.settle(&m, u64::MAX, 0);
+            let free = free_slots(&log, slots);
+            let mut by_cylinder = vec![0; 30];
+            for slot in &free {
+                let place = m.layout.locate(slot << 3).expect("a slot");
+                by_cylinder[place.cylinder as usize] += 1;
+            }
+            for (c, n) in by_cylinder.iter().enumerate() {
+                assert_eq!(log.slots.free_in(&m, c as u32), *n, "{} {c}", plugin.name);
+            }
+            runs_are_true(&log, &m);
+        }
+    }
+}
+
+/// Runs and bounds of places as sector by sector.
+fn runs_are_true(log: &Log, m: &Mechanics) {
+    let layout = |a: u64| (log.slot_of(a >> 3) << 3) + (a & 7);
+    for a in 0..log.capacity() {
+        let place = log.locate(m, a).expect("a place");
+        let truth = m.layout.locate(layout(a)).expect("a place");
+        assert_eq!(
+            (place.cylinder, place.head, place.angle),
+            (truth.cylinder, truth.head, truth.angle)
+        );
+        let follows = (1..truth.run)
+            .take_while(|i| {
+                let next = a + u64::from(*i);
+                next < log.capacity() && layout(next) == layout(a) + u64::from(*i)
+            })
+            .count();
+        assert_eq!(place.run, follows as u32 + 1, "run at {a}");
+        let (low, high) = log.track_bounds(m, a);
+        let (least, most) = m.layout.track_bounds(layout(a));
+        let same = |b: u64| {
+            let there = layout(b);
+            (least..=most).contains(&there) && there.wrapping_sub(layout(a)) == b.wrapping_sub(a)
+        };
+        let first = (0..a).rev().take_while(|b| same(*b)).last().unwrap_or(a);
+        let last = (a + 1..log.capacity())
+            .take_while(|b| same(*b))
+            .last()
+            .unwrap_or(a);
+        assert_eq!((low, high), (first, last), "bounds at {a}");
+        assert!(u64::from(place.before) <= a - first);
+    }
+}
+
+/// A service of the test below: a block that is read from, or written to, a slot.
+#[derive(Debug, Clone, Copy)]
+struct Service {
+    block: u64,
+    slot: u64,
+    begin: u64,
+    end: u64,
+    /// For writes: the version of the block.
+    version: Option<u64>,
+}
+
+/// Whether what a read found is what it should have: no write into its slot meanwhile, and in the slot the
+/// version of the block whose write had ended last when the read began. `None`: as before the run.
+fn finds_the_last_write(read: &Service, done: &[Service]) -> bool {
+    let writes = done.iter().filter(|s| s.version.is_some());
+    let into = writes.clone().filter(|w| w.slot == read.slot);
+    let disturbed = into
+        .clone()
+        .any(|w| w.begin < read.end && read.begin < w.end);
+    let last = |of: &mut dyn Iterator<Item = &Service>| {
+        let ended = of.filter(|w| w.end <= read.begin);
+        ended.max_by_key(|w| w.end).map(|w| (w.block, w.version))
+    };
+    let there = last(&mut into.clone());
+    let wanted = last(&mut writes.filter(|w| w.block == read.block));
+    !disturbed && (there == wanted || (wanted.is_none() && there.is_none()))
+}
+
+/// Contents of the slots are tracked beside the map: two arms write and read at the same time, or one arm
+/// does, until the disk is full and beyond. Seeds 0 to 5.
+#[test]
+fn a_read_finds_the_last_write() {
+    let mut in_place = 0;
+    for seed in 0..6u64 {
+        let together = seed % 2 == 1;
+        let mut noise = XorShift::default();
+        for _ in 0..seed {
+            noise.below(2);
+        }
+        let spec = uneven();
+        let (mut log, m) = log(&spec, "eager", 40, together);
+        // With two arms at work the disk is never quite full: then slots are taken early.
+        let blocks = if together {
+            log.blocks - 20
+        } else {
+            log.blocks
+        };
+        let mut arms = [
+            Arm::default(),
+            Arm {
+                angle: Turn(1 << 63),
+                ..Arm::default()
+            },
+        ];
+        let (mut free, mut done) = ([0u64; 2], Vec::<Service>::new());
+        for step in 0..6000u64 {
+            let a = if together {
+                (free[1] < free[0]) as usize
+            } else {
+                0
+            };
+            let now = free[a] + noise.below(3) * noise.below(4_000_000);
+            let now = done.iter().map(|s: &Service| s.begin).fold(now, u64::max);
+            let block = match noise.below(4) {
+                0 | 1 => step / 2 % blocks,
+                _ => noise.below((blocks / 8 + step / 4).min(blocks)),
+            };
+            let busy = free.iter().copied().fold(0, u64::max);
+            log.settle(&m, now, busy);
+            let write = noise.below(2) == 0;
+            let end = now + 1_000_000 + noise.below(15_000_000);
+            let place = if write {
+                let order = Order::plain(block << 3, 8, now);
+                let place = Writer(&mut log).place(&m, &order, 0, &arms[a], now);
+                log.pass_ends(end);
+                place.expect("a place")
+            } else {
+                log.locate(&m, block << 3).expect("a place")
+            };
+            let address = m
+                .layout
+                .address_at(place.cylinder, u32::from(place.head), place.sector);
+            let service = Service {
+                block,
+                slot: address.expect("an address") >> 3,
+                begin: now,
+                end,
+                version: write.then_some(step),
+            };
+            // A block that was never written shares the slot of its number with others.
+            let mut writes = done.iter().filter(|s| s.version.is_some() && s.end <= now);
+            let written = block < 40 || writes.any(|s| s.block == block);
+            if !write && written {
+                assert!(
+                    finds_the_last_write(&service, &done),
+                    "seed {seed}, step {step}: {service:?}"
+                );
+            }
+            if write {
+                for read in done.iter().filter(|s| s.version.is_none() && s.end > now) {
+                    assert_ne!(
+                        read.slot, service.slot,
+                        "seed {seed}, step {step}: {read:?}"
+                    );
+                }
+            }
+            if write || written {
+                done.push(service);
+            }
+            done.retain(|s| s.version.is_some() || s.end > now);
+            (arms[a].cylinder, arms[a].head) = (place.cylinder, place.head);
+            free[a] = end;
+        }
+        assert!(
+            log.in_place == 0 || !together,
+            "seed {seed}: {}",
+            log.in_place
+        );
+        in_place += log.in_place;
+    }
+    assert!(in_place > 0, "no disk was full");
+}

@@ -1,0 +1,181 @@
+//! Writes of a log mapping: slots are chosen block by block as the pass proceeds.
+
+use super::slots::{Found, From};
+use super::Log;
+use crate::buffer::Blocks;
+use crate::layout::Place;
+use crate::mechanics::{Arm, Mechanics};
+use crate::service::pass::{Order, Places, Supply};
+
+impl Log {
+    /// When the data of a block are in the buffer, so that no sector of it has to wait a turn: `done`
+    /// sectors of the order were written before.
+    fn ready(&self, order: &Order, done: u32) -> u64 {
+        let Some(supply) = &order.supply else {
+            return 0;
+        };
+        let needed = match order.link_ns <= self.sector_ns {
+            true => 1,
+            false => self.block_sectors(),
+        };
+        let gate = if done == 0 { supply.gate } else { 1 };
+        let sectors = (done + needed).max(gate).min(order.count.max(1));
+        supply.start + (f64::from(sectors) * order.link_ns).ceil() as u64
+    }
+
+    /// Chooses the slot of the block that begins at sector `done` of a write, and takes it.
+    fn choose(
+        &mut self,
+        m: &Mechanics,
+        order: &Order,
+        done: u32,
+        (arm, start): (&Arm, u64),
+    ) -> Option<Place> {
+        let block = (order.sector + u64::from(done)) >> self.shift;
+        let from = From {
+            mechanics: m,
+            arm,
+            start,
+            ready: self.ready(order, done),
+            minimum: if done == 0 { order.minimum_move } else { 0 },
+        };
+        let slot = match self.find(m, &from) {
+            Some(found) => {
+                self.take(m, block, &found);
+                found.at.slot
+            }
+            // No slot is free. There are as many slots as blocks, so the block has a copy.
+            None => {
+                self.in_place += 1;
+                self.slot_of(block)
+            }
+        };
+        self.place_in(m, slot, 0)
+    }
+
+    /// The slot to take. Slots that other services may still read are taken only if there are no others.
+    fn find(&mut self, m: &Mechanics, from: &From) -> Option<Found> {
+        let found = self.predict(from);
+        if found.is_some() || !self.together {
+            return found;
+        }
+        self.free_early(m);
+        self.predict(from)
+    }
+
+    /// The place of a sector of a slot.
+    pub fn place_in(&self, m: &Mechanics, slot: u64, inside: u32) -> Option<Place> {
+        let place = m.layout.locate((slot << self.shift) + u64::from(inside))?;
+        let left = self.block_sectors() - inside;
+        Some(Place {
+            run: place.run.min(left),
+            before: place.before.min(inside),
+            ..place
+        })
+    }
+
+    /// The slot into which a block is being written.
+    fn new_slot(&self, block: u64) -> u64 {
+        let written = self.written.iter().rev();
+        let mut written = written.filter(|w| w.block == block && w.end == u64::MAX);
+        written
+            .next()
+            .map_or_else(|| self.slot_of(block), |w| w.slot)
+    }
+
+    /// The pass whose blocks were chosen last ends at `end`.
+    pub fn pass_ends(&mut self, end: u64) {
+        for w in self.written.iter_mut().filter(|w| w.end == u64::MAX) {
+            w.end = end;
+        }
+    }
+
+    /// An order that writes, widened to whole blocks, whose movement may start at `start`.
+    pub fn whole_blocks<'a>(&self, order: &Order<'a>, start: u64) -> Order<'a> {
+        let inside = u64::from(self.block_sectors() - 1);
+        let first = order.sector & !inside;
+        let past = (order.sector + u64::from(order.count) + inside) & !inside;
+        // The sectors before the first one are not transferred.
+        let lead = (order.sector - first) as f64 * order.link_ns;
+        Order {
+            place: None,
+            sector: first,
+            count: (past - first) as u32,
+            write: true,
+            start,
+            via: None,
+            minimum_move: self.minimum_write,
+            on_arrival: false,
+            watermark: 0,
+            link_ns: order.link_ns,
+            supply: order.supply.map(|s| Supply {
+                start: s.start.saturating_sub(lead as u64),
+                ..s
+            }),
+        }
+    }
+
+    /// The read of a block's copy that begins at `start`; `None` if it was never written.
+    pub fn read_of(&self, block: u64, start: u64) -> Option<Order<'static>> {
+        self.map.get(block)?;
+        let order = Order::plain(block << self.shift, self.block_sectors(), start);
+        Some(order)
+    }
+
+    /// The blocks at the ends of a range of host blocks that it covers only in part, for physical sectors of
+    /// `1 << sector_shift` host blocks; and their number.
+    pub fn edges(&self, blocks: Blocks, sector_shift: u32) -> ([u64; 2], usize) {
+        let shift = self.shift + sector_shift;
+        let inside = (1u64 << shift) - 1;
+        let (mut edges, mut n) = ([0; 2], 0);
+        let first = blocks.start >> shift;
+        let last = (blocks.past - 1) >> shift;
+        for (edge, partial) in [
+            (first, blocks.start & inside != 0),
+            (last, blocks.past & inside != 0),
+        ] {
+            if partial && (n == 0 || edges[0] != edge) {
+                edges[n] = edge;
+                n += 1;
+            }
+        }
+        (edges, n)
+    }
+
+    /// The blocks of which these sectors, in order, or the edges of a range of host blocks are a part.
+    pub fn incomplete(&self, range: Blocks, sector_shift: u32, sectors: &[u64]) -> Vec<u64> {
+        let (edges, n) = self.edges(range, sector_shift);
+        let mut blocks: Vec<u64> = sectors.iter().map(|s| s >> self.shift).collect();
+        blocks.extend(&edges[..n]);
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks
+    }
+}
+
+/// Chooses the places of a pass that writes whole blocks.
+pub(crate) struct Writer<'a>(pub &'a mut Log);
+
+impl Places for Writer<'_> {
+    #[inline]
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &Order,
+        done: u32,
+        arm: &Arm,
+        at: u64,
+    ) -> Option<Place> {
+        let log = &mut *self.0;
+        let sector = order.sector + u64::from(done);
+        let inside = (sector & u64::from(log.block_sectors() - 1)) as u32;
+        match inside {
+            0 => log.choose(m, order, done, (arm, at)),
+            // The rest of a broken slot.
+            _ => {
+                let slot = log.new_slot(sector >> log.shift);
+                log.place_in(m, slot, inside)
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The mapping of addresses to places: where on the medium the sectors of a host address lie.
+//!
+//! # Model
+//! A drive's buffer, its queue and its host count sectors by address. The mechanics know places. In
+//! between stands the mapping of the unit. With `identity` an address lies where the layout puts it, for
+//! ever. With `log` a write chooses its place when its service begins.
+//!
+//! A unit has one mapping for all its assemblies. Each question is one branch on the kind of mapping,
+//! which a processor predicts; no virtual call is added.
+
+mod log;
+mod parameters;
+pub mod policy;
+
+pub(crate) use log::{From, Log, Writer};
+pub use parameters::MODELS;
+
+use crate::layout::Place;
+use crate::mechanics::Mechanics;
+use crate::parallelism::UnitPlan;
+use crate::plugin::Plugin;
+use crate::spec::DriveSpec;
+use headstack_engine::SpecError;
+use headstack_units::Span;
+use policy::Policy;
+
+/// The mapping of a unit.
+#[derive(Debug, Default)]
+pub(crate) enum Mapping {
+    /// Every address has a fixed place: that of the layout.
+    #[default]
+    Identity,
+    /// A block is written where the heads can be soonest.
+    Log(Box<Log>),
+}
+
+impl Mapping {
+    /// The mapping of a unit of a drive; `together`: several commands may be in service at once.
+    ///
+    /// # Errors
+    /// Settings that do not fit the drive, by dotted key.
+    pub fn new(
+        spec: &DriveSpec,
+        policies: &[Plugin<dyn Policy>],
+        plan: &UnitPlan,
+        m: &Mechanics,
+        together: bool,
+    ) -> Result<Mapping, SpecError> {
+        Ok(match parameters::read(spec)? {
+            None => Mapping::Identity,
+            Some(p) => {
+                let minimum = spec.positioning.minimum_write.non_negative();
+                let policy = parameters::build_policy(&p, policies)?;
+                let log = Log::new(&p, m, &plan.geometry, policy, minimum, together)?;
+                Mapping::Log(Box::new(log))
+            }
+        })
+    }
+
+    /// Number of physical sectors that have an address.
+    #[inline]
+    pub fn capacity(&self, m: &Mechanics) -> u64 {
+        match self {
+            Mapping::Identity => m.layout.capacity(),
+            Mapping::Log(log) => log.capacity(),
+        }
+    }
+
+    /// Writes the present place of the address `sector` into `place`. False, and nothing written, past the
+    /// end. [`Place::run`] and [`Place::before`] count sectors with consecutive addresses.
+    #[inline(always)]
+    pub fn locate_into(&self, m: &Mechanics, sector: u64, place: &mut Place) -> bool {
+        match self {
+            Mapping::Identity => m.layout.locate_into(sector, place),
+            Mapping::Log(log) => log.locate_into(m, sector, u32::MAX, place),
+        }
+    }
+
+    /// The present place of the address `sector`; `None` past the end.
+    #[inline(always)]
+    pub fn locate(&self, m: &Mechanics, sector: u64) -> Option<Place> {
+        let mut place = Place::default();
+        self.locate_into(m, sector, &mut place).then_some(place)
+    }
+
+    /// First and last of the addresses that follow each other on the track of the address `sector` and
+    /// include it. It must be below the capacity.
+    #[inline]
+    pub fn track_bounds(&self, m: &Mechanics, sector: u64) -> (u64, u64) {
+        match self {
+            Mapping::Identity => m.layout.track_bounds(sector),
+            Mapping::Log(log) => log.track_bounds(m, sector),
+        }
+    }
+
+    /// Whether a write chooses its place when its service begins.
+    #[inline]
+    pub fn moves_writes(&self) -> bool {
+        matches!(self, Mapping::Log(_))
+    }
+}
+
+/// How many blocks a log writes before the run, and the mean time between two; `None` if it writes none.
+///
+/// # Errors
+/// As for reading `[mapping]`.
+pub(crate) fn initial_writes(spec: &DriveSpec) -> Result<Option<(u64, Span)>, SpecError> {
+    Ok(parameters::read(spec)?.and_then(|p| p.written_first()))
+}
+
+/// Number of physical sectors that a unit of a drive offers, of the `capacity` of its layout.
+///
+/// # Errors
+/// As for reading `[mapping]`.
+pub(crate) fn offered_sectors(spec: &DriveSpec, capacity: u64) -> Result<u64, SpecError> {
+    Ok(match parameters::read(spec)? {
+        None => capacity,
+        Some(p) => log::offered_sectors(&p, spec.geometry.sector_size.0, capacity),
+    })
+}

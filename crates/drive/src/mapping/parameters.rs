@@ -1,0 +1,171 @@
+//! The table `[mapping]` of a drive file.
+
+use super::policy::Policy;
+use crate::bounds::bounded;
+use crate::parallelism::HeadOffset;
+use crate::plugin::{find, params_beside, Plugin};
+use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
+use headstack_engine::{did_you_mean, SpecError};
+use headstack_units::{Bytes, Span};
+use serde::Deserialize;
+
+/// The mappings by name, with one line on each.
+pub const MODELS: &[(&str, &str)] = &[
+    (
+        "identity",
+        "each address has a fixed place, that of the layout",
+    ),
+    (
+        "log",
+        "a block is written where the heads can be soonest; its old copy becomes free",
+    ),
+];
+
+/// The parameters of `model = "log"`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LogParameters {
+    /// Size of a block: the unit that is mapped. A power of two, from a physical sector to 16 MiB.
+    pub block: Bytes,
+    /// Which free slot takes a block: a name of the `mapping/policy` folder.
+    pub policy: String,
+    /// Parameters of the policy, as its file documents.
+    pub policy_parameters: Params,
+    /// Share of the slots that are not offered as capacity. 0 to 0.9.
+    pub reserve: f64,
+    /// How many blocks, from the first on, have been written before. At most the capacity.
+    pub initial_blocks: u64,
+    /// How they were written.
+    pub initial: Initial,
+    /// With `initial = "written"`: mean time between two writes, which are a Poisson process. 0 to 24 h.
+    pub initial_interval: Span,
+}
+
+/// How the initial blocks were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Initial {
+    /// In order of address, each in the place of the layout.
+    #[default]
+    InOrder,
+    /// By the policy, one after the other, from the initial positions of the arms on.
+    Written,
+}
+
+impl LogParameters {
+    /// How many blocks the policy writes before the run, and the mean time between two.
+    pub fn written_first(&self) -> Option<(u64, Span)> {
+        let written = self.initial == Initial::Written && self.initial_blocks > 0;
+        written.then_some((self.initial_blocks, self.initial_interval))
+    }
+}
+
+impl Default for LogParameters {
+    fn default() -> Self {
+        LogParameters {
+            block: Bytes(4096),
+            policy: "eager".into(),
+            policy_parameters: Params::new(),
+            reserve: 0.0,
+            initial_blocks: 0,
+            initial: Initial::InOrder,
+            initial_interval: Span::from_ms(100.0),
+        }
+    }
+}
+
+/// The parameters of a log; `None` for the identity.
+///
+/// # Errors
+/// Unknown models, keys and names, numbers outside their bounds, and settings of the drive that do not go
+/// with a log, by dotted key.
+pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError> {
+    let table = &spec.mapping;
+    if table.is_empty() {
+        return Ok(None);
+    }
+    let within = |e: SpecError| e.within("mapping");
+    let name = crate::plugin::model(table, "mapping").map_err(within)?;
+    match name {
+        "identity" => {
+            #[derive(Deserialize)]
+            #[serde(deny_unknown_fields)]
+            struct None {}
+            params_beside(&["model"], table)
+                .map(|None {}| Option::None)
+                .map_err(within)
+        }
+        "log" => {
+            let parameters = log(table, spec.geometry.sector_size).map_err(within)?;
+            check_drive(spec, &parameters)?;
+            Ok(Some(parameters))
+        }
+        other => {
+            let names = || MODELS.iter().map(|m| m.0);
+            let list: Vec<&str> = names().collect();
+            Err(SpecError::new(
+                "mapping.model",
+                format!("{other:?}"),
+                format!("one of {}{}", list.join(", "), did_you_mean(other, names())),
+            ))
+        }
+    }
+}
+
+fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
+    let p: LogParameters = params_beside(&["model"], table)?;
+    bounded("block", p.block, sector..=Bytes(16 << 20))?;
+    if !p.block.0.is_power_of_two() {
+        return Err(SpecError::new("block", p.block, "a power of two"));
+    }
+    bounded("reserve", p.reserve, 0.0..=0.9)?;
+    let most = Span(24 * 3600 * 1_000_000_000);
+    bounded("initial_interval", p.initial_interval, Span::ZERO..=most)?;
+    Ok(p)
+}
+
+/// The policy of these parameters.
+///
+/// # Errors
+/// An unknown name.
+pub(super) fn build_policy(
+    p: &LogParameters,
+    policies: &[Plugin<dyn Policy>],
+) -> Result<Box<dyn Policy>, SpecError> {
+    let plugin = find(policies, "mapping.policy", &p.policy)?;
+    (plugin.build)(&p.policy_parameters).map_err(|e| e.within("mapping.policy_parameters"))
+}
+
+/// Refuses what is not supported together with a log.
+fn check_drive(spec: &DriveSpec, p: &LogParameters) -> Result<(), SpecError> {
+    let refuse = |key: &str, got: String, need: &str| {
+        let need = format!("{need}: this is not supported with mapping.model = \"log\"");
+        Err(SpecError::new(key, got, need))
+    };
+    let parallel = &spec.parallelism;
+    if !parallel.faults.is_empty() {
+        return refuse(
+            "parallelism.faults",
+            format!("{} faults", parallel.faults.len()),
+            "none",
+        );
+    }
+    if spec.dash.heads > 1 && parallel.heads == HeadOffset::Radial {
+        return refuse("parallelism.heads", "\"radial\"".into(), "\"angular\"");
+    }
+    if spec.media_scan.mode != MediaScanMode::None {
+        return refuse("media_scan.mode", "a scan of the medium".into(), "\"none\"");
+    }
+    if spec.cache.write_on_arrival {
+        return refuse("cache.write_on_arrival", "true".into(), "false");
+    }
+    let units = spec.dash.stacks > 1 || parallel.arm_share == ArmShare::OwnShare;
+    if p.initial_blocks > 0 && units {
+        return refuse(
+            "mapping.initial_blocks",
+            format!("{} with several stacks or shares", p.initial_blocks),
+            "0",
+        );
+    }
+    Ok(())
+}

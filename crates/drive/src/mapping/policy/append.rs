@@ -1,0 +1,56 @@
+//! The end of the written area: its last cylinder or the next one.
+//!
+//! # Model
+//! The slot that is reached soonest of the last active cylinder and the one after it. When a slot of the
+//! later one is taken, that one becomes the last active cylinder. Slots that become free behind it are left
+//! alone until the end of the disk is reached. From then on the slot that is reached soonest is taken, as
+//! by `eager`.
+//! # Source
+//! J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 3: "the write head is always on the
+//! last active cylinder".
+//! # Validity
+//! The written area grows until it fills the disk, so reads travel farther than with `eager`.
+
+use super::{Policy, Search, Slot, Ties};
+use crate::plugin::{params, taken, Plugin};
+use serde::{Deserialize, Serialize};
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Policy> = Plugin {
+    name: "append",
+    summary: "the end of the written area: its last cylinder or the next one",
+    example: "",
+    parameters: &|table| taken::<Append>(&[], table),
+    build: &|table| Ok(Box::new(params::<Append>(table)?)),
+};
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Append {
+    /// Whether the end of the disk has been reached.
+    #[serde(skip)]
+    at_end: bool,
+}
+
+impl Policy for Append {
+    fn choose(&self, search: &mut Search) -> Option<Slot> {
+        if self.at_end {
+            return search.soonest(Ties::Nearest);
+        }
+        let last = search.frontier();
+        let next = (last + 1).min(search.last());
+        let found = search.soonest_of(&[last, next]);
+        let found = match found {
+            Some(found) => Some(found),
+            None => match search.next(last) {
+                Some(c) => search.soonest_of(&[c]),
+                None => search.soonest(Ties::Nearest),
+            },
+        };
+        found
+    }
+
+    fn took(&mut self, _cylinder: u32, frontier: u32, last: u32) {
+        self.at_end |= frontier == last;
+    }
+}

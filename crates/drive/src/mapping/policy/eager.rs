@@ -1,0 +1,39 @@
+//! The free slot that the heads reach soonest, anywhere on the disk.
+//!
+//! # Model
+//! The least sum of movement (with settling) and rotational wait over all free slots, exactly.
+//!
+//! Slots of many cylinders pass at the same moment. `ties` says which one is taken: `nearest` keeps the
+//! written area dense, `any` spreads it.
+//! # Source
+//! R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based
+//! File Systems for a Programmable Disk", OSDI 1999, section 2; J. A. Chandy, "A Dual Actuator Logging Disk
+//! Architecture", section 2.
+//! # Validity
+//! Assumes that the drive knows its geometry and angle exactly, as its own firmware does.
+
+use super::{Policy, Search, Slot, Ties};
+use crate::plugin::{params, taken, Plugin};
+use serde::{Deserialize, Serialize};
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Policy> = Plugin {
+    name: "eager",
+    summary: "the free slot that the heads reach soonest, anywhere on the disk",
+    example: "ties = \"nearest\"",
+    parameters: &|table| taken::<Eager>(&[], table),
+    build: &|table| Ok(Box::new(params::<Eager>(table)?)),
+};
+
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct Eager {
+    /// Which of several slots is taken that pass at the same time.
+    ties: Ties,
+}
+
+impl Policy for Eager {
+    fn choose(&self, search: &mut Search) -> Option<Slot> {
+        search.soonest(self.ties)
+    }
+}

@@ -1,0 +1,93 @@
+//! Writing policies: which free slot takes the next block of a drive that chooses the places of writes.
+//!
+//! # Contract
+//! - `choose` returns a free slot whenever the disk has a whole one.
+//! - The same state and history give the same choice.
+//! - `choose` changes nothing: it is also asked to predict, once for each arm that may write. `took` is
+//!   called when a slot has been taken.
+//!
+//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its
+//! own in [`Models`](crate::Models).
+
+#[cfg(test)]
+mod tests;
+
+use super::log::slots::{Found, FreeSlots, From};
+use super::log::Class;
+pub use super::log::Ties;
+use crate::plugin::plugins;
+
+/// What a policy sees: the free whole slots, and the arm that writes.
+pub struct Search<'a> {
+    pub(in crate::mapping) slots: &'a mut FreeSlots,
+    pub(in crate::mapping) from: From<'a>,
+    /// The highest cylinder in which a slot was ever taken.
+    pub(in crate::mapping) frontier: u32,
+}
+
+impl Search<'_> {
+    /// The cylinder under the heads.
+    pub fn here(&self) -> u32 {
+        self.from.arm.cylinder
+    }
+
+    /// The last cylinder of the disk.
+    pub fn last(&self) -> u32 {
+        self.slots.cylinders() - 1
+    }
+
+    /// The highest cylinder in which a slot was ever taken.
+    pub fn frontier(&self) -> u32 {
+        self.frontier
+    }
+
+    /// The slot of the whole disk that is reached soonest.
+    pub fn soonest(&mut self, ties: Ties) -> Option<Slot> {
+        self.slots.soonest(&self.from, Class::Whole, ties).map(Slot)
+    }
+
+    /// The slot of these cylinders that is reached soonest; the first one of equal ones.
+    pub fn soonest_of(&mut self, cylinders: &[u32]) -> Option<Slot> {
+        let mut best = None;
+        for c in cylinders {
+            let within = best.map_or(u64::MAX, |b: Found| b.cost.saturating_sub(1));
+            let found = self.slots.soonest_in(&self.from, *c, Class::Whole, within);
+            best = found.or(best);
+        }
+        best.map(Slot)
+    }
+
+    /// The cylinder with a free slot that is nearest to `c`, the lower one of two.
+    pub fn nearest(&mut self, c: u32) -> Option<u32> {
+        let m = self.from.mechanics;
+        self.slots.nearest(m, c, Class::Whole)
+    }
+
+    /// The first cylinder with a free slot at or after `c`.
+    pub fn next(&mut self, c: u32) -> Option<u32> {
+        let m = self.from.mechanics;
+        self.slots.next(m, c, Class::Whole)
+    }
+
+    /// Whether a cylinder has a free slot.
+    pub fn has(&mut self, c: u32) -> bool {
+        let m = self.from.mechanics;
+        self.slots.has(m, c, Class::Whole)
+    }
+}
+
+/// Chooses slots.
+pub trait Policy: Send + std::fmt::Debug {
+    /// The slot for the next block; `None` if no whole slot is free.
+    fn choose(&self, search: &mut Search) -> Option<Slot>;
+
+    /// A slot in this cylinder was taken; the highest cylinder taken so far is `frontier`, the last one of
+    /// the disk `last`.
+    fn took(&mut self, _cylinder: u32, _frontier: u32, _last: u32) {}
+}
+
+/// A slot that a policy has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot(pub(in crate::mapping) Found);
+
+plugins! { dyn Policy: eager, current_cylinder, current_or_frontier, append }

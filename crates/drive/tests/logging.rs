@@ -1,0 +1,255 @@
+//! Drives with a log mapping or with roles of arms: what must hold whatever they are asked.
+
+use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec};
+use headstack_testkit::commands::shares;
+use headstack_testkit::disk::Disk;
+use headstack_testkit::SplitMix;
+use headstack_units::{Lba, Time};
+
+const MS: u64 = 1_000_000;
+
+/// A small disk of uneven tracks with these tables.
+fn drive(more: &str) -> Drive {
+    let disk = Disk {
+        rpm: 7200,
+        surfaces: 3,
+        cylinders: 60,
+        sectors: 61,
+        skew: Some(("sectors", 5.0, 11.0)),
+    };
+    let seek = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 60\n\
+                [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
+    let spec: DriveSpec = disk.drive(&format!("{seek}{more}"));
+    Drive::builtin(&spec, &DriveOptions::default()).expect("a drive")
+}
+
+/// The drives of the test below: without and with buffer, one and several arms, roles, schedulers.
+fn drives() -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    let cache =
+        "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nread_ahead = \"limit\"\n\
+                 keep_passing_sectors = true\n";
+    let idle = "write_back = true\ndestage = \"idle\"\ndirty_limit = \"16 KiB\"\npartial_wait = \"2 ms\"\n";
+    for policy in ["eager", "current-cylinder", "current-or-frontier", "append"] {
+        let log =
+            format!("[mapping]\nmodel = \"log\"\npolicy = {policy:?}\ninitial_blocks = 900\n");
+        for scheduler in ["fcfs", "sptf", "look", "c-look", "satf"] {
+            let queue = format!("[queue]\nscheduler = {scheduler:?}\n");
+            for buffer in [
+                "".to_string(),
+                cache.into(),
+                format!("{cache}write_back = true\n"),
+                format!("{cache}{idle}"),
+            ] {
+                all.push((format!("{log}{queue}{buffer}"), policy == "eager"));
+            }
+        }
+    }
+    all
+}
+
+/// Random commands at random times; the clock is also advanced in between if `steps` is set.
+fn run(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion> {
+    let mut draw = SplitMix(seed);
+    let capacity = drive.capacity_blocks();
+    let (mut now, mut done) = (0, Vec::new());
+    for id in 0..400 {
+        now += draw.below(12) * MS / 2;
+        let kind = draw.below(20);
+        let lba = draw.below(capacity / 2);
+        let blocks = [8, 8, 8, 3, 40][draw.below(5) as usize];
+        let command = match kind {
+            0 => Command::Flush,
+            1 => Command::WriteThrough,
+            2..=10 => Command::Write,
+            _ => Command::Read,
+        };
+        let lba = if draw.below(4) == 0 { lba } else { lba / 8 * 8 };
+        if steps {
+            let before = now.saturating_sub(draw.below(3 * MS));
+            drive.advance(Time(before), &mut |c| done.push(*c));
+        }
+        drive.advance(Time(now), &mut |c| done.push(*c));
+        let request = DriveRequest {
+            id,
+            command,
+            lba: Lba(lba),
+            blocks,
+        };
+        drive.submit(Time(now), request);
+    }
+    drive.advance(Time::NEVER, &mut |c| done.push(*c));
+    done
+}
+
+/// Every command completes once and without error, shares add up, and results do not depend on the steps in
+/// which the drive is advanced.
+#[test]
+fn every_command_completes_once() {
+    let mut seed = 0;
+    for (text, more) in drives() {
+        let arms: &[&str] = if more {
+            &[
+                "",
+                "dash = \"D1A2S1H1\"\n",
+                "dash = \"D1A2S1H1\"\n[parallelism]\nroles = [[\"write\"], [\"read\"]]\n",
+                "dash = \"D1A3S1H1\"\n[parallelism]\narms_in_motion = 3\nchannels = 3\n\
+                 roles = [[\"write\"], [\"read\"], [\"read\", \"write\"]]\n",
+            ]
+        } else {
+            &[""]
+        };
+        for arms in arms {
+            seed += 1;
+            let made = || {
+                let disk = text.clone();
+                // `dash` and `parallelism` stand before the tables.
+                let (dash, tables) = arms.split_once('\n').unwrap_or(("", ""));
+                with_dash(dash, &format!("{tables}{disk}"))
+            };
+            let once = run(&mut made(), seed, false);
+            let mut ids: Vec<u64> = once.iter().map(|c| c.id).collect();
+            ids.sort_unstable();
+            assert_eq!(
+                ids,
+                (0..400).collect::<Vec<u64>>(),
+                "seed {seed}: {arms}{text}"
+            );
+            for c in &once {
+                assert!(!c.error, "seed {seed}: {c:?}");
+                assert_eq!(
+                    shares(c),
+                    c.completion.0 - c.arrival.0,
+                    "seed {seed}: {c:?}"
+                );
+            }
+            let stepped = run(&mut made(), seed, true);
+            assert_eq!(once, stepped, "seed {seed}: {arms}{text}");
+        }
+    }
+}
+
+/// The small disk with this `dash` line.
+fn with_dash(dash: &str, more: &str) -> Drive {
+    if dash.is_empty() {
+        return drive(more);
+    }
+    let disk = Disk {
+        rpm: 7200,
+        surfaces: 3,
+        cylinders: 60,
+        sectors: 61,
+        skew: Some(("sectors", 5.0, 11.0)),
+    };
+    let seek = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 60\n\
+                [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
+    let text = format!("{dash}\n{}", disk.text(&format!("{seek}{more}")));
+    let spec: DriveSpec = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    Drive::builtin(&spec, &DriveOptions::default()).expect("a drive")
+}
+
+/// Only arms with the role serve a command.
+#[test]
+fn arms_serve_what_their_roles_say() {
+    for mapping in ["", "[mapping]\nmodel = \"log\"\n"] {
+        for motion in [1, 2] {
+            let more = format!(
+                "[parallelism]\narms_in_motion = {motion}\nroles = [[\"write\"], [\"read\"]]\n\
+                 [queue]\nscheduler = \"sptf\"\n{mapping}"
+            );
+            let mut drive = with_dash("dash = \"D1A2S1H1\"", &more);
+            let mut draw = SplitMix(5);
+            let (mut now, mut writes, mut seen) = (0, Vec::new(), [0; 2]);
+            let mut done = Vec::new();
+            for id in 0..2000u64 {
+                now += draw.below(10) * MS;
+                let write = draw.below(2) == 0;
+                writes.push(write);
+                drive.advance(Time(now), &mut |c| done.push(*c));
+                let lba = Lba(draw.below(drive.capacity_blocks() / 8) * 8);
+                let command = if write { Command::Write } else { Command::Read };
+                let request = DriveRequest {
+                    id,
+                    command,
+                    lba,
+                    blocks: 8,
+                };
+                drive.submit(Time(now), request);
+            }
+            drive.advance(Time::NEVER, &mut |c| done.push(*c));
+            for c in done {
+                let arm = u8::from(!writes[c.id as usize]);
+                assert_eq!(c.arm, arm, "{mapping} {motion}: {c:?}");
+                seen[arm as usize] += 1;
+            }
+            assert!(seen.iter().all(|n| *n > 900), "{seen:?}");
+        }
+    }
+}
+
+/// What cannot be is refused by its key.
+#[test]
+fn wrong_settings_are_refused_by_key() {
+    let disk = Disk {
+        rpm: 7200,
+        surfaces: 3,
+        cylinders: 60,
+        sectors: 61,
+        skew: None,
+    };
+    for (head, tables, key) in [
+        (
+            "",
+            "[mapping]\nmodel = \"log\"\nblock = \"3 KiB\"",
+            "mapping.block",
+        ),
+        ("", "[mapping]\nmodel = \"lgo\"", "mapping.model"),
+        (
+            "",
+            "[mapping]\nmodel = \"log\"\npolicy = \"egaer\"",
+            "mapping.policy",
+        ),
+        (
+            "",
+            "[mapping]\nmodel = \"log\"\nreserve = 0.95",
+            "mapping.reserve",
+        ),
+        (
+            "",
+            "[mapping]\nmodel = \"log\"\ninitial_blocks = 1373",
+            "mapping.initial_blocks",
+        ),
+        (
+            "",
+            "[mapping]\nmodel = \"log\"\n[media_scan]\nmode = \"freeblock\"",
+            "media_scan.mode",
+        ),
+        (
+            "dash = \"D1A2S1H1\"",
+            "[parallelism]\nroles = [[\"write\"], []]",
+            "parallelism.roles",
+        ),
+        (
+            "dash = \"D1A2S1H1\"",
+            "[parallelism]\nroles = [[\"read\"]]",
+            "parallelism.roles",
+        ),
+        (
+            "dash = \"D1A2S1H2\"",
+            "[parallelism]\nheads = \"radial\"\n[mapping]\nmodel = \"log\"",
+            "parallelism.heads",
+        ),
+        (
+            "",
+            "[parallelism]\nfaults = [{ at = \"1 s\" }]\n[mapping]\nmodel = \"log\"",
+            "parallelism.faults",
+        ),
+    ] {
+        let seek = "[seek]\nmodel = \"constant\"\ntime = \"1 ms\"\n";
+        let text = format!("{head}\n{}", disk.text(&format!("{seek}{tables}")));
+        let spec: DriveSpec = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let made = Drive::builtin(&spec, &DriveOptions::default());
+        let error = made.err().map(|e| e.key);
+        assert_eq!(error.as_deref(), Some(key), "{tables}");
+    }
+}
