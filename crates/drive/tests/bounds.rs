@@ -247,7 +247,9 @@ fn examples() -> Vec<(String, Value)> {
         let condition = json!({"timer": "10 s", "nominal_timer": "20 s", "enter_time": "0.1 s",
             "enter_power": "20 W", "recovery_time": "1 s", "recovery_power": "30 W"});
         value["power"] = json!({"model": model, "conditions": {"timers": "given",
-            "idle_a": condition, "idle_b": condition, "idle_c": condition, "standby": condition}});
+            "idle_a": condition, "idle_b": condition, "idle_c": condition, "standby": condition},
+            "seek_energy": {"acceleration_power": "2 W", "speed_energy": "30 mJ", "coast_power": "7 W",
+            "acceleration_time": "7 ms", "coast_from": 0.3}});
         merge(&mut value["power"], more);
         all.push((format!("power {model}"), value));
     }
@@ -266,7 +268,10 @@ fn examples() -> Vec<(String, Value)> {
         all.push((format!("cost {name}"), value));
     }
     for (name, parameters) in [
-        ("aged-sptf", json!({"weight": 0.05})),
+        (
+            "aged-sptf",
+            json!({"weight": 0.05, "estimate_deviation": "1 ms"}),
+        ),
         ("satf", json!({"cache_aware": true})),
     ] {
         let mut value = full();

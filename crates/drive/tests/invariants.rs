@@ -517,6 +517,11 @@ fn every_point(idle: bool) {
             let number = u64::from(point) * drives.len() as u64 + i as u64;
             let mut draw = SplitMix(seed ^ number << 32);
             let mut spec = shipped.clone();
+            // Another scheduler is drawn; energy by distance is tested in `seek_energy.rs`.
+            spec.queue.scheduler_parameters.clear();
+            spec.power.remove("seek_energy");
+            // Timers of power conditions are tested beside them.
+            spec.power.remove("conditions");
             spec.dash.stacks = 1 + (point & 3);
             spec.dash.arms = 1 + (point >> 2 & 3);
             // Surfaces of the layout `adaptive` have tracks of their own and are not joined.

@@ -40,7 +40,7 @@ fn a_thread_waits_for_its_request_and_thinks() {
 fn rates_are_kept_and_caught_up() {
     let mut j = jobs("[[jobs]]\nthreads = 2\nrate = \"100/s\"\ntogether = true").unwrap();
     let mut issued = Vec::new();
-    for end in [25.0, 25.0, 26.0, 26.0, 27.0, 27.0, 28.0, 28.0] {
+    for end in [25.0, 25.0, 26.0, 26.0, 27.0, 27.0] {
         let now = j.next_time().0 as f64 * 1e-6;
         let (_, thread) = j.take().unwrap();
         issued.push((thread, now));
@@ -48,7 +48,7 @@ fn rates_are_kept_and_caught_up() {
     }
     // 10 ms and 20 ms were missed: both come at once, then 30 ms.
     assert_eq!(
-        issued[..6],
+        issued,
         [
             (0, 0.0),
             (1, 0.0),
