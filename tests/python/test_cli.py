@@ -592,7 +592,8 @@ def rust_example(name):
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
     profile = os.environ.get("HEADSTACK_PROFILE", "release")
-    command = ["cargo", "build", "--profile", profile, "--offline", "-p", "headstack-array"]
+    # The whole workspace, as `cargo test` builds it: with other features the dependencies would be built again.
+    command = ["cargo", "build", "--profile", profile, "--offline", "--workspace"]
     command += ["--example", name, "--message-format", "json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
