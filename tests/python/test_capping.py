@@ -115,6 +115,6 @@ def test_wrong_tables_are_told_by_key(table: dict[str, object], key: str) -> Non
 
 
 def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models", "policy", "--json"]) == 0
-    names = {p["name"] for p in json.loads(capsys.readouterr().out)["policy"]}
+    assert main(["models", "capping", "--json"]) == 0
+    names = {p["name"] for p in json.loads(capsys.readouterr().out)["capping"]}
     assert {"none", "throttle", "pcap-base", "pcap-agile", "pcap-s", "feed-forward"} <= names

@@ -239,7 +239,7 @@ def test_models_lists_every_registry(capsys):
     folders = {kind: f"drive/src/{kind}" for kind in of_drives}
     folders |= {"organisation": "array/src/organisation", "reader": "trace/src/reader"}
     folders |= {"layer": "array/src/layer", "elevator": "array/src/layer/elevator"}
-    folders |= {"policy": "control/src/policy"}
+    folders |= {"capping": "control/src/policy", "mapping": "drive/src/mapping/policy"}
     assert kinds.keys() == folders.keys()
     for kind, folder in folders.items():
         files = {f.stem.replace("_", "-") for f in (ROOT / "crates" / folder).glob("*.rs")}

@@ -201,7 +201,8 @@ def test_parameters_of_models_and_layers_are_filled_in_and_marked(tmp_path):
         "system.0.layers.1.chunk",
     } <= marked
     aged = run(tmp_path, SMALL + 'scheduler = "aged-sptf"\n').document
-    assert aged["experiment"]["system"][0]["scheduler_parameters"] == {"weight": 0.006}
+    parameters = aged["experiment"]["system"][0]["scheduler_parameters"]
+    assert parameters == {"weight": 0.006, "estimate_deviation": "0 ms"}
     assert "system.0.scheduler_parameters.weight" in aged["defaults"]
 
 

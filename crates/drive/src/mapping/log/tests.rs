@@ -275,8 +275,10 @@ fn a_read_finds_the_last_write() {
                 ..Arm::default()
             },
         ];
+        // With seed 0 every block is written first, so that no slot is free from then on.
+        let fill = if seed == 0 { blocks } else { 0 };
         let (mut free, mut done) = ([0u64; 2], Vec::<Service>::new());
-        for step in 0..6000u64 {
+        for step in 0..6000 + fill {
             let a = if together {
                 (free[1] < free[0]) as usize
             } else {
@@ -285,12 +287,13 @@ fn a_read_finds_the_last_write() {
             let now = free[a] + noise.below(3) * noise.below(4_000_000);
             let now = done.iter().map(|s: &Service| s.begin).fold(now, u64::max);
             let block = match noise.below(4) {
+                _ if step < fill => step,
                 0 | 1 => step / 2 % blocks,
                 _ => noise.below((blocks / 8 + step / 4).min(blocks)),
             };
             let busy = free.iter().copied().fold(0, u64::max);
             log.settle(&m, now, busy);
-            let write = noise.below(2) == 0;
+            let write = noise.below(2) == 0 || step < fill;
             let end = now + 1_000_000 + noise.below(15_000_000);
             let place = if write {
                 let order = Order::plain(block << 3, 8, now);

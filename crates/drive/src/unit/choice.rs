@@ -1,0 +1,249 @@
+//! Which waiting command is served next, and by which head set.
+//!
+//! # Model
+//! The scheduler chooses among the commands and the head sets that are free. A flush is a barrier, and a command past
+//! the age limit goes first. Where a mapping moves blocks, the places of waiting commands are brought up to date first.
+
+use super::{is_held, Unit};
+use crate::command::Command;
+use crate::layout::Place;
+use crate::mapping::Mapping;
+use crate::queue::Waiting;
+use crate::scheduler::{Buffer, Choice, View};
+use crate::service::Core;
+use std::ops::Range;
+
+impl Unit {
+    /// The head sets whose assembly is free at `start`, as bits.
+    pub(super) fn usable(&self, start: u64) -> u64 {
+        let mut bits = 0;
+        let serving = self.core.paths.len() - self.scan_has_own_arm as usize;
+        for (i, path) in self.core.paths[..serving].iter().enumerate() {
+            if self.arm_free[path.assembly as usize] <= start {
+                bits |= 1 << i;
+            }
+        }
+        bits
+    }
+
+    /// The surfaces that a command needs, as bits.
+    pub(super) fn surfaces_of(&self, item: &Waiting) -> u64 {
+        let mut surfaces = 1u64 << item.place.head;
+        if self.faults.all_well() {
+            return surfaces;
+        }
+        let (mut at, past) = (item.sector, item.sector + item.count as u64);
+        while at < past {
+            let Some(place) = self.core.mapping.locate(&self.core.mechanics, at) else {
+                break;
+            };
+            surfaces |= 1 << place.head;
+            at += place.run as u64;
+        }
+        surfaces
+    }
+
+    /// The head set that serves a command: the scheduler's choice if it reaches all places.
+    pub(super) fn path_for(
+        &self,
+        item: &Waiting,
+        chosen: usize,
+        needed: u64,
+        usable: u64,
+        start: u64,
+    ) -> Reach {
+        let paths = &self.core.paths;
+        let write = item.request.command.writes();
+        let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder, write);
+        if usable >> chosen & 1 == 1 && reaches(chosen) {
+            return Reach::With(chosen);
+        }
+        let best = (0..paths.len())
+            .filter(|i| usable >> i & 1 == 1 && reaches(*i))
+            .min_by_key(|i| {
+                let arm = self.core.arm_of(*i);
+                let m = &self.core.mechanics;
+                m.position(arm, &item.place, write, start).total()
+            });
+        if let Some(path) = best {
+            return Reach::With(path);
+        }
+        (0..paths.len())
+            .filter(|i| reaches(*i))
+            .map(|i| self.arm_free[paths[i].assembly as usize])
+            .min()
+            .map_or(Reach::Never, Reach::Later)
+    }
+
+    /// The next command and its head set.
+    #[inline(never)]
+    pub(super) fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
+        let single = self.queue.len() == 1;
+        let given = self.fcfs || (single && !self.scheduler.picks_lone());
+        if given && self.core.paths.len() == 1 {
+            return Choice {
+                index: oldest,
+                arm: 0,
+            };
+        }
+        self.queue.place_lone();
+        if self.core.mapping.moves_writes() {
+            self.place_waiting(start, oldest, usable);
+        }
+        let first = &self.queue.items()[oldest];
+        // A flush is a barrier: commands that arrived before it go first, then the flush. A command past the
+        // age limit is next, with the arm that is there first.
+        let barrier = first.request.command == Command::Flush;
+        let taken_at_once = self.limit == 1 && start < self.core.writing_until();
+        let overdue = start.saturating_sub(first.arrival.at) > self.age_limit;
+        if barrier || taken_at_once {
+            return Choice {
+                index: oldest,
+                arm: self.core.acting_set() as u8,
+            };
+        }
+        self.core.run_background(start);
+        let core = &self.core;
+        let queue = &self.queue;
+        let (moves, acting_delay) = core.earliest_moves(start);
+        let arms = match &core.assemblies[..] {
+            [one] => &one.mechanism.arms,
+            several => {
+                self.standing.clear();
+                let arms = several.iter().flat_map(|a| &a.mechanism.arms);
+                self.standing.extend(arms.copied());
+                &self.standing
+            }
+        };
+        let view = View {
+            mechanics: &core.mechanics,
+            arms,
+            paths: (!self.plain).then_some(&core.paths),
+            usable,
+            arm_choice: self.arm_choice,
+            now: start,
+            start: [moves; 2],
+            acting: core.acting_set(),
+            acting_delay: [acting_delay; 2],
+            last_end: core.previous_end.min(u64::MAX - 1),
+            buffer: &Held { core, now: start },
+        };
+        if overdue {
+            return Choice {
+                index: oldest,
+                arm: view.best_arm(queue, oldest),
+            };
+        }
+        let choice = self.scheduler.pick(queue, &view);
+        let chosen = &queue.items()[choice.index];
+        if chosen.request.command == Command::Flush {
+            // Commands that arrived before a flush go first, in order of age and without a detour of the arm.
+            self.scheduler.via();
+            return Choice {
+                index: oldest,
+                arm: choice.arm,
+            };
+        }
+        choice
+    }
+
+    /// Where a mapping moves blocks: brings the places of all waiting reads up to date, and lets the mapping
+    /// tell from now on which blocks move, if the scheduler looks at places.
+    pub(super) fn locate_waiting(&mut self) {
+        let Mapping::Log(log) = &mut self.core.mapping else {
+            return;
+        };
+        log.watched = !self.fcfs;
+        while log.next_moved().is_some() {}
+        let all: Vec<usize> = self.queue.by_age().collect();
+        for i in all {
+            let w = &self.queue.items()[i];
+            if w.request.command == Command::Read {
+                if let Some(place) = log.locate(&self.core.mechanics, w.sector) {
+                    self.queue.relocate(i, place);
+                }
+            }
+        }
+    }
+
+    /// Updates the places of waiting commands, where a mapping moves blocks: those of reads whose blocks have
+    /// moved, and those of writes, which all may go to the slot that is reached soonest.
+    #[inline(never)]
+    fn place_waiting(&mut self, start: u64, oldest: usize, usable: u64) {
+        self.core.run_background(start);
+        let first = self.queue.items()[oldest];
+        self.core.find(start, first.sector, first.count);
+        let place = self.core.predict_write(start, usable);
+        let core = &mut self.core;
+        if self.fcfs {
+            let here = match first.writes() {
+                true => place,
+                false => core.mapping.locate(&core.mechanics, first.sector),
+            };
+            if let (Some(here), false) = (here, first.request.command == Command::Flush) {
+                self.queue.relocate(oldest, here);
+            }
+            return;
+        }
+        let mut changed: Vec<(usize, Place)> = Vec::new();
+        if let Mapping::Log(log) = &mut core.mapping {
+            while let Some((from, past)) = log.next_moved() {
+                for i in self.queue.by_age() {
+                    let w = &self.queue.items()[i];
+                    if !w.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
+                        let place = log.locate(&core.mechanics, w.sector);
+                        changed.extend(place.map(|p| (i, p)));
+                    }
+                }
+            }
+        }
+        if let Some(place) = place {
+            let all = self.queue.by_age();
+            let writes = all.filter(|i| self.queue.items()[*i].writes());
+            changed.extend(writes.map(|i| (i, place)));
+        }
+        for (i, place) in changed {
+            self.queue.relocate(i, place);
+        }
+    }
+}
+
+/// The content of the buffer at one time, as schedulers see it.
+struct Held<'a> {
+    core: &'a Core,
+    now: u64,
+}
+
+impl Buffer for Held<'_> {
+    fn serves(&self, waiting: &Waiting) -> bool {
+        is_held(self.core, waiting, self.now)
+            || (waiting.request.command == Command::Read
+                && self.core.would_join(self.now, waiting.sector))
+    }
+
+    fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {
+        let core = self.core;
+        let buffer = &core.buffer;
+        let segments = buffer.segments.list().iter();
+        segments.for_each(|s| each(s.start..s.end));
+        let sector = |block: u64| block >> buffer.shift;
+        buffer
+            .unwritten
+            .stretches(&mut |b| each(sector(b.start)..sector(b.past - 1) + 1));
+        // Read-ahead also serves a command that begins at its next sector.
+        let ahead = &core.assemblies[core.acting].jobs.read_ahead;
+        if let Some(s) = buffer.segments.list().get(ahead.segment) {
+            each(s.start..ahead.next.saturating_add(1));
+        }
+    }
+}
+
+/// Whether a head set can serve all places of a command.
+pub(super) enum Reach {
+    /// This one can, now.
+    With(usize),
+    /// One can, but not before this time.
+    Later(u64),
+    /// None can any more.
+    Never,
+}
