@@ -196,6 +196,11 @@ fn the_document_has_every_key_and_its_sums_agree() {
                 (time - number(&system["duration_s"])).abs() < 1e-6,
                 "{time}"
             );
+            // Little's law: requests at the drive are their rate times their mean response time.
+            let rate = number(&d["n_requests"]) / number(&system["duration_s"]);
+            let want = rate * number(&d["response_time_mean_s"]);
+            let depth = number(&d["queue_depth_mean"]);
+            assert!((depth - want).abs() <= 1e-6 * want, "{depth} {want}");
         }
         // Each drive's services take no longer than the run. The distribution has a thousand even steps, and
         // the tail.
@@ -270,6 +275,11 @@ fn wrong_input_is_named() {
             &["system[1].organisation.stripe_unit", "multiple of 512 B"],
         ),
         ("queue_depth = 32", "scheduler = \"stpf\"", &["stpf"]),
+        (
+            "n = 8000",
+            "n = 0",
+            &["workload[0].synthetic.n_requests: got no request in \"a\""],
+        ),
         (
             "queue_depth = 32",
             "set = { cost = { model = \"price\", usd = [2, 1] } }",

@@ -71,6 +71,43 @@ fn watching_changes_nothing() {
     assert!(capping.admitted_response_time_s.mean <= capping.response_time_s.mean);
 }
 
+/// The drive draws more than 1 W and less than 1000 W all the time: it is always over the one cap, by its mean
+/// power less the cap, and never over the other, nor by more than a tolerance of 1000 W.
+#[test]
+fn time_and_energy_over_the_cap() {
+    let mut bench = bench(20);
+    for (name, cap, tolerance) in [
+        ("low", 1.0, "0 W"),
+        ("high", 1000.0, "0 W"),
+        ("tolerant", 1.0, "1000 W"),
+    ] {
+        let capping = format!(
+            "policy = \"none\"\ntolerance = \"{tolerance}\"\n{}",
+            schedule(&[(0.0, cap)])
+        );
+        bench.add(&Rig {
+            name,
+            capping: &capping,
+            ..Rig::default()
+        });
+    }
+    let result = bench.run();
+    for (name, always, over) in [
+        ("low", 1.0, 1.0),
+        ("high", 0.0, 0.0),
+        ("tolerant", 0.0, 1.0),
+    ] {
+        let capping = of(&result, name).capping.as_ref().expect("capping");
+        assert!(capping.capped_s > 15.0, "{name}: {} s", capping.capped_s);
+        let violation_s = always * capping.capped_s;
+        near(capping.violation_s, violation_s, 1e-9, "time over the cap");
+        let joules = over * (capping.power_mean_w - 1.0) * capping.observed_s;
+        // All of what is observed counts under the cap.
+        near(capping.capped_s, capping.observed_s, 1e-9, "time capped");
+        near(capping.over_cap_j, joules, 1e-6, "energy over the cap");
+    }
+}
+
 /// With 128 threads and 4 places, a request waits for a place most of its time.
 #[test]
 fn both_latencies_side_by_side() {

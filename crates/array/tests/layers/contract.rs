@@ -148,8 +148,8 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
                 assert_eq!(told.len(), 1, "{} {unit} {lba} {blocks}", entry.name);
                 let error = Some(ErrorKind::OutOfRange);
                 assert_eq!(
-                    (told[0].error, told[0].completion),
-                    (error, now),
+                    (told[0].id, told[0].error, told[0].completion),
+                    (1, error, now),
                     "{}",
                     entry.name
                 );

@@ -491,6 +491,32 @@ fn a_rebuild_keeps_to_its_rate() {
     assert_eq!(v.statistics().counted("rebuilt_bytes"), 10 * 65536);
 }
 
+/// Two reads of one chunk at once: a far layout takes the lower address for both, although its member is busy;
+/// near and offset layouts take the idle member for the second.
+#[test]
+fn raid10_layouts_choose_their_own_policy_of_reads() {
+    for (text, want) in [
+        ("near = 1\nfar = 2", [0, 0]),
+        ("near = 1\nfar = 2\noffset = true", [0, 1]),
+        ("near = 2", [0, 1]),
+    ] {
+        let (mut v, log) = volume("raid10", 2, text);
+        for id in 0..2 {
+            v.submit(Time::ZERO, request(id, Read, 0, ROW as u32));
+        }
+        finish(&mut *v);
+        let members: Vec<u32> = got(&log).iter().map(|r| r.1).collect();
+        assert_eq!(members, want, "{text}");
+    }
+}
+
+/// One chunk that is as large as each of three members: one stripe of two data chunks.
+#[test]
+fn a_chunk_of_raid5_may_fill_a_member() {
+    let (v, _) = volume("raid5", 3, &format!("chunk = \"{} B\"", 100 * CHUNK * 512));
+    assert_eq!(v.units(), [2 * 100 * CHUNK]);
+}
+
 #[test]
 fn volumes_refuse_what_does_not_fit() {
     for (name, members, text, want) in [
