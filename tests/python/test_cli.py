@@ -595,7 +595,7 @@ def rust_example(name):
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
     profile = os.environ.get("HEADSTACK_PROFILE", "release")
-    # The whole workspace, as `cargo test` builds it: with other features the dependencies would be built again.
+    # The whole workspace, as `cargo test` builds it: other features would build all again.
     command = ["cargo", "build", "--profile", profile, "--offline", "--workspace"]
     command += ["--example", name, "--message-format", "json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
