@@ -69,7 +69,7 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Any:
     data = frame(systems)
     names = labels(systems)
     chosen = alt.selection_interval(encodings=["x"], name="brush")
-    scale = alt.Scale(domain=chosen) if brush else alt.Scale(nice=False)
+    scale = alt.Scale(domain=chosen, nice=False) if brush else alt.Scale(nice=False)
     x = alt.X("t:Q", title=None, scale=scale)
     base = alt.Chart(data)
     strips = []
@@ -93,7 +93,8 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Any:
                 y=alt.Y(
                     "power_w:Q", title="W", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=2)
                 ),
-                color=look.colour(names, legend=False),
+                # The strips share one legend.
+                color=look.colour(names),
             )
             .properties(width=look.WIDTH, height=OVERVIEW_HEIGHT)
             .add_params(chosen)
