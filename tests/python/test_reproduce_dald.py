@@ -1,0 +1,68 @@
+"""The dual-actuator logging disk: its five architectures against a second simulator's values.
+
+Brackets hold mean access times in ms of a separate simulator of the same model at 500,000 requests.
+"""
+
+import pytest
+
+from headstack.studies.dald import PAPER
+from headstack.studies.dald.latency import expected_read
+from headstack.studies.dald.systems import CHEETAH, IBM, measured
+from headstack.studies.study import Study
+
+#: Mean access times by architecture, write frequency and share of new writes.
+SEPARATE = {
+    IBM: {
+        ("normal", 0.0, 0.0): 5.68,
+        ("normal", 1.0, 0.0): 5.80,
+        ("DAD", 0.0, 0.0): 3.60,
+        ("DAD", 0.5, 0.5): 3.75,
+        ("array", 0.0, 0.0): 5.45,
+        ("array", 0.5, 0.5): 5.55,
+    },
+    CHEETAH: {
+        ("normal", 0.0, 0.0): 4.19,
+        ("normal", 0.5, 0.5): 4.49,
+        ("DAD", 0.0, 0.0): 2.69,
+        ("array", 0.0, 0.0): 4.00,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    out = tmp_path_factory.mktemp("dald")
+    return Study("dald", out, quick=True, traces={}, choices=PAPER.choices)
+
+
+@pytest.mark.parametrize("drive", [IBM, CHEETAH])
+def test_drives_without_a_log_agree_with_a_separate_simulator(tmp_path, drive):
+    """At full length, because new writes extend the area: standard errors are up to 0.005 ms."""
+    whole = Study("dald", tmp_path, quick=False, traces={}, choices=PAPER.choices)
+    found = measured(whole, drive, SEPARATE[drive])
+    for point, want in SEPARATE[drive].items():
+        assert found[point].mean == pytest.approx(want, abs=0.025), point
+
+
+@pytest.mark.parametrize("drive", [IBM, CHEETAH])
+def test_a_random_read_takes_mean_seek_half_a_turn_and_the_transfer(study, drive):
+    found = measured(study, drive, [("normal", 0.0, 0.0)])
+    assert found["normal", 0.0, 0.0].read == pytest.approx(expected_read(drive), abs=0.05)
+
+
+def test_two_arms_log_as_one_where_all_requests_are_writes(study):
+    """Relation of figure 5: at w = 1 the second arm has nothing to read."""
+    for eta in (0.0, 0.5):
+        found = measured(study, IBM, [("log", 1.0, eta), ("DALD", 1.0, eta)])
+        assert found["log", 1.0, eta].mean == found["DALD", 1.0, eta].mean
+
+
+def test_writes_that_choose_their_place_are_faster_than_those_that_do_not(study):
+    """Reads are as slow as the normal disk's; writes are several times faster."""
+    points = [("normal", 0.5, 0.0), ("log", 0.5, 0.0), ("DALD", 0.5, 0.0)]
+    found = measured(study, IBM, points)
+    normal, log, dald = (found[p] for p in points)
+    for logging in (log, dald):
+        assert logging.read == pytest.approx(normal.read, rel=0.05)
+        # The write of a slot takes no less than settling and its transfer: 0.13 and 0.21 ms.
+        assert 0.34 < logging.write < normal.write / 4
