@@ -6,7 +6,6 @@ Brackets hold mean access times in ms of a separate simulator of the same model 
 import pytest
 
 from headstack.studies.dald import PAPER
-from headstack.studies.dald.latency import expected_read
 from headstack.studies.dald.systems import CHEETAH, IBM, measured
 from headstack.studies.study import Study
 
@@ -42,19 +41,6 @@ def test_drives_without_a_log_agree_with_a_separate_simulator(tmp_path, drive):
     found = measured(whole, drive, SEPARATE[drive])
     for point, want in SEPARATE[drive].items():
         assert found[point].mean == pytest.approx(want, abs=0.025), point
-
-
-@pytest.mark.parametrize("drive", [IBM, CHEETAH])
-def test_a_random_read_takes_mean_seek_half_a_turn_and_the_transfer(study, drive):
-    found = measured(study, drive, [("normal", 0.0, 0.0)])
-    assert found["normal", 0.0, 0.0].read == pytest.approx(expected_read(drive), abs=0.05)
-
-
-def test_two_arms_log_as_one_where_all_requests_are_writes(study):
-    """Relation of figure 5: at w = 1 the second arm has nothing to read."""
-    for eta in (0.0, 0.5):
-        found = measured(study, IBM, [("log", 1.0, eta), ("DALD", 1.0, eta)])
-        assert found["log", 1.0, eta].mean == found["DALD", 1.0, eta].mean
 
 
 def test_writes_that_choose_their_place_are_faster_than_those_that_do_not(study):

@@ -29,11 +29,12 @@ fn run() -> Result<(), String> {
         "spc" => (parse_spc(n)?, f64::NAN),
         "drive" => simulate(n, rest)?,
         "raid" => raid(n, rest)?,
+        "log" => logging(n, rest)?,
         "depth" => (at_depth(n, rest)?, f64::NAN),
         "build" => (build(n, rest)?, f64::NAN),
         other => {
             return Err(format!(
-                "got case {other:?}, need spc, drive, raid, depth or build"
+                "got case {other:?}, need spc, drive, log, raid, depth or build"
             ))
         }
     };
@@ -66,6 +67,26 @@ fn simulate(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
         "n_requests = {n}\nreads = 0.66\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
          rate = \"{rate} /s\"\nfootprint = \"{} B\"\n",
         capacity / 8 * 4096
+    );
+    timed(n, &workload, vec![drive], "independent", vec![capacity], "")
+}
+
+/// `bench log N DRIVE.json READS BLOCKS`: the workload of Chandy's dual-actuator paper, 4 KiB requests to the
+/// first BLOCKS blocks, READS of them reads, 10 per second.
+fn logging(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
+    let [path, reads, blocks] = rest else {
+        return Err("got no drive, share of reads and number of blocks, need all".into());
+    };
+    let blocks: u64 = blocks
+        .parse()
+        .map_err(|e| format!("blocks {blocks:?}: {e}"))?;
+    let drive =
+        Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+    let capacity = drive.capacity_blocks();
+    let workload = format!(
+        "n_requests = {n}\nreads = {reads}\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
+         rate = \"10 /s\"\nfootprint = \"{} B\"\n",
+        blocks * 4096
     );
     timed(n, &workload, vec![drive], "independent", vec![capacity], "")
 }

@@ -160,8 +160,8 @@ impl DriveDesign {
         });
         let design = DriveDesign::of_units(common, units, speeds)?;
         let design = Arc::new(design);
-        // Some errors are found only when a drive is built, so one is built here.
-        design.drive(&DriveOptions::default())?;
+        // Some errors are found only when units are built, so they are built here.
+        design.new_units(&DriveOptions::default())?;
         Ok(design)
     }
 
@@ -237,6 +237,15 @@ impl DriveDesign {
     /// # Errors
     /// None: [`DriveDesign::new`] has found them all.
     pub fn drive(self: &Arc<Self>, options: &DriveOptions) -> Result<Drive, SpecError> {
+        let mut units = self.new_units(options)?;
+        for unit in &mut units {
+            unit.write_initial_blocks(&self.common.spec, options.seed)?;
+        }
+        Ok(Drive::of_units(self.clone(), units))
+    }
+
+    /// The units of a drive, before the blocks that a log mapping has from the start are written.
+    fn new_units(&self, options: &DriveOptions) -> Result<Vec<Unit>, SpecError> {
         let mut units = Vec::with_capacity(self.units.len());
         let mut first_assembly = 0;
         for (plan, mechanics) in &self.units {
@@ -260,7 +269,7 @@ impl DriveDesign {
             first_assembly += plan.arms.len() as u32;
             units.push(unit);
         }
-        Ok(Drive::of_units(self.clone(), units))
+        Ok(units)
     }
 
     /// The plan and the mechanics of each unit.

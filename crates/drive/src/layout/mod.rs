@@ -53,6 +53,16 @@ pub struct Place {
     pub sector_ns: f64,
 }
 
+/// Where sectors begin on a disk without zones, skews and defects: the first address of each track at the
+/// angle `offset`, and the next ones without a gap.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grid {
+    /// Angle of the first sector.
+    pub offset: Turn,
+    /// Sectors of every track.
+    pub sectors_per_track: u32,
+}
+
 /// The order of addresses on a drive. Addresses count physical sectors.
 pub trait Layout: Send + Sync {
     /// Number of addressable physical sectors.
@@ -81,6 +91,11 @@ pub trait Layout: Send + Sync {
     /// Number of successive tracks in which each of `surfaces` heads has its turn.
     fn tracks_per_round(&self, surfaces: u32) -> u32 {
         surfaces
+    }
+    /// The grid on which the sectors of all tracks lie, if they all lie on the same one. `None` is always
+    /// allowed; searches take longer then.
+    fn grid(&self) -> Option<Grid> {
+        None
     }
     /// This layout, if it is the one whose surfaces have formats of their own.
     fn adaptive(&self) -> Option<&adaptive::Adaptive> {

@@ -91,10 +91,21 @@ impl Core {
     /// Carries out the pass of a write, with the reads that sectors or blocks written in part need.
     #[inline(always)]
     fn carry_out(&mut self, task: &Task, order: &Order, work: Work) -> Pass {
+        match &self.mapping {
+            Mapping::Identity => {
+                let mut pass = self.pass(order, work);
+                self.read_modify_write(task, &mut pass, work);
+                pass
+            }
+            Mapping::Log(_) => self.carry_out_elsewhere(task, order, work),
+        }
+    }
+
+    /// Carries out the pass of a write whose blocks choose their places.
+    #[inline(never)]
+    fn carry_out_elsewhere(&mut self, task: &Task, order: &Order, work: Work) -> Pass {
         let Mapping::Log(log) = &self.mapping else {
-            let mut pass = self.pass(order, work);
-            self.read_modify_write(task, &mut pass, work);
-            return pass;
+            return self.pass(order, work);
         };
         let (edges, n) = log.edges(task.blocks, self.buffer.shift);
         let (mut site, _) = self.site(self.acting);

@@ -106,7 +106,6 @@ impl Unit {
         if let Some(last) = core.assemblies.last_mut() {
             last.jobs.media_scan.0 = scan.map(Box::new);
         }
-        core.write_initial_blocks(spec, options.seed)?;
         let planned = faults::planned(spec, plan, options.seed);
         let mut unit = Unit {
             queue: Queue::new(needs),
@@ -263,6 +262,14 @@ impl Unit {
         let sector = request.lba.0 >> self.shift;
         let up = (1u64 << self.shift) - 1;
         (sector, (((past + up) >> self.shift) - sector) as u32)
+    }
+
+    /// Writes the blocks that a log mapping has from the start.
+    ///
+    /// # Errors
+    /// As for reading `[mapping]`.
+    pub fn write_initial_blocks(&mut self, spec: &DriveSpec, seed: u64) -> Result<(), SpecError> {
+        self.core.write_initial_blocks(spec, seed)
     }
 
     /// Adds an accepted command that arrived at `arrival` to the queue. Its processing begins at `admitted`,

@@ -42,7 +42,7 @@ class Choices:
     """
 
     policy: str = "eager"
-    ties: str = "nearest"
+    ties: str = "any"
     initial: str = "written"
     every: bool = True
     seed: int = 1

@@ -9,10 +9,10 @@ mod order;
 pub(super) use order::{BandOrder, HeadOrder, StackOrder};
 
 use super::shape::{self, Skews};
-use super::{Layout, Place};
+use super::{Grid, Layout, Place};
 use crate::spec::{GeometrySpec, Sparing, ZoneSpec};
 use headstack_engine::SpecError;
-use headstack_units::Divisor;
+use headstack_units::{Divisor, Turn};
 use order::TrackOrder;
 
 /// The track format of one surface.
@@ -579,6 +579,19 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         let address = zone.first_address + low;
         (low < zone.addresses && zone.index_of(low).0 == index && address < self.capacity)
             .then_some(address)
+    }
+
+    fn grid(&self) -> Option<Grid> {
+        let [zone] = self.zones.as_slice() else {
+            return None;
+        };
+        let whole = zone.plain && zone.empty == 0 && zone.slips.is_empty();
+        let still = zone.skews.track == Turn::default() && zone.skews.cylinder == Turn::default();
+        let same = zone.same.filter(|_| whole && still)?;
+        Some(Grid {
+            offset: zone.skews.offset,
+            sectors_per_track: same.sectors.get(),
+        })
     }
 
     fn track_bounds(&self, sector: u64) -> (u64, u64) {

@@ -149,6 +149,25 @@ impl Cylinder {
         Some((ahead, at))
     }
 
+    /// The slot of a number, if it is free, on the surface `own` or else on the first one that has it. On all
+    /// surfaces the number must stand for the same angle.
+    #[inline]
+    pub fn free_at(&self, ordinal: u32, class: Class, own: u16) -> Option<SlotAt> {
+        let is_free = |head: u16| {
+            let track = &self.tracks[usize::from(head)];
+            let word = self.bits.get(track.word as usize + ordinal as usize / 64);
+            let bit = word.is_some_and(|w| w >> (ordinal % 64) & 1 == 1);
+            (bit && ordinal < track.count).then(|| SlotAt {
+                head,
+                ordinal,
+                slot: self.start(track, ordinal).1,
+            })
+        };
+        let first = (own < self.heads()).then(|| is_free(own)).flatten();
+        let found = first.or_else(|| (0..self.heads()).find_map(is_free))?;
+        (self.class(&found) == class).then_some(found)
+    }
+
     /// The first slot that begins at or after the angle `x` from sector 0; the number of slots if none does.
     #[inline]
     fn first_ordinal(&self, track: &Track, x: u64) -> u32 {

@@ -1,94 +1,105 @@
 //! A set of small numbers that finds the nearest member above or below a number, whatever its size.
 
-/// A set of numbers below a limit: one bit for each, and one bit for each 64 of them.
+/// A set of numbers below a limit: one bit for each, one bit for each 64 of them, and so on up to one word.
+/// So each question takes as many steps as there are levels: 4 for ten million numbers.
 #[derive(Debug)]
 pub(super) struct Levels {
-    words: Box<[u64]>,
-    /// Bit `w` is set if word `w` is not zero.
-    summary: Box<[u64]>,
+    /// The words of each level. Bit `w` of a level is set if word `w` of the level before is not zero.
+    words: Box<[Box<[u64]>]>,
 }
 
 impl Levels {
     /// All numbers below `limit`.
     pub fn all(limit: u32) -> Levels {
-        let ones = |n: usize| -> Box<[u64]> {
+        let mut levels = Vec::new();
+        let mut n = limit as usize;
+        loop {
             let mut words = vec![u64::MAX; n.div_ceil(64)].into_boxed_slice();
             if let (Some(last), rest @ 1..) = (words.last_mut(), n % 64) {
                 *last >>= 64 - rest;
             }
-            words
-        };
-        let words = ones(limit as usize);
-        let summary = ones(words.len());
-        Levels { words, summary }
+            n = words.len();
+            levels.push(words);
+            if n <= 1 {
+                break;
+            }
+        }
+        let words = levels.into_boxed_slice();
+        Levels { words }
     }
 
     /// Whether `n` is a member.
     #[inline]
     pub fn contains(&self, n: u32) -> bool {
-        self.words
-            .get(n as usize / 64)
-            .is_some_and(|w| w >> (n % 64) & 1 == 1)
+        let word = self.words[0].get(n as usize / 64);
+        word.is_some_and(|w| w >> (n % 64) & 1 == 1)
     }
 
     /// Adds `n`, which must be below the limit.
     #[inline]
     pub fn insert(&mut self, n: u32) {
-        let w = n as usize / 64;
-        self.words[w] |= 1 << (n % 64);
-        self.summary[w / 64] |= 1 << (w % 64);
+        let mut i = n as usize;
+        for words in &mut self.words {
+            let before = words[i / 64];
+            words[i / 64] = before | 1 << (i % 64);
+            if before != 0 {
+                return;
+            }
+            i /= 64;
+        }
     }
 
     /// Removes `n`.
     #[inline]
     pub fn remove(&mut self, n: u32) {
-        let w = n as usize / 64;
-        self.words[w] &= !(1 << (n % 64));
-        if self.words[w] == 0 {
-            self.summary[w / 64] &= !(1 << (w % 64));
+        let mut i = n as usize;
+        for words in &mut self.words {
+            words[i / 64] &= !(1 << (i % 64));
+            if words[i / 64] != 0 {
+                return;
+            }
+            i /= 64;
         }
     }
 
     /// The smallest member that is at least `from`.
     #[inline]
     pub fn next(&self, from: u32) -> Option<u32> {
-        let w = from as usize / 64;
-        let here = self.words.get(w)? & (u64::MAX << (from % 64));
-        if here != 0 {
-            return Some((w * 64) as u32 + here.trailing_zeros());
-        }
-        let mut s = (w + 1) / 64;
-        let mut mask = u64::MAX << ((w + 1) % 64);
-        loop {
-            let bits = self.summary.get(s)? & mask;
-            if bits != 0 {
-                let w = s * 64 + bits.trailing_zeros() as usize;
-                return Some((w * 64) as u32 + self.words[w].trailing_zeros());
+        let mut i = from as usize;
+        for (level, words) in self.words.iter().enumerate() {
+            let here = words.get(i / 64)? & (u64::MAX << (i % 64));
+            if here != 0 {
+                let bit = |w: u64| w.trailing_zeros();
+                return Some(self.member(level, i / 64 * 64 + bit(here) as usize, bit));
             }
-            (s, mask) = (s + 1, u64::MAX);
+            i = i / 64 + 1;
         }
+        None
     }
 
     /// The largest member that is below `past`.
     #[inline]
     pub fn previous(&self, past: u32) -> Option<u32> {
-        let last = past.checked_sub(1)?;
-        let w = last as usize / 64;
-        let here = self.words.get(w).copied().unwrap_or(0) & (u64::MAX >> (63 - last % 64));
-        if here != 0 {
-            return Some((w * 64) as u32 + 63 - here.leading_zeros());
-        }
-        let last = w.checked_sub(1)?;
-        let mut s = last / 64;
-        let mut mask = u64::MAX >> (63 - last % 64);
-        loop {
-            let bits = self.summary.get(s).copied().unwrap_or(0) & mask;
-            if bits != 0 {
-                let w = s * 64 + 63 - bits.leading_zeros() as usize;
-                return Some((w * 64) as u32 + 63 - self.words[w].leading_zeros());
+        let mut past = (past as usize).min(self.words[0].len() * 64);
+        for (level, words) in self.words.iter().enumerate() {
+            let last = past.checked_sub(1)?;
+            let here = words[last / 64] & (u64::MAX >> (63 - last % 64));
+            if here != 0 {
+                let bit = |w: u64| 63 - w.leading_zeros();
+                return Some(self.member(level, last / 64 * 64 + bit(here) as usize, bit));
             }
-            (s, mask) = (s.checked_sub(1)?, u64::MAX);
+            past = last / 64;
         }
+        None
+    }
+
+    /// The first or last member, as `bit` says, that bit `i` of a level stands for.
+    #[inline]
+    fn member(&self, level: usize, mut i: usize, bit: impl Fn(u64) -> u32) -> u32 {
+        for words in self.words[..level].iter().rev() {
+            i = i * 64 + bit(words[i]) as usize;
+        }
+        i as u32
     }
 }
 
@@ -98,11 +109,13 @@ mod tests {
     use headstack_testkit::XorShift;
     use std::collections::BTreeSet;
 
-    /// The same answers as a sorted set, for limits around the sizes of words and of their summary.
+    /// The same answers as a sorted set, for limits around the sizes of words and of levels.
     #[test]
     fn finds_what_a_sorted_set_finds() {
         let mut noise = XorShift::default();
-        for limit in [1, 63, 64, 65, 4095, 4096, 4097, 9000] {
+        for limit in [
+            1, 63, 64, 65, 4095, 4096, 4097, 9000, 262_143, 262_145, 300_000,
+        ] {
             let mut set = Levels::all(limit);
             let mut oracle: BTreeSet<u32> = (0..limit).collect();
             for step in 0..4000 {

@@ -20,6 +20,7 @@
 //! The map is in memory. Writing it to the medium, and finding it again after a loss of power, take no time.
 
 mod cylinder;
+mod grid;
 mod levels;
 mod map;
 pub(in crate::mapping) mod slots;
@@ -173,7 +174,8 @@ impl Log {
 
     /// Writes the present place of the address `sector` into `place`. [`Place::run`] counts at least
     /// `wanted` sectors, if so many follow each other on the track.
-    #[inline]
+    // Not inlined, so that it takes no room where the mapping is the identity.
+    #[inline(never)]
     pub fn locate_into(&self, m: &Mechanics, sector: u64, wanted: u32, place: &mut Place) -> bool {
         if sector >= self.capacity() {
             return false;

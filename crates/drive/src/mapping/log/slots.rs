@@ -3,11 +3,16 @@
 //! # Model
 //! Free slots are kept by cylinder. A cylinder takes memory when the search first looks at it; until then
 //! its slots are free, except those of blocks that lie in order. The search goes outward from the arm and
-//! passes over full cylinders without a look at each. It ends when the mere movement takes longer than the
-//! best slot found. So its cost depends on how full the cylinders near the arm are, and not on the size of
-//! the disk.
+//! passes over full cylinders without a look at each. It ends when no farther slot can be sooner than the best
+//! one found: when the mere movement takes longer, or, where all tracks share one grid of slots, when the next
+//! slot of the grid passes later. So its cost depends on how full the cylinders near the arm are, and not on
+//! the size of the disk.
+//!
+//! On a grid, slots of hundreds of cylinders pass at the same moment. To take any of them, distances that can
+//! be reached until then are drawn until one has such a slot.
 
 use super::cylinder::{Class, Cylinder, SlotAt};
+use super::grid::SlotGrid;
 use super::levels::Levels;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::GeometrySpec;
@@ -46,7 +51,8 @@ pub enum Ties {
     /// The one of the nearest cylinder, the lower one of two.
     #[default]
     Nearest,
-    /// The one of any of these cylinders, all alike probable.
+    /// That at any of these distances, all alike probable; of two cylinders at one distance the lower one. So
+    /// the written area grows into new cylinders only where the old ones have no such slot.
     Any,
 }
 
@@ -66,7 +72,12 @@ pub(in crate::mapping) struct FreeSlots {
     in_order: u64,
     /// For each distance the shortest seek over it or more, if seek times do not grow with distance.
     least_seek: Option<Box<[u32]>>,
+    /// The grid on which all slots begin, if there is one.
+    grid: Option<SlotGrid>,
 }
+
+/// So many distances are drawn at random before all are looked at.
+const DRAWS: u32 = 32;
 
 impl FreeSlots {
     /// The slots of a geometry, `1 << shift` sectors each. All are free but the first `in_order`.
@@ -80,6 +91,7 @@ impl FreeSlots {
             slots: m.layout.capacity() >> shift,
             in_order,
             least_seek: least_seek(m),
+            grid: SlotGrid::new(m, shift),
         };
         made.skip_taken(m);
         made
@@ -230,29 +242,28 @@ impl FreeSlots {
     }
 
     /// The free slot of the whole disk that is reached soonest. Of equal ones the nearest cylinder, the
-    /// lower one of two, and the head in use.
+    /// lower one of two, and the head in use; or that at any distance.
     #[inline]
     pub fn soonest(&mut self, from: &From, class: Class, ties: Ties) -> Option<Found> {
-        let here = from.arm.cylinder;
-        let mut best = None;
-        if self.some[class as usize].contains(here) {
-            best = self.soonest_in(from, here, class, u64::MAX);
+        let Some(grid) = self.grid else {
+            return self.search(from, class, ties);
+        };
+        let best = self.search_on_grid(&grid, from, class)?;
+        match ties {
+            Ties::Nearest => Some(best),
+            Ties::Any => Some(self.any_like(from, class, best)),
         }
+    }
+
+    /// The search outward from the arm.
+    fn search(&mut self, from: &From, class: Class, ties: Ties) -> Option<Found> {
+        let here = from.arm.cylinder;
+        let mut best = self.in_own_cylinder(from, class);
         let mut rank = best.map_or(0, |b| rank_of(from, &b));
-        let (mut below, mut above) = (here, here + 1);
-        loop {
-            let some = &self.some[class as usize];
-            let (down, up) = (some.previous(below), some.next(above));
-            let c = match (down, up) {
-                (Some(d), Some(u)) if here - d <= u - here => d,
-                (Some(d), None) => d,
-                (_, Some(u)) => u,
-                (None, None) => return best,
-            };
-            if let Some(b) = best {
-                if self.least_move(from, here.abs_diff(c)) >= b.cost {
-                    return best;
-                }
+        let mut outward = Outward::new(here);
+        while let Some(c) = outward.next(&self.some[class as usize]) {
+            if best.is_some_and(|b| self.least_move(from, here.abs_diff(c)) >= b.cost) {
+                break;
             }
             let within = best.map_or(u64::MAX, |b| b.cost + SAME);
             if let Some(found) = self.soonest_in(from, c, class, within) {
@@ -262,12 +273,116 @@ impl FreeSlots {
                     (best, rank) = (Some(found), other);
                 }
             }
-            if c < here {
-                below = c;
+        }
+        best
+    }
+
+    /// The same on a grid, where no farther slot is sooner than the next one of the grid.
+    fn search_on_grid(&mut self, grid: &SlotGrid, from: &From, class: Class) -> Option<Found> {
+        let here = from.arm.cylinder;
+        let mut best = self.in_own_cylinder(from, class);
+        let mut outward = Outward::new(here);
+        let (mut distance, mut next, mut cost) = (0, 0, 0);
+        while let Some(c) = outward.next(&self.some[class as usize]) {
+            if here.abs_diff(c) != distance {
+                distance = here.abs_diff(c);
+                (next, cost) = self.next_on_grid(grid, from, distance);
+            }
+            // Costs are rounded.
+            if best.is_some_and(|b| cost + SAME >= b.cost) {
+                break;
+            }
+            let slots = self.cylinder(from.mechanics, c);
+            if let Some(at) = slots.free_at(next, class, from.arm.head) {
+                return Some(Found {
+                    cylinder: c,
+                    at,
+                    cost,
+                });
+            }
+            let within = best.map_or(u64::MAX, |b| b.cost.saturating_sub(SAME + 1));
+            best = self.soonest_in(from, c, class, within).or(best);
+        }
+        best
+    }
+
+    fn in_own_cylinder(&mut self, from: &From, class: Class) -> Option<Found> {
+        let here = from.arm.cylinder;
+        match self.some[class as usize].contains(here) {
+            true => self.soonest_in(from, here, class, u64::MAX),
+            false => None,
+        }
+    }
+
+    /// The number of the slot that passes next when the arm has moved over `distance` cylinders, one or more,
+    /// and the time from the start until then in nanoseconds.
+    #[inline]
+    fn next_on_grid(&self, grid: &SlotGrid, from: &From, distance: u32) -> (u32, u64) {
+        let m = from.mechanics;
+        let there = (from.start + self.least_move(from, distance)).max(from.ready);
+        let under = m.rotation.angle_at(Time(there)).since(from.arm.angle);
+        let (next, ahead) = grid.next(under);
+        (next, there + m.wait_for(ahead) - from.start)
+    }
+
+    /// On a grid: a slot as soon as `best`, at any of the distances that have one, all alike probable.
+    fn any_like(&mut self, from: &From, class: Class, best: Found) -> Found {
+        let (mut reached, mut past) = (0, self.cylinders());
+        while past - reached > 1 {
+            let middle = reached + (past - reached) / 2;
+            if self.least_move(from, middle) <= best.cost {
+                reached = middle;
             } else {
-                above = c + 1;
+                past = middle;
             }
         }
+        if reached == 0 {
+            return best;
+        }
+        for draw in 0..DRAWS {
+            let of = u128::from(reached) + 1;
+            let distance = ((u128::from(nth(from.start, draw)) * of) >> 64) as u32;
+            if let Some(found) = self.like_at(from, class, distance, &best) {
+                return found;
+            }
+        }
+        let mut chosen = (0, best);
+        for distance in 0..=reached {
+            let rank = nth(from.start, DRAWS + distance);
+            if rank >= chosen.0 {
+                if let Some(found) = self.like_at(from, class, distance, &best) {
+                    chosen = (rank, found);
+                }
+            }
+        }
+        chosen.1
+    }
+
+    /// On a grid: a slot as soon as `best`, in the lower cylinder at a distance or else in the upper one.
+    #[inline]
+    fn like_at(&mut self, from: &From, class: Class, distance: u32, best: &Found) -> Option<Found> {
+        let here = from.arm.cylinder;
+        if distance == 0 {
+            let own = self.in_own_cylinder(from, class);
+            return own.filter(|f| f.cost <= best.cost + SAME);
+        }
+        let lower = here.checked_sub(distance);
+        let upper = here.checked_add(distance);
+        for c in [lower, upper].into_iter().flatten() {
+            // A set contains no cylinder past its end.
+            if self.some[class as usize].contains(c) {
+                let slots = self.cylinder(from.mechanics, c);
+                if let Some(at) = slots.free_at(best.at.ordinal, class, from.arm.head) {
+                    let cost = best.cost;
+                    return Some(Found {
+                        cylinder: c,
+                        at,
+                        cost,
+                    });
+                }
+            }
+        }
+        None
     }
 
     /// A time in which no arm moves over `distance` cylinders or more for a write, in nanoseconds.
@@ -307,10 +422,42 @@ impl FreeSlots {
     }
 }
 
-/// A number by which one of several slots is chosen: for each start another one, all alike probable.
+/// The cylinders of a set from the nearest one to the farthest, the lower one of two first, without the one
+/// under the heads.
+struct Outward {
+    here: u32,
+    below: u32,
+    above: u32,
+}
+
+impl Outward {
+    fn new(here: u32) -> Outward {
+        let (below, above) = (here, here + 1);
+        Outward { here, below, above }
+    }
+
+    #[inline]
+    fn next(&mut self, set: &Levels) -> Option<u32> {
+        let (down, up) = (set.previous(self.below), set.next(self.above));
+        let c = match (down, up) {
+            (Some(d), Some(u)) if self.here - d <= u - self.here => d,
+            (Some(d), None) => d,
+            (_, Some(u)) => u,
+            (None, None) => return None,
+        };
+        if c < self.here {
+            self.below = c;
+        } else {
+            self.above = c + 1;
+        }
+        Some(c)
+    }
+}
+
+/// A number by which one of several distances is chosen: for each start another one, all alike probable.
 #[inline]
 fn rank_of(from: &From, found: &Found) -> u64 {
-    nth(from.start, found.cylinder)
+    nth(from.start, found.cylinder.abs_diff(from.arm.cylinder))
 }
 
 /// For each distance the shortest seek over it or more; `None` if that is the seek over it.

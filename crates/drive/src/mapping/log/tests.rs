@@ -32,6 +32,25 @@ fn uneven() -> DriveSpec {
     spec
 }
 
+/// A drive whose slots all lie on one grid: no zones, skews or spares, 12 slots on a track.
+fn on_grid() -> DriveSpec {
+    let mut even = small_drive("write_settle = \"0.3 ms\"\nhead_switch = \"0.1 ms\"");
+    even.geometry.cylinders = 40;
+    let zone = &mut even.geometry.zones[0];
+    zone.last_cylinder = 39;
+    zone.sectors_per_track = crate::spec::PerSurface::Same(96);
+    (zone.track_skew, zone.cylinder_skew) = (0.0, 0.0);
+    even
+}
+
+fn any_arm(spec: &DriveSpec, noise: &mut XorShift) -> Arm {
+    Arm {
+        cylinder: noise.below(u64::from(spec.geometry.cylinders)) as u32,
+        head: noise.below(u64::from(spec.geometry.surfaces)) as u16,
+        angle: Turn(noise.below(u64::MAX)),
+    }
+}
+
 fn log(spec: &DriveSpec, policy: &str, initial: u64, together: bool) -> (Log, Mechanics) {
     with_ties(spec, (policy, "nearest"), initial, together)
 }
@@ -83,20 +102,20 @@ fn cost(m: &Mechanics, arm: &Arm, slot: u64, start: u64, ready: u64) -> (u64, bo
 #[test]
 fn the_search_finds_the_soonest_slot() {
     let mut noise = XorShift::default();
-    let mut even = small_drive("write_settle = \"0.3 ms\"\nhead_switch = \"0.1 ms\"");
-    even.geometry.cylinders = 40;
-    even.geometry.zones[0].last_cylinder = 39;
-    for (spec, ties) in [(uneven(), "nearest"), (even, "any")] {
+    let mut skewed = on_grid();
+    skewed.geometry.zones[0].track_skew = 10.0;
+    for (spec, ties) in [
+        (uneven(), "nearest"),
+        (skewed, "any"),
+        (on_grid(), "nearest"),
+        (on_grid(), "any"),
+    ] {
         let (mut log, m) = with_ties(&spec, ("eager", ties), 20, false);
         let slots = log.slots.len();
         let (mut broken, mut full) = (0, 0);
         let mut taken: Vec<u64> = (0..20).collect();
         for step in 0..4 * slots {
-            let arm = Arm {
-                cylinder: noise.below(u64::from(spec.geometry.cylinders)) as u32,
-                head: noise.below(u64::from(spec.geometry.surfaces)) as u16,
-                angle: Turn(noise.below(u64::MAX)),
-            };
+            let arm = any_arm(&spec, &mut noise);
             let start = noise.below(1 << 40);
             let ready = start + noise.below(2) * noise.below(20_000_000);
             let from = From {
@@ -141,6 +160,79 @@ fn the_search_finds_the_soonest_slot() {
             "no broken slot was taken"
         );
         assert!(full > 0, "the disk was never full");
+    }
+}
+
+/// With `ties = "any"` each distance at which a slot passes as soon as the soonest one is taken equally often,
+/// of two cylinders the lower one, and the slot is as soon as the soonest. A look at every free slot is the
+/// oracle. On a grid and with a random part of it taken; seed of the generator as it is.
+#[test]
+fn any_of_equal_distances_is_taken() {
+    let mut noise = XorShift::default();
+    let spec = on_grid();
+    let (mut log, m) = with_ties(&spec, ("eager", "any"), 0, false);
+    let slots = log.slots.len();
+    // Few slots stay free, so that many cylinders have none at the soonest time.
+    for block in 0..slots * 4 / 5 {
+        let arm = any_arm(&spec, &mut noise);
+        let from = From {
+            mechanics: &m,
+            arm: &arm,
+            start: noise.below(1 << 40),
+            ready: 0,
+            minimum: 0,
+        };
+        let found = log.slots.soonest(&from, Class::Whole, Ties::Nearest);
+        log.take(&m, block, &found.expect("a free slot"));
+    }
+    let free = free_slots(&log, slots);
+    for case in 0..20 {
+        let arm = any_arm(&spec, &mut noise);
+        let here = arm.cylinder;
+        let turn = m.rotation.time_for(Turn(u64::MAX));
+        let start = turn * 1000 + noise.below(turn);
+        let costs: Vec<(u64, u32)> = free
+            .iter()
+            .map(|s| cost(&m, &arm, *s, start, 0))
+            .map(|c| (c.0, c.2))
+            .collect();
+        let least = costs.iter().map(|c| c.0).min().expect("free slots");
+        let soonest = costs.iter().filter(|c| c.0 <= least + 8);
+        let tied: BTreeSet<u32> = soonest.map(|c| c.1).collect();
+        let distances: BTreeSet<u32> = tied.iter().map(|c| c.abs_diff(here)).collect();
+        let draws = 400 * distances.len() as u64;
+        let mut counts = std::collections::BTreeMap::new();
+        for i in 0..draws {
+            let from = From {
+                mechanics: &m,
+                arm: &arm,
+                // A whole number of turns later the same slots pass.
+                start: m.rotation.time_of((1000 + u128::from(i)) << 64) + start % turn,
+                ready: 0,
+                minimum: 0,
+            };
+            let found = log
+                .slots
+                .soonest(&from, Class::Whole, Ties::Any)
+                .expect("a slot");
+            assert!(tied.contains(&found.cylinder), "case {case}: {found:?}");
+            let distance = found.cylinder.abs_diff(here);
+            let lower = here.checked_sub(distance).filter(|c| tied.contains(c));
+            assert_eq!(
+                found.cylinder,
+                lower.unwrap_or(here + distance),
+                "case {case}"
+            );
+            *counts.entry(distance).or_insert(0u64) += 1;
+        }
+        for d in &distances {
+            let n = counts.get(d).copied().unwrap_or(0);
+            // Five standard deviations of a binomial number around 400.
+            assert!(
+                n.abs_diff(400) <= 100,
+                "case {case}: {n} of {draws} at distance {d}"
+            );
+        }
     }
 }
 

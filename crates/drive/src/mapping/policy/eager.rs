@@ -4,7 +4,7 @@
 //! The least sum of movement (with settling) and rotational wait over all free slots, exactly.
 //!
 //! Slots of many cylinders pass at the same moment. `ties` says which one is taken: `nearest` keeps the
-//! written area dense, `any` spreads it.
+//! written area dense, `any` leaves holes in it, in which later writes find slots.
 //! # Source
 //! R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based
 //! File Systems for a Programmable Disk", OSDI 1999, section 2; J. A. Chandy, "A Dual Actuator Logging Disk
