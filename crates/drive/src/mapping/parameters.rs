@@ -48,6 +48,9 @@ pub(crate) enum Initial {
     /// In order of address, each in the place of the layout.
     #[default]
     InOrder,
+    /// In order of address, with the free slots spread evenly over the disk: the state of a disk that has been
+    /// written at random for a long time.
+    Spread,
     /// By the policy, one after the other, from the initial positions of the arms on.
     Written,
 }

@@ -4,6 +4,8 @@
 //! A number for each block, packed with as many bits as the number of slots needs: 16 to 40. The map
 //! consists of pages. A page takes memory only when one of its blocks has been written.
 
+use super::initial::InOrder;
+
 /// Blocks of a page.
 const PAGE: u64 = 1024;
 
@@ -12,19 +14,18 @@ const PAGE: u64 = 1024;
 pub(super) struct BlockMap {
     bits: u32,
     pages: Box<[Option<Box<[u64]>>]>,
-    /// The blocks below this one lie in the slot of their own number until they are written.
-    in_order: u64,
+    /// Where blocks lie until they are written.
+    initial: InOrder,
 }
 
 impl BlockMap {
-    /// A map of `blocks` blocks to `slots` slots. The first `in_order` blocks have been written to the slots
-    /// of their own numbers.
-    pub fn new(blocks: u64, slots: u64, in_order: u64) -> BlockMap {
+    /// A map of `blocks` blocks to `slots` slots.
+    pub fn new(blocks: u64, slots: u64, initial: InOrder) -> BlockMap {
         let bits = (u64::BITS - slots.leading_zeros()).max(16);
         BlockMap {
             bits,
             pages: vec![None; blocks.div_ceil(PAGE) as usize].into_boxed_slice(),
-            in_order,
+            initial,
         }
     }
 
@@ -40,7 +41,7 @@ impl BlockMap {
         match &self.pages[(block / PAGE) as usize] {
             // An entry is the number of the slot plus one.
             Some(page) => entry(page, self.bits, block % PAGE).checked_sub(1),
-            None => (block < self.in_order).then_some(block),
+            None => self.initial.slot(block),
         }
     }
 
@@ -52,8 +53,10 @@ impl BlockMap {
             let first = block / PAGE * PAGE;
             let words = (PAGE * u64::from(bits)).div_ceil(64) as usize;
             let mut page = vec![0; words].into_boxed_slice();
-            for b in first..(first + PAGE).min(self.in_order) {
-                put(&mut page, bits, b - first, b + 1);
+            for b in first..first + PAGE {
+                if let Some(slot) = self.initial.slot(b) {
+                    put(&mut page, bits, b - first, slot + 1);
+                }
             }
             page
         });
@@ -61,15 +64,16 @@ impl BlockMap {
     }
 
     /// How many blocks from `block` on, itself included and at most `most`, have never been written or lie
-    /// in order, without a look at each: those up to the end of a page that takes no memory.
+    /// in the slots of their numbers, without a look at each: those up to the end of a page that takes no
+    /// memory.
     #[inline]
     pub fn untouched(&self, block: u64, most: u64) -> u64 {
         match self.pages[(block / PAGE) as usize] {
-            None => {
+            None if self.initial.is_dense() => {
                 let end = (block / PAGE + 1) * PAGE;
                 most.min(end - block)
             }
-            Some(_) => 0,
+            _ => 0,
         }
     }
 }
@@ -121,7 +125,7 @@ mod tests {
         ] {
             let blocks = 5000;
             let in_order = 2500;
-            let mut map = BlockMap::new(blocks, slots, in_order);
+            let mut map = BlockMap::new(blocks, slots, InOrder::dense(in_order));
             assert_eq!(map.bits(), bits, "{slots} slots");
             let mut oracle: HashMap<u64, u64> = (0..in_order).map(|b| (b, b)).collect();
             for _ in 0..20_000 {
@@ -140,7 +144,7 @@ mod tests {
     #[test]
     fn the_map_of_20_tb_fits_24_gib() {
         let slots = 20_000_000_000_000u64 / 4096;
-        let map = BlockMap::new(slots, slots, 0);
+        let map = BlockMap::new(slots, slots, InOrder::dense(0));
         let page = (PAGE * u64::from(map.bits())).div_ceil(64) * 8;
         let all = map.pages.len() as u64 * (page + 16);
         assert!(all < 19 << 30, "{all} bytes");

@@ -21,6 +21,7 @@
 
 mod cylinder;
 mod grid;
+mod initial;
 mod levels;
 mod map;
 pub(in crate::mapping) mod slots;
@@ -38,6 +39,7 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::spec::GeometrySpec;
 use headstack_engine::{random, SpecError};
 use headstack_units::Span;
+use initial::InOrder;
 use map::BlockMap;
 use rand::RngCore;
 pub(crate) use slots::From;
@@ -127,20 +129,21 @@ impl Log {
                 format!("at most the {blocks} blocks that the drive offers"),
             ));
         }
-        let in_order = match p.initial {
-            Initial::InOrder => p.initial_blocks,
-            Initial::Written => 0,
+        let initial = match p.initial {
+            Initial::InOrder => InOrder::dense(p.initial_blocks),
+            Initial::Spread => InOrder::spread(p.initial_blocks, slots),
+            Initial::Written => InOrder::dense(0),
         };
         let first = m.layout.locate(0);
-        let last = (in_order << shift).checked_sub(1);
+        let last = (initial.past() << shift).checked_sub(1);
         let frontier = last
             .and_then(|s| m.layout.locate(s))
             .map_or(0, |p| p.cylinder);
         Ok(Log {
             shift,
             blocks,
-            map: BlockMap::new(blocks, slots, in_order),
-            slots: FreeSlots::new(m, geometry, shift, in_order),
+            map: BlockMap::new(blocks, slots, initial),
+            slots: FreeSlots::new(m, geometry, shift, initial),
             policy,
             frontier,
             sector_ns: first.map_or(0.0, |p| p.sector_ns),
@@ -206,7 +209,7 @@ impl Log {
     fn extend(&self, mut block: u64, mut slot: u64, mut have: u32, most: u32) -> u32 {
         while have < most && block + 1 < self.blocks {
             let left = u64::from((most - have).div_ceil(self.block_sectors()));
-            // Blocks of a page without entries lie in the slots of their numbers.
+            // Blocks of a page without entries lie in order.
             let same = self
                 .map
                 .untouched(block + 1, left.min(self.blocks - block - 1));

@@ -13,6 +13,7 @@
 
 use super::cylinder::{Class, Cylinder, SlotAt};
 use super::grid::SlotGrid;
+use super::initial::InOrder;
 use super::levels::Levels;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::GeometrySpec;
@@ -68,8 +69,8 @@ pub(in crate::mapping) struct FreeSlots {
     surfaces: u32,
     shift: u32,
     slots: u64,
-    /// The slots below this one were taken at first.
-    in_order: u64,
+    /// The slots that were taken at first.
+    initial: InOrder,
     /// For each distance the shortest seek over it or more, if seek times do not grow with distance.
     least_seek: Option<Box<[u32]>>,
     /// The grid on which all slots begin, if there is one.
@@ -80,8 +81,8 @@ pub(in crate::mapping) struct FreeSlots {
 const DRAWS: u32 = 32;
 
 impl FreeSlots {
-    /// The slots of a geometry, `1 << shift` sectors each. All are free but the first `in_order`.
-    pub fn new(m: &Mechanics, geometry: &GeometrySpec, shift: u32, in_order: u64) -> FreeSlots {
+    /// The slots of a geometry, `1 << shift` sectors each. All are free but those of the initial blocks.
+    pub fn new(m: &Mechanics, geometry: &GeometrySpec, shift: u32, initial: InOrder) -> FreeSlots {
         let cylinders = geometry.cylinders;
         let mut made = FreeSlots {
             cylinders: (0..cylinders).map(|_| None).collect(),
@@ -89,7 +90,7 @@ impl FreeSlots {
             surfaces: geometry.surfaces,
             shift,
             slots: m.layout.capacity() >> shift,
-            in_order,
+            initial,
             least_seek: least_seek(m),
             grid: SlotGrid::new(m, shift),
         };
@@ -110,12 +111,12 @@ impl FreeSlots {
 
     /// Removes the cylinders whose slots are all taken at first.
     fn skip_taken(&mut self, m: &Mechanics) {
-        if self.in_order == 0 {
+        if self.initial.past() == 0 || !self.initial.is_dense() {
             return;
         }
         let mut open = Levels::all(self.cylinders());
         (0..self.cylinders()).for_each(|c| open.remove(c));
-        let mut at = self.in_order << self.shift;
+        let mut at = self.initial.past() << self.shift;
         while let Some(place) = m.layout.locate(at) {
             open.insert(place.cylinder);
             at += u64::from(place.run.max(1));
@@ -132,13 +133,13 @@ impl FreeSlots {
     fn cylinder(&mut self, m: &Mechanics, c: u32) -> &mut Cylinder {
         let slot = &mut self.cylinders[c as usize];
         if slot.is_none() {
-            let in_order = self.in_order;
+            let initial = self.initial;
             let made = Cylinder::new(
                 &*m.layout,
                 c,
                 self.surfaces,
                 (self.shift, self.slots),
-                |s| s >= in_order,
+                |s| !initial.holds(s),
             );
             for class in [Class::Whole, Class::Broken] {
                 if made.free(class) == 0 {

@@ -1,0 +1,99 @@
+//! Where the blocks lie that were written before the run, without a look at each.
+
+/// The first blocks, in the order of their numbers: one slot after the other from the first slot on, or with
+/// the free slots spread evenly over the disk.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::mapping) struct InOrder {
+    /// Number of blocks.
+    count: u64,
+    /// Slots over which they are spread; at least as many.
+    slots: u64,
+}
+
+impl InOrder {
+    /// So many blocks in the first slots.
+    pub fn dense(count: u64) -> InOrder {
+        let slots = count;
+        InOrder { count, slots }
+    }
+
+    /// So many blocks over all the slots of a disk.
+    pub fn spread(count: u64, slots: u64) -> InOrder {
+        InOrder { count, slots }
+    }
+
+    /// The slot of a block; `None` if it was not written.
+    #[inline]
+    pub fn slot(&self, block: u64) -> Option<u64> {
+        let inside = block < self.count;
+        inside.then(|| match self.count == self.slots {
+            true => block,
+            false => (u128::from(block) * u128::from(self.slots) / u128::from(self.count)) as u64,
+        })
+    }
+
+    /// Whether one of the blocks lies in a slot.
+    #[inline]
+    pub fn holds(&self, slot: u64) -> bool {
+        if slot >= self.slots || self.count == self.slots {
+            return slot < self.slots;
+        }
+        let least = u128::from(slot) * u128::from(self.count);
+        let block = least.div_ceil(u128::from(self.slots)) as u64;
+        self.slot(block) == Some(slot)
+    }
+
+    /// Number of slots from the first one on beyond which none holds such a block.
+    pub fn past(&self) -> u64 {
+        match self.count.checked_sub(1).and_then(|b| self.slot(b)) {
+            Some(last) => last + 1,
+            None => 0,
+        }
+    }
+
+    /// Whether no slot is free below [`InOrder::past`].
+    pub fn is_dense(&self) -> bool {
+        self.count == self.slots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Slots are different, in order, and known; the gaps between them differ by one slot at most.
+    #[test]
+    fn free_slots_are_spread_evenly() {
+        for (count, slots) in [
+            (0, 10),
+            (1, 10),
+            (3, 10),
+            (9, 10),
+            (10, 10),
+            (999, 1000),
+            (7, 1 << 40),
+        ] {
+            let initial = InOrder::spread(count, slots);
+            let taken: Vec<u64> = (0..count).filter_map(|b| initial.slot(b)).collect();
+            assert_eq!(taken.len() as u64, count);
+            assert!(taken.is_sorted_by(|a, b| a < b) && taken.iter().all(|s| *s < slots));
+            let set: BTreeSet<u64> = taken.iter().copied().collect();
+            for slot in 0..slots.min(1100) {
+                assert_eq!(
+                    initial.holds(slot),
+                    set.contains(&slot),
+                    "{slot} of {slots}"
+                );
+            }
+            let gaps: BTreeSet<u64> = taken.windows(2).map(|w| w[1] - w[0]).collect();
+            if let (Some(least), Some(most)) = (gaps.first(), gaps.last()) {
+                assert!(most - least <= 1, "{gaps:?}");
+            }
+            assert_eq!(initial.past(), taken.last().map_or(0, |s| s + 1));
+            assert_eq!(initial.slot(count), None);
+        }
+        assert!((0..5).all(|s| InOrder::dense(5).slot(s) == Some(s)));
+        assert!(!InOrder::dense(5).holds(5) && InOrder::dense(5).holds(4));
+    }
+}
