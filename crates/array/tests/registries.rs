@@ -231,6 +231,7 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
             let heads_at = heads_at.clone();
             Ok(Box::new(From { cylinder, heads_at }) as Box<dyn Policy>)
         }),
+        roles: &[],
     }
 }
 
