@@ -95,6 +95,11 @@ fn every_command_completes_once() {
                 "dash = \"D1A2S1H1\"\n[parallelism]\nroles = [[\"write\"], [\"read\"]]\n",
                 "dash = \"D1A3S1H1\"\n[parallelism]\narms_in_motion = 3\nchannels = 3\n\
                  roles = [[\"write\"], [\"read\"], [\"read\", \"write\"]]\n",
+                "dash = \"D1A2S1H1\"\n[parallelism]\nroles = { policy = \"adaptive\", window = 4, dwell = 3, \
+                 to_shared_below = 0.45, to_split_above = 0.55, switch_time = \"1 ms\" }\n",
+                "dash = \"D1A3S1H1\"\n[parallelism]\narms_in_motion = 3\nchannels = 3\n\
+                 roles = { policy = \"adaptive\", window = 4, dwell = 0, start = \"shared\", \
+                 to_shared_below = 0.45, to_split_above = 0.55 }\n",
             ]
         } else {
             &[""]
