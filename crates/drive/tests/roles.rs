@@ -229,7 +229,9 @@ fn a_failed_arm_forces_roles_that_serve_everything() {
         }
         let spent = role_use(&drive, 20_000 * MS);
         assert_eq!(spent.n_forced, 1, "{tables}: {spent:?}");
-        assert!(spent.modes[1].time_s >= 14.0 - 1e-9, "{tables}: {spent:?}");
+        // Without a warning the arm is in use until a command meets its fault.
+        let least = if warning { 15.0 - 1e-9 } else { 12.0 };
+        assert!(spent.modes[1].time_s >= least, "{tables}: {spent:?}");
     }
 }
 

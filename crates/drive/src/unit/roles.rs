@@ -174,9 +174,9 @@ impl Unit {
                 [path.reads, path.writes] = new;
             }
             let stopped = self.core.end_work_of(a, at);
-            let ready = at.max(stopped).max(self.arm_free[a]) + roles.switch_time;
-            self.arm_free[a] = ready;
-            self.core.assemblies[a].mechanism.free = ready;
+            let free = &mut self.core.assemblies[a].mechanism.free;
+            *free = at.max(stopped).max(self.arm_free[a]).max(*free) + roles.switch_time;
+            self.arm_free[a] = *free;
             roles.switching += roles.switch_time;
         }
         self.free = self.free.max(self.next_free()).max(at);
