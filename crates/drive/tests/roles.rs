@@ -241,12 +241,13 @@ struct Load {
     pieces: Vec<(usize, f64)>,
 }
 
-/// At least 100,000 commands each.
+/// At least 100,000 commands each. The oscillations are slow, as fast as they are noticed, and faster.
 fn loads() -> Vec<Load> {
     let steps = [0.05, 0.95, 0.0, 1.0].map(|w| (25_000, w));
     let up = (0..=20).map(|i| (2500, f64::from(i) / 20.0));
     let ramp = up.clone().chain(up.rev()).collect();
-    let square = |n: usize| (0..100_000 / n).map(move |i| (n, [0.1, 0.95][i % 2]));
+    let square = |n: usize| (0..34_000 / n).map(move |i| (n, [0.1, 0.95][i % 2]));
+    let oscillating = square(4250).chain(square(400)).chain(square(50));
     vec![
         Load {
             name: "step",
@@ -257,16 +258,8 @@ fn loads() -> Vec<Load> {
             pieces: ramp,
         },
         Load {
-            name: "oscillating slowly",
-            pieces: square(5000).collect(),
-        },
-        Load {
-            name: "oscillating as fast as it is noticed",
-            pieces: square(400).collect(),
-        },
-        Load {
-            name: "oscillating fast",
-            pieces: square(50).collect(),
+            name: "oscillation",
+            pieces: oscillating.collect(),
         },
     ]
 }
@@ -290,7 +283,7 @@ impl Sums {
 }
 
 /// The blocks that are written before the run, and the share of writes that add one.
-const INITIAL: u64 = 60_000;
+const INITIAL: u64 = 40_000;
 const NEW: f64 = 0.5;
 
 /// Serves a load as in the paper: Poisson arrivals at 10/s, uniform over the blocks written so far. Returns the
@@ -365,12 +358,20 @@ fn pooled(load: &Load, sums: &[Sums], w: f64) -> Sums {
 /// DAD, DALD, and a log of which both arms always serve everything.
 fn switching_cost(load: &Load, fixed: &[Vec<Sums>; 3]) -> f64 {
     let mut cost = 0.0;
+    // Whether the roles for many reads are surely in force, or those for many writes.
+    let mut settled = None;
     for (n, w) in &load.pieces {
         let Some(noticed) = until_noticed(*w) else {
+            settled = None;
             continue;
         };
+        let reads = *w < TO_SHARED;
+        if settled == Some(reads) {
+            continue;
+        }
+        settled = (*n as f64 > noticed).then_some(reads);
         let [dad, dald, shared] = [0, 1, 2].map(|i| pooled(load, &fixed[i], *w).mean());
-        let (old, new) = if *w < TO_SHARED { (dald, shared) } else { (shared, dald) };
+        let (old, new) = if reads { (dald, shared) } else { (shared, dald) };
         cost += noticed.min(*n as f64) * (old - new.min(dad)).max(0.0);
     }
     cost
@@ -445,12 +446,12 @@ fn check(name: &str, seed: u64) {
 
 #[test]
 fn the_adaptive_drive_is_as_good_as_the_better_one_on_the_ibm_18es() {
-    (1..=3).for_each(|seed| check("ibm-18es", seed));
+    (1..=2).for_each(|seed| check("ibm-18es", seed));
 }
 
 #[test]
 fn the_adaptive_drive_is_as_good_as_the_better_one_on_the_cheetah_9lp() {
-    (1..=3).for_each(|seed| check("cheetah-9lp", seed));
+    (1..=2).for_each(|seed| check("cheetah-9lp", seed));
 }
 
 /// The defaults that the tests above assume are those of the policy.
