@@ -3,7 +3,9 @@
 use crate::capping::Knobs;
 use crate::change::Target;
 use crate::layer::{self, drive, Done, ErrorKind};
-use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting};
+use headstack_drive::{
+    Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting,
+};
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
 

@@ -139,7 +139,10 @@ fn arms_whose_roles_change_wait_for_the_switch() {
     assert!((spent.switching_s - 4.0 * 0.09).abs() < 1e-9, "{spent:?}");
     // It starts 90 ms later; the rest is movement and less than two turns.
     let later = late.completion.0 - write.completion.0;
-    assert!((90 * MS - 9 * MS..90 * MS + 9 * MS).contains(&later), "{later}");
+    assert!(
+        (90 * MS - 9 * MS..90 * MS + 9 * MS).contains(&later),
+        "{later}"
+    );
     assert!(late.components.queue >= 90 * MS, "{late:?}");
     // The third arm keeps its role, so it reads at once.
     assert_eq!((read.arm, read.components.queue), (2, 0), "{read:?}");
@@ -151,8 +154,16 @@ fn wrong_roles_are_refused_by_key() {
     for (dash, parallelism, key) in [
         ("D1A2S1H1", "roles = { policy = \"adaptve\" }", ".policy"),
         ("D1A2S1H1", "roles = { window = 10 }", ".policy"),
-        ("D1A2S1H1", "roles = { policy = \"adaptive\", window = 0.5 }", ".window"),
-        ("D1A2S1H1", "roles = { policy = \"adaptive\", windw = 5 }", ""),
+        (
+            "D1A2S1H1",
+            "roles = { policy = \"adaptive\", window = 0.5 }",
+            ".window",
+        ),
+        (
+            "D1A2S1H1",
+            "roles = { policy = \"adaptive\", windw = 5 }",
+            "",
+        ),
         (
             "D1A2S1H1",
             "roles = { policy = \"adaptive\", to_shared_below = 0.9 }",
@@ -174,7 +185,11 @@ fn wrong_roles_are_refused_by_key() {
             "arm_share = \"own-share\"\nroles = { policy = \"adaptive\" }",
             "",
         ),
-        ("D1A2S1H1", "roles = { policy = \"fixed\", arms = [[\"read\"], [\"read\"]] }", ""),
+        (
+            "D1A2S1H1",
+            "roles = { policy = \"fixed\", arms = [[\"read\"], [\"read\"]] }",
+            "",
+        ),
         (
             "D1A2S1H1",
             "faults = [{ at = \"1 s\", arm = 0 }]\nroles = { policy = \"adaptive\", \
@@ -199,13 +214,24 @@ fn a_table_is_the_fixed_policy() {
         let mut drive = drive("ibm-18es", "D1A3S1H1", &tables, 1);
         assert_eq!(drive.role_use(Time(5)), None);
         let mut draw = SplitMix(3);
-        let served = |id| serve(&mut drive, id, id * 50 * MS, draw.below(2) == 0, draw.below(9999));
+        let served = |id| {
+            serve(
+                &mut drive,
+                id,
+                id * 50 * MS,
+                draw.below(2) == 0,
+                draw.below(9999),
+            )
+        };
         (0..500).map(served).collect::<Vec<Completion>>()
     };
     let table = "[[\"write\"], [\"read\"], [\"read\", \"write\"]]";
     let fixed = run(&format!("{{ policy = \"fixed\", arms = {table} }}"));
     assert_eq!(run(table), fixed);
-    assert_ne!(run("[[\"write\"], [\"read\", \"write\"], [\"read\"]]"), fixed);
+    assert_ne!(
+        run("[[\"write\"], [\"read\", \"write\"], [\"read\"]]"),
+        fixed
+    );
 }
 
 /// When the only arm that writes fails, the drive takes up roles in which another one does, and keeps them.
@@ -371,7 +397,11 @@ fn switching_cost(load: &Load, fixed: &[Vec<Sums>; 3]) -> f64 {
         }
         settled = (*n as f64 > noticed).then_some(reads);
         let [dad, dald, shared] = [0, 1, 2].map(|i| pooled(load, &fixed[i], *w).mean());
-        let (old, new) = if reads { (dald, shared) } else { (shared, dald) };
+        let (old, new) = if reads {
+            (dald, shared)
+        } else {
+            (shared, dald)
+        };
         cost += noticed.min(*n as f64) * (old - new.min(dad)).max(0.0);
     }
     cost
@@ -386,7 +416,9 @@ fn measure_all(name: &str, load: &Load, seed: u64) -> ([Vec<Sums>; 3], Vec<Sums>
     let run = |tables: &str| measure(&mut drive(name, "D1A2S1H1", tables, seed), load, seed).0;
     let fixed = [
         run(settle),
-        run(&format!("{log}[parallelism]\nroles = [[\"write\"], [\"read\"]]")),
+        run(&format!(
+            "{log}[parallelism]\nroles = [[\"write\"], [\"read\"]]"
+        )),
         run(&log),
     ];
     let adaptive = format!("{log}[parallelism]\nroles = {{ policy = \"adaptive\" }}");
@@ -435,7 +467,10 @@ fn check(name: &str, seed: u64) {
         assert!(ours <= total(0).min(total(1)) + cost + chance, "{text}");
         assert!(ours <= best + cost + chance, "{text}");
         let most = 1.0 + n / DWELL;
-        assert!(spent.n_switches >= 1 && (spent.n_switches as f64) <= most, "{text}");
+        assert!(
+            spent.n_switches >= 1 && (spent.n_switches as f64) <= most,
+            "{text}"
+        );
         if load.name == "step" {
             // From the start and three steps, and no more.
             assert!(spent.n_switches <= 4, "{text}");
@@ -469,5 +504,8 @@ fn the_defaults_are_those_of_the_policy() {
     ] {
         assert_eq!(roles[key].as_f64(), Some(value), "{key}");
     }
-    assert_eq!(roles["switch_time"], serde_json::json!(Span::ZERO.to_string()));
+    assert_eq!(
+        roles["switch_time"],
+        serde_json::json!(Span::ZERO.to_string())
+    );
 }

@@ -138,12 +138,7 @@ pub(crate) fn build(
             (plugin.build)(table).map_err(within)?
         }
     };
-    bounded(
-        "switch_time",
-        policy.switch_time(),
-        Span::ZERO..=MOST_PAUSE,
-    )
-    .map_err(within)?;
+    bounded("switch_time", policy.switch_time(), Span::ZERO..=MOST_PAUSE).map_err(within)?;
     let modes = policy.modes(spec.dash.arms);
     for mode in &modes {
         check(&mode.roles, &spec.parallelism, spec.dash)?;

@@ -199,8 +199,8 @@ impl Unit {
             serving.fold(0, |all, p| all | p.surfaces)
         };
         for (i, mode) in roles.modes.iter().enumerate() {
-            let whole =
-                (0..sets).all(|s| (0..2).all(|op| reached(s, Some((mode, op))) == reached(s, None)));
+            let whole = (0..sets)
+                .all(|s| (0..2).all(|op| reached(s, Some((mode, op))) == reached(s, None)));
             if !whole {
                 roles.excluded |= 1 << i;
             }

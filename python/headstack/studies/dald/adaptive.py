@@ -260,16 +260,22 @@ def _figure(study: Study, drive: str, name: str, found: Mapping[str, Measured]) 
         ]
         names = [NAMES.get(s, s) for s in SYSTEMS]
         x = alt.X("x:Q", title="time (min)")
-        latency = alt.Chart(pd.DataFrame(rows)).mark_line(strokeWidth=2.2).encode(
-            x=alt.X("x:Q", title=None),
-            y=alt.Y("y:Q", title="mean access latency (ms)", scale=alt.Scale(zero=True)),
-            color=look.colour(names, "architecture"),
-            strokeDash=look.dash(names, "architecture"),
+        latency = (
+            alt.Chart(pd.DataFrame(rows))
+            .mark_line(strokeWidth=2.2)
+            .encode(
+                x=alt.X("x:Q", title=None),
+                y=alt.Y("y:Q", title="mean access latency (ms)", scale=alt.Scale(zero=True)),
+                color=look.colour(names, "architecture"),
+                strokeDash=look.dash(names, "architecture"),
+            )
         )
         load = [{"x": x, "w": w} for x, w in zip(minutes, LOADS[name], strict=False)]
-        writes = alt.Chart(pd.DataFrame(load)).mark_line(
-            strokeWidth=1.5, interpolate="step", color=look.INK
-        ).encode(x=x, y=alt.Y("w:Q", title="write frequency w", scale=alt.Scale(domain=[0, 1])))
+        writes = (
+            alt.Chart(pd.DataFrame(load))
+            .mark_line(strokeWidth=1.5, interpolate="step", color=look.INK)
+            .encode(x=x, y=alt.Y("w:Q", title="write frequency w", scale=alt.Scale(domain=[0, 1])))
+        )
         title = f"{TITLES[drive]}, {name}: access latency over time, eta = {ETA:g}"
         return plots.style(
             alt.vconcat(
