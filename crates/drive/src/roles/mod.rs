@@ -5,6 +5,7 @@
 //!   the start.
 //! - `wanted` names one of these modes. The same commands at the same times give the same answers.
 //! - `wanted` is called before a service, and only if a command was noted since the last call.
+//! - Writes that only enter the buffer are noted, but a change waits for the next command that the mechanism serves.
 //! - The unit carries out a change, whatever it costs; see [`RolePolicy::switch_time`].
 //!
 //! To add one: write `crates/drive/src/roles/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
