@@ -3,9 +3,10 @@
 Brackets hold mean access times in ms of a separate simulator of the same model at 500,000 requests.
 """
 
+import numpy as np
 import pytest
 
-from headstack.studies.dald import PAPER
+from headstack.studies.dald import PAPER, adaptive
 from headstack.studies.dald.systems import CHEETAH, IBM, measured
 from headstack.studies.study import Study
 
@@ -52,3 +53,40 @@ def test_writes_that_choose_their_place_are_faster_than_those_that_do_not(study)
         assert logging.read == pytest.approx(normal.read, rel=0.05)
         # The write of a slot takes no less than settling and its transfer: 0.13 and 0.21 ms.
         assert 0.34 < logging.write < normal.write / 4
+
+
+@pytest.mark.parametrize("w", [0.0, 0.3, 0.5, 0.65, 0.9, 0.95, 1.0])
+def test_the_formula_says_when_a_change_of_the_load_is_noticed(w):
+    """The mean of the policy's estimate, step by step from the worst start."""
+    to_shared = w < adaptive.TO_SHARED
+    estimate, n = float(to_shared), 0
+    while estimate > adaptive.TO_SHARED if to_shared else estimate < adaptive.TO_SPLIT:
+        estimate += (w - estimate) / adaptive.WINDOW
+        n += 1
+    # Logarithms for a continuous time are up to 1 / (2 window) too long.
+    formula = adaptive.until_noticed(w) - adaptive.DWELL
+    assert formula * (1 - 1 / adaptive.WINDOW) - 1 <= n <= formula + 1
+
+
+def test_only_changes_that_need_other_roles_have_to_be_noticed():
+    """A change within the same roles, or within the band between the thresholds, costs nothing."""
+    each = 5000.0
+
+    def noticed(*writes):
+        found = adaptive._unnoticed(np.array(writes), np.full(len(writes), each))
+        return [w for w, _ in found]
+
+    assert noticed(0.0, 0.3, 0.5) == [0.0]
+    assert noticed(0.0, 0.95, 1.0, 0.1) == [0.0, 0.95, 0.1]
+    assert noticed(0.0, 0.8, 0.0) == [0.0, 0.0]
+    # Pieces that are over before they are noticed cost no more than their length.
+    short = adaptive._unnoticed(np.array([0.1, 0.95] * 3), np.full(6, 50.0))
+    assert [n for _, n in short] == [50.0] * 6
+
+
+def test_the_adaptive_drive_reads_as_a_dad_and_writes_as_a_dald(study):
+    """Constant loads of reads or writes only, after the policy has noticed them."""
+    names = ("DAD", "DALD", "adaptive")
+    found = measured(study, CHEETAH, [(n, w, 0.0) for n in names for w in (0.0, 1.0)])
+    assert found["adaptive", 0.0, 0.0].mean == pytest.approx(found["DAD", 0.0, 0.0].mean, rel=0.03)
+    assert found["adaptive", 1.0, 0.0].mean == found["DALD", 1.0, 0.0].mean

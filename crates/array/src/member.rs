@@ -3,7 +3,9 @@
 use crate::capping::Knobs;
 use crate::change::Target;
 use crate::layer::{self, drive, Done, ErrorKind};
-use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, Setting};
+use headstack_drive::{
+    Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting,
+};
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
 
@@ -72,6 +74,10 @@ pub trait Member {
     /// Bytes read by a scan of the medium.
     fn scanned_bytes(&self) -> u64 {
         0
+    }
+    /// What was done with the arms' roles up to `until`; `None` where they never change.
+    fn role_use(&self, _until: Time) -> Option<RoleUse> {
+        None
     }
     /// A request reaches the drive at `now`.
     fn submit(&mut self, now: Time, request: DriveRequest);
@@ -174,6 +180,9 @@ impl Member for Drive {
     }
     fn scanned_bytes(&self) -> u64 {
         Drive::scanned_bytes(self)
+    }
+    fn role_use(&self, until: Time) -> Option<RoleUse> {
+        Drive::role_use(self, until)
     }
     #[inline(always)]
     fn submit(&mut self, now: Time, request: DriveRequest) {

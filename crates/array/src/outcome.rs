@@ -5,7 +5,7 @@ use crate::change::ChangeCounts;
 use crate::member::Member;
 #[cfg(doc)]
 use crate::simulate::PastEnd;
-use headstack_drive::{Completion, DriveEnergy, Fault};
+use headstack_drive::{Completion, DriveEnergy, Fault, RoleUse};
 use headstack_engine::{Batches, Grouped, Series};
 use headstack_trace::Op;
 use headstack_units::Time;
@@ -33,6 +33,8 @@ pub struct MemberOutcome {
     pub read_modify_writes: u64,
     /// Bytes read by a scan of the medium, the warm-up included.
     pub scanned_bytes: u64,
+    /// What was done with the arms' roles, the warm-up included; `None` where they never change.
+    pub roles: Option<RoleUse>,
 }
 
 impl MemberOutcome {
@@ -49,12 +51,13 @@ impl MemberOutcome {
         }
     }
 
-    /// Reads the counters that a drive has itself, except its energy.
-    pub(crate) fn observe(&mut self, member: &impl Member) {
+    /// Reads the counters that a drive has itself at `until`, except its energy.
+    pub(crate) fn observe(&mut self, member: &impl Member, until: Time) {
         self.faults = member.faults();
         self.lost_writes = member.lost_writes();
         self.read_modify_writes = member.read_modify_writes();
         self.scanned_bytes = member.scanned_bytes();
+        self.roles = member.role_use(until);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::simulate::{MemberOutcome, Outcome};
 use headstack_drive::cost::CostRange;
 use headstack_drive::meter::BackgroundEnergy;
 use headstack_drive::power::conditions::ConditionEnergy;
-use headstack_drive::DriveEnergy;
+use headstack_drive::{DriveEnergy, RoleUse};
 use headstack_engine::batches;
 use headstack_engine::quantiles::mean_s;
 use headstack_engine::Summary;
@@ -308,6 +308,9 @@ pub struct DriveResult {
     pub n_read_modify_writes: u64,
     /// Bytes read by a scan of the medium.
     pub scanned_bytes: u64,
+    /// How often the arms' roles changed, the warm-up included; absent where they never change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roles: Option<RoleUse>,
 }
 
 /// A head or an arm assembly that a drive took out of use.
@@ -440,6 +443,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
         n_lost_writes: m.lost_writes,
         n_read_modify_writes: m.read_modify_writes,
         scanned_bytes: m.scanned_bytes,
+        roles: m.roles.clone(),
     }
 }
 

@@ -758,8 +758,9 @@ impl<M: Member> Run<'_, '_, M> {
                 o.energy = member.energy(end);
             }
         }
+        let end = self.host.outcome.end;
         for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
-            o.observe(member);
+            o.observe(member, end);
         }
         self.host.outcome.changes = self.schedule.counts();
         self.host.outcome.n_taken = self.taken;

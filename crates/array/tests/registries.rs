@@ -13,9 +13,10 @@ use headstack_drive::mapping::policy::{Policy, Search, Slot};
 use headstack_drive::plugin::{params_beside, Build, Plugin};
 use headstack_drive::power::{LowPower, PowerModel, Shape, StateWatts};
 use headstack_drive::queue::Queue;
+use headstack_drive::roles::{Mode, RolePolicy};
 use headstack_drive::scheduler::{Choice, Scheduler, View};
 use headstack_drive::seek::SeekModel;
-use headstack_drive::spec::{GeometrySpec, Params};
+use headstack_drive::spec::{GeometrySpec, Params, Role};
 use headstack_drive::Models;
 use headstack_engine::SpecError;
 use headstack_trace::{Each, Request};
@@ -30,9 +31,15 @@ const SEEK: Span = Span(3_000_000);
 const WATTS: f64 = 7.25;
 const DOLLARS: f64 = 123.0;
 const CYLINDER: u32 = 150;
+const SWITCH_AFTER: u32 = 2;
 
 /// A log with a policy made at run time, before the drive's costs.
 const LOG: &str = r#"mapping = { model = "log", policy = "own-policy", initial_blocks = 3, initial = "written" }
+cost = {"#;
+
+/// Two arms with a role policy made at run time, before the drive's costs.
+const ROLES: &str = r#"dash = "D1A2S1H1"
+parallelism = { roles = { policy = "own-roles" } }
 cost = {"#;
 
 /// First blocks of the commands that a scheduler or an elevator has chosen.
@@ -154,6 +161,32 @@ impl Policy for From {
     }
 }
 
+/// One arm reads; after a number of commands it is the other one, for ever.
+#[derive(Debug)]
+struct Countdown {
+    left: u32,
+}
+
+impl RolePolicy for Countdown {
+    fn modes(&self, _arms: u32) -> Vec<Mode> {
+        let both = vec![Role::Read, Role::Write];
+        let mode = |name, roles| Mode { name, roles };
+        vec![
+            mode("first", vec![both.clone(), vec![Role::Write]]),
+            mode("second", vec![vec![Role::Write], both]),
+        ]
+    }
+    fn note(&mut self, _now: u64, _write: bool) {
+        self.left = self.left.saturating_sub(1);
+    }
+    fn wanted(&mut self, _now: u64, _current: usize) -> usize {
+        usize::from(self.left == 0)
+    }
+    fn switch_time(&self) -> Span {
+        SEEK
+    }
+}
+
 /// The newest request first.
 struct Stack {
     waiting: Vec<Queued>,
@@ -230,6 +263,10 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
         policies: list("own-policy", move |_: &Params| {
             let heads_at = heads_at.clone();
             Ok(Box::new(From { cylinder, heads_at }) as Box<dyn Policy>)
+        }),
+        roles: list("own-roles", move |_: &Params| {
+            let left = SWITCH_AFTER;
+            Ok(Box::new(Countdown { left }) as Box<dyn RolePolicy>)
         }),
     }
 }
@@ -352,6 +389,20 @@ fn a_policy_made_at_run_time_places_the_blocks_of_a_log() {
     );
 }
 
+/// The third read is the first one after the change: it is served after the switch, and by the other arm.
+#[test]
+fn a_role_policy_made_at_run_time_changes_which_arm_reads() {
+    let ran = go(&experiment("").replace("cost = {", ROLES)).unwrap_or_else(|e| panic!("{e}"));
+    let system = &ran.result.systems[0];
+    assert_eq!((system.n_requests, system.n_errors), (3, 0));
+    let roles = system.drives[0].roles.clone().expect("roles that change");
+    assert_eq!((roles.n_switches, roles.n_forced), (1, 0));
+    assert!((roles.switching_s - 2.0 * SEEK.as_secs_f64()).abs() < 1e-12);
+    let names: Vec<&str> = roles.modes.iter().map(|m| m.name).collect();
+    assert_eq!(names, ["first", "second"]);
+    assert!(roles.modes.iter().all(|m| m.time_s > 0.0), "{roles:?}");
+}
+
 /// A running drive looks up schedulers, and its power at another speed, in the lists with which it was built.
 #[test]
 fn changes_of_a_running_drive_use_the_passed_lists() {
@@ -383,8 +434,12 @@ fn unknown_names_get_the_passed_lists() {
         ("own-cost", "price"),
         ("own-elevator", "none"),
         ("own-policy", "eager"),
+        ("own-roles", "fixed"),
     ] {
-        let experiment = |keys| experiment(keys).replace("cost = {", LOG);
+        let experiment = |keys| {
+            let log = experiment(keys).replace("cost = {", LOG);
+            log.replace("cost = {", ROLES)
+        };
         let text = experiment(host_queue).replace(own, other);
         let error = go(&text).err().expect(other).to_string();
         let want = format!("got \"{other}\", need one of {own}");

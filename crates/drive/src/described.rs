@@ -32,7 +32,7 @@ pub struct Described {
 }
 
 impl DriveSpec {
-    /// The same drive with every parameter of its models (seek, layout, scheduler, power, cost) that the
+    /// The same drive with every parameter of its models (seek, layout, roles, scheduler, power, cost) that the
     /// description leaves out; `models` are those that it can name.
     pub fn with_all_parameters(&self, models: &Models) -> DriveSpec {
         let named = |table: &Params| {
@@ -44,6 +44,7 @@ impl DriveSpec {
         spec.cost = filled(models.cost, &named(&self.cost), &self.cost);
         spec.power = power::filled(&self.power, models.power);
         spec.geometry.layout_parameters = layout::filled(&self.geometry, models.layouts);
+        spec.parallelism.roles = spec.parallelism.roles.filled(models.roles);
         let queue = &mut spec.queue;
         let parameters = &queue.scheduler_parameters;
         queue.scheduler_parameters = filled(models.schedulers, &queue.scheduler, parameters);

@@ -7,6 +7,7 @@ use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
 use crate::models::Models;
 use crate::phase::ActiveByWork;
+use crate::roles::RoleUse;
 use crate::spec::DriveSpec;
 use crate::tags::{Outside, Tags};
 use crate::unit::{Step, Unit};
@@ -150,6 +151,15 @@ impl Drive {
     /// Bytes that the media scan has read.
     pub fn scanned_bytes(&self) -> u64 {
         self.units.iter().map(Unit::scanned_bytes).sum()
+    }
+
+    /// What was done with the arms' roles up to `until`; `None` where they never change.
+    pub fn role_use(&self, until: Time) -> Option<RoleUse> {
+        let mut sum = None;
+        for unit in &self.units {
+            unit.add_role_use(until.0, self.units.len(), &mut sum);
+        }
+        sum
     }
 
     /// Submits a command at `now`, which must not decrease from call to call.

@@ -5,6 +5,7 @@ use crate::layout::{self, Layout};
 use crate::mapping::policy::{self, Policy};
 use crate::plugin::Plugin;
 use crate::power::{self, PowerModel};
+use crate::roles::{self, RolePolicy};
 use crate::scheduler::{self, Scheduler};
 use crate::seek::{self, SeekModel};
 use crate::spec::GeometrySpec;
@@ -20,6 +21,8 @@ pub struct Models {
     pub schedulers: &'static [Plugin<dyn Scheduler>],
     /// For `mapping.policy`.
     pub policies: &'static [Plugin<dyn Policy>],
+    /// For `parallelism.roles.policy`.
+    pub roles: &'static [Plugin<dyn RolePolicy>],
     /// For `power.model`.
     pub power: &'static [Plugin<dyn PowerModel>],
     /// For `cost.model`.
@@ -34,6 +37,7 @@ impl Models {
             seek: seek::PLUGINS,
             schedulers: scheduler::PLUGINS,
             policies: policy::PLUGINS,
+            roles: roles::PLUGINS,
             power: power::PLUGINS,
             cost: cost::PLUGINS,
         }

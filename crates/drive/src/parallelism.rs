@@ -16,6 +16,7 @@
 //! the end of a radial head's share is completed by the same head.
 
 use crate::bounds::{bounded, MOST_LIFE, MOST_MEAN_LIFE, MOST_PAUSE};
+use crate::roles::{self, RolesSpec};
 use crate::spec::{Derived, DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
 use headstack_engine::SpecError;
 use headstack_units::{Bytes, Span, Turn};
@@ -150,9 +151,10 @@ pub struct ParallelismSpec {
     /// What idle assemblies do.
     pub parking: Parking,
     /// What each assembly of a stack may serve, in order: `[["write"], ["read"]]` for an arm that writes and
-    /// one that reads. Empty: all serve reads and writes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<Vec<Role>>,
+    /// one that reads. Or a table with `policy`, a name of the `roles` folder, and its parameters. Empty: all
+    /// serve reads and writes.
+    #[serde(skip_serializing_if = "RolesSpec::is_none")]
+    pub roles: RolesSpec,
     /// Addresses are striped over the stacks in pieces of this size. 0: one stack after another. At most 1
     /// TiB.
     pub stack_unit: Bytes,
@@ -176,7 +178,7 @@ impl Default for ParallelismSpec {
             channels: 1,
             arm_choice: ArmChoice::Positioning,
             parking: Parking::Hold,
-            roles: Vec::new(),
+            roles: RolesSpec::default(),
             stack_unit: Bytes(64 * 1024),
             fault_recovery: Span::from_ms(1000.0),
             faults: Vec::new(),
@@ -345,7 +347,9 @@ impl ParallelismSpec {
                 ));
             }
         }
-        self.check_roles(dash)?;
+        if let RolesSpec::Table(table) = &self.roles {
+            roles::check(table, self, dash)?;
+        }
         if self.arm_share == ArmShare::OwnShare && geometry.surfaces % dash.arms != 0 {
             return Err(SpecError::new(
                 at("arm_share"),
@@ -416,49 +420,6 @@ impl ParallelismSpec {
             }
         }
         Ok(())
-    }
-
-    /// Checks that the roles are those of a stack's assemblies, and that reads and writes are served.
-    fn check_roles(&self, dash: Dash) -> Result<(), SpecError> {
-        if self.roles.is_empty() {
-            return Ok(());
-        }
-        let fail = |got: String, need: String| Err(SpecError::new("parallelism.roles", got, need));
-        if self.roles.len() as u32 != dash.arms {
-            return fail(
-                format!("roles of {} assemblies", self.roles.len()),
-                format!("{}, as dash = \"{dash}\" says", dash.arms),
-            );
-        }
-        for (role, name) in [(Role::Read, "read"), (Role::Write, "write")] {
-            let serving = self.roles.iter().filter(|r| r.contains(&role)).count();
-            // Assemblies with surfaces of their own cannot stand in for each other.
-            let all = self.arm_share == ArmShare::OwnShare;
-            if serving == 0 || (all && serving < self.roles.len()) {
-                return fail(
-                    format!("{serving} assemblies with {name:?}"),
-                    if all {
-                        "all of them with arm_share = \"own-share\"".into()
-                    } else {
-                        "one or more".into()
-                    },
-                );
-            }
-        }
-        if let Some(none) = self.roles.iter().position(Vec::is_empty) {
-            return Err(SpecError::new(
-                format!("parallelism.roles[{none}]"),
-                "[]",
-                "\"read\", \"write\" or both",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Whether assembly `a` of a stack has a role.
-    pub(crate) fn has_role(&self, a: u32, role: Role) -> bool {
-        let roles = self.roles.get(a as usize);
-        roles.is_none_or(|r| r.contains(&role))
     }
 
     /// The assemblies of one stack.

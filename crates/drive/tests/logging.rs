@@ -1,6 +1,6 @@
 //! Drives with a log mapping or with roles of arms: what must hold whatever they are asked.
 
-use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec};
+use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, RoleUse};
 use headstack_testkit::commands::shares;
 use headstack_testkit::disk::Disk;
 use headstack_testkit::SplitMix;
@@ -101,32 +101,64 @@ fn every_command_completes_once() {
         };
         for arms in arms {
             seed += 1;
-            let made = || {
-                let disk = text.clone();
-                // `dash` and `parallelism` stand before the tables.
-                let (dash, tables) = arms.split_once('\n').unwrap_or(("", ""));
-                with_dash(dash, &format!("{tables}{disk}"))
-            };
-            let once = run(&mut made(), seed, false);
-            let mut ids: Vec<u64> = once.iter().map(|c| c.id).collect();
-            ids.sort_unstable();
-            assert_eq!(
-                ids,
-                (0..400).collect::<Vec<u64>>(),
-                "seed {seed}: {arms}{text}"
-            );
-            for c in &once {
-                assert!(!c.error, "seed {seed}: {c:?}");
-                assert_eq!(
-                    shares(c),
-                    c.completion.0 - c.arrival.0,
-                    "seed {seed}: {c:?}"
-                );
-            }
-            let stepped = run(&mut made(), seed, true);
-            assert_eq!(once, stepped, "seed {seed}: {arms}{text}");
+            completes_once(arms, &text, seed);
         }
     }
+}
+
+/// The same with roles that change every few commands, with and without a map.
+#[test]
+fn every_command_completes_once_while_roles_change() {
+    let (mut seed, mut switches) = (1000, 0);
+    for (text, _) in drives().into_iter().filter(|d| d.1) {
+        let in_place = text
+            .split_once("[queue]")
+            .map(|t| format!("[queue]{}", t.1));
+        for text in [&text, &in_place.expect("a queue")] {
+            for arms in [
+                "dash = \"D1A2S1H1\"\n[parallelism]\nroles = { policy = \"adaptive\", window = 4, dwell = 3, \
+                 to_shared_below = 0.45, to_split_above = 0.55, switch_time = \"1 ms\" }\n",
+                "dash = \"D1A3S1H1\"\n[parallelism]\narms_in_motion = 3\nchannels = 3\n\
+                 roles = { policy = \"adaptive\", window = 4, dwell = 0, start = \"shared\", \
+                 to_shared_below = 0.45, to_split_above = 0.55 }\n",
+            ] {
+                seed += 1;
+                let spent = completes_once(arms, text, seed).expect("roles that change");
+                switches += spent.n_switches;
+            }
+        }
+    }
+    assert!(switches > 30 * (seed - 1000), "{switches} in {seed}");
+}
+
+/// Checks a drive; returns what it did with its roles.
+fn completes_once(arms: &str, text: &str, seed: u64) -> Option<RoleUse> {
+    let made = || {
+        // `dash` and `parallelism` stand before the tables.
+        let (dash, tables) = arms.split_once('\n').unwrap_or(("", ""));
+        with_dash(dash, &format!("{tables}{text}"))
+    };
+    let mut drive = made();
+    let once = run(&mut drive, seed, false);
+    let mut ids: Vec<u64> = once.iter().map(|c| c.id).collect();
+    ids.sort_unstable();
+    assert_eq!(
+        ids,
+        (0..400).collect::<Vec<u64>>(),
+        "seed {seed}: {arms}{text}"
+    );
+    for c in &once {
+        assert!(!c.error, "seed {seed}: {c:?}");
+        assert_eq!(
+            shares(c),
+            c.completion.0 - c.arrival.0,
+            "seed {seed}: {c:?}"
+        );
+    }
+    let stepped = run(&mut made(), seed, true);
+    assert_eq!(once, stepped, "seed {seed}: {arms}{text}");
+    let end = once.iter().map(|c| c.completion).max();
+    drive.role_use(end.unwrap_or(Time::ZERO))
 }
 
 /// The small disk with this `dash` line.

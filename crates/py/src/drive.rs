@@ -181,6 +181,7 @@ pub fn plugins() -> PyResult<String> {
         "organisation": organisations,
         "power": list!(models.power),
         "reader": readers,
+        "roles": list!(models.roles),
         "scheduler": list!(models.schedulers),
         "seek": list!(models.seek),
     }))

@@ -40,6 +40,8 @@ class Run:
         system: the table ``[[system]]``.
         rotation: whether the rotational latency of each request is needed.
         seed: seed of every random stream.
+        interval: length in seconds of the intervals of time for which the services are summed, by
+            arrival; 0 if they are not needed.
 
     """
 
@@ -47,6 +49,12 @@ class Run:
     system: Mapping[str, Any]
     rotation: bool = False
     seed: int = 1
+    interval: float = 0.0
+
+    @property
+    def logged(self) -> bool:
+        """Whether single requests are needed."""
+        return self.rotation or self.interval > 0
 
     def key(self) -> str:
         """Return the name under which the result is stored."""
@@ -57,6 +65,8 @@ class Run:
             "seed": self.seed,
             "core": _core_digest(),
         }
+        if self.interval:
+            parts["interval"] = self.interval
         if isinstance(self.system["drive"], str):
             parts["drive"] = drives.find(self.system["drive"]).read_text(encoding="utf-8")
         if "trace" in self.workload:
@@ -133,16 +143,19 @@ class Store:
                 workload=first.workload,
                 systems=[{**r.system, "name": k} for k, r in batch.items()],
                 seed=first.seed,
-                out=logs if first.rotation else None,
-                log_requests=first.rotation,
+                out=logs if first.logged else None,
+                log_requests=first.logged,
                 progress=progress if report is not None else None,
             )
             if result.partial:
                 raise KeyboardInterrupt
             for system in result.document["systems"]:
-                if first.rotation:
-                    system["rotation"] = _rotation(Path(logs) / system["requests_file"])
-                    del system["requests_file"]
+                if first.logged:
+                    log = Path(logs) / system.pop("requests_file")
+                    if first.rotation:
+                        system["rotation"] = _rotation(log)
+                    if first.interval:
+                        system["services"] = _services(log, first.interval)
                 system.pop("series_file", None)
                 self._keep(system["name"], system)
 
@@ -160,7 +173,8 @@ def _batches(runs: Mapping[str, Run]) -> Iterator[dict[str, Run]]:
     """Group runs that the core can simulate together: the same workload, a few per thread."""
     groups: dict[str, dict[str, Run]] = {}
     for key, run in runs.items():
-        like = json.dumps([run.workload, run.rotation, run.seed], sort_keys=True, default=str)
+        kind = [run.workload, run.rotation, run.seed, run.interval]
+        like = json.dumps(kind, sort_keys=True, default=str)
         groups.setdefault(like, {})[key] = run
     for group in groups.values():
         items = list(group.items())
@@ -169,6 +183,18 @@ def _batches(runs: Mapping[str, Run]) -> Iterator[dict[str, Run]]:
         most = max(2 * (os.cpu_count() or 1), BATCH_REQUESTS // int(first.get("n_requests", 10**9)))
         for i in range(0, len(items), most):
             yield dict(items[i : i + most])
+
+
+def _services(log: Path, interval: float) -> dict[str, Any]:
+    """Return number, sum and sum of squares of the service times in ms by interval of arrival."""
+    columns = pq.read_table(log, columns=["arrival_ns", "response_time_s", "queue_s"]).to_pandas()
+    at = (columns["arrival_ns"].to_numpy() / 1e9 / interval).astype(np.int64)
+    ms = 1e3 * (columns["response_time_s"] - columns["queue_s"]).to_numpy()
+    return {
+        "n": np.bincount(at).tolist(),
+        "ms": np.bincount(at, ms).tolist(),
+        "squares": np.bincount(at, ms * ms).tolist(),
+    }
 
 
 def _rotation(log: Path) -> dict[str, Any]:

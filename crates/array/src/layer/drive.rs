@@ -213,7 +213,7 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
 
     fn drive_outcome(&mut self, until: Time) -> Option<MemberOutcome> {
         let energy = self.meter(until);
-        self.outcome.observe(&self.drive);
+        self.outcome.observe(&self.drive, until);
         Some(MemberOutcome {
             energy,
             ..self.outcome.clone()

@@ -75,6 +75,11 @@ impl Destage {
         Some(writing)
     }
 
+    /// The assembly may reach other data now than when it last found nothing to write.
+    pub fn look_again(&mut self) {
+        self.nothing_at = None;
+    }
+
     /// Starts a pass, not before `at`. False if there are no data to write that this assembly reaches.
     /// Sectors of which only a part is known may wait for the rest, unless `all` is set.
     pub fn send(&mut self, site: &mut Site, at: u64, all: bool) -> bool {

@@ -8,15 +8,17 @@ use crate::layout::Place;
 use crate::mapping::{self, Mapping};
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{Parking, Path, UnitPlan};
-use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode, Role};
+use crate::roles::{self, RoleTable};
+use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 
-/// The head sets of a unit, assembly by assembly, and their initial positions.
+/// The head sets of a unit, assembly by assembly, with these roles, and their initial positions.
 pub(super) fn head_sets(
     spec: &DriveSpec,
     plan: &UnitPlan,
     mechanics: &Mechanics,
+    roles: &RoleTable,
 ) -> Result<(Vec<Path>, Vec<Arm>), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
     let positions = mechanics.seek.cylinders();
@@ -33,6 +35,7 @@ pub(super) fn head_sets(
                 format!("less than {}", g.cylinders),
             ));
         }
+        let [reads, writes] = roles::of(roles, plan.first_arm + a as u32);
         for (h, (angle, offset)) in offsets.iter().enumerate() {
             let past = match offsets.get(h + 1) {
                 Some(next) if next.1 > *offset => next.1,
@@ -47,8 +50,8 @@ pub(super) fn head_sets(
                     (0, positions)
                 },
                 offset: *offset,
-                reads: p.has_role(plan.first_arm + a as u32, Role::Read),
-                writes: p.has_role(plan.first_arm + a as u32, Role::Write),
+                reads,
+                writes,
             });
             arms.push(Arm {
                 cylinder: mechanics.position_of(arm.start_cylinder) + offset,
@@ -85,7 +88,7 @@ pub(crate) fn check_combination(
             "at most 64 where several assemblies, a choice of them, faults or a scan are described",
         ));
     }
-    if !p.roles.is_empty() && spec.media_scan.mode != MediaScanMode::None {
+    if !p.roles.is_none() && spec.media_scan.mode != MediaScanMode::None {
         return Err(SpecError::new(
             "media_scan.mode",
             "a scan of the medium with parallelism.roles",
@@ -377,6 +380,17 @@ impl Core {
         let free = jobs.stop_read_ahead(&mut site, at);
         self.couple(a);
         free
+    }
+
+    /// Completes the pass of assembly `a` that writes buffered data, and ends its read-ahead at `at`. Returns when
+    /// both are done.
+    pub fn end_work_of(&mut self, a: usize, at: u64) -> u64 {
+        let stopped = self.end_read_ahead_of(a, at);
+        let (mut site, jobs) = self.site(a);
+        let written = jobs.destage.finish(&mut site).map_or(0, |w| w.end);
+        jobs.destage.look_again();
+        self.couple(a);
+        stopped.max(written)
     }
 
     /// Ends the read-ahead of other assemblies into segment `keep_out` or into sectors `[start, end)`, which

@@ -34,6 +34,7 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{Path, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
+use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use channels::Channels;
 use headstack_engine::SpecError;
@@ -111,7 +112,8 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// Builds the core of a unit; `at_once` is the most commands in service at once.
+    /// Builds the core of a unit; `at_once` is the most commands in service at once, `roles` are those at the
+    /// start.
     ///
     /// # Errors
     /// Settings that do not fit together, by dotted key.
@@ -122,10 +124,11 @@ impl Core {
         mechanics: Mechanics,
         at_once: usize,
         compat: bool,
+        roles: &RoleTable,
     ) -> Result<Core, SpecError> {
         let sector = spec.geometry.sector_size.0;
         let shift = (sector / 512).trailing_zeros();
-        let (paths, arms) = assemblies::head_sets(spec, plan, &mechanics)?;
+        let (paths, arms) = assemblies::head_sets(spec, plan, &mechanics, roles)?;
         let follows = Core::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
         let channels = assemblies::channels(spec, at_once);

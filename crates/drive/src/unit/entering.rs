@@ -240,6 +240,9 @@ impl Unit {
             ..Completion::default()
         };
         let (request, arrival) = (write.request, write.arrival.at);
+        if let Some(roles) = &mut self.roles {
+            roles.note(now, true);
+        }
         entering.writes.pop_front();
         entering.crowded &= !entering.writes.is_empty();
         self.sign(done, &request, arrival, arrival);

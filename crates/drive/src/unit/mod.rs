@@ -26,10 +26,12 @@ use entering::Entering;
 use faults::Faults;
 use headstack_engine::SpecError;
 use headstack_units::Time;
+use roles::Roles;
 
 mod choice;
 mod entering;
 mod faults;
+mod roles;
 mod settings;
 
 /// One queue, its assemblies, and a clock. Times are in nanoseconds.
@@ -60,6 +62,8 @@ pub(crate) struct Unit {
     arm_free: Vec<u64>,
     recovery: u64,
     faults: Faults,
+    /// The policy that changes the arms' roles; `None` if they never change.
+    roles: Option<Box<Roles>>,
     /// Writes on their way into the buffer; `None` if writes do not wait there.
     entering: Option<Box<Entering>>,
     /// Whether the medium is scanned, and whether an assembly of its own does it.
@@ -89,6 +93,7 @@ impl Unit {
             0 => assemblies,
             n => n.min(assemblies),
         };
+        let (table, roles) = Roles::new(spec, models, plan.first_arm)?;
         let mut core = Core::new(
             spec,
             models,
@@ -96,7 +101,10 @@ impl Unit {
             mechanics,
             limit,
             options.compat_disksim_40,
+            &table,
         )?;
+        // Where roles change, a head set that serves everything now may serve less later.
+        core.restricted |= roles.is_some();
         let capacity_blocks = core.mapping.capacity(&core.mechanics) << shift;
         let scheduler = scheduler::build(&spec.queue, models.schedulers)?;
         let needs = scheduler.needs();
@@ -133,6 +141,7 @@ impl Unit {
             arm_free: vec![0; assemblies],
             recovery: spec.parallelism.fault_recovery.non_negative(),
             faults: Faults::new(planned, core.paths.len()),
+            roles,
             entering: core.deferred_writes().then(Box::default),
             scans,
             scan_has_own_arm,
@@ -461,6 +470,9 @@ impl Unit {
                 return Step::Done;
             }
         }
+        if self.roles.is_some() && self.change_roles(start) {
+            return Step::Again;
+        }
         let usable = self.usable(start);
         let choice = self.choose(start, oldest, usable);
         let item = self.queue.items()[choice.index];
@@ -510,6 +522,12 @@ impl Unit {
         *done = self.serve(start, choice.index);
         if self.scans {
             self.scan_beside(&item, &before, done);
+        }
+        if let Some(roles) = &mut self.roles {
+            // A read from the buffer needs no arm; the data of every write go to the medium sooner or later.
+            if done.mechanical || item.writes() {
+                roles.note(start, item.writes());
+            }
         }
         let assembly = assembly as usize;
         // A read from the buffer may be assigned to an assembly that is still busy.
@@ -601,6 +619,9 @@ impl Unit {
         core.restricted = true;
         core.buffer
             .drop_unreachable(&core.mechanics, &core.mapping, &core.paths);
+        if self.roles.is_some() {
+            self.roles_after_fault(at);
+        }
     }
 
     /// Completes the result of a service: number, arrival, arm, and the wait before `start`.

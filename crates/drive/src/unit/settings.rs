@@ -116,6 +116,9 @@ impl Unit {
 
     /// Checks that the unit can work with the faults of a description.
     pub fn check_faults(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
+        if let Some(roles) = &self.roles {
+            roles.check_faults(spec)?;
+        }
         assemblies::check_combination(spec, plan, self.core.paths.len())
     }
 

@@ -2,7 +2,7 @@
 
 from headstack.studies.study import Choice, Claim, Paper
 
-from . import cylinders, latency
+from . import adaptive, cylinders, latency
 from .systems import Choices
 
 TIES = Choice(
@@ -97,8 +97,9 @@ PAPER = Paper(
         Claim(
             "DALD-8",
             "adaptive drive",
-            "changes between DALD and DAD as the load turns read-heavy",
-            latency.adaptive,
+            "never worse than the better of DALD and DAD by more than a switch costs",
+            adaptive.judged,
+            (SEED,),
         ),
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from headstack import plots
-from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
+from headstack.studies.rules import Part, Rule, not_run, number, relation
 from headstack.studies.study import Outcome, Study, Table
 
 from .systems import (
@@ -338,39 +338,6 @@ def array(study: Study) -> Outcome:
                 MS,
             )
         )
-    return outcome
-
-
-def adaptive(study: Study) -> Outcome:
-    """Say what is missing of the adaptive drive, and what two reading arms give."""
-    outcome = Outcome()
-    found = measured(
-        study, IBM, [(n, w, 0.5) for n in ("sooner reads", "DAD", "DALD") for w in WRITES]
-    )
-    outcome.parts += [
-        not_run(
-            "a drive that changes between DALD and DAD is never worse than the better of the two",
-            "adaptive to the workload",
-            "the simulator has no controller that changes roles while a drive runs",
-        ),
-        relation(
-            "IBM 18ES: a DALD whose writing arm reads too, at w = 0",
-            "as DAD for reads",
-            ("both arms read", found["sooner reads", 0.0, 0.5].mean),
-            Rule.SAME,
-            ("DAD", found["DAD", 0.0, 0.5].mean),
-            MS,
-            kind=Kind.CONTROL,
-        ),
-    ]
-    names = ("sooner reads", "DAD", "DALD")
-    outcome.tables.append(
-        Table(
-            "IBM 18ES, eta = 0.5: mean access latency in ms; both arms read, the first one writes",
-            ["w", "both read", "DAD", "DALD"],
-            [[f"{w:g}", *(f"{found[n, w, 0.5].mean:.2f}" for n in names)] for w in WRITES],
-        )
-    )
     return outcome
 
 

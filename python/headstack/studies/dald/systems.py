@@ -62,7 +62,10 @@ def _log(choices: Choices) -> dict[str, Any]:
 def system(
     name: str, drive: str, choices: Choices, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return one of `ARCHITECTURES`, or ``sooner reads``: a DALD whose writing arm reads too.
+    """Return one of `ARCHITECTURES`, or another division of a two-arm log.
+
+    These are ``sooner reads``, a DALD whose writing arm reads too; ``shared``, where both arms do
+    both; ``adaptive``, which changes between DALD and ``shared``.
 
     Args:
         name: which.
@@ -73,14 +76,16 @@ def system(
     """
     fixed = {"positioning.settle_before_every_write": choices.every, **(changes or {})}
     made: dict[str, Any] = {"drive": drive, "set": fixed}
-    if name in ("log", "DALD", "sooner reads"):
+    if name in ("log", "DALD", "sooner reads", "shared", "adaptive"):
         made["set"] = {**fixed, **_log(choices)}
-    if name in ("DAD", "DALD", "sooner reads"):
+    if name in ("DAD", "DALD", "sooner reads", "shared", "adaptive"):
         made["dash"] = "D1A2S1H1"
     if name == "DALD":
         made["parallelism"] = {"roles": ROLES}
     if name == "sooner reads":
         made["parallelism"] = {"roles": [["read", "write"], ["read"]]}
+    if name == "adaptive":
+        made["parallelism"] = {"roles": {"policy": "adaptive"}}
     if name == "array":
         made |= {
             "count": 2,

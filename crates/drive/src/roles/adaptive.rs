@@ -1,0 +1,203 @@
+//! Roles that follow the share of writes in the load: an arm that writes and one that reads, or both do both.
+//!
+//! # Model
+//! Two modes. `split`: the first arm writes, the others read (DALD). `shared`: all read and write, so the one that is
+//! there first serves (DAD). The policy estimates the write fraction by an exponentially weighted mean over the
+//! commands that an arm had to serve,
+//!
+//!     f := f + (x - f) / window,    x = 1 for a write, 0 for a read,
+//!
+//! and changes from `shared` to `split` when f > `to_split_above` = b, back when f < `to_shared_below` = a, but never
+//! before the mode in force has served `dwell` commands. The estimate starts halfway between a and b. Only the
+//! sequence of reads and writes matters, not its times.
+//!
+//! # Where to put the thresholds
+//! With mean services R and W of reads and writes in each mode, split roles are the better ones above the write
+//! fraction
+//!
+//!     w* = (R_split - R_shared) / ((R_split - R_shared) + (W_shared - W_split)).
+//!
+//! Reads win by shared roles, because the sooner of two arms serves them. Writes win by split roles, because the
+//! writing arm stays where the free places are. With b <= w* shared roles are never kept where split ones are better.
+//! With a above the write fraction at which DALD and DAD are equal, split roles are never kept where DAD is better.
+//!
+//! # Why it does not oscillate
+//! Under a constant write fraction w the standard deviation of f is `sqrt(w (1 - w) / (2 window - 1))`: 0.021 for the
+//! defaults at w = 0.775, the middle of [a, b], of which each end is 0.075 away. Whatever the load, n commands change
+//! the mode at most 1 + n / max(1, dwell) times, and even without `dwell` two changes forth and back take
+//! `window ln((1 - a) b / ((1 - b) a))` commands or more: 178 for the defaults.
+//!
+//! # Cost of a switch
+//! No data move, because both modes use one map. A switch costs `switch_time`, during which the arms whose roles
+//! change serve nothing, and the time until it is noticed: when the load changes to the write fraction w, commands are
+//! served with the old roles until f has passed the threshold. Whatever was before, this takes on average at most
+//!
+//!     n(w) = dwell + window ln((1 - w) / (a - w))   to shared roles, w < a,
+//!     n(w) = dwell + window ln(w / (w - b))         to split roles, w > b,
+//!
+//! commands, so that one switch costs at most
+//!
+//!     n(w) max(0, T_old(w) - T_new(w)) + switch_time,
+//!
+//! where T are the mean services with the old and the new roles at w. A load that changes before it is noticed costs
+//! no more than that for each of its changes. Between a and b the mode in force stays.
+//!
+//! # Source
+//! J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 3, last paragraph: "adaptively switch from DALD
+//! mode to DAD mode". The paper gives no rule. Estimate and thresholds with hysteresis are textbook.
+//!
+//! # Validity
+//! The default thresholds are for a log mapping with one arm in motion and 4 KiB requests: b is just below the lowest
+//! w* of the drives ibm-18es and cheetah-9lp (0.86 to 1), and a is above 0.46, where DALD and DAD are equal. Other
+//! drives need thresholds of their own.
+
+use super::{Mode, RolePolicy, RoleTable, KEY};
+use crate::bounds::bounded;
+use crate::plugin::{params_beside, taken, Plugin};
+use crate::spec::Role;
+use headstack_engine::SpecError;
+use headstack_units::Span;
+use serde::{Deserialize, Serialize};
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn RolePolicy> = Plugin {
+    name: "adaptive",
+    summary: "split or shared roles, by the share of writes in the load",
+    example: "to_split_above = 0.9\ndwell = 1000",
+    parameters: &|table| taken::<Parameters>(&[KEY], table),
+    build: &|table| Ok(Box::new(Adaptive::new(params_beside(&[KEY], table)?)?)),
+};
+
+/// The indices of the modes, before [`Parameters::start`] puts one of them first.
+const SPLIT: usize = 0;
+const SHARED: usize = 1;
+
+/// Which mode is in force at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Start {
+    Split,
+    Shared,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct Parameters {
+    /// The mode at the start.
+    start: Start,
+    /// Number of commands over which the write fraction is averaged, with exponential weights. 1 to 10⁶.
+    window: f64,
+    /// To shared roles when the write fraction is lower. 0 to 1, below `to_split_above`.
+    to_shared_below: f64,
+    /// To split roles when the write fraction is higher. 0 to 1.
+    to_split_above: f64,
+    /// A mode serves so many commands at least. 0 to 10⁹.
+    dwell: u64,
+    /// An arm whose roles change serves nothing for this time, once it has finished its work. 0 to 1 h.
+    switch_time: Span,
+    /// What each arm serves in the mode `split`. Empty: the first one writes, the others read.
+    split: RoleTable,
+    /// What each arm serves in the mode `shared`. Empty: all read and write.
+    shared: RoleTable,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Parameters {
+            start: Start::Split,
+            window: 200.0,
+            to_shared_below: 0.7,
+            to_split_above: 0.85,
+            dwell: 200,
+            switch_time: Span::ZERO,
+            split: Vec::new(),
+            shared: Vec::new(),
+        }
+    }
+}
+
+/// The policy and its state.
+#[derive(Debug)]
+struct Adaptive {
+    parameters: Parameters,
+    /// The estimate of the write fraction.
+    fraction: f64,
+    /// Commands that the mode in force has served.
+    served: u64,
+    /// The index of the mode `split`.
+    split: usize,
+}
+
+impl Adaptive {
+    fn new(p: Parameters) -> Result<Adaptive, SpecError> {
+        bounded("window", p.window, 1.0..=1e6)?;
+        bounded("to_split_above", p.to_split_above, 0.0..=1.0)?;
+        bounded("to_shared_below", p.to_shared_below, 0.0..=1.0)?;
+        if p.to_shared_below >= p.to_split_above {
+            return Err(SpecError::new(
+                "to_shared_below",
+                p.to_shared_below,
+                format!("less than to_split_above = {}", p.to_split_above),
+            ));
+        }
+        bounded("dwell", p.dwell, 0..=1_000_000_000)?;
+        Ok(Adaptive {
+            fraction: (p.to_shared_below + p.to_split_above) / 2.0,
+            served: 0,
+            split: match p.start {
+                Start::Split => SPLIT,
+                Start::Shared => SHARED,
+            },
+            parameters: p,
+        })
+    }
+}
+
+impl RolePolicy for Adaptive {
+    fn modes(&self, arms: u32) -> Vec<Mode> {
+        let p = &self.parameters;
+        let roles = |a: u32| vec![if a == 0 { Role::Write } else { Role::Read }];
+        let split = match p.split.is_empty() {
+            true => (0..arms).map(roles).collect(),
+            false => p.split.clone(),
+        };
+        let mut modes = vec![
+            Mode {
+                name: "split",
+                roles: split,
+            },
+            Mode {
+                name: "shared",
+                roles: p.shared.clone(),
+            },
+        ];
+        if p.start == Start::Shared {
+            modes.swap(SPLIT, SHARED);
+        }
+        modes
+    }
+
+    fn note(&mut self, _now: u64, write: bool) {
+        let x = f64::from(u8::from(write));
+        self.fraction += (x - self.fraction) / self.parameters.window;
+        self.served += 1;
+    }
+
+    fn wanted(&mut self, _now: u64, current: usize) -> usize {
+        let p = &self.parameters;
+        let split = current == self.split;
+        let change = match split {
+            true => self.fraction < p.to_shared_below,
+            false => self.fraction > p.to_split_above,
+        };
+        if !change || self.served < p.dwell {
+            return current;
+        }
+        self.served = 0;
+        1 - current
+    }
+
+    fn switch_time(&self) -> Span {
+        self.parameters.switch_time
+    }
+}

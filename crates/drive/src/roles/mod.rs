@@ -1,0 +1,217 @@
+//! Role policies: what each arm assembly may serve, and when that changes while a drive runs.
+//!
+//! # Contract
+//! - A policy has one mode or more. A mode says what each assembly of a stack serves; the first one is in force at
+//!   the start.
+//! - `wanted` names one of these modes. The same commands at the same times give the same answers.
+//! - `wanted` is called before a service, and only if a command was noted since the last call.
+//! - Writes that only enter the buffer are noted, but a change waits for the next command that the mechanism serves.
+//! - The unit carries out a change, whatever it costs; see [`RolePolicy::switch_time`].
+//!
+//! To add one: write `crates/drive/src/roles/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! in [`Models`](crate::Models).
+
+use crate::bounds::{bounded, MOST_PAUSE};
+use crate::parallelism::{Dash, ParallelismSpec};
+use crate::plugin::{filled, find, plugins, Plugin};
+use crate::spec::{DriveSpec, Params, Role};
+use headstack_engine::describe::missing;
+use headstack_engine::SpecError;
+use headstack_units::Span;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// What each assembly of a stack serves, in order. Empty: all serve reads and writes.
+pub type RoleTable = Vec<Vec<Role>>;
+
+/// The roles of a drive's arms: a table, or a policy with its parameters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum RolesSpec {
+    /// The roles that the assemblies always have.
+    Table(RoleTable),
+    /// `policy`, the name of a role policy, and its parameters.
+    Policy(Params),
+}
+
+impl Default for RolesSpec {
+    fn default() -> Self {
+        RolesSpec::Table(Vec::new())
+    }
+}
+
+impl RolesSpec {
+    /// Whether nothing is said of roles, so that all assemblies serve all commands.
+    pub fn is_none(&self) -> bool {
+        matches!(self, RolesSpec::Table(t) if t.is_empty())
+    }
+
+    /// The same with every parameter that the policy takes from its table.
+    pub(crate) fn filled(&self, policies: &[Plugin<dyn RolePolicy>]) -> RolesSpec {
+        match self {
+            RolesSpec::Table(_) => self.clone(),
+            RolesSpec::Policy(table) => {
+                let name = table.get(KEY).and_then(Value::as_str).unwrap_or_default();
+                RolesSpec::Policy(filled(policies, name, table))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RolesSpec {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = RolesSpec;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a list of roles for each arm, or a table with policy")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, a: A) -> Result<RolesSpec, A::Error> {
+                RoleTable::deserialize(SeqAccessDeserializer::new(a)).map(RolesSpec::Table)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, a: A) -> Result<RolesSpec, A::Error> {
+                Params::deserialize(MapAccessDeserializer::new(a)).map(RolesSpec::Policy)
+            }
+        }
+        d.deserialize_any(Form)
+    }
+}
+
+/// The key of a policy's name beside its parameters.
+pub(crate) const KEY: &str = "policy";
+
+/// One way to divide the commands among the assemblies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mode {
+    /// Its name in results.
+    pub name: &'static str,
+    /// What each assembly serves.
+    pub roles: RoleTable,
+}
+
+/// Decides which of its modes is in force.
+pub trait RolePolicy: Send + fmt::Debug {
+    /// The modes of a stack with so many assemblies.
+    fn modes(&self, arms: u32) -> Vec<Mode>;
+
+    /// A command was taken that an arm has to serve, at `now` nanoseconds. Times never decrease.
+    fn note(&mut self, now: u64, write: bool);
+
+    /// The index of the mode that should be in force from `now` on, where `current` is in force.
+    fn wanted(&mut self, now: u64, current: usize) -> usize;
+
+    /// How long an assembly whose roles change serves nothing. 0 to 1 h.
+    fn switch_time(&self) -> Span {
+        Span::ZERO
+    }
+}
+
+plugins! { dyn RolePolicy: fixed, adaptive }
+
+/// The policy of a drive's roles and its modes, each checked; `None` for a drive whose arms serve everything.
+///
+/// # Errors
+/// Unknown names and parameters, and modes in which reads or writes are not served, below `parallelism.roles`.
+pub(crate) fn build(
+    spec: &DriveSpec,
+    policies: &[Plugin<dyn RolePolicy>],
+) -> Result<Option<(Box<dyn RolePolicy>, Vec<Mode>)>, SpecError> {
+    let within = |e: SpecError| e.within("parallelism.roles");
+    let policy: Box<dyn RolePolicy> = match &spec.parallelism.roles {
+        RolesSpec::Table(table) if table.is_empty() => return Ok(None),
+        RolesSpec::Table(table) => Box::new(fixed::Fixed::new(table.clone())),
+        RolesSpec::Policy(table) => {
+            let name = match table.get(KEY) {
+                Some(Value::String(name)) => name,
+                Some(other) => {
+                    let need = "the name of a role policy as text";
+                    return Err(within(SpecError::new(KEY, other, need)));
+                }
+                None => {
+                    let need = "the name of a role policy as text";
+                    return Err(within(missing(table, KEY, need, &[])));
+                }
+            };
+            let plugin = find(policies, "parallelism.roles.policy", name)?;
+            (plugin.build)(table).map_err(within)?
+        }
+    };
+    bounded("switch_time", policy.switch_time(), Span::ZERO..=MOST_PAUSE).map_err(within)?;
+    let modes = policy.modes(spec.dash.arms);
+    for mode in &modes {
+        check(&mode.roles, &spec.parallelism, spec.dash)?;
+    }
+    if modes.is_empty() || modes.len() > 64 {
+        let got = format!("{} modes", modes.len());
+        return Err(within(SpecError::new(KEY, got, "1 to 64")));
+    }
+    Ok(Some((policy, modes)))
+}
+
+/// Checks that roles are those of a stack's assemblies, and that reads and writes are served.
+pub(crate) fn check(roles: &RoleTable, p: &ParallelismSpec, dash: Dash) -> Result<(), SpecError> {
+    if roles.is_empty() {
+        return Ok(());
+    }
+    let fail = |got: String, need: String| Err(SpecError::new("parallelism.roles", got, need));
+    if roles.len() as u32 != dash.arms {
+        return fail(
+            format!("roles of {} assemblies", roles.len()),
+            format!("{}, as dash = \"{dash}\" says", dash.arms),
+        );
+    }
+    for (role, name) in [(Role::Read, "read"), (Role::Write, "write")] {
+        let serving = roles.iter().filter(|r| r.contains(&role)).count();
+        // Assemblies with surfaces of their own cannot stand in for each other.
+        let all = p.arm_share == crate::spec::ArmShare::OwnShare;
+        if serving == 0 || (all && serving < roles.len()) {
+            return fail(
+                format!("{serving} assemblies with {name:?}"),
+                if all {
+                    "all of them with arm_share = \"own-share\"".into()
+                } else {
+                    "one or more".into()
+                },
+            );
+        }
+    }
+    if let Some(none) = roles.iter().position(Vec::is_empty) {
+        return Err(SpecError::new(
+            format!("parallelism.roles[{none}]"),
+            "[]",
+            "\"read\", \"write\" or both",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether assembly `a` of a stack serves reads, and whether it serves writes.
+pub(crate) fn of(roles: &RoleTable, a: u32) -> [bool; 2] {
+    let own = roles.get(a as usize);
+    [Role::Read, Role::Write].map(|role| own.is_none_or(|r| r.contains(&role)))
+}
+
+/// What a drive did with its roles up to a time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct RoleUse {
+    /// How often the mode changed, in all stacks.
+    pub n_switches: u64,
+    /// The changes among them that a failed part made necessary.
+    pub n_forced: u64,
+    /// Seconds in which changes kept arms from serving, over all arms.
+    pub switching_s: f64,
+    /// Seconds in each mode; with several stacks their mean.
+    pub modes: Vec<ModeUse>,
+}
+
+/// The time in one mode.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ModeUse {
+    /// The mode's name.
+    pub name: &'static str,
+    /// Seconds.
+    pub time_s: f64,
+}

@@ -1,0 +1,217 @@
+//! Changes of the arms' roles while a unit runs.
+//!
+//! # Model
+//! A role policy is asked before a service. When it wants another mode, each assembly whose roles change finishes its
+//! work: a command in service, a pass that writes buffered data, read-ahead up to where it may stop. Then it serves
+//! nothing for the policy's switch time, and counts among the commands in service meanwhile. Commands that were
+//! taken before keep their arm.
+//!
+//! A part that fails excludes the modes in which a surface is left without an arm that reads it, or one that writes it,
+//! although a head for it works. If the mode in force is excluded, the first other one is entered at once.
+
+use super::Unit;
+use crate::models::Models;
+use crate::roles::{self, Mode, ModeUse, RolePolicy, RoleUse};
+use crate::spec::DriveSpec;
+use headstack_engine::SpecError;
+
+/// The policy of a unit whose roles can change, and what it did.
+#[derive(Debug)]
+pub(super) struct Roles {
+    policy: Box<dyn RolePolicy>,
+    modes: Vec<Mode>,
+    current: usize,
+    /// When the present mode was entered.
+    since: u64,
+    /// Nanoseconds in each mode before `since`.
+    time: Vec<u64>,
+    switches: u64,
+    forced: u64,
+    /// Nanoseconds in which arms served nothing because of a change.
+    switching: u64,
+    switch_time: u64,
+    /// Whether a command was noted since the policy was asked.
+    fresh: bool,
+    /// The modes that failed parts exclude, as bits.
+    excluded: u64,
+    /// Number of the unit's first assembly in its stack.
+    first_arm: u32,
+}
+
+impl Roles {
+    /// The roles of a drive at the start, and their policy if they can change.
+    ///
+    /// # Errors
+    /// As for [`roles::build`].
+    pub fn new(
+        spec: &DriveSpec,
+        models: &Models,
+        first_arm: u32,
+    ) -> Result<(roles::RoleTable, Option<Box<Roles>>), SpecError> {
+        let Some((policy, modes)) = roles::build(spec, models.roles)? else {
+            return Ok((Vec::new(), None));
+        };
+        let first = modes[0].roles.clone();
+        if modes.len() == 1 {
+            return Ok((first, None));
+        }
+        let roles = Roles {
+            current: 0,
+            since: 0,
+            time: vec![0; modes.len()],
+            switches: 0,
+            forced: 0,
+            switching: 0,
+            switch_time: policy.switch_time().non_negative(),
+            fresh: false,
+            excluded: 0,
+            first_arm,
+            policy,
+            modes,
+        };
+        roles.check_faults(spec)?;
+        Ok((first, Some(Box::new(roles))))
+    }
+
+    /// Refuses faults if no mode could stand in for a failed arm.
+    pub fn check_faults(&self, spec: &DriveSpec) -> Result<(), SpecError> {
+        let whole = |m: &Mode| m.roles.iter().all(|r| r.len() > 1);
+        if spec.parallelism.faults.is_empty() || self.modes.iter().any(whole) {
+            return Ok(());
+        }
+        let need = "a mode in which all arms read and write: faults without one are not supported";
+        Err(SpecError::new(
+            "parallelism.roles",
+            "modes with arms that only read or only write",
+            need,
+        ))
+    }
+
+    /// A command was taken that an arm has to serve.
+    #[inline]
+    pub fn note(&mut self, now: u64, write: bool) {
+        self.policy.note(now, write);
+        self.fresh = true;
+    }
+
+    /// The mode to enter at `now`; `None` if the present one stays.
+    fn decide(&mut self, now: u64) -> Option<usize> {
+        if !std::mem::take(&mut self.fresh) {
+            return None;
+        }
+        let wanted = self.policy.wanted(now, self.current);
+        let known = wanted < self.modes.len() && self.excluded >> wanted & 1 == 0;
+        (known && wanted != self.current).then_some(wanted)
+    }
+
+    /// Counts a change at `now`.
+    fn enter(&mut self, now: u64, mode: usize) {
+        self.time[self.current] += now.saturating_sub(self.since);
+        self.since = now;
+        self.current = mode;
+        self.switches += 1;
+    }
+
+    /// Adds what was done up to `until` to `sum`, as one of `units` units.
+    fn add_use(&self, until: u64, units: usize, sum: &mut RoleUse) {
+        sum.n_switches += self.switches;
+        sum.n_forced += self.forced;
+        sum.switching_s += self.switching as f64 * 1e-9;
+        for (i, mode) in self.modes.iter().enumerate() {
+            let present = if i == self.current {
+                until.saturating_sub(self.since)
+            } else {
+                0
+            };
+            let time_s = (self.time[i] + present) as f64 * 1e-9 / units as f64;
+            match sum.modes.iter_mut().find(|m| m.name == mode.name) {
+                Some(known) => known.time_s += time_s,
+                None => sum.modes.push(ModeUse {
+                    name: mode.name,
+                    time_s,
+                }),
+            }
+        }
+    }
+}
+
+impl Unit {
+    /// Adds what was done with the roles up to `until`, as one of `units` units, if roles can change.
+    pub fn add_role_use(&self, until: u64, units: usize, sum: &mut Option<RoleUse>) {
+        if let Some(roles) = &self.roles {
+            roles.add_use(until, units, sum.get_or_insert_default());
+        }
+    }
+
+    /// Changes the roles at `start`, to which the unit was brought, if the policy wants it. True if it did.
+    #[inline(never)]
+    pub(super) fn change_roles(&mut self, start: u64) -> bool {
+        let Some(mode) = self.roles.as_mut().and_then(|r| r.decide(start)) else {
+            return false;
+        };
+        self.core.happens(start);
+        self.enter_mode(start, mode);
+        true
+    }
+
+    #[inline(never)]
+    fn enter_mode(&mut self, at: u64, mode: usize) {
+        let Some(mut roles) = self.roles.take() else {
+            return;
+        };
+        roles.enter(at, mode);
+        let first = roles.first_arm;
+        for a in 0..self.arm_free.len() {
+            let new = roles::of(&roles.modes[mode].roles, first + a as u32);
+            let sets = a * self.core.sets..(a + 1) * self.core.sets;
+            let changed = self.core.paths[sets.clone()]
+                .iter()
+                .any(|p| [p.reads, p.writes] != new);
+            if !changed {
+                continue;
+            }
+            for path in &mut self.core.paths[sets] {
+                [path.reads, path.writes] = new;
+            }
+            let stopped = self.core.end_work_of(a, at);
+            let free = &mut self.core.assemblies[a].mechanism.free;
+            *free = at.max(stopped).max(self.arm_free[a]).max(*free) + roles.switch_time;
+            self.arm_free[a] = *free;
+            roles.switching += roles.switch_time;
+        }
+        self.free = self.free.max(self.next_free()).max(at);
+        self.roles = Some(roles);
+    }
+
+    /// Excludes modes that leave places without an arm, after a part was taken out of use at `at`.
+    pub(super) fn roles_after_fault(&mut self, at: u64) {
+        let Some(roles) = &mut self.roles else {
+            return;
+        };
+        let (paths, sets) = (&self.core.paths, self.core.sets);
+        let first = roles.first_arm;
+        // Head sets of the same number reach the same cylinders, whatever the assembly.
+        let reached = |set: usize, op: Option<(&Mode, usize)>| {
+            let of_set = paths.iter().skip(set).step_by(sets);
+            let serving = of_set.filter(|p| {
+                op.is_none_or(|(mode, op)| roles::of(&mode.roles, first + p.assembly)[op])
+            });
+            serving.fold(0, |all, p| all | p.surfaces)
+        };
+        for (i, mode) in roles.modes.iter().enumerate() {
+            let whole = (0..sets)
+                .all(|s| (0..2).all(|op| reached(s, Some((mode, op))) == reached(s, None)));
+            if !whole {
+                roles.excluded |= 1 << i;
+            }
+        }
+        if roles.excluded >> roles.current & 1 == 0 {
+            return;
+        }
+        let first = (0..roles.modes.len()).find(|i| roles.excluded >> i & 1 == 0);
+        if let Some(mode) = first {
+            roles.forced += 1;
+            self.enter_mode(at, mode);
+        }
+    }
+}
