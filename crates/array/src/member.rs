@@ -69,6 +69,14 @@ pub trait Member {
     fn read_modify_writes(&self) -> u64 {
         0
     }
+    /// Blocks that cleaning of a log has moved.
+    fn moved_blocks(&self) -> u64 {
+        0
+    }
+    /// Blocks that a log wrote over their old copy, because no slot was free.
+    fn in_place_writes(&self) -> u64 {
+        0
+    }
     /// Bytes read by a scan of the medium.
     fn scanned_bytes(&self) -> u64 {
         0
@@ -171,6 +179,12 @@ impl Member for Drive {
     }
     fn read_modify_writes(&self) -> u64 {
         Drive::read_modify_writes(self)
+    }
+    fn moved_blocks(&self) -> u64 {
+        Drive::moved_blocks(self)
+    }
+    fn in_place_writes(&self) -> u64 {
+        Drive::in_place_writes(self)
     }
     fn scanned_bytes(&self) -> u64 {
         Drive::scanned_bytes(self)

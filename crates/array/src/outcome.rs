@@ -31,6 +31,10 @@ pub struct MemberOutcome {
     pub lost_writes: u64,
     /// Physical sectors written in part, and therefore read first, the warm-up included.
     pub read_modify_writes: u64,
+    /// Blocks that cleaning of a log has moved, the warm-up included.
+    pub moved_blocks: u64,
+    /// Blocks that a log wrote over their old copy, the warm-up included.
+    pub in_place_writes: u64,
     /// Bytes read by a scan of the medium, the warm-up included.
     pub scanned_bytes: u64,
 }
@@ -54,6 +58,8 @@ impl MemberOutcome {
         self.faults = member.faults();
         self.lost_writes = member.lost_writes();
         self.read_modify_writes = member.read_modify_writes();
+        self.moved_blocks = member.moved_blocks();
+        self.in_place_writes = member.in_place_writes();
         self.scanned_bytes = member.scanned_bytes();
     }
 }

@@ -306,6 +306,10 @@ pub struct DriveResult {
     pub n_lost_writes: u64,
     /// Physical sectors that were written in part: read in one turn, written in the next.
     pub n_read_modify_writes: u64,
+    /// Blocks that cleaning of a log has moved.
+    pub n_moved_blocks: u64,
+    /// Blocks that a log wrote over their old copy, because no slot was free.
+    pub n_in_place_writes: u64,
     /// Bytes read by a scan of the medium.
     pub scanned_bytes: u64,
 }
@@ -439,6 +443,8 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             .collect(),
         n_lost_writes: m.lost_writes,
         n_read_modify_writes: m.read_modify_writes,
+        n_moved_blocks: m.moved_blocks,
+        n_in_place_writes: m.in_place_writes,
         scanned_bytes: m.scanned_bytes,
     }
 }

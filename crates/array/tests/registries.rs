@@ -9,6 +9,7 @@ use headstack_array::layer::elevator::{self, Elevator, Queued};
 use headstack_array::{run, Experiment, Inputs, Opened, RunError, RunOptions, RunResult};
 use headstack_drive::cost::{CostModel, CostRange, Parts};
 use headstack_drive::layout::{Layout, Place};
+use headstack_drive::mapping::cleaning::{Cleaner, Segment, Target};
 use headstack_drive::mapping::policy::{Policy, Search, Slot};
 use headstack_drive::plugin::{params_beside, Build, Plugin};
 use headstack_drive::power::{LowPower, PowerModel, Shape, StateWatts};
@@ -197,6 +198,20 @@ fn list<T: ?Sized, C>(
     std::slice::from_ref(Box::leak(Box::new(plugin)))
 }
 
+/// Empties the first cylinder that can be emptied.
+#[derive(Debug)]
+struct Lowest;
+
+impl Cleaner for Lowest {
+    fn worth(&self, _: &Segment) -> f64 {
+        0.0
+    }
+
+    fn target(&self) -> Target {
+        Target::Holes
+    }
+}
+
 /// Lists in which every entry captures a value; choices of schedulers are added to `chosen`, the cylinders at
 /// which a policy was asked to `heads_at`.
 fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
@@ -230,6 +245,9 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
         policies: list("own-policy", move |_: &Params| {
             let heads_at = heads_at.clone();
             Ok(Box::new(From { cylinder, heads_at }) as Box<dyn Policy>)
+        }),
+        cleaning: list("own-cleaning", move |_: &Params| {
+            Ok(Box::new(Lowest) as Box<dyn Cleaner>)
         }),
     }
 }

@@ -147,6 +147,17 @@ impl Drive {
         self.units.iter().map(Unit::read_modify_writes).sum()
     }
 
+    /// Number of blocks that cleaning has moved, of a drive with `mapping.model = "log"`.
+    pub fn moved_blocks(&self) -> u64 {
+        self.units.iter().map(Unit::moved_blocks).sum()
+    }
+
+    /// Number of blocks that a drive with `mapping.model = "log"` wrote over their old copy, because no slot was
+    /// free.
+    pub fn in_place_writes(&self) -> u64 {
+        self.units.iter().map(Unit::in_place_writes).sum()
+    }
+
     /// Bytes that the media scan has read.
     pub fn scanned_bytes(&self) -> u64 {
         self.units.iter().map(Unit::scanned_bytes).sum()

@@ -2,6 +2,7 @@
 
 use crate::cost::{self, CostModel};
 use crate::layout::{self, Layout};
+use crate::mapping::cleaning::{self, Cleaner};
 use crate::mapping::policy::{self, Policy};
 use crate::plugin::Plugin;
 use crate::power::{self, PowerModel};
@@ -20,6 +21,8 @@ pub struct Models {
     pub schedulers: &'static [Plugin<dyn Scheduler>],
     /// For `mapping.policy`.
     pub policies: &'static [Plugin<dyn Policy>],
+    /// For `mapping.cleaning.policy`.
+    pub cleaning: &'static [Plugin<dyn Cleaner>],
     /// For `power.model`.
     pub power: &'static [Plugin<dyn PowerModel>],
     /// For `cost.model`.
@@ -34,6 +37,7 @@ impl Models {
             seek: seek::PLUGINS,
             schedulers: scheduler::PLUGINS,
             policies: policy::PLUGINS,
+            cleaning: cleaning::PLUGINS,
             power: power::PLUGINS,
             cost: cost::PLUGINS,
         }

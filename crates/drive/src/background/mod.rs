@@ -137,6 +137,7 @@ impl Site<'_> {
         if let Mapping::Log(log) = &mut *self.mapping {
             log.pass_ends(pass.end);
         }
+        self.clean_under_pressure();
         let last_arrival = match order.supply {
             Some(s) if wide.count != order.count => {
                 s.start + Mechanics::pass_ns(order.count, order.link_ns)
@@ -284,7 +285,12 @@ macro_rules! jobs {
     };
 }
 
-jobs! { read_ahead: ReadAhead, destage: Destage, media_scan: MediaScan }
+jobs! {
+    read_ahead: ReadAhead,
+    destage: Destage,
+    media_scan: MediaScan,
+    cleaning: Cleaning,
+}
 
 impl Jobs {
     /// Stops read-ahead in favour of other work at `at`. Returns when the mechanism is free; 0 if there was

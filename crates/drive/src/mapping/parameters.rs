@@ -1,5 +1,6 @@
 //! The table `[mapping]` of a drive file.
 
+use super::cleaning::{self, Cleaning};
 use super::policy::Policy;
 use crate::bounds::bounded;
 use crate::parallelism::HeadOffset;
@@ -39,6 +40,8 @@ pub(crate) struct LogParameters {
     pub initial: Initial,
     /// With `initial = "written"`: mean time between two writes, which are a Poisson process. 0 to 24 h.
     pub initial_interval: Span,
+    /// When and how free slots are gathered: see `[mapping.cleaning]`.
+    pub cleaning: Cleaning,
 }
 
 /// How the initial blocks were written.
@@ -70,6 +73,7 @@ impl Default for LogParameters {
             initial_blocks: 0,
             initial: Initial::InOrder,
             initial_interval: Span::from_ms(100.0),
+            cleaning: Cleaning::default(),
         }
     }
 }
@@ -121,6 +125,7 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
     bounded("reserve", p.reserve, 0.0..=0.9)?;
     let most = Span(24 * 3600 * 1_000_000_000);
     bounded("initial_interval", p.initial_interval, Span::ZERO..=most)?;
+    cleaning::read(&p.cleaning)?;
     Ok(p)
 }
 

@@ -215,6 +215,21 @@ impl Unit {
         self.core.buffer.read_modify_writes
     }
 
+    /// Whether blocks wait to be moved by cleaning.
+    pub fn wants_cleaning(&self) -> bool {
+        self.core.mapping.wants_cleaning()
+    }
+
+    /// Number of blocks that cleaning has moved.
+    pub fn moved_blocks(&self) -> u64 {
+        self.core.mapping.moved_blocks()
+    }
+
+    /// Number of blocks that a log wrote over their old copy, because no slot was free.
+    pub fn in_place_writes(&self) -> u64 {
+        self.core.mapping.in_place_writes()
+    }
+
     /// Everything deconfigured so far.
     pub fn faults(&self) -> &[Fault] {
         &self.faults.known

@@ -47,6 +47,17 @@ impl BlockMap {
     /// Sets the slot of a block.
     #[inline]
     pub fn set(&mut self, block: u64, slot: u64) {
+        self.put(block, slot + 1);
+    }
+
+    /// Forgets the slot of a block.
+    pub fn clear(&mut self, block: u64) {
+        self.put(block, 0);
+    }
+
+    /// Sets the entry of a block.
+    #[inline]
+    fn put(&mut self, block: u64, entry: u64) {
         let bits = self.bits;
         let page = self.pages[(block / PAGE) as usize].get_or_insert_with(|| {
             let first = block / PAGE * PAGE;
@@ -57,7 +68,7 @@ impl BlockMap {
             }
             page
         });
-        put(page, bits, block % PAGE, slot + 1);
+        put(page, bits, block % PAGE, entry);
     }
 
     /// How many blocks from `block` on, itself included and at most `most`, have never been written or lie
@@ -130,6 +141,11 @@ mod tests {
                 oracle.insert(block, slot);
                 let block = noise.below(blocks);
                 assert_eq!(map.get(block), oracle.get(&block).copied());
+                if noise.below(8) == 0 {
+                    map.clear(block);
+                    oracle.remove(&block);
+                    assert_eq!(map.get(block), None);
+                }
             }
             map.set(1, slots - 1);
             assert_eq!(map.get(1), Some(slots - 1));

@@ -19,15 +19,18 @@
 //! # Validity
 //! The map is in memory. Writing it to the medium, and finding it again after a loss of power, take no time.
 
+mod clean;
 mod cylinder;
 mod grid;
 mod levels;
 mod map;
+mod segments;
 pub(in crate::mapping) mod slots;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub(crate) use clean::{Move, Mover};
 pub(in crate::mapping) use cylinder::Class;
 pub(crate) use write::Writer;
 
@@ -36,6 +39,7 @@ use super::policy::{Policy, Search, Slot};
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::GeometrySpec;
+use clean::Clean;
 use headstack_engine::{random, SpecError};
 use headstack_units::Span;
 use map::BlockMap;
@@ -72,6 +76,8 @@ pub(crate) struct Log {
     pub moved: Vec<u64>,
     /// Number of blocks that were written over their old copy.
     pub in_place: u64,
+    /// Cleaning, if the log is cleaned.
+    clean: Option<Box<Clean>>,
 }
 
 /// A block on its way to a slot.
@@ -80,6 +86,26 @@ struct Written {
     block: u64,
     slot: u64,
     end: u64,
+    moved: Moved,
+}
+
+/// Whose copy is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moved {
+    /// That of the host.
+    No,
+    /// Cleaning writes the block again.
+    Yes,
+    /// Cleaning writes the block again, and the host has written it since: this copy is not used.
+    Stale,
+}
+
+/// Why and when a slot is taken.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// For a block that is moved: the time of its old cylinder.
+    at: u64,
+    moved: Moved,
 }
 
 /// Number of physical sectors that are offered of a layout with so many.
@@ -151,6 +177,7 @@ impl Log {
             watched: false,
             moved: Vec::new(),
             in_place: 0,
+            clean: None,
         })
     }
 
@@ -289,9 +316,15 @@ impl Log {
             }
         }
         let (i, found) = best?;
-        self.slots.take(&found);
+        let class = self.slots.take(&found);
         self.note_taken(&found);
         self.map.set(block, found.at.slot);
+        let by = Taken {
+            at: 0,
+            moved: Moved::No,
+        };
+        self.count_taken(block, &found, class, by);
+        self.count_moved(block, None, found.at.slot);
         let place = self.place_in(m, found.at.slot, 0)?;
         let transfer = Mechanics::pass_ns(self.block_sectors(), place.sector_ns);
         Some((i, found, start + found.cost + transfer))
@@ -327,21 +360,26 @@ impl Log {
     }
 
     /// Takes a slot for a block. Its old copy becomes free at once, unless commands are in service together.
-    fn take(&mut self, m: &Mechanics, block: u64, found: &Found) {
-        self.slots.take(found);
+    fn take(&mut self, m: &Mechanics, block: u64, found: &Found, by: Taken) {
+        let class = self.slots.take(found);
         self.note_taken(found);
+        if self.clean.is_some() {
+            self.count_taken(block, found, class, by);
+        }
         if self.together {
             self.written.push(Written {
                 block,
                 slot: found.at.slot,
                 end: u64::MAX,
+                moved: by.moved,
             });
             return;
         }
         let old = self.map.get(block);
         self.map.set(block, found.at.slot);
+        self.count_moved(block, old, found.at.slot);
         if let Some(old) = old {
-            self.slots.free(m, old);
+            self.free(m, old);
         }
         self.note_moved(block);
     }
@@ -371,7 +409,7 @@ impl Log {
         while i < self.released.len() {
             let (slot, at) = self.released[i];
             if at <= now {
-                self.slots.free(m, slot);
+                self.free(m, slot);
                 self.released.remove(i);
             } else {
                 i += 1;
@@ -382,10 +420,16 @@ impl Log {
     /// A block lies in its new slot from now on. The old slot becomes free at `last_end`.
     fn commit(&mut self, index: usize, last_end: u64) {
         let w = self.written.remove(index);
-        if let Some(old) = self.map.get(w.block) {
+        if w.moved == Moved::Stale {
+            self.released.push((w.slot, last_end));
+            return;
+        }
+        let old = self.map.get(w.block);
+        if let Some(old) = old {
             self.released.push((old, last_end));
         }
         self.map.set(w.block, w.slot);
+        self.count_moved(w.block, old, w.slot);
         self.note_moved(w.block);
     }
 
@@ -396,7 +440,16 @@ impl Log {
             self.commit(0, 0);
         }
         for (slot, _) in std::mem::take(&mut self.released) {
-            self.slots.free(m, slot);
+            self.free(m, slot);
+        }
+    }
+
+    /// A slot becomes free.
+    #[inline]
+    fn free(&mut self, m: &Mechanics, slot: u64) {
+        let freed = self.slots.free(m, slot);
+        if self.clean.is_some() {
+            self.count_freed(freed);
         }
     }
 

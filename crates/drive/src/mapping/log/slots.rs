@@ -97,8 +97,12 @@ impl FreeSlots {
         made
     }
 
+    /// The slots below this one were taken at first.
+    pub fn in_order(&self) -> u64 {
+        self.in_order
+    }
+
     /// Number of slots.
-    #[cfg(test)]
     pub fn len(&self) -> u64 {
         self.slots
     }
@@ -396,29 +400,31 @@ impl FreeSlots {
         (i64::from(seek) + m.write_settle_ns()).max(from.minimum as i64) as u64
     }
 
-    /// Takes a free slot.
+    /// Takes a free slot. Returns its class; `None` if there is no such slot.
     #[inline]
-    pub fn take(&mut self, found: &Found) {
-        if let Some(c) = &mut self.cylinders[found.cylinder as usize] {
-            let (class, left) = c.set(&found.at, false);
-            if left == 0 {
-                self.some[class as usize].remove(found.cylinder);
-            }
+    pub fn take(&mut self, found: &Found) -> Option<Class> {
+        let c = self.cylinders[found.cylinder as usize].as_mut()?;
+        let (class, left) = c.set(&found.at, false);
+        if left == 0 {
+            self.some[class as usize].remove(found.cylinder);
         }
+        Some(class)
     }
 
-    /// Frees a slot.
+    /// Frees a slot. Returns its cylinder and class; `None` if there is no such slot.
     #[inline]
-    pub fn free(&mut self, m: &Mechanics, slot: u64) {
-        let Some(place) = m.layout.locate(slot << self.shift) else {
-            return;
-        };
+    pub fn free(&mut self, m: &Mechanics, slot: u64) -> Option<(u32, Class)> {
+        let place = m.layout.locate(slot << self.shift)?;
         let c = self.cylinder(m, place.cylinder);
-        let Some(at) = c.find(slot, &place) else {
-            return;
-        };
+        let at = c.find(slot, &place)?;
         let (class, _) = c.set(&at, true);
         self.some[class as usize].insert(place.cylinder);
+        Some((place.cylinder, class))
+    }
+
+    /// The slots of a cylinder that are not free, surface by surface.
+    pub fn taken_in(&mut self, m: &Mechanics, c: u32) -> Vec<SlotAt> {
+        self.cylinder(m, c).taken()
     }
 }
 

@@ -152,7 +152,11 @@ fn the_search_finds_the_soonest_slot() {
                 _ => taken[noise.below(taken.len() as u64) as usize],
             };
             if let Some(found) = log.predict(&from) {
-                log.take(&m, block, &found);
+                let by = Taken {
+                    at: start,
+                    moved: Moved::No,
+                };
+                log.take(&m, block, &found, by);
             }
         }
         assert!(
