@@ -35,6 +35,10 @@ pub struct MemberOutcome {
     pub moved_blocks: u64,
     /// Blocks that a log wrote over their old copy, the warm-up included.
     pub in_place_writes: u64,
+    /// Checkpoints of a log, the warm-up included.
+    pub checkpoints: u64,
+    /// Seconds for which a log's map would be searched after a loss of power at the end.
+    pub recovery_scan_s: Option<f64>,
     /// Bytes read by a scan of the medium, the warm-up included.
     pub scanned_bytes: u64,
 }
@@ -60,6 +64,8 @@ impl MemberOutcome {
         self.read_modify_writes = member.read_modify_writes();
         self.moved_blocks = member.moved_blocks();
         self.in_place_writes = member.in_place_writes();
+        self.checkpoints = member.checkpoints();
+        self.recovery_scan_s = member.recovery_scan_s();
         self.scanned_bytes = member.scanned_bytes();
     }
 }

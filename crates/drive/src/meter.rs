@@ -88,6 +88,7 @@ impl DriveEnergy {
             (&mut mine.media_scan, theirs.media_scan),
             (&mut mine.follow, theirs.follow),
             (&mut mine.cleaning, theirs.cleaning),
+            (&mut mine.checkpoint, theirs.checkpoint),
         ] {
             sum.time_s += more.time_s;
             sum.energy_j += more.energy_j;
@@ -114,6 +115,8 @@ pub struct BackgroundEnergy {
     pub follow: WorkEnergy,
     /// Cleaning of a log.
     pub cleaning: WorkEnergy,
+    /// Checkpoints of a log.
+    pub checkpoint: WorkEnergy,
 }
 
 /// Seconds and joules of one kind of work, over all active states.
@@ -293,6 +296,7 @@ impl Meter {
                 media_scan: by_work[Work::MediaScan as usize],
                 follow: by_work[Work::Follow as usize],
                 cleaning: by_work[Work::Cleaning as usize],
+                checkpoint: by_work[Work::Checkpoint as usize],
             },
             conditions,
         }

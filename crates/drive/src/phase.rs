@@ -47,17 +47,20 @@ pub enum Work {
     Follow = 4,
     /// Cleaning of a log.
     Cleaning = 5,
+    /// Checkpoints of a log.
+    Checkpoint = 6,
 }
 
 impl Work {
     /// All kinds of work, in the order of their numbers.
-    pub const ALL: [Work; 6] = [
+    pub const ALL: [Work; 7] = [
         Work::Request,
         Work::ReadAhead,
         Work::Destage,
         Work::MediaScan,
         Work::Follow,
         Work::Cleaning,
+        Work::Checkpoint,
     ];
 }
 

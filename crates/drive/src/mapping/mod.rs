@@ -13,7 +13,7 @@ mod log;
 mod parameters;
 pub mod policy;
 
-pub(crate) use log::{From, Log, Move, Mover, Writer};
+pub(crate) use log::{Fixed, From, Log, Move, Mover, Writer};
 pub use parameters::MODELS;
 
 use crate::layout::Place;
@@ -102,6 +102,31 @@ impl Mapping {
         matches!(self, Mapping::Log(log) if log.wants_cleaning())
     }
 
+    /// From when on a part of a checkpoint may be written; `None` if none is due.
+    #[inline]
+    pub fn checkpoint_from(&self) -> Option<u64> {
+        match self {
+            Mapping::Identity => None,
+            Mapping::Log(log) => log.checkpoint_from(),
+        }
+    }
+
+    /// Number of complete checkpoints.
+    pub fn checkpoints(&self) -> u64 {
+        match self {
+            Mapping::Identity => 0,
+            Mapping::Log(log) => log.checkpoints(),
+        }
+    }
+
+    /// How long the map would be searched after a loss of power now, in nanoseconds; `None` if it would not.
+    pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
+        match self {
+            Mapping::Identity => None,
+            Mapping::Log(log) => log.scan_ns(m),
+        }
+    }
+
     /// Number of blocks that cleaning has moved.
     pub fn moved_blocks(&self) -> u64 {
         match self {
@@ -123,6 +148,20 @@ impl Mapping {
     pub fn moves_writes(&self) -> bool {
         matches!(self, Mapping::Log(_))
     }
+}
+
+/// The assembly of a unit that writes the checkpoints of a log: the first one that writes. `None` if there are
+/// none.
+///
+/// # Errors
+/// As for reading `[mapping]`.
+pub(crate) fn checkpoints_by(
+    spec: &DriveSpec,
+    plan: &UnitPlan,
+) -> Result<Option<usize>, SpecError> {
+    let found = parameters::read(spec)?;
+    let found = found.filter(|p| p.recovery.model == log::recovery::Model::Checkpoint);
+    Ok(found.map(|_| cleaning::first_writer(spec, plan)))
 }
 
 /// The assembly of a unit that cleans a log, and how long the mechanism must have been idle before it moves a

@@ -1,6 +1,7 @@
 //! The table `[mapping]` of a drive file.
 
 use super::cleaning::{self, Cleaning};
+use super::log::recovery::{self, Recovery};
 use super::policy::Policy;
 use crate::bounds::bounded;
 use crate::parallelism::HeadOffset;
@@ -42,6 +43,8 @@ pub(crate) struct LogParameters {
     pub initial_interval: Span,
     /// When and how free slots are gathered: see `[mapping.cleaning]`.
     pub cleaning: Cleaning,
+    /// How the map is found after a loss of power: see `[mapping.recovery]`.
+    pub recovery: Recovery,
 }
 
 /// How the initial blocks were written.
@@ -74,6 +77,7 @@ impl Default for LogParameters {
             initial: Initial::InOrder,
             initial_interval: Span::from_ms(100.0),
             cleaning: Cleaning::default(),
+            recovery: Recovery::default(),
         }
     }
 }
@@ -126,6 +130,7 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
     let most = Span(24 * 3600 * 1_000_000_000);
     bounded("initial_interval", p.initial_interval, Span::ZERO..=most)?;
     cleaning::read(&p.cleaning)?;
+    recovery::read(&p.recovery)?;
     Ok(p)
 }
 

@@ -225,9 +225,11 @@ impl Core {
         let jobs = &mut self.assemblies[from].jobs;
         let writing = jobs.destage.writing.take();
         let move_ends = jobs.cleaning.move_ends.take();
+        let pass_ends = jobs.checkpoint.pass_ends.take();
         let next = &mut self.assemblies[to];
         next.jobs.destage.writing = writing;
         next.jobs.cleaning.move_ends = move_ends;
+        next.jobs.checkpoint.pass_ends = pass_ends;
         next.mechanism.free = next.mechanism.free.max(free);
     }
 
@@ -350,7 +352,7 @@ impl Core {
             // Only one assembly works at a time, so the others also wait for the acting one.
             let (site, jobs) = self.site(a);
             site.mechanism.free = site.mechanism.free.max(free);
-            let due = jobs.destage.due(&site).min(jobs.cleaning.due(&site));
+            let due = jobs.destage.due(&site).min(jobs.log_due(&site));
             if due < first.0 {
                 first = (due, a);
             }

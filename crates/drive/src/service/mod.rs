@@ -95,7 +95,7 @@ pub(crate) struct Core {
     coupled: bool,
     /// Whether idle assemblies follow the one that works.
     follows: bool,
-    /// Whether an assembly cleans a log.
+    /// Whether an assembly cleans a log or writes its checkpoints.
     cleans: bool,
     pub cache: CacheSpec,
     pub buffer: Buffer,
@@ -137,8 +137,12 @@ impl Core {
         if let Some((a, idle_after)) = cleaning {
             assemblies[a].jobs.cleaning.idle_after = Some(idle_after.non_negative());
         }
+        let checkpoints = mapping::checkpoints_by(spec, plan)?;
+        if let Some(a) = checkpoints {
+            assemblies[a].jobs.checkpoint.on = true;
+        }
         Ok(Core {
-            cleans: cleaning.is_some(),
+            cleans: cleaning.is_some() || checkpoints.is_some(),
             mapping: Mapping::new(spec, models, plan, &mechanics, at_once > 1)?,
             mechanics,
             acting: 0,

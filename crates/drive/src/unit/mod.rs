@@ -215,9 +215,20 @@ impl Unit {
         self.core.buffer.read_modify_writes
     }
 
-    /// Whether blocks wait to be moved by cleaning.
-    pub fn wants_cleaning(&self) -> bool {
-        self.core.mapping.wants_cleaning()
+    /// Whether blocks wait to be moved by cleaning, or a checkpoint to be written.
+    pub fn log_work_pending(&self) -> bool {
+        let mapping = &self.core.mapping;
+        mapping.wants_cleaning() || mapping.checkpoint_from().is_some()
+    }
+
+    /// Number of complete checkpoints of a log.
+    pub fn checkpoints(&self) -> u64 {
+        self.core.mapping.checkpoints()
+    }
+
+    /// How long a log's map would be searched after a loss of power now, in nanoseconds.
+    pub fn scan_ns(&self) -> Option<u64> {
+        self.core.mapping.scan_ns(&self.core.mechanics)
     }
 
     /// Number of blocks that cleaning has moved.

@@ -3,6 +3,7 @@
 from headstack.studies.study import Choice, Claim, Paper
 
 from . import cylinders, latency
+from .cleaning import cleaning
 from .systems import Choices
 
 TIES = Choice(
@@ -92,7 +93,7 @@ PAPER = Paper(
             "DALD-7",
             "cleaning",
             "needed continuously by the single-arm log, by DALD only near the end of the disk",
-            latency.cleaning,
+            cleaning,
         ),
         Claim(
             "DALD-8",

@@ -18,7 +18,7 @@ mod parameters;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use parameters::{read, Cleaning};
+pub(crate) use parameters::{first_writer, read, Cleaning};
 
 use crate::plugin::plugins;
 

@@ -70,6 +70,15 @@ pub(crate) fn read(cleaning: &Cleaning) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// The first assembly of a unit that writes.
+pub(crate) fn first_writer(spec: &DriveSpec, plan: &UnitPlan) -> usize {
+    let writes = |a: &usize| {
+        let arm = plan.first_arm + *a as u32;
+        spec.parallelism.has_role(arm, Role::Write)
+    };
+    (0..plan.arms.len()).find(writes).unwrap_or(0)
+}
+
 impl Cleaning {
     /// The policy.
     ///
@@ -88,9 +97,8 @@ impl Cleaning {
     pub fn assembly(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<usize, SpecError> {
         let p = &spec.parallelism;
         let writes = |a: &usize| p.has_role(plan.first_arm + *a as u32, Role::Write);
-        let mut arms = 0..plan.arms.len();
         match self.arm {
-            None => Ok(arms.find(writes).unwrap_or(0)),
+            None => Ok(first_writer(spec, plan)),
             Some(arm) if (arm as usize) < plan.arms.len() && writes(&(arm as usize)) => {
                 Ok(arm as usize)
             }

@@ -407,7 +407,13 @@ impl Log {
         m: &Mechanics,
         geometry: &GeometrySpec,
     ) {
-        let sizes = (self.slots.len(), self.blocks, self.slots.in_order());
+        let all = self.slots.len();
+        let sizes = (
+            all,
+            self.blocks,
+            self.slots.in_order(),
+            all - self.withdrawn,
+        );
         let segments = Segments::new(m, geometry, self.shift, sizes);
         self.clean = Some(Box::new(Clean::new(p, policy, segments)));
     }

@@ -20,12 +20,16 @@ impl BlockMap {
     /// A map of `blocks` blocks to `slots` slots. The first `in_order` blocks have been written to the slots
     /// of their own numbers.
     pub fn new(blocks: u64, slots: u64, in_order: u64) -> BlockMap {
-        let bits = (u64::BITS - slots.leading_zeros()).max(16);
         BlockMap {
-            bits,
+            bits: BlockMap::bits_for(slots),
             pages: vec![None; blocks.div_ceil(PAGE) as usize].into_boxed_slice(),
             in_order,
         }
+    }
+
+    /// Bits of an entry for so many slots.
+    pub fn bits_for(slots: u64) -> u32 {
+        (u64::BITS - slots.leading_zeros()).max(16)
     }
 
     /// Bits of an entry.

@@ -24,6 +24,9 @@ mod cylinder;
 mod grid;
 mod levels;
 mod map;
+#[cfg(test)]
+mod power_loss_tests;
+pub(in crate::mapping) mod recovery;
 mod segments;
 pub(in crate::mapping) mod slots;
 #[cfg(test)]
@@ -32,6 +35,7 @@ mod write;
 
 pub(crate) use clean::{Move, Mover};
 pub(in crate::mapping) use cylinder::Class;
+pub(crate) use recovery::Fixed;
 pub(crate) use write::Writer;
 
 use super::parameters::{Initial, LogParameters};
@@ -44,6 +48,7 @@ use headstack_engine::{random, SpecError};
 use headstack_units::Span;
 use map::BlockMap;
 use rand::RngCore;
+use recovery::Checkpoints;
 pub(crate) use slots::From;
 pub use slots::Ties;
 use slots::{Found, FreeSlots};
@@ -78,6 +83,12 @@ pub(crate) struct Log {
     pub in_place: u64,
     /// Cleaning, if the log is cleaned.
     clean: Option<Box<Clean>>,
+    /// How the map is found after a loss of power.
+    recovery: recovery::Model,
+    /// Checkpoints, if they are written.
+    checkpoints: Option<Box<Checkpoints>>,
+    /// Number of slots, the last ones, that hold checkpoints.
+    withdrawn: u64,
 }
 
 /// A block on its way to a slot.
@@ -116,7 +127,17 @@ pub(super) fn offered_sectors(p: &LogParameters, sector: u64, capacity: u64) -> 
 /// Number of slots of a geometry, and of blocks that are offered.
 fn sizes(p: &LogParameters, sector: u64, capacity: u64) -> (u64, u64) {
     let slots = capacity >> shift(p, sector);
-    (slots, slots - (slots as f64 * p.reserve) as u64)
+    let blocks = slots - (slots as f64 * p.reserve) as u64;
+    (slots, blocks.min(slots - region_slots(p, sector, slots)))
+}
+
+/// Number of slots that two checkpoints take, of a disk of so many.
+fn region_slots(p: &LogParameters, sector: u64, slots: u64) -> u64 {
+    if p.recovery.model != recovery::Model::Checkpoint {
+        return 0;
+    }
+    let sectors = recovery::checkpoint_sectors(slots, BlockMap::bits_for(slots), sector);
+    (2 * sectors).div_ceil(1 << shift(p, sector)).min(slots)
 }
 
 fn shift(p: &LogParameters, sector: u64) -> u32 {
@@ -162,7 +183,7 @@ impl Log {
         let frontier = last
             .and_then(|s| m.layout.locate(s))
             .map_or(0, |p| p.cylinder);
-        Ok(Log {
+        let mut log = Log {
             shift,
             blocks,
             map: BlockMap::new(blocks, slots, in_order),
@@ -178,7 +199,28 @@ impl Log {
             moved: Vec::new(),
             in_place: 0,
             clean: None,
-        })
+            recovery: p.recovery.model,
+            checkpoints: None,
+            withdrawn: 0,
+        };
+        log.reserve_checkpoints(p, m, sector);
+        Ok(log)
+    }
+
+    /// Withdraws the slots of the checkpoints.
+    fn reserve_checkpoints(&mut self, p: &LogParameters, m: &Mechanics, sector: u64) {
+        let slots = self.slots.len();
+        self.withdrawn = region_slots(p, sector, slots);
+        if self.withdrawn > 0 {
+            let first = slots - self.withdrawn;
+            for slot in first..slots {
+                self.slots.withdraw(m, slot);
+            }
+            let bits = BlockMap::bits_for(slots);
+            let sectors = recovery::checkpoint_sectors(slots, bits, sector);
+            let made = Checkpoints::new(p.recovery.every, first << self.shift, sectors);
+            self.checkpoints = Some(Box::new(made));
+        }
     }
 
     /// Number of physical sectors that have an address.
@@ -351,12 +393,18 @@ impl Log {
             (arms[i].cylinder, arms[i].head) = (found.cylinder, found.at.head);
             free = end;
         }
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.restart();
+        }
     }
 
     fn note_taken(&mut self, found: &Found) {
         self.frontier = self.frontier.max(found.cylinder);
         let last = self.slots.cylinders() - 1;
         self.policy.took(found.cylinder, self.frontier, last);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.took(found.cylinder, found.at.head);
+        }
     }
 
     /// Takes a slot for a block. Its old copy becomes free at once, unless commands are in service together.

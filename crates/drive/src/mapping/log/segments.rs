@@ -37,12 +37,13 @@ pub(super) struct Counts {
 }
 
 impl Segments {
-    /// The state of a disk of so many slots and blocks of which the first `in_order` lie in order.
+    /// The state of a disk of so many slots and blocks of which the first `in_order` lie in order. Only the
+    /// first `offered` slots take blocks.
     pub fn new(
         m: &Mechanics,
         geometry: &GeometrySpec,
         shift: u32,
-        (slots, blocks, in_order): (u64, u64, u64),
+        (slots, blocks, in_order, offered): (u64, u64, u64, u64),
     ) -> Segments {
         let mut cylinders = vec![Counts::default(); geometry.cylinders as usize];
         let block = 1u64 << shift;
@@ -51,7 +52,7 @@ impl Segments {
             let past = at + u64::from(place.run.max(1));
             let c = &mut cylinders[place.cylinder as usize];
             // The slots that begin in this run, and those of them that also end in it.
-            let all = slot..past.div_ceil(block).min(slots).max(slot);
+            let all = slot..past.div_ceil(block).min(offered).max(slot);
             let whole = slot..(past / block).clamp(slot, all.end);
             let taken = |r: &Range<u64>| in_order.clamp(r.start, r.end) - r.start;
             c.slots += (all.end - all.start) as u32;

@@ -102,6 +102,11 @@ impl FreeSlots {
         self.in_order
     }
 
+    /// Number of surfaces.
+    pub fn surfaces(&self) -> u32 {
+        self.surfaces
+    }
+
     /// Number of slots.
     pub fn len(&self) -> u64 {
         self.slots
@@ -420,6 +425,20 @@ impl FreeSlots {
         let (class, _) = c.set(&at, true);
         self.some[class as usize].insert(place.cylinder);
         Some((place.cylinder, class))
+    }
+
+    /// Takes a slot for good: no block is ever written into it.
+    pub fn withdraw(&mut self, m: &Mechanics, slot: u64) {
+        let Some(place) = m.layout.locate(slot << self.shift) else {
+            return;
+        };
+        let c = self.cylinder(m, place.cylinder);
+        if let Some(at) = c.find(slot, &place) {
+            let (class, left) = c.set(&at, false);
+            if left == 0 {
+                self.some[class as usize].remove(place.cylinder);
+            }
+        }
     }
 
     /// The slots of a cylinder that are not free, surface by surface.

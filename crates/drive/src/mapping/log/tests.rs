@@ -12,7 +12,7 @@ use headstack_units::Turn;
 use std::collections::BTreeSet;
 
 /// A drive with zones, skews, spares, slipped and remapped sectors; tracks hold no whole number of blocks.
-fn uneven() -> DriveSpec {
+pub(super) fn uneven() -> DriveSpec {
     let mut spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
     let zones = r#"
         zones = [
