@@ -5,7 +5,7 @@ Brackets hold mean access times in ms of a separate simulator of the same model 
 
 import pytest
 
-from headstack.studies.dald import PAPER
+from headstack.studies.dald import PAPER, cleaning
 from headstack.studies.dald.systems import CHEETAH, IBM, measured
 from headstack.studies.study import Study
 
@@ -52,3 +52,17 @@ def test_writes_that_choose_their_place_are_faster_than_those_that_do_not(study)
         assert logging.read == pytest.approx(normal.read, rel=0.05)
         # The write of a slot takes no less than settling and its transfer: 0.13 and 0.21 ms.
         assert 0.34 < logging.write < normal.write / 4
+
+
+def test_cleaning_moves_blocks_only_where_it_is_on_and_costs_head_time(study):
+    """A moved block is read and written: two transfers of 8 of 312 sectors at least."""
+    found = cleaning.runs(study)
+    for (name, state, cleaned), result in found.items():
+        drive = result["drives"][0]
+        moved, spent = drive["n_moved_blocks"], drive["background"]["cleaning"]
+        assert (moved > 0) == cleaned, (name, state)
+        least = moved * 2 * 8 / 312 * 60 / 7200
+        assert spent["time_s"] >= least, (name, state)
+        assert (spent["energy_j"] > 0) == cleaned, (name, state)
+        # A twentieth of the slots stays free.
+        assert drive["n_in_place_writes"] == 0, (name, state)

@@ -2,8 +2,7 @@
 
 from headstack.studies.study import Choice, Claim, Paper
 
-from . import cylinders, latency
-from .cleaning import cleaning
+from . import cleaning, cylinders, latency
 from .systems import Choices
 
 TIES = Choice(
@@ -93,7 +92,7 @@ PAPER = Paper(
             "DALD-7",
             "cleaning",
             "needed continuously by the single-arm log, by DALD only near the end of the disk",
-            cleaning,
+            cleaning.judge,
         ),
         Claim(
             "DALD-8",

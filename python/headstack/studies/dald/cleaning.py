@@ -19,7 +19,10 @@ CYLINDERS = 1147
 
 #: Blocks of that disk, and how many are written before the run: the paper's share, and nearly all.
 BLOCKS = CYLINDERS * 5 * 39
-STATES = {"far from the end": BLOCKS * 125_000 // (11_474 * 5 * 39), "nearly full": BLOCKS * 19 // 20}
+STATES = {
+    "far from the end": BLOCKS * 125_000 // (11_474 * 5 * 39),
+    "nearly full": BLOCKS * 19 // 20,
+}
 
 #: Requests of a run: of ``--quick``, and of others.
 QUICK, REQUESTS = 10_000, 40_000
@@ -89,7 +92,7 @@ def write_ms(result: Mapping[str, Any]) -> float:
     return 1e3 * float(result["operations"]["write"]["service_time_s"]["mean"])
 
 
-def cleaning(study: Study) -> Outcome:
+def judge(study: Study) -> Outcome:
     """Judge when the writes of each logging disk gain from cleaning."""
     found = runs(study)
     times = {case: write_ms(result) for case, result in found.items()}
