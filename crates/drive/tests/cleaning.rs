@@ -205,7 +205,7 @@ fn wrong_settings_are_refused_by_key() {
         (
             "",
             "[mapping.cleaning]\npolicy = \"greedy\"\npolicy_parameters = { u = 1 }",
-            "mapping.cleaning.policy_parameters.u",
+            "mapping.cleaning.policy_parameters",
         ),
         (
             "",
