@@ -251,7 +251,10 @@ def warnings(document: Mapping[str, Any]) -> list[str]:
     ]
     said = _overloaded(document) + failed + _defaults(document) + _records(document) + faults
     return (
-        said + _partial_sectors(document) + [str(line) for line in document.get("warnings") or ()]
+        said
+        + _partial_sectors(document)
+        + _full_logs(document)
+        + [str(line) for line in document.get("warnings") or ()]
     )
 
 
@@ -318,6 +321,17 @@ def _partial_sectors(document: Mapping[str, Any]) -> list[str]:
                 "a turn each: the writes are not aligned to them, see docs/guide/drives.md"
             )
     return lines
+
+
+def _full_logs(document: Mapping[str, Any]) -> list[str]:
+    several = len(_workloads(document["systems"])) > 1
+    return [
+        f"{_run(s, several)}: {drive['name']}: {n:,} blocks were written in place because no slot "
+        "of its log was free: it works as a drive without a log, see docs/models/logging-disk.md"
+        for s in document["systems"]
+        for drive in s.get("drives") or ()
+        if (n := drive.get("n_in_place_writes", 0))
+    ]
 
 
 def _records(document: Mapping[str, Any]) -> list[str]:

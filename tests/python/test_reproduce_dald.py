@@ -6,7 +6,7 @@ Brackets hold mean access times in ms of a separate simulator of the same model 
 import numpy as np
 import pytest
 
-from headstack.studies.dald import PAPER, adaptive
+from headstack.studies.dald import PAPER, adaptive, cleaning
 from headstack.studies.dald.systems import CHEETAH, IBM, measured
 from headstack.studies.study import Study
 
@@ -90,3 +90,15 @@ def test_the_adaptive_drive_reads_as_a_dad_and_writes_as_a_dald(study):
     found = measured(study, CHEETAH, [(n, w, 0.0) for n in names for w in (0.0, 1.0)])
     assert found["adaptive", 0.0, 0.0].mean == pytest.approx(found["DAD", 0.0, 0.0].mean, rel=0.03)
     assert found["adaptive", 1.0, 0.0].mean == found["DALD", 1.0, 0.0].mean
+def test_cleaning_moves_blocks_only_where_it_is_on_and_costs_head_time(study):
+    """A moved block is read and written: two transfers of 8 of 312 sectors at least."""
+    found = cleaning.runs(study)
+    for (name, state, cleaned), result in found.items():
+        drive = result["drives"][0]
+        moved, spent = drive["n_moved_blocks"], drive["background"]["cleaning"]
+        assert (moved > 0) == cleaned, (name, state)
+        least = moved * 2 * 8 / 312 * 60 / 7200
+        assert spent["time_s"] >= least, (name, state)
+        assert (spent["energy_j"] > 0) == cleaned, (name, state)
+        # A twentieth of the slots stays free.
+        assert drive["n_in_place_writes"] == 0, (name, state)

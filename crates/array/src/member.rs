@@ -71,6 +71,22 @@ pub trait Member {
     fn read_modify_writes(&self) -> u64 {
         0
     }
+    /// Blocks that cleaning of a log has moved.
+    fn moved_blocks(&self) -> u64 {
+        0
+    }
+    /// Blocks that a log wrote over their old copy, because no slot was free.
+    fn in_place_writes(&self) -> u64 {
+        0
+    }
+    /// Checkpoints of a log.
+    fn checkpoints(&self) -> u64 {
+        0
+    }
+    /// Seconds for which a log's map would be searched after a loss of power now.
+    fn recovery_scan_s(&self) -> Option<f64> {
+        None
+    }
     /// Bytes read by a scan of the medium.
     fn scanned_bytes(&self) -> u64 {
         0
@@ -177,6 +193,18 @@ impl Member for Drive {
     }
     fn read_modify_writes(&self) -> u64 {
         Drive::read_modify_writes(self)
+    }
+    fn checkpoints(&self) -> u64 {
+        Drive::checkpoints(self)
+    }
+    fn recovery_scan_s(&self) -> Option<f64> {
+        Drive::recovery_scan_s(self)
+    }
+    fn moved_blocks(&self) -> u64 {
+        Drive::moved_blocks(self)
+    }
+    fn in_place_writes(&self) -> u64 {
+        Drive::in_place_writes(self)
     }
     fn scanned_bytes(&self) -> u64 {
         Drive::scanned_bytes(self)

@@ -31,6 +31,14 @@ pub struct MemberOutcome {
     pub lost_writes: u64,
     /// Physical sectors written in part, and therefore read first, the warm-up included.
     pub read_modify_writes: u64,
+    /// Blocks that cleaning of a log has moved, the warm-up included.
+    pub moved_blocks: u64,
+    /// Blocks that a log wrote over their old copy, the warm-up included.
+    pub in_place_writes: u64,
+    /// Checkpoints of a log, the warm-up included.
+    pub checkpoints: u64,
+    /// Seconds for which a log's map would be searched after a loss of power at the end.
+    pub recovery_scan_s: Option<f64>,
     /// Bytes read by a scan of the medium, the warm-up included.
     pub scanned_bytes: u64,
     /// What was done with the arms' roles, the warm-up included; `None` where they never change.
@@ -56,6 +64,10 @@ impl MemberOutcome {
         self.faults = member.faults();
         self.lost_writes = member.lost_writes();
         self.read_modify_writes = member.read_modify_writes();
+        self.moved_blocks = member.moved_blocks();
+        self.in_place_writes = member.in_place_writes();
+        self.checkpoints = member.checkpoints();
+        self.recovery_scan_s = member.recovery_scan_s();
         self.scanned_bytes = member.scanned_bytes();
         self.roles = member.role_use(until);
     }

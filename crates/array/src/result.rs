@@ -306,6 +306,16 @@ pub struct DriveResult {
     pub n_lost_writes: u64,
     /// Physical sectors that were written in part: read in one turn, written in the next.
     pub n_read_modify_writes: u64,
+    /// Blocks that cleaning of a log has moved.
+    pub n_moved_blocks: u64,
+    /// Blocks that a log wrote over their old copy, because no slot was free.
+    pub n_in_place_writes: u64,
+    /// Checkpoints of a log.
+    pub n_checkpoints: u64,
+    /// How long a log's map would be searched after a loss of power at the end; absent without
+    /// `mapping.recovery`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery_scan_s: Option<f64>,
     /// Bytes read by a scan of the medium.
     pub scanned_bytes: u64,
     /// How often the arms' roles changed, the warm-up included; absent where they never change.
@@ -442,6 +452,10 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             .collect(),
         n_lost_writes: m.lost_writes,
         n_read_modify_writes: m.read_modify_writes,
+        n_moved_blocks: m.moved_blocks,
+        n_in_place_writes: m.in_place_writes,
+        n_checkpoints: m.checkpoints,
+        recovery_scan_s: m.recovery_scan_s,
         scanned_bytes: m.scanned_bytes,
         roles: m.roles.clone(),
     }

@@ -9,6 +9,7 @@ use headstack_array::layer::elevator::{self, Elevator, Queued};
 use headstack_array::{run, Experiment, Inputs, Opened, RunError, RunOptions, RunResult};
 use headstack_drive::cost::{CostModel, CostRange, Parts};
 use headstack_drive::layout::{Layout, Place};
+use headstack_drive::mapping::cleaning::{Cleaner, Segment, Target};
 use headstack_drive::mapping::policy::{Policy, Search, Slot};
 use headstack_drive::plugin::{params_beside, Build, Plugin};
 use headstack_drive::power::{LowPower, PowerModel, Shape, StateWatts};
@@ -230,6 +231,20 @@ fn list<T: ?Sized, C>(
     std::slice::from_ref(Box::leak(Box::new(plugin)))
 }
 
+/// Empties the first cylinder that can be emptied.
+#[derive(Debug)]
+struct Lowest;
+
+impl Cleaner for Lowest {
+    fn worth(&self, _: &Segment) -> f64 {
+        0.0
+    }
+
+    fn target(&self) -> Target {
+        Target::Holes
+    }
+}
+
 /// Lists in which every entry captures a value; choices of schedulers are added to `chosen`, the cylinders at
 /// which a policy was asked to `heads_at`.
 fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
@@ -267,6 +282,9 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
         roles: list("own-roles", move |_: &Params| {
             let left = SWITCH_AFTER;
             Ok(Box::new(Countdown { left }) as Box<dyn RolePolicy>)
+        }),
+        cleaning: list("own-cleaning", move |_: &Params| {
+            Ok(Box::new(Lowest) as Box<dyn Cleaner>)
         }),
     }
 }

@@ -148,6 +148,29 @@ impl Drive {
         self.units.iter().map(Unit::read_modify_writes).sum()
     }
 
+    /// Number of blocks that cleaning has moved, of a drive with `mapping.model = "log"`.
+    pub fn moved_blocks(&self) -> u64 {
+        self.units.iter().map(Unit::moved_blocks).sum()
+    }
+
+    /// Number of blocks that a drive with `mapping.model = "log"` wrote over their old copy, because no slot was
+    /// free.
+    pub fn in_place_writes(&self) -> u64 {
+        self.units.iter().map(Unit::in_place_writes).sum()
+    }
+
+    /// Number of checkpoints that a drive with `mapping.recovery.model = "checkpoint"` has completed.
+    pub fn checkpoints(&self) -> u64 {
+        self.units.iter().map(Unit::checkpoints).sum()
+    }
+
+    /// Seconds for which a drive with `mapping.recovery` would search its map after a loss of power now; its
+    /// stacks search at the same time. `None` without a model of recovery.
+    pub fn recovery_scan_s(&self) -> Option<f64> {
+        let scans = self.units.iter().filter_map(Unit::scan_ns);
+        scans.max().map(|ns| ns as f64 * 1e-9)
+    }
+
     /// Bytes that the media scan has read.
     pub fn scanned_bytes(&self) -> u64 {
         self.units.iter().map(Unit::scanned_bytes).sum()

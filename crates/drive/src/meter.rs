@@ -87,6 +87,8 @@ impl DriveEnergy {
             (&mut mine.destage, theirs.destage),
             (&mut mine.media_scan, theirs.media_scan),
             (&mut mine.follow, theirs.follow),
+            (&mut mine.cleaning, theirs.cleaning),
+            (&mut mine.checkpoint, theirs.checkpoint),
         ] {
             sum.time_s += more.time_s;
             sum.energy_j += more.energy_j;
@@ -111,6 +113,10 @@ pub struct BackgroundEnergy {
     pub media_scan: WorkEnergy,
     /// Idle assemblies that follow another one.
     pub follow: WorkEnergy,
+    /// Cleaning of a log.
+    pub cleaning: WorkEnergy,
+    /// Checkpoints of a log.
+    pub checkpoint: WorkEnergy,
 }
 
 /// Seconds and joules of one kind of work, over all active states.
@@ -289,6 +295,8 @@ impl Meter {
                 destage: by_work[Work::Destage as usize],
                 media_scan: by_work[Work::MediaScan as usize],
                 follow: by_work[Work::Follow as usize],
+                cleaning: by_work[Work::Cleaning as usize],
+                checkpoint: by_work[Work::Checkpoint as usize],
             },
             conditions,
         }

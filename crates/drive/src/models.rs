@@ -2,6 +2,7 @@
 
 use crate::cost::{self, CostModel};
 use crate::layout::{self, Layout};
+use crate::mapping::cleaning::{self, Cleaner};
 use crate::mapping::policy::{self, Policy};
 use crate::plugin::Plugin;
 use crate::power::{self, PowerModel};
@@ -23,6 +24,8 @@ pub struct Models {
     pub policies: &'static [Plugin<dyn Policy>],
     /// For `parallelism.roles.policy`.
     pub roles: &'static [Plugin<dyn RolePolicy>],
+    /// For `mapping.cleaning.policy`.
+    pub cleaning: &'static [Plugin<dyn Cleaner>],
     /// For `power.model`.
     pub power: &'static [Plugin<dyn PowerModel>],
     /// For `cost.model`.
@@ -38,6 +41,7 @@ impl Models {
             schedulers: scheduler::PLUGINS,
             policies: policy::PLUGINS,
             roles: roles::PLUGINS,
+            cleaning: cleaning::PLUGINS,
             power: power::PLUGINS,
             cost: cost::PLUGINS,
         }

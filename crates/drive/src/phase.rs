@@ -45,16 +45,22 @@ pub enum Work {
     MediaScan = 3,
     /// An idle assembly that follows another one.
     Follow = 4,
+    /// Cleaning of a log.
+    Cleaning = 5,
+    /// Checkpoints of a log.
+    Checkpoint = 6,
 }
 
 impl Work {
     /// All kinds of work, in the order of their numbers.
-    pub const ALL: [Work; 5] = [
+    pub const ALL: [Work; 7] = [
         Work::Request,
         Work::ReadAhead,
         Work::Destage,
         Work::MediaScan,
         Work::Follow,
+        Work::Cleaning,
+        Work::Checkpoint,
     ];
 }
 

@@ -173,6 +173,7 @@ pub fn plugins() -> PyResult<String> {
         .collect();
     serde_json::to_string(&json!({
         "capping": list!(headstack_array::capping::POLICIES),
+        "cleaning": list!(models.cleaning),
         "cost": list!(models.cost),
         "elevator": list!(lists.elevators),
         "layer": list!(lists.layers),

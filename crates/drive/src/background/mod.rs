@@ -137,6 +137,8 @@ impl Site<'_> {
         if let Mapping::Log(log) = &mut *self.mapping {
             log.pass_ends(pass.end);
         }
+        self.write_late_checkpoint();
+        self.clean_under_pressure();
         let last_arrival = match order.supply {
             Some(s) if wide.count != order.count => {
                 s.start + Mechanics::pass_ns(order.count, order.link_ns)
@@ -284,9 +286,20 @@ macro_rules! jobs {
     };
 }
 
-jobs! { read_ahead: ReadAhead, destage: Destage, media_scan: MediaScan }
+jobs! {
+    read_ahead: ReadAhead,
+    destage: Destage,
+    media_scan: MediaScan,
+    checkpoint: Checkpoint,
+    cleaning: Cleaning,
+}
 
 impl Jobs {
+    /// When cleaning or a checkpoint would start.
+    pub fn log_due(&self, site: &Site) -> u64 {
+        self.cleaning.due(site).min(self.checkpoint.due(site))
+    }
+
     /// Stops read-ahead in favour of other work at `at`. Returns when the mechanism is free; 0 if there was
     /// no read-ahead.
     #[inline]

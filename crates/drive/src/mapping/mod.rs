@@ -8,21 +8,21 @@
 //! A unit has one mapping for all its assemblies. Each question is one branch on the kind of mapping,
 //! which a processor predicts; no virtual call is added.
 
+pub mod cleaning;
 mod log;
 mod parameters;
 pub mod policy;
 
-pub(crate) use log::{From, Log, Writer};
+pub(crate) use log::{Fixed, From, Log, Move, Mover, Writer};
 pub use parameters::MODELS;
 
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
+use crate::models::Models;
 use crate::parallelism::UnitPlan;
-use crate::plugin::Plugin;
 use crate::spec::DriveSpec;
 use headstack_engine::SpecError;
 use headstack_units::Span;
-use policy::Policy;
 
 /// The mapping of a unit.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Mapping {
     /// Settings that do not fit the drive, by dotted key.
     pub fn new(
         spec: &DriveSpec,
-        policies: &[Plugin<dyn Policy>],
+        models: &Models,
         plan: &UnitPlan,
         m: &Mechanics,
         together: bool,
@@ -50,8 +50,12 @@ impl Mapping {
             None => Mapping::Identity,
             Some(p) => {
                 let minimum = spec.positioning.minimum_write.non_negative();
-                let policy = parameters::build_policy(&p, policies)?;
-                let log = Log::new(&p, m, &plan.geometry, policy, minimum, together)?;
+                let policy = parameters::build_policy(&p, models.policies)?;
+                let mut log = Log::new(&p, m, &plan.geometry, policy, minimum, together)?;
+                if p.cleaning.is_on() {
+                    let cleaner = p.cleaning.build(models.cleaning)?;
+                    log.clean_with(&p.cleaning, cleaner, m, &plan.geometry);
+                }
                 Mapping::Log(Box::new(log))
             }
         })
@@ -93,11 +97,86 @@ impl Mapping {
         }
     }
 
+    /// Whether blocks wait to be moved by cleaning.
+    pub fn wants_cleaning(&self) -> bool {
+        matches!(self, Mapping::Log(log) if log.wants_cleaning())
+    }
+
+    /// From when on a part of a checkpoint may be written; `None` if none is due.
+    #[inline]
+    pub fn checkpoint_from(&self) -> Option<u64> {
+        match self {
+            Mapping::Identity => None,
+            Mapping::Log(log) => log.checkpoint_from(),
+        }
+    }
+
+    /// Number of complete checkpoints.
+    pub fn checkpoints(&self) -> u64 {
+        match self {
+            Mapping::Identity => 0,
+            Mapping::Log(log) => log.checkpoints(),
+        }
+    }
+
+    /// How long the map would be searched after a loss of power now, in nanoseconds; `None` if it would not.
+    pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
+        match self {
+            Mapping::Identity => None,
+            Mapping::Log(log) => log.scan_ns(m),
+        }
+    }
+
+    /// Number of blocks that cleaning has moved.
+    pub fn moved_blocks(&self) -> u64 {
+        match self {
+            Mapping::Identity => 0,
+            Mapping::Log(log) => log.moved_blocks(),
+        }
+    }
+
+    /// Number of blocks that were written over their old copy, because no slot was free.
+    pub fn in_place_writes(&self) -> u64 {
+        match self {
+            Mapping::Identity => 0,
+            Mapping::Log(log) => log.in_place,
+        }
+    }
+
     /// Whether a write chooses its place when its service begins.
     #[inline]
     pub fn moves_writes(&self) -> bool {
         matches!(self, Mapping::Log(_))
     }
+}
+
+/// The assembly of a unit that writes the checkpoints of a log: the first one that always writes, as `writers`
+/// tells of each. `None` if there are none.
+///
+/// # Errors
+/// As for reading `[mapping]`.
+pub(crate) fn checkpoints_by(
+    spec: &DriveSpec,
+    writers: &[bool],
+) -> Result<Option<usize>, SpecError> {
+    let found = parameters::read(spec)?;
+    let found = found.filter(|p| p.recovery.model == log::recovery::Model::Checkpoint);
+    Ok(found.map(|_| cleaning::first_writer(writers)))
+}
+
+/// The assembly of a unit that cleans a log, and how long the mechanism must have been idle before it moves a
+/// block; `None` if nothing is cleaned.
+///
+/// # Errors
+/// As for reading `[mapping]`, and an arm that does not always write.
+pub(crate) fn cleaning_of(
+    spec: &DriveSpec,
+    writers: &[bool],
+) -> Result<Option<(usize, Span)>, SpecError> {
+    let Some(p) = parameters::read(spec)?.filter(|p| p.cleaning.is_on()) else {
+        return Ok(None);
+    };
+    Ok(Some((p.cleaning.assembly(writers)?, p.cleaning.idle_after)))
 }
 
 /// How many blocks a log writes before the run, and the mean time between two; `None` if it writes none.

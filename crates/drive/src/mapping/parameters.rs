@@ -1,5 +1,7 @@
 //! The table `[mapping]` of a drive file.
 
+use super::cleaning::{self, Cleaning};
+use super::log::recovery::{self, Recovery};
 use super::policy::Policy;
 use crate::bounds::bounded;
 use crate::parallelism::HeadOffset;
@@ -39,6 +41,10 @@ pub(crate) struct LogParameters {
     pub initial: Initial,
     /// With `initial = "written"`: mean time between two writes, which are a Poisson process. 0 to 24 h.
     pub initial_interval: Span,
+    /// When and how free slots are gathered: see `[mapping.cleaning]`.
+    pub cleaning: Cleaning,
+    /// How the map is found after a loss of power: see `[mapping.recovery]`.
+    pub recovery: Recovery,
 }
 
 /// How the initial blocks were written.
@@ -73,6 +79,8 @@ impl Default for LogParameters {
             initial_blocks: 0,
             initial: Initial::InOrder,
             initial_interval: Span::from_ms(100.0),
+            cleaning: Cleaning::default(),
+            recovery: Recovery::default(),
         }
     }
 }
@@ -124,6 +132,8 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
     bounded("reserve", p.reserve, 0.0..=0.9)?;
     let most = Span(24 * 3600 * 1_000_000_000);
     bounded("initial_interval", p.initial_interval, Span::ZERO..=most)?;
+    cleaning::read(&p.cleaning)?;
+    recovery::read(&p.recovery)?;
     Ok(p)
 }
 

@@ -188,6 +188,21 @@ pub(crate) fn check(roles: &RoleTable, p: &ParallelismSpec, dash: Dash) -> Resul
     Ok(())
 }
 
+/// The assemblies of a unit that serve writes in every mode: those numbered from `first` on in their stack, `count`
+/// of them.
+///
+/// # Errors
+/// As for [`build`].
+pub(crate) fn writers(
+    spec: &DriveSpec,
+    policies: &[Plugin<dyn RolePolicy>],
+    (first, count): (u32, usize),
+) -> Result<Vec<bool>, SpecError> {
+    let modes = build(spec, policies)?.map_or(Vec::new(), |(_, modes)| modes);
+    let always = |a: usize| modes.iter().all(|m| of(&m.roles, first + a as u32)[1]);
+    Ok((0..count).map(always).collect())
+}
+
 /// Whether assembly `a` of a stack serves reads, and whether it serves writes.
 pub(crate) fn of(roles: &RoleTable, a: u32) -> [bool; 2] {
     let own = roles.get(a as usize);

@@ -225,9 +225,14 @@ impl Core {
     /// Passes the work in progress from one assembly to the next, where only one assembly moves at a time.
     fn hand_over(&mut self, from: usize, to: usize) {
         let free = self.assemblies[from].mechanism.free;
-        let writing = self.assemblies[from].jobs.destage.writing.take();
+        let jobs = &mut self.assemblies[from].jobs;
+        let writing = jobs.destage.writing.take();
+        let move_ends = jobs.cleaning.move_ends.take();
+        let pass_ends = jobs.checkpoint.pass_ends.take();
         let next = &mut self.assemblies[to];
         next.jobs.destage.writing = writing;
+        next.jobs.cleaning.move_ends = move_ends;
+        next.jobs.checkpoint.pass_ends = pass_ends;
         next.mechanism.free = next.mechanism.free.max(free);
     }
 
@@ -283,7 +288,7 @@ impl Core {
     pub(super) fn run_together(&mut self, until: u64) {
         loop {
             let mut first = (until, None);
-            if self.coupled || self.buffer.unwritten.waits() {
+            if self.coupled || self.cleans || self.buffer.unwritten.waits() {
                 for a in 0..self.assemblies.len() {
                     let (site, jobs) = self.site(a);
                     let at = jobs.next_event(&site);
@@ -302,6 +307,9 @@ impl Core {
             match first.1 {
                 _ if ended => {}
                 Some(a) => {
+                    if self.cleans {
+                        self.settle_log(first.0);
+                    }
                     let (mut site, jobs) = self.site(a);
                     jobs.run(&mut site, first.0 + 1);
                     self.couple(a);
@@ -347,7 +355,7 @@ impl Core {
             // Only one assembly works at a time, so the others also wait for the acting one.
             let (site, jobs) = self.site(a);
             site.mechanism.free = site.mechanism.free.max(free);
-            let due = jobs.destage.due(&site);
+            let due = jobs.destage.due(&site).min(jobs.log_due(&site));
             if due < first.0 {
                 first = (due, a);
             }

@@ -29,7 +29,7 @@ use crate::background::{BackgroundJob, Jobs, Site, NEVER};
 use crate::buffer::{Blocks, Buffer, Segments, Unwritten};
 use crate::command::{Completion, Components};
 use crate::layout::Place;
-use crate::mapping::{From, Mapping};
+use crate::mapping::{self, From, Mapping};
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{Path, UnitPlan};
@@ -96,6 +96,8 @@ pub(crate) struct Core {
     coupled: bool,
     /// Whether idle assemblies follow the one that works.
     follows: bool,
+    /// Whether an assembly cleans a log or writes its checkpoints.
+    cleans: bool,
     pub cache: CacheSpec,
     pub buffer: Buffer,
     pub compat: bool,
@@ -133,13 +135,25 @@ impl Core {
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
         let channels = assemblies::channels(spec, at_once);
         let c = &spec.cache;
+        let own = (plan.first_arm, plan.arms.len());
+        let writers = crate::roles::writers(spec, models.roles, own)?;
+        let cleaning = mapping::cleaning_of(spec, &writers)?;
+        let mut assemblies = assemblies::at_rest(arms, plan.arms.len(), coupled);
+        if let Some((a, idle_after)) = cleaning {
+            assemblies[a].jobs.cleaning.idle_after = Some(idle_after.non_negative());
+        }
+        let checkpoints = mapping::checkpoints_by(spec, &writers)?;
+        if let Some(a) = checkpoints {
+            assemblies[a].jobs.checkpoint.on = true;
+        }
         Ok(Core {
-            mapping: Mapping::new(spec, models.policies, plan, &mechanics, at_once > 1)?,
+            cleans: cleaning.is_some() || checkpoints.is_some(),
+            mapping: Mapping::new(spec, models, plan, &mechanics, at_once > 1)?,
             mechanics,
             acting: 0,
             restricted: assemblies::restricted(&paths),
             sets: paths.len() / plan.arms.len(),
-            assemblies: assemblies::at_rest(arms, plan.arms.len(), coupled),
+            assemblies,
             at_once,
             channels,
             coupled,
@@ -191,11 +205,14 @@ impl Core {
 
     /// Where a command's first sector lies now, for a mapping that moves blocks.
     pub fn find(&mut self, now: u64, sector: u64, count: u32) -> Option<Place> {
+        if self.cleans {
+            // What cleaning has moved by now lies elsewhere.
+            self.run_background(now);
+        }
+        self.settle_log(now);
         let Mapping::Log(log) = &mut self.mapping else {
             return None;
         };
-        let ends = self.assemblies.iter().map(|a| a.mechanism.free);
-        log.settle(&self.mechanics, now, ends.max().unwrap_or(0));
         // Read-ahead goes on behind the command.
         let wanted = match self.buffer.segments.list().is_empty() {
             true => count,
@@ -204,6 +221,14 @@ impl Core {
         let mut place = Place::default();
         let found = log.locate_into(&self.mechanics, sector, wanted, &mut place);
         found.then_some(place)
+    }
+
+    /// Brings a mapping that moves blocks up to `now`.
+    fn settle_log(&mut self, now: u64) {
+        if let Mapping::Log(log) = &mut self.mapping {
+            let ends = self.assemblies.iter().map(|a| a.mechanism.free);
+            log.settle(&self.mechanics, now, ends.max().unwrap_or(0));
+        }
     }
 
     /// The place that a write would get which is taken at `now`, with the head set of `usable` that has it
@@ -282,14 +307,18 @@ impl Core {
         if self.at_once > 1 {
             return self.run_together(until);
         }
-        if self.assemblies[self.acting].jobs.any_under_way() || self.buffer.unwritten.waits() {
+        if self.assemblies[self.acting].jobs.any_under_way()
+            || self.buffer.unwritten.waits()
+            || self.cleans
+        {
             self.run_assembly(self.acting, until);
         }
     }
 
     #[inline(never)]
     fn run_assembly(&mut self, a: usize, until: u64) {
-        if self.restricted && self.buffer.unwritten.waits() {
+        let several = self.restricted && self.buffer.unwritten.waits();
+        if several || (self.cleans && self.assemblies.len() > 1) {
             return self.run_in_turn(until);
         }
         let (mut site, jobs) = self.site(a);

@@ -224,6 +224,32 @@ impl Unit {
         self.core.buffer.read_modify_writes
     }
 
+    /// Whether blocks wait to be moved by cleaning, or a checkpoint to be written.
+    pub fn log_work_pending(&self) -> bool {
+        let mapping = &self.core.mapping;
+        mapping.wants_cleaning() || mapping.checkpoint_from().is_some()
+    }
+
+    /// Number of complete checkpoints of a log.
+    pub fn checkpoints(&self) -> u64 {
+        self.core.mapping.checkpoints()
+    }
+
+    /// How long a log's map would be searched after a loss of power now, in nanoseconds.
+    pub fn scan_ns(&self) -> Option<u64> {
+        self.core.mapping.scan_ns(&self.core.mechanics)
+    }
+
+    /// Number of blocks that cleaning has moved.
+    pub fn moved_blocks(&self) -> u64 {
+        self.core.mapping.moved_blocks()
+    }
+
+    /// Number of blocks that a log wrote over their old copy, because no slot was free.
+    pub fn in_place_writes(&self) -> u64 {
+        self.core.mapping.in_place_writes()
+    }
+
     /// Everything deconfigured so far.
     pub fn faults(&self) -> &[Fault] {
         &self.faults.known

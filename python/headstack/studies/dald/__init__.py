@@ -2,7 +2,7 @@
 
 from headstack.studies.study import Choice, Claim, Paper
 
-from . import adaptive, cylinders, latency
+from . import adaptive, cleaning, cylinders, latency
 from .systems import Choices
 
 TIES = Choice(
@@ -92,7 +92,7 @@ PAPER = Paper(
             "DALD-7",
             "cleaning",
             "needed continuously by the single-arm log, by DALD only near the end of the disk",
-            latency.cleaning,
+            cleaning.judge,
         ),
         Claim(
             "DALD-8",

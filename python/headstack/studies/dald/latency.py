@@ -339,16 +339,3 @@ def array(study: Study) -> Outcome:
             )
         )
     return outcome
-
-
-def cleaning(_: Study) -> Outcome:
-    """Say that cleaning is missing."""
-    outcome = Outcome()
-    outcome.parts.append(
-        not_run(
-            "when each logging disk needs cleaning",
-            "the single-arm log continuously, DALD only near the end of the disk",
-            "the simulator has no cleaning",
-        )
-    )
-    return outcome

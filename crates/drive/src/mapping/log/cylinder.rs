@@ -248,6 +248,25 @@ impl Cylinder {
         }
     }
 
+    /// The slots that are not free, surface by surface.
+    pub fn taken(&self) -> Vec<SlotAt> {
+        let mut all = Vec::new();
+        for (head, track) in (0..).zip(&self.tracks) {
+            for ordinal in 0..track.count {
+                let word = self.bits[track.word as usize + ordinal as usize / 64];
+                if word >> (ordinal % 64) & 1 == 0 {
+                    let slot = self.start(track, ordinal).1;
+                    all.push(SlotAt {
+                        head,
+                        ordinal,
+                        slot,
+                    });
+                }
+            }
+        }
+        all
+    }
+
     /// The slot of a number that begins on the track of `place`.
     pub fn find(&self, slot: u64, place: &Place) -> Option<SlotAt> {
         let ordinal = match &self.tracks.get(usize::from(place.head))?.starts {

@@ -32,15 +32,21 @@ impl InOrder {
         })
     }
 
-    /// Whether one of the blocks lies in a slot.
+    /// Number of the blocks in the slots below one.
     #[inline]
-    pub fn holds(&self, slot: u64) -> bool {
+    pub fn before(&self, slot: u64) -> u64 {
         if slot >= self.slots || self.count == self.slots {
-            return slot < self.slots;
+            return self.count.min(slot);
         }
-        let least = u128::from(slot) * u128::from(self.count);
-        let block = least.div_ceil(u128::from(self.slots)) as u64;
-        self.slot(block) == Some(slot)
+        let product = u128::from(slot) * u128::from(self.count);
+        product.div_ceil(u128::from(self.slots)) as u64
+    }
+
+    /// The block in a slot; `None` if none of them lies there.
+    #[inline]
+    pub fn block(&self, slot: u64) -> Option<u64> {
+        let block = self.before(slot);
+        (self.slot(block) == Some(slot)).then_some(block)
     }
 
     /// Number of slots from the first one on beyond which none holds such a block.
@@ -80,11 +86,10 @@ mod tests {
             assert!(taken.is_sorted_by(|a, b| a < b) && taken.iter().all(|s| *s < slots));
             let set: BTreeSet<u64> = taken.iter().copied().collect();
             for slot in 0..slots.min(1100) {
-                assert_eq!(
-                    initial.holds(slot),
-                    set.contains(&slot),
-                    "{slot} of {slots}"
-                );
+                let block = taken.iter().position(|s| *s == slot).map(|b| b as u64);
+                assert_eq!(initial.block(slot), block, "{slot} of {slots}");
+                let before = set.range(..slot).count() as u64;
+                assert_eq!(initial.before(slot), before, "{slot} of {slots}");
             }
             let gaps: BTreeSet<u64> = taken.windows(2).map(|w| w[1] - w[0]).collect();
             if let (Some(least), Some(most)) = (gaps.first(), gaps.last()) {
@@ -94,6 +99,8 @@ mod tests {
             assert_eq!(initial.slot(count), None);
         }
         assert!((0..5).all(|s| InOrder::dense(5).slot(s) == Some(s)));
-        assert!(!InOrder::dense(5).holds(5) && InOrder::dense(5).holds(4));
+        assert_eq!(InOrder::dense(5).block(5), None);
+        assert_eq!(InOrder::dense(5).block(4), Some(4));
+        assert_eq!(InOrder::dense(5).before(9), 5);
     }
 }

@@ -14,19 +14,34 @@ const PAGE: u64 = 1024;
 pub(super) struct BlockMap {
     bits: u32,
     pages: Box<[Option<Box<[u64]>>]>,
-    /// Where blocks lie until they are written.
     initial: InOrder,
+    /// Where a block lies until it is written.
+    first: fn(&InOrder, u64) -> Option<u64>,
 }
 
 impl BlockMap {
     /// A map of `blocks` blocks to `slots` slots.
     pub fn new(blocks: u64, slots: u64, initial: InOrder) -> BlockMap {
-        let bits = (u64::BITS - slots.leading_zeros()).max(16);
         BlockMap {
-            bits,
+            bits: BlockMap::bits_for(slots),
             pages: vec![None; blocks.div_ceil(PAGE) as usize].into_boxed_slice(),
             initial,
+            first: InOrder::slot,
         }
+    }
+
+    /// The reverse map: `blocks` blocks by slot.
+    pub fn by_slot(slots: u64, blocks: u64, initial: InOrder) -> BlockMap {
+        let first = InOrder::block;
+        BlockMap {
+            first,
+            ..BlockMap::new(slots, blocks, initial)
+        }
+    }
+
+    /// Bits of an entry for so many slots.
+    pub fn bits_for(slots: u64) -> u32 {
+        (u64::BITS - slots.leading_zeros()).max(16)
     }
 
     /// Bits of an entry.
@@ -41,26 +56,37 @@ impl BlockMap {
         match &self.pages[(block / PAGE) as usize] {
             // An entry is the number of the slot plus one.
             Some(page) => entry(page, self.bits, block % PAGE).checked_sub(1),
-            None => self.initial.slot(block),
+            None => (self.first)(&self.initial, block),
         }
     }
 
     /// Sets the slot of a block.
     #[inline]
     pub fn set(&mut self, block: u64, slot: u64) {
+        self.put(block, slot + 1);
+    }
+
+    /// Forgets the slot of a block.
+    pub fn clear(&mut self, block: u64) {
+        self.put(block, 0);
+    }
+
+    /// Sets the entry of a block.
+    #[inline]
+    fn put(&mut self, block: u64, entry: u64) {
         let bits = self.bits;
         let page = self.pages[(block / PAGE) as usize].get_or_insert_with(|| {
             let first = block / PAGE * PAGE;
             let words = (PAGE * u64::from(bits)).div_ceil(64) as usize;
             let mut page = vec![0; words].into_boxed_slice();
             for b in first..first + PAGE {
-                if let Some(slot) = self.initial.slot(b) {
+                if let Some(slot) = (self.first)(&self.initial, b) {
                     put(&mut page, bits, b - first, slot + 1);
                 }
             }
             page
         });
-        put(page, bits, block % PAGE, slot + 1);
+        put(page, bits, block % PAGE, entry);
     }
 
     /// How many blocks from `block` on, itself included and at most `most`, have never been written or lie
@@ -134,6 +160,11 @@ mod tests {
                 oracle.insert(block, slot);
                 let block = noise.below(blocks);
                 assert_eq!(map.get(block), oracle.get(&block).copied());
+                if noise.below(8) == 0 {
+                    map.clear(block);
+                    oracle.remove(&block);
+                    assert_eq!(map.get(block), None);
+                }
             }
             map.set(1, slots - 1);
             assert_eq!(map.get(1), Some(slots - 1));

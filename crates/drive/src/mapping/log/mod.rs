@@ -19,17 +19,24 @@
 //! # Validity
 //! The map is in memory. Writing it to the medium, and finding it again after a loss of power, take no time.
 
+mod clean;
 mod cylinder;
 mod grid;
 mod initial;
 mod levels;
 mod map;
+#[cfg(test)]
+mod power_loss_tests;
+pub(in crate::mapping) mod recovery;
+mod segments;
 pub(in crate::mapping) mod slots;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub(crate) use clean::{Move, Mover};
 pub(in crate::mapping) use cylinder::Class;
+pub(crate) use recovery::Fixed;
 pub(crate) use write::Writer;
 
 use super::parameters::{Initial, LogParameters};
@@ -37,11 +44,13 @@ use super::policy::{Policy, Search, Slot};
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::GeometrySpec;
+use clean::Clean;
 use headstack_engine::{random, SpecError};
 use headstack_units::Span;
 use initial::InOrder;
 use map::BlockMap;
 use rand::RngCore;
+use recovery::Checkpoints;
 pub(crate) use slots::From;
 pub use slots::Ties;
 use slots::{Found, FreeSlots};
@@ -74,6 +83,14 @@ pub(crate) struct Log {
     pub moved: Vec<u64>,
     /// Number of blocks that were written over their old copy.
     pub in_place: u64,
+    /// Cleaning, if the log is cleaned.
+    clean: Option<Box<Clean>>,
+    /// How the map is found after a loss of power.
+    recovery: recovery::Model,
+    /// Checkpoints, if they are written.
+    checkpoints: Option<Box<Checkpoints>>,
+    /// Number of slots, the last ones, that hold checkpoints.
+    withdrawn: u64,
 }
 
 /// A block on its way to a slot.
@@ -82,6 +99,26 @@ struct Written {
     block: u64,
     slot: u64,
     end: u64,
+    moved: Moved,
+}
+
+/// Whose copy is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moved {
+    /// That of the host.
+    No,
+    /// Cleaning writes the block again.
+    Yes,
+    /// Cleaning writes the block again, and the host has written it since: this copy is not used.
+    Stale,
+}
+
+/// Why and when a slot is taken.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// For a block that is moved: the time of its old cylinder.
+    at: u64,
+    moved: Moved,
 }
 
 /// Number of physical sectors that are offered of a layout with so many.
@@ -92,7 +129,17 @@ pub(super) fn offered_sectors(p: &LogParameters, sector: u64, capacity: u64) -> 
 /// Number of slots of a geometry, and of blocks that are offered.
 fn sizes(p: &LogParameters, sector: u64, capacity: u64) -> (u64, u64) {
     let slots = capacity >> shift(p, sector);
-    (slots, slots - (slots as f64 * p.reserve) as u64)
+    let blocks = slots - (slots as f64 * p.reserve) as u64;
+    (slots, blocks.min(slots - region_slots(p, sector, slots)))
+}
+
+/// Number of slots that two checkpoints take, of a disk of so many.
+fn region_slots(p: &LogParameters, sector: u64, slots: u64) -> u64 {
+    if p.recovery.model != recovery::Model::Checkpoint {
+        return 0;
+    }
+    let sectors = recovery::checkpoint_sectors(slots, BlockMap::bits_for(slots), sector);
+    (2 * sectors).div_ceil(1 << shift(p, sector)).min(slots)
 }
 
 fn shift(p: &LogParameters, sector: u64) -> u32 {
@@ -131,7 +178,10 @@ impl Log {
         }
         let initial = match p.initial {
             Initial::InOrder => InOrder::dense(p.initial_blocks),
-            Initial::Spread => InOrder::spread(p.initial_blocks, slots),
+            Initial::Spread => {
+                let offered = slots - region_slots(p, sector, slots);
+                InOrder::spread(p.initial_blocks, offered)
+            }
             Initial::Written => InOrder::dense(0),
         };
         let first = m.layout.locate(0);
@@ -139,7 +189,7 @@ impl Log {
         let frontier = last
             .and_then(|s| m.layout.locate(s))
             .map_or(0, |p| p.cylinder);
-        Ok(Log {
+        let mut log = Log {
             shift,
             blocks,
             map: BlockMap::new(blocks, slots, initial),
@@ -154,7 +204,29 @@ impl Log {
             watched: false,
             moved: Vec::new(),
             in_place: 0,
-        })
+            clean: None,
+            recovery: p.recovery.model,
+            checkpoints: None,
+            withdrawn: 0,
+        };
+        log.reserve_checkpoints(p, m, sector);
+        Ok(log)
+    }
+
+    /// Withdraws the slots of the checkpoints.
+    fn reserve_checkpoints(&mut self, p: &LogParameters, m: &Mechanics, sector: u64) {
+        let slots = self.slots.len();
+        self.withdrawn = region_slots(p, sector, slots);
+        if self.withdrawn > 0 {
+            let first = slots - self.withdrawn;
+            for slot in first..slots {
+                self.slots.withdraw(m, slot);
+            }
+            let bits = BlockMap::bits_for(slots);
+            let sectors = recovery::checkpoint_sectors(slots, bits, sector);
+            let made = Checkpoints::new(p.recovery.every, first << self.shift, sectors);
+            self.checkpoints = Some(Box::new(made));
+        }
     }
 
     /// Number of physical sectors that have an address.
@@ -292,9 +364,15 @@ impl Log {
             }
         }
         let (i, found) = best?;
-        self.slots.take(&found);
+        let class = self.slots.take(&found);
         self.note_taken(&found);
         self.map.set(block, found.at.slot);
+        let by = Taken {
+            at: 0,
+            moved: Moved::No,
+        };
+        self.count_taken(block, &found, class, by);
+        self.count_moved(block, None, found.at.slot);
         let place = self.place_in(m, found.at.slot, 0)?;
         let transfer = Mechanics::pass_ns(self.block_sectors(), place.sector_ns);
         Some((i, found, start + found.cost + transfer))
@@ -321,30 +399,41 @@ impl Log {
             (arms[i].cylinder, arms[i].head) = (found.cylinder, found.at.head);
             free = end;
         }
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.restart();
+        }
     }
 
     fn note_taken(&mut self, found: &Found) {
         self.frontier = self.frontier.max(found.cylinder);
         let last = self.slots.cylinders() - 1;
         self.policy.took(found.cylinder, self.frontier, last);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.took(found.cylinder, found.at.head);
+        }
     }
 
     /// Takes a slot for a block. Its old copy becomes free at once, unless commands are in service together.
-    fn take(&mut self, m: &Mechanics, block: u64, found: &Found) {
-        self.slots.take(found);
+    fn take(&mut self, m: &Mechanics, block: u64, found: &Found, by: Taken) {
+        let class = self.slots.take(found);
         self.note_taken(found);
+        if self.clean.is_some() {
+            self.count_taken(block, found, class, by);
+        }
         if self.together {
             self.written.push(Written {
                 block,
                 slot: found.at.slot,
                 end: u64::MAX,
+                moved: by.moved,
             });
             return;
         }
         let old = self.map.get(block);
         self.map.set(block, found.at.slot);
+        self.count_moved(block, old, found.at.slot);
         if let Some(old) = old {
-            self.slots.free(m, old);
+            self.free(m, old);
         }
         self.note_moved(block);
     }
@@ -374,7 +463,7 @@ impl Log {
         while i < self.released.len() {
             let (slot, at) = self.released[i];
             if at <= now {
-                self.slots.free(m, slot);
+                self.free(m, slot);
                 self.released.remove(i);
             } else {
                 i += 1;
@@ -385,10 +474,16 @@ impl Log {
     /// A block lies in its new slot from now on. The old slot becomes free at `last_end`.
     fn commit(&mut self, index: usize, last_end: u64) {
         let w = self.written.remove(index);
-        if let Some(old) = self.map.get(w.block) {
+        if w.moved == Moved::Stale {
+            self.released.push((w.slot, last_end));
+            return;
+        }
+        let old = self.map.get(w.block);
+        if let Some(old) = old {
             self.released.push((old, last_end));
         }
         self.map.set(w.block, w.slot);
+        self.count_moved(w.block, old, w.slot);
         self.note_moved(w.block);
     }
 
@@ -399,7 +494,16 @@ impl Log {
             self.commit(0, 0);
         }
         for (slot, _) in std::mem::take(&mut self.released) {
-            self.slots.free(m, slot);
+            self.free(m, slot);
+        }
+    }
+
+    /// A slot becomes free.
+    #[inline]
+    fn free(&mut self, m: &Mechanics, slot: u64) {
+        let freed = self.slots.free(m, slot);
+        if self.clean.is_some() {
+            self.count_freed(freed);
         }
     }
 

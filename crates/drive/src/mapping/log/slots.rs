@@ -98,8 +98,17 @@ impl FreeSlots {
         made
     }
 
+    /// The slots that were taken at first.
+    pub fn initial(&self) -> InOrder {
+        self.initial
+    }
+
+    /// Number of surfaces.
+    pub fn surfaces(&self) -> u32 {
+        self.surfaces
+    }
+
     /// Number of slots.
-    #[cfg(test)]
     pub fn len(&self) -> u64 {
         self.slots
     }
@@ -139,7 +148,7 @@ impl FreeSlots {
                 c,
                 self.surfaces,
                 (self.shift, self.slots),
-                |s| !initial.holds(s),
+                |s| initial.block(s).is_none(),
             );
             for class in [Class::Whole, Class::Broken] {
                 if made.free(class) == 0 {
@@ -397,29 +406,45 @@ impl FreeSlots {
         (i64::from(seek) + m.write_settle_ns()).max(from.minimum as i64) as u64
     }
 
-    /// Takes a free slot.
+    /// Takes a free slot. Returns its class; `None` if there is no such slot.
     #[inline]
-    pub fn take(&mut self, found: &Found) {
-        if let Some(c) = &mut self.cylinders[found.cylinder as usize] {
-            let (class, left) = c.set(&found.at, false);
-            if left == 0 {
-                self.some[class as usize].remove(found.cylinder);
-            }
+    pub fn take(&mut self, found: &Found) -> Option<Class> {
+        let c = self.cylinders[found.cylinder as usize].as_mut()?;
+        let (class, left) = c.set(&found.at, false);
+        if left == 0 {
+            self.some[class as usize].remove(found.cylinder);
         }
+        Some(class)
     }
 
-    /// Frees a slot.
+    /// Frees a slot. Returns its cylinder and class; `None` if there is no such slot.
     #[inline]
-    pub fn free(&mut self, m: &Mechanics, slot: u64) {
+    pub fn free(&mut self, m: &Mechanics, slot: u64) -> Option<(u32, Class)> {
+        let place = m.layout.locate(slot << self.shift)?;
+        let c = self.cylinder(m, place.cylinder);
+        let at = c.find(slot, &place)?;
+        let (class, _) = c.set(&at, true);
+        self.some[class as usize].insert(place.cylinder);
+        Some((place.cylinder, class))
+    }
+
+    /// Takes a slot for good: no block is ever written into it.
+    pub fn withdraw(&mut self, m: &Mechanics, slot: u64) {
         let Some(place) = m.layout.locate(slot << self.shift) else {
             return;
         };
         let c = self.cylinder(m, place.cylinder);
-        let Some(at) = c.find(slot, &place) else {
-            return;
-        };
-        let (class, _) = c.set(&at, true);
-        self.some[class as usize].insert(place.cylinder);
+        if let Some(at) = c.find(slot, &place) {
+            let (class, left) = c.set(&at, false);
+            if left == 0 {
+                self.some[class as usize].remove(place.cylinder);
+            }
+        }
+    }
+
+    /// The slots of a cylinder that are not free, surface by surface.
+    pub fn taken_in(&mut self, m: &Mechanics, c: u32) -> Vec<SlotAt> {
+        self.cylinder(m, c).taken()
     }
 }
 

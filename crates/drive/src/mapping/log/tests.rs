@@ -12,7 +12,7 @@ use headstack_units::Turn;
 use std::collections::BTreeSet;
 
 /// A drive with zones, skews, spares, slipped and remapped sectors; tracks hold no whole number of blocks.
-fn uneven() -> DriveSpec {
+pub(super) fn uneven() -> DriveSpec {
     let mut spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
     let zones = r#"
         zones = [
@@ -152,7 +152,11 @@ fn the_search_finds_the_soonest_slot() {
                 _ => taken[noise.below(taken.len() as u64) as usize],
             };
             if let Some(found) = log.predict(&from) {
-                log.take(&m, block, &found);
+                let by = Taken {
+                    at: start,
+                    moved: Moved::No,
+                };
+                log.take(&m, block, &found, by);
             }
         }
         assert!(
@@ -183,7 +187,11 @@ fn any_of_equal_distances_is_taken() {
             minimum: 0,
         };
         let found = log.slots.soonest(&from, Class::Whole, Ties::Nearest);
-        log.take(&m, block, &found.expect("a free slot"));
+        let by = Taken {
+            at: 0,
+            moved: Moved::No,
+        };
+        log.take(&m, block, &found.expect("a free slot"), by);
     }
     let free = free_slots(&log, slots);
     for case in 0..20 {

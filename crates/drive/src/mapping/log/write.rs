@@ -1,7 +1,7 @@
 //! Writes of a log mapping: slots are chosen block by block as the pass proceeds.
 
 use super::slots::{Found, From};
-use super::Log;
+use super::{Log, Moved, Taken};
 use crate::buffer::Blocks;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
@@ -41,12 +41,17 @@ impl Log {
         };
         let slot = match self.find(m, &from) {
             Some(found) => {
-                self.take(m, block, &found);
+                let by = Taken {
+                    at: start,
+                    moved: Moved::No,
+                };
+                self.take(m, block, &found, by);
                 found.at.slot
             }
             // No slot is free. There are as many slots as blocks, so the block has a copy.
             None => {
                 self.in_place += 1;
+                self.forget_moves(block);
                 self.slot_of(block)
             }
         };

@@ -1,0 +1,86 @@
+//! Checkpoints of a log: its map is written to the medium now and then.
+//!
+//! # Model
+//! What is written is in the log's `recovery.rs`; here is when. Each part, at most a track, is one pass. It
+//! starts when the mechanism is idle. A checkpoint that is late does not wait for that: one part follows each
+//! write, with the assembly that wrote.
+
+use super::{BackgroundJob, Site, NEVER};
+use crate::mapping::{Fixed, Mapping};
+use crate::phase::{Stretch, Work};
+use crate::service::pass;
+
+/// The checkpoints of one assembly.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoint {
+    /// Whether this assembly writes them.
+    pub on: bool,
+    /// The end of the pass in progress.
+    pub pass_ends: Option<u64>,
+}
+
+impl Site<'_> {
+    /// Writes a part of a checkpoint, not before `at`. Returns when that ends; `None` if there is none.
+    fn write_checkpoint(&mut self, at: u64) -> Option<u64> {
+        let at = at.max(self.mechanism.free);
+        let Mapping::Log(log) = &mut *self.mapping else {
+            return None;
+        };
+        let order = log.next_part(self.mechanics, at)?;
+        let pass = carry_out!(self, &order, Work::Checkpoint, &mut Fixed);
+        if let Mapping::Log(log) = &mut *self.mapping {
+            log.part_ends();
+        }
+        Some(pass.end)
+    }
+
+    /// Writes a part of a checkpoint after a write, if the checkpoint is late.
+    pub fn write_late_checkpoint(&mut self) {
+        if matches!(&*self.mapping, Mapping::Log(log) if log.checkpoint_is_late()) {
+            self.write_checkpoint(self.mechanism.free);
+        }
+    }
+}
+
+impl BackgroundJob for Checkpoint {
+    #[inline]
+    fn is_under_way(&self) -> bool {
+        self.pass_ends.is_some()
+    }
+
+    #[inline]
+    fn due(&self, site: &Site) -> u64 {
+        if !self.on {
+            return NEVER;
+        }
+        let Some(after) = site.mapping.checkpoint_from() else {
+            return NEVER;
+        };
+        let due = site.mechanism.free.max(site.happened).max(after);
+        if due < site.wanted_since {
+            due
+        } else {
+            NEVER
+        }
+    }
+
+    fn begin(&mut self, site: &mut Site, at: u64) {
+        self.pass_ends = site.write_checkpoint(at);
+    }
+
+    #[inline]
+    fn go_on(&mut self, _site: &mut Site, until: u64) -> Option<u64> {
+        match self.pass_ends {
+            Some(end) if end > until => None,
+            _ => Some(self.pass_ends.take().unwrap_or(0)),
+        }
+    }
+
+    fn ends(&self) -> u64 {
+        self.pass_ends.unwrap_or(NEVER)
+    }
+
+    fn give_way(&mut self, _site: &mut Site, at: u64) -> u64 {
+        self.pass_ends.take().unwrap_or(at)
+    }
+}

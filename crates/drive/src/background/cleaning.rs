@@ -1,0 +1,118 @@
+//! Cleaning of a log: blocks of one cylinder after the other are read and written elsewhere.
+//!
+//! # Model
+//! What is moved and where to is in the log's `clean.rs` and in the policies of `mapping/cleaning`; here is when.
+//! Each move reads or writes one block and is never interrupted. A move starts when the mechanism has been idle
+//! for `idle_after`, and then one follows the other until a command comes.
+//!
+//! When so few cylinders are empty that cleaning is pressed, some moves also follow each write, with the
+//! assembly that wrote. The command itself is not delayed by them; the next one waits for the mechanism.
+//! # Validity
+//! The buffer has room for the blocks of one track beside its segments. Data are not checked against the
+//! host's.
+
+use super::{BackgroundJob, Site, NEVER};
+use crate::mapping::{Mapping, Move, Mover};
+use crate::phase::{Stretch, Work};
+use crate::service::pass::{self, Pass};
+
+/// The cleaning of one assembly.
+#[derive(Debug, Default)]
+pub(crate) struct Cleaning {
+    /// How long the mechanism must have been idle before a move, in nanoseconds; `None` if this assembly does
+    /// not clean.
+    pub idle_after: Option<u64>,
+    /// The end of the move in progress.
+    pub move_ends: Option<u64>,
+}
+
+impl Site<'_> {
+    /// Moves a block on, not before `at`: reads one or writes one. Returns when that ends; `None` if there is
+    /// nothing to do.
+    pub fn clean(&mut self, at: u64) -> Option<u64> {
+        let at = at.max(self.mechanism.free);
+        let Mapping::Log(log) = &mut *self.mapping else {
+            return None;
+        };
+        let next = log.next_move(self.mechanics, self.mechanism.arm(), at)?;
+        let order = log.order_of(&next, at);
+        let pass: Pass = match next {
+            Move::Read(_) => self.pass(&order, Work::Cleaning),
+            Move::Write {
+                cylinder, ready, ..
+            } => {
+                let mut places = Mover {
+                    log,
+                    cylinder,
+                    ready,
+                };
+                let order = &order;
+                carry_out!(self, order, Work::Cleaning, &mut places)
+            }
+        };
+        if let Mapping::Log(log) = &mut *self.mapping {
+            match next {
+                Move::Read(_) => log.read_ends(pass.end),
+                Move::Write { .. } => log.pass_ends(pass.end),
+            }
+        }
+        Some(pass.end)
+    }
+
+    /// Moves some blocks after a write, if cleaning is pressed.
+    pub fn clean_under_pressure(&mut self) {
+        let moves = match &*self.mapping {
+            Mapping::Log(log) => log.pressure(),
+            Mapping::Identity => 0,
+        };
+        for _ in 0..moves {
+            if self.clean(self.mechanism.free).is_none() {
+                return;
+            }
+        }
+    }
+}
+
+impl BackgroundJob for Cleaning {
+    #[inline]
+    fn is_under_way(&self) -> bool {
+        self.move_ends.is_some()
+    }
+
+    #[inline]
+    fn due(&self, site: &Site) -> u64 {
+        let Some(idle_after) = self.idle_after else {
+            return NEVER;
+        };
+        if !site.mapping.wants_cleaning() {
+            return NEVER;
+        }
+        let idle = site.buffer.unwritten.command_end.saturating_add(idle_after);
+        let due = idle.max(site.mechanism.free).max(site.happened);
+        if due < site.wanted_since {
+            due
+        } else {
+            NEVER
+        }
+    }
+
+    fn begin(&mut self, site: &mut Site, at: u64) {
+        self.move_ends = site.clean(at);
+    }
+
+    #[inline]
+    fn go_on(&mut self, _site: &mut Site, until: u64) -> Option<u64> {
+        match self.move_ends {
+            Some(end) if end > until => None,
+            _ => Some(self.move_ends.take().unwrap_or(0)),
+        }
+    }
+
+    fn ends(&self) -> u64 {
+        self.move_ends.unwrap_or(NEVER)
+    }
+
+    fn give_way(&mut self, _site: &mut Site, at: u64) -> u64 {
+        self.move_ends.take().unwrap_or(at)
+    }
+}

@@ -1,0 +1,37 @@
+//! The cylinder with the fewest blocks; they go together into an empty cylinder.
+//!
+//! # Model
+//! Each cylinder that is emptied yields its free slots and costs the movement of its blocks, so the one with
+//! the fewest is the best bargain at present.
+//! # Source
+//! M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a Log-Structured File System", ACM TOCS
+//! 10(1), 1992, section 3.5.
+//! # Validity
+//! Looks only at the present. Cylinders whose blocks are about to be overwritten anyway are cleaned as well.
+
+use super::{Cleaner, Segment, Target};
+use crate::plugin::{params, taken, Plugin};
+use serde::{Deserialize, Serialize};
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Cleaner> = Plugin {
+    name: "greedy",
+    summary: "empties the cylinder with the fewest blocks into an empty cylinder",
+    example: "",
+    parameters: &|table| taken::<Greedy>(&[], table),
+    build: &|table| Ok(Box::new(params::<Greedy>(table)?)),
+};
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Greedy {}
+
+impl Cleaner for Greedy {
+    fn worth(&self, segment: &Segment) -> f64 {
+        1.0 - segment.utilisation()
+    }
+
+    fn target(&self) -> Target {
+        Target::Empty
+    }
+}

@@ -1,0 +1,38 @@
+//! The cylinder with the fewest blocks; they go into the holes of the fullest cylinders.
+//!
+//! # Model
+//! As `greedy`, but no empty cylinder is used up: the blocks fill what is free in cylinders that stay full.
+//! Each block is moved once, and each movement pays where few blocks are in the way, also on a full disk.
+//! # Source
+//! J. Wilkes, R. Golding, C. Staelin, T. Sullivan, "The HP AutoRAID Hierarchical Storage System", ACM TOCS
+//! 14(1), 1996, section 2.2.3 (hole-plugging); J. N. Matthews, D. Roselli, A. M. Costello, R. Y. Wang, T. E.
+//! Anderson, "Improving the Performance of Log-Structured File Systems with Adaptive Methods", SOSP 1997.
+//! # Validity
+//! Always plugs holes; the adaptive method of the second source chooses between this and `cost-benefit`.
+
+use super::{Cleaner, Segment, Target};
+use crate::plugin::{params, taken, Plugin};
+use serde::{Deserialize, Serialize};
+
+/// The registry entry.
+pub const PLUGIN: Plugin<dyn Cleaner> = Plugin {
+    name: "hole-plugging",
+    summary: "moves the blocks of the emptiest cylinder into holes of the fullest ones",
+    example: "",
+    parameters: &|table| taken::<HolePlugging>(&[], table),
+    build: &|table| Ok(Box::new(params::<HolePlugging>(table)?)),
+};
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct HolePlugging {}
+
+impl Cleaner for HolePlugging {
+    fn worth(&self, segment: &Segment) -> f64 {
+        1.0 - segment.utilisation()
+    }
+
+    fn target(&self) -> Target {
+        Target::Holes
+    }
+}

@@ -1,0 +1,262 @@
+//! How a log's map is found again after a loss of power, what that costs while the drive runs, and how long the
+//! scan takes.
+//!
+//! # Model
+//! Each slot has a header in spare space beside its data: the number of the block, and a sequence number that
+//! grows with each slot that is taken. It is written with the data and takes no time of its own. Of several
+//! copies of a block the one with the highest number is the current one.
+//!
+//! `headers`: the scan reads every track from cylinder 0 to the last one in which a slot was ever taken.
+//!
+//! `checkpoint`: after every so many slots the whole map is written to one of two regions at the end of the
+//! disk, in turns, a track at a time. The tracks written since are listed in nonvolatile memory. The scan reads
+//! the first track of both regions, the rest of the newer one, and the listed tracks. What the headers there say
+//! counts if it is newer than the map, and the map where they say nothing newer.
+//!
+//! A scan begins with the heads at cylinder 0 and surface 0. It reads each track in one turn, from whatever
+//! sector passes first: its time is the sum of the movements and of one turn for each track.
+//! # Source
+//! M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a Log-Structured File System", ACM TOCS
+//! 10(1), 1992, section 4 (two checkpoint regions, roll-forward); R. Y. Wang, T. E. Anderson, D. A. Patterson,
+//! "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999, section 3 (scan of the headers). The list of tracks
+//! is chosen.
+//! # Validity
+//! A block written in place, because no slot was free, has no second copy: a loss of power in the middle of
+//! that write destroys it.
+
+use super::Log;
+use crate::bounds::bounded;
+use crate::layout::Place;
+use crate::mechanics::{Arm, Mechanics};
+use crate::service::pass::{Order, Places};
+use headstack_engine::SpecError;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+/// The table `[mapping.recovery]` of a drive file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Recovery {
+    /// How the map is found after a loss of power.
+    pub model: Model,
+    /// With `checkpoint`: how many slots are taken between two of them. 1 to 10^9.
+    pub every: u64,
+}
+
+/// How the map is found after a loss of power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Model {
+    /// Not at all: the map is in a memory that keeps it.
+    #[default]
+    None,
+    /// All headers are read.
+    Headers,
+    /// The map is written now and then; headers are read where data have been written since.
+    Checkpoint,
+}
+
+impl Default for Recovery {
+    fn default() -> Self {
+        Recovery {
+            model: Model::None,
+            every: 10_000,
+        }
+    }
+}
+
+/// Checks the table.
+///
+/// # Errors
+/// Numbers outside their bounds, by key of `[mapping]`.
+pub(in crate::mapping) fn read(recovery: &Recovery) -> Result<(), SpecError> {
+    let every = bounded("every", recovery.every, 1..=1_000_000_000);
+    every.map_err(|e| e.within("recovery")).map(|_| ())
+}
+
+/// Physical sectors of one checkpoint: a sector with its number, and the packed map.
+pub(super) fn checkpoint_sectors(blocks: u64, bits: u32, sector_bytes: u64) -> u64 {
+    let map = u128::from(blocks) * u128::from(bits);
+    1 + map.div_ceil(8 * u128::from(sector_bytes)) as u64
+}
+
+/// A track: cylinder and surface.
+type Track = (u32, u16);
+
+/// The checkpoints of a log.
+#[derive(Debug)]
+pub(super) struct Checkpoints {
+    every: u64,
+    /// First address of the two regions, and the length of each, in physical sectors.
+    first: u64,
+    sectors: u64,
+    /// The region, 0 or 1, that is written next or now.
+    region: u64,
+    /// How many sectors of the checkpoint in progress have been written; `None` if none is in progress.
+    done: Option<u64>,
+    /// Number of slots taken since the map of the latest checkpoint was fixed.
+    taken: u64,
+    /// The tracks in which slots were taken since the map of the latest complete checkpoint was fixed, and
+    /// since that of the one in progress.
+    since: BTreeSet<Track>,
+    newer: BTreeSet<Track>,
+    /// Number of complete checkpoints.
+    complete: u64,
+}
+
+impl Checkpoints {
+    /// A checkpoint has just been completed.
+    pub fn new(every: u64, first: u64, sectors: u64) -> Checkpoints {
+        Checkpoints {
+            every,
+            first,
+            sectors,
+            region: 1,
+            done: None,
+            taken: 0,
+            since: BTreeSet::new(),
+            newer: BTreeSet::new(),
+            complete: 0,
+        }
+    }
+
+    /// A slot was taken.
+    pub fn took(&mut self, cylinder: u32, head: u16) {
+        self.taken += 1;
+        self.since.insert((cylinder, head));
+        if self.done.is_some() {
+            self.newer.insert((cylinder, head));
+        }
+    }
+
+    /// What was taken up to now is in the latest checkpoint.
+    pub fn restart(&mut self) {
+        *self = Checkpoints::new(self.every, self.first, self.sectors);
+    }
+
+    /// The listed tracks.
+    #[cfg(test)]
+    pub fn since(&self) -> &BTreeSet<Track> {
+        &self.since
+    }
+
+    /// The tracks of a region.
+    fn tracks(&self, m: &Mechanics, region: u64) -> Vec<Track> {
+        let (mut at, past) = (
+            self.first + region * self.sectors,
+            self.first + (region + 1) * self.sectors,
+        );
+        let mut tracks = Vec::new();
+        while let Some(place) = (at < past).then(|| m.layout.locate(at)).flatten() {
+            let track = (place.cylinder, place.head);
+            if tracks.last() != Some(&track) {
+                tracks.push(track);
+            }
+            at += u64::from(place.run.max(1));
+        }
+        tracks
+    }
+}
+
+impl Log {
+    /// From when on a part of a checkpoint may be written: one begins when no block is on its way to a slot.
+    /// `None` if none is due.
+    pub fn checkpoint_from(&self) -> Option<u64> {
+        let c = self.checkpoints.as_deref()?;
+        match c.done {
+            Some(_) => Some(0),
+            None if c.taken < c.every => None,
+            None => Some(self.written.iter().map(|w| w.end).max().unwrap_or(0)),
+        }
+    }
+
+    /// Whether a checkpoint is so late that it does not wait for idle time: twice as many slots have been
+    /// taken.
+    pub fn checkpoint_is_late(&self) -> bool {
+        let late = |c: &Checkpoints| c.taken >= 2 * c.every;
+        self.checkpoints.as_deref().is_some_and(late)
+    }
+
+    /// The next part of a checkpoint, which is written at `at`: the rest of a track. A checkpoint begins only
+    /// when no block is on its way to a slot; its map is fixed then. `None` if nothing is to be written.
+    pub fn next_part(&mut self, m: &Mechanics, at: u64) -> Option<Order<'static>> {
+        let on_the_way = self.written.iter().any(|w| w.end > at);
+        let c = self.checkpoints.as_deref_mut()?;
+        let done = match c.done {
+            Some(done) => done,
+            None if c.taken < c.every || on_the_way => return None,
+            None => {
+                c.taken = 0;
+                0
+            }
+        };
+        let address = c.first + c.region * c.sectors + done;
+        let run = m.layout.locate(address)?.run.max(1);
+        let count = u64::from(run).min(c.sectors - done);
+        c.done = Some(done + count);
+        Some(Order {
+            write: true,
+            minimum_move: self.minimum_write,
+            ..Order::plain(address, count as u32, at)
+        })
+    }
+
+    /// The part of a checkpoint that was written last is on the medium.
+    pub fn part_ends(&mut self) {
+        let Some(c) = self.checkpoints.as_deref_mut() else {
+            return;
+        };
+        if c.done == Some(c.sectors) {
+            c.done = None;
+            c.region = 1 - c.region;
+            c.since = std::mem::take(&mut c.newer);
+            c.complete += 1;
+        }
+    }
+
+    /// Number of complete checkpoints.
+    pub fn checkpoints(&self) -> u64 {
+        self.checkpoints.as_deref().map_or(0, |c| c.complete)
+    }
+
+    /// How long the map would be searched after a loss of power now, in nanoseconds; `None` without a model of
+    /// recovery.
+    pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
+        match (self.recovery, &self.checkpoints) {
+            (Model::None, _) => None,
+            (Model::Checkpoint, Some(c)) => {
+                let newer = 1 - c.region;
+                let first = c.tracks(m, 1 - newer).into_iter().take(1);
+                let tracks = first.chain(c.tracks(m, newer));
+                Some(read_tracks(m, tracks.chain(c.since.iter().copied())))
+            }
+            _ => {
+                let heads = self.slots.surfaces() as u16;
+                let cylinders = 0..=self.frontier;
+                let tracks = cylinders.flat_map(|c| (0..heads).map(move |h| (c, h)));
+                Some(read_tracks(m, tracks))
+            }
+        }
+    }
+}
+
+/// Time in which these tracks are read one after the other, in nanoseconds, from cylinder 0 and surface 0 on.
+fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> u64 {
+    let mut arm = Arm::default();
+    let turn = m.rotation.period_ns().round() as u64;
+    let mut sum = 0;
+    for (cylinder, head) in tracks {
+        sum += m.move_ns(&arm, cylinder, head, false) + turn;
+        (arm.cylinder, arm.head) = (cylinder, head);
+    }
+    sum
+}
+
+/// The places of a checkpoint: those of the layout.
+pub(crate) struct Fixed;
+
+impl Places for Fixed {
+    fn place(&mut self, m: &Mechanics, order: &Order, done: u32, _: &Arm, _: u64) -> Option<Place> {
+        m.layout.locate(order.sector + u64::from(done))
+    }
+}
