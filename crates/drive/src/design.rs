@@ -260,7 +260,12 @@ impl DriveDesign {
             first_assembly += plan.arms.len() as u32;
             units.push(unit);
         }
-        Ok(Drive::of_units(self.clone(), units))
+        let spec = &self.common.spec;
+        let zones = mapping::zoned::read(spec)?;
+        let sector_blocks = spec.geometry.sector_size.0 / 512;
+        let zones =
+            zones.map(|z| mapping::zoned::Zones::new(&z, self.capacity_blocks(), sector_blocks));
+        Ok(Drive::of_units(self.clone(), units, zones.transpose()?))
     }
 
     /// The plan and the mechanics of each unit.

@@ -3,7 +3,8 @@
 //! # Model
 //! A drive's buffer, its queue and its host count sectors by address. The mechanics know places. In
 //! between stands the mapping of the unit. With `identity` an address lies where the layout puts it, for
-//! ever. With `log` a write chooses its place when its service begins.
+//! ever. With `log` a write chooses its place when its service begins. With `zoned` it lies there too, but the
+//! drive refuses commands that break the rules of its zones (`zoned`).
 //!
 //! A unit has one mapping for all its assemblies. Each question is one branch on the kind of mapping,
 //! which a processor predicts; no virtual call is added.
@@ -11,6 +12,7 @@
 mod log;
 mod parameters;
 pub mod policy;
+pub mod zoned;
 
 pub(crate) use log::{From, Log, Writer};
 pub use parameters::MODELS;

@@ -19,6 +19,10 @@ pub const MODELS: &[(&str, &str)] = &[
         "log",
         "a block is written where the heads can be soonest; its old copy becomes free",
     ),
+    (
+        "zoned",
+        "host-managed zones: each is written from its start on (ZBC, ZAC)",
+    ),
 ];
 
 /// The parameters of `model = "log"`.
@@ -74,7 +78,7 @@ impl Default for LogParameters {
     }
 }
 
-/// The parameters of a log; `None` for the identity.
+/// The parameters of a log; `None` for other mappings, whose parameters are checked.
 ///
 /// # Errors
 /// Unknown models, keys and names, numbers outside their bounds, and settings of the drive that do not go
@@ -90,11 +94,12 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError>
         "identity" => {
             #[derive(Deserialize)]
             #[serde(deny_unknown_fields)]
-            struct None {}
+            struct Empty {}
             params_beside(&["model"], table)
-                .map(|None {}| Option::None)
+                .map(|Empty {}| None)
                 .map_err(within)
         }
+        "zoned" => super::zoned::read(spec).map(|_| None),
         "log" => {
             let parameters = log(table, spec.geometry.sector_size).map_err(within)?;
             check_drive(spec, &parameters)?;
