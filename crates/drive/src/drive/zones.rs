@@ -2,19 +2,21 @@
 
 use super::Drive;
 use crate::command::{Completion, DriveRequest};
-use crate::mapping::zoned::{Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId};
+use crate::mapping::zoned::{
+    ReportingOptions, Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId,
+};
 use headstack_units::{Lba, Time};
 
 impl Drive {
-    /// REPORT ZONES: the zones from the one that holds `from` on, in order of address; with `condition`, those
-    /// that have it. Empty for a drive without zones.
+    /// REPORT ZONES: the zones from the one that holds `from` on, in order of address, of which `options` are
+    /// true. Empty for a drive without zones.
     pub fn report_zones(
         &self,
         from: Lba,
-        condition: Option<ZoneCondition>,
+        options: ReportingOptions,
     ) -> impl Iterator<Item = ZoneDescriptor> + '_ {
         let zones = self.zones.iter();
-        zones.flat_map(move |z| z.report(from, condition))
+        zones.flat_map(move |z| z.report(from, options))
     }
 
     /// OPEN ZONE, CLOSE ZONE, FINISH ZONE, RESET WRITE POINTER. It takes effect at once, after all commands

@@ -25,7 +25,7 @@ mod tests;
 
 pub use parameters::Initial;
 pub(crate) use parameters::{read, Zoned};
-pub use report::{ZoneDescriptor, ZoneType};
+pub use report::{ReportingOptions, ZoneDescriptor, ZoneType};
 pub use sense::Sense;
 
 use crate::command::{Command, DriveRequest};

@@ -77,5 +77,9 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<Zoned>, SpecError> {
         let need = "a power of two";
         return Err(within(SpecError::new("zone_size", p.zone_size, need)));
     }
+    if spec.parallelism.logical_units {
+        let need = "false: this is not supported with mapping.model = \"zoned\"";
+        return Err(SpecError::new("parallelism.logical_units", true, need));
+    }
     Ok(Some(p))
 }

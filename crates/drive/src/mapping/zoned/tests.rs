@@ -295,7 +295,7 @@ fn check(zones: &mut Zones, naive: &mut Naive, op: Op, what: &str) {
         );
     }
     let report = zones
-        .report(Lba(0), None)
+        .report(Lba(0), ReportingOptions::All)
         .map(|z| (z.condition, z.write_pointer.map(|b| b.0)));
     let report: Vec<_> = report.collect();
     assert_eq!(report, naive.report(), "{what}: {op:?} after {before:?}");
@@ -494,4 +494,44 @@ fn every_sense_has_its_own_code_and_name() {
     assert_eq!((codes.len(), names.len()), (8, 8));
     assert_eq!(Sense::UnalignedWriteCommand.code(), (0x5, 0x21, 0x04));
     assert_eq!(Sense::InsufficientZoneResources.code(), (0x7, 0x55, 0x0E));
+}
+
+/// Each reporting option lists the zones that the list of all zones gives its condition, from the zone on that
+/// holds the first block; its number is that of the standard.
+#[test]
+fn reports_list_the_zones_of_a_condition() {
+    let size = 16;
+    let (mut zones, _) = both((size, 9 * size, 8), 1, 3, false);
+    let at = |z: u64| ZoneId::At(Lba(z * size));
+    for op in [
+        Op::Write(2 * size, 2 * size + 8),
+        Op::Manage(ZoneAction::Open, at(3)),
+        Op::Write(4 * size, 4 * size + 8),
+        Op::Manage(ZoneAction::Close, at(4)),
+        Op::Manage(ZoneAction::Finish, at(5)),
+        Op::Fail(6 * size, ReadOnly),
+        Op::Fail(7 * size, Offline),
+    ] {
+        assert_eq!(apply(&mut zones, op), Ok(()), "{op:?}");
+    }
+    use ReportingOptions as Options;
+    for (options, number, listed) in [
+        (Options::All, 0, vec![0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        (Options::Empty, 1, vec![1, 8]),
+        (Options::ImplicitlyOpened, 2, vec![2]),
+        (Options::ExplicitlyOpened, 3, vec![3]),
+        (Options::Closed, 4, vec![4]),
+        (Options::Full, 5, vec![5]),
+        (Options::ReadOnly, 6, vec![6]),
+        (Options::Offline, 7, vec![7]),
+        (Options::NotWritePointer, 0x3F, vec![0]),
+    ] {
+        assert_eq!(options as u8, number);
+        for from in 0..10 * size {
+            let found = zones.report(Lba(from), options);
+            let found: Vec<u64> = found.map(|z| z.start.0 / size).collect();
+            let expected = listed.iter().filter(|z| **z >= from / size);
+            assert!(found.iter().eq(expected), "{options:?} from {from}: {found:?}");
+        }
+    }
 }
