@@ -87,6 +87,7 @@ impl DriveEnergy {
             (&mut mine.destage, theirs.destage),
             (&mut mine.media_scan, theirs.media_scan),
             (&mut mine.follow, theirs.follow),
+            (&mut mine.cleaning, theirs.cleaning),
         ] {
             sum.time_s += more.time_s;
             sum.energy_j += more.energy_j;
@@ -111,6 +112,8 @@ pub struct BackgroundEnergy {
     pub media_scan: WorkEnergy,
     /// Idle assemblies that follow another one.
     pub follow: WorkEnergy,
+    /// Bringing data from a cache on the medium to their homes, also while a write waits for it.
+    pub cleaning: WorkEnergy,
 }
 
 /// Seconds and joules of one kind of work, over all active states.
@@ -289,6 +292,7 @@ impl Meter {
                 destage: by_work[Work::Destage as usize],
                 media_scan: by_work[Work::MediaScan as usize],
                 follow: by_work[Work::Follow as usize],
+                cleaning: by_work[Work::Cleaning as usize],
             },
             conditions,
         }

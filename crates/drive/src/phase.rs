@@ -45,16 +45,19 @@ pub enum Work {
     MediaScan = 3,
     /// An idle assembly that follows another one.
     Follow = 4,
+    /// Bringing data from a cache on the medium to their homes.
+    Cleaning = 5,
 }
 
 impl Work {
     /// All kinds of work, in the order of their numbers.
-    pub const ALL: [Work; 5] = [
+    pub const ALL: [Work; 6] = [
         Work::Request,
         Work::ReadAhead,
         Work::Destage,
         Work::MediaScan,
         Work::Follow,
+        Work::Cleaning,
     ];
 }
 

@@ -63,7 +63,7 @@ fn run(
 #[derive(Debug, Clone, Copy, Default)]
 struct Busy {
     states: [f64; 3],
-    work: [f64; 5],
+    work: [f64; Work::ALL.len()],
 }
 
 /// Cuts phases to intervals that follow each other. Phases are in order of their beginning.
@@ -188,6 +188,7 @@ fn check_interval(e: &DriveEnergy, busy: &Busy, length_s: f64, w: &StateWatts, n
         (Work::Destage, b.destage.time_s),
         (Work::MediaScan, b.media_scan.time_s),
         (Work::Follow, b.follow.time_s),
+        (Work::Cleaning, b.cleaning.time_s),
     ];
     for (work, got) in works {
         let need = busy.work[work as usize];

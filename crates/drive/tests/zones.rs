@@ -56,7 +56,10 @@ fn all(drive: &Drive) -> Vec<ZoneDescriptor> {
 #[test]
 fn a_refused_command_takes_no_media_time() {
     for seed in 0..40 {
-        let buffer = ["", "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nwrite_back = true\n"];
+        let buffer = [
+            "",
+            "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nwrite_back = true\n",
+        ];
         let tables = format!("{ZONED}{}", buffer[seed as usize % 2]);
         let (mut zoned, mut plain) = (drive(&tables), drive(buffer[seed as usize % 2]));
         let mut draw = SplitMix(seed);
@@ -83,8 +86,16 @@ fn a_refused_command_takes_no_media_time() {
                 continue;
             };
             refused += 1;
-            assert_eq!((c.arrival, c.completion), (Time(at), Time(at)), "seed {seed}");
-            assert_eq!(c.sense.is_some(), !is_outside(&plain, &request), "seed {seed}: {c:?}");
+            assert_eq!(
+                (c.arrival, c.completion),
+                (Time(at), Time(at)),
+                "seed {seed}"
+            );
+            assert_eq!(
+                c.sense.is_some(),
+                !is_outside(&plain, &request),
+                "seed {seed}: {c:?}"
+            );
         }
         zoned.advance(Time::NEVER, &mut |c| done.push(*c));
         plain.advance(Time::NEVER, &mut |c| expected.push(*c));
@@ -149,7 +160,9 @@ fn full_at_the_start() {
     assert_eq!(blocks, drive.capacity_blocks());
     let last = zones.last().expect("a zone");
     assert_eq!(last.blocks, drive.capacity_blocks() % ZONE);
-    assert!(zones[2..].iter().all(|z| z.condition == ZoneCondition::Full));
+    assert!(zones[2..]
+        .iter()
+        .all(|z| z.condition == ZoneCondition::Full));
     drive.submit(Time(0), request(0, Command::Read, last.start.0, 4));
     let mut done = Vec::new();
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
@@ -168,7 +181,11 @@ fn a_drive_without_zones() {
 #[test]
 fn wrong_descriptions_are_refused() {
     for (table, key, need) in [
-        ("zone_size = \"100 KiB\"", "mapping.zone_size", "a power of two"),
+        (
+            "zone_size = \"100 KiB\"",
+            "mapping.zone_size",
+            "a power of two",
+        ),
         ("zone_size = \"32 KiB\"", "mapping.zone_size", "65536 B"),
         (
             "zone_size = \"64 KiB\"\nconventional_zones = 50",
@@ -187,6 +204,9 @@ fn wrong_descriptions_are_refused() {
             Err(error) => error.to_string(),
             Ok(_) => panic!("{table} was accepted"),
         };
-        assert!(error.contains(key) && error.contains(need), "{table}: {error}");
+        assert!(
+            error.contains(key) && error.contains(need),
+            "{table}: {error}"
+        );
     }
 }

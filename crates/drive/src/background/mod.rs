@@ -110,6 +110,7 @@ impl Site<'_> {
         match self.mapping {
             Mapping::Identity => self.pass(order, work),
             Mapping::Log(_) => self.write_elsewhere(order, work, incomplete),
+            Mapping::MediaCache(_) => self.write_to_bands(order, work, incomplete),
         }
     }
 
@@ -284,7 +285,9 @@ macro_rules! jobs {
     };
 }
 
-jobs! { read_ahead: ReadAhead, destage: Destage, media_scan: MediaScan }
+jobs! {
+    read_ahead: ReadAhead, destage: Destage, media_scan: MediaScan, band_cleaning: BandCleaning,
+}
 
 impl Jobs {
     /// Stops read-ahead in favour of other work at `at`. Returns when the mechanism is free; 0 if there was

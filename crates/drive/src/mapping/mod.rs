@@ -3,18 +3,21 @@
 //! # Model
 //! A drive's buffer, its queue and its host count sectors by address. The mechanics know places. In
 //! between stands the mapping of the unit. With `identity` an address lies where the layout puts it, for
-//! ever. With `log` a write chooses its place when its service begins. With `zoned` it lies there too, but the
-//! drive refuses commands that break the rules of its zones (`zoned`).
+//! ever. With `log` a write chooses its place when its service begins. With `media-cache` it goes to a cache on
+//! the medium, and home later (`media_cache`). With `zoned` an address lies where the layout puts it, but the drive
+//! refuses commands that break the rules of its zones (`zoned`).
 //!
 //! A unit has one mapping for all its assemblies. Each question is one branch on the kind of mapping,
 //! which a processor predicts; no virtual call is added.
 
 mod log;
+pub(crate) mod media_cache;
 mod parameters;
 pub mod policy;
 pub mod zoned;
 
 pub(crate) use log::{From, Log, Writer};
+pub(crate) use media_cache::MediaCache;
 pub use parameters::MODELS;
 
 use crate::layout::Place;
@@ -34,6 +37,8 @@ pub(crate) enum Mapping {
     Identity,
     /// A block is written where the heads can be soonest.
     Log(Box<Log>),
+    /// Writes go to a cache on the medium, and home when their band is cleaned.
+    MediaCache(Box<MediaCache>),
 }
 
 impl Mapping {
@@ -48,10 +53,14 @@ impl Mapping {
         m: &Mechanics,
         together: bool,
     ) -> Result<Mapping, SpecError> {
+        let minimum = spec.positioning.minimum_write.non_negative();
+        if let Some(p) = media_cache::read(spec)? {
+            let media = MediaCache::new(&p, m, spec.geometry.sector_size.0, minimum)?;
+            return Ok(Mapping::MediaCache(Box::new(media)));
+        }
         Ok(match parameters::read(spec)? {
             None => Mapping::Identity,
             Some(p) => {
-                let minimum = spec.positioning.minimum_write.non_negative();
                 let policy = parameters::build_policy(&p, policies)?;
                 let log = Log::new(&p, m, &plan.geometry, policy, minimum, together)?;
                 Mapping::Log(Box::new(log))
@@ -65,6 +74,7 @@ impl Mapping {
         match self {
             Mapping::Identity => m.layout.capacity(),
             Mapping::Log(log) => log.capacity(),
+            Mapping::MediaCache(media) => media.capacity(),
         }
     }
 
@@ -75,6 +85,7 @@ impl Mapping {
         match self {
             Mapping::Identity => m.layout.locate_into(sector, place),
             Mapping::Log(log) => log.locate_into(m, sector, u32::MAX, place),
+            Mapping::MediaCache(media) => media.locate_into(m, sector, place),
         }
     }
 
@@ -92,13 +103,47 @@ impl Mapping {
         match self {
             Mapping::Identity => m.layout.track_bounds(sector),
             Mapping::Log(log) => log.track_bounds(m, sector),
+            Mapping::MediaCache(media) => media.track_bounds(m, sector),
         }
     }
 
     /// Whether a write chooses its place when its service begins.
     #[inline]
     pub fn moves_writes(&self) -> bool {
-        matches!(self, Mapping::Log(_))
+        matches!(self, Mapping::Log(_) | Mapping::MediaCache(_))
+    }
+
+    /// Whether an idle drive has data to bring home.
+    #[inline]
+    pub fn wants_cleaning(&self) -> bool {
+        match self {
+            Mapping::MediaCache(media) => media.wants_cleaning(),
+            _ => false,
+        }
+    }
+
+    /// Forgets which addresses have moved so far, and keeps from now on which do if `watched`.
+    pub fn watch(&mut self, watched: bool) {
+        match self {
+            Mapping::Identity => {}
+            Mapping::Log(log) => {
+                log.watched = watched;
+                log.moved.clear();
+            }
+            Mapping::MediaCache(media) => {
+                media.watched = watched;
+                media.moved.clear();
+            }
+        }
+    }
+
+    /// Addresses that have moved since this was last asked: the first one, and the one after the last.
+    pub fn next_moved(&mut self) -> Option<(u64, u64)> {
+        match self {
+            Mapping::Identity => None,
+            Mapping::Log(log) => log.next_moved(),
+            Mapping::MediaCache(media) => media.moved.pop(),
+        }
     }
 }
 
@@ -115,8 +160,12 @@ pub(crate) fn initial_writes(spec: &DriveSpec) -> Result<Option<(u64, Span)>, Sp
 /// # Errors
 /// As for reading `[mapping]`.
 pub(crate) fn offered_sectors(spec: &DriveSpec, capacity: u64) -> Result<u64, SpecError> {
+    let sector = spec.geometry.sector_size.0;
+    if let Some(p) = media_cache::read(spec)? {
+        return Ok(media_cache::offered_sectors(&p, sector, capacity));
+    }
     Ok(match parameters::read(spec)? {
         None => capacity,
-        Some(p) => log::offered_sectors(&p, spec.geometry.sector_size.0, capacity),
+        Some(p) => log::offered_sectors(&p, sector, capacity),
     })
 }

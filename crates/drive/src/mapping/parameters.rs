@@ -20,6 +20,10 @@ pub const MODELS: &[(&str, &str)] = &[
         "a block is written where the heads can be soonest; its old copy becomes free",
     ),
     (
+        "media-cache",
+        "drive-managed shingling: writes go to a cache on the medium, bands are cleaned later",
+    ),
+    (
         "zoned",
         "host-managed zones: each is written from its start on (ZBC, ZAC)",
     ),
@@ -99,6 +103,7 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError>
                 .map(|Empty {}| None)
                 .map_err(within)
         }
+        "media-cache" => super::media_cache::read(spec).map(|_| None),
         "zoned" => super::zoned::read(spec).map(|_| None),
         "log" => {
             let parameters = log(table, spec.geometry.sector_size).map_err(within)?;

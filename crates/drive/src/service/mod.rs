@@ -188,8 +188,10 @@ impl Core {
 
     /// Where a command's first sector lies now, for a mapping that moves blocks.
     pub fn find(&mut self, now: u64, sector: u64, count: u32) -> Option<Place> {
-        let Mapping::Log(log) = &mut self.mapping else {
-            return None;
+        let log = match &mut self.mapping {
+            Mapping::Identity => return None,
+            Mapping::Log(log) => log,
+            Mapping::MediaCache(_) => return self.mapping.locate(&self.mechanics, sector),
         };
         let ends = self.assemblies.iter().map(|a| a.mechanism.free);
         log.settle(&self.mechanics, now, ends.max().unwrap_or(0));
@@ -206,8 +208,10 @@ impl Core {
     /// The place that a write would get which is taken at `now`, with the head set of `usable` that has it
     /// soonest; `None` if places are fixed or no free head set writes.
     pub fn predict_write(&mut self, now: u64, usable: u64) -> Option<Place> {
-        if !self.mapping.moves_writes() {
-            return None;
+        match &self.mapping {
+            Mapping::Identity => return None,
+            Mapping::Log(_) => {}
+            Mapping::MediaCache(media) => return media.next_place(&self.mechanics),
         }
         let (moves, acting_delay) = self.earliest_moves(now);
         let acting = self.acting_set();
@@ -279,7 +283,10 @@ impl Core {
         if self.at_once > 1 {
             return self.run_together(until);
         }
-        if self.assemblies[self.acting].jobs.any_under_way() || self.buffer.unwritten.waits() {
+        if self.assemblies[self.acting].jobs.any_under_way()
+            || self.buffer.unwritten.waits()
+            || self.mapping.wants_cleaning()
+        {
             self.run_assembly(self.acting, until);
         }
     }
@@ -330,10 +337,15 @@ impl Core {
         self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
     }
 
-    /// When the acting assembly has written its data to the medium; 0 if it writes none.
+    /// When the acting assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
+    /// does neither.
     #[inline]
     pub fn writing_until(&self) -> u64 {
-        self.jobs().destage.writing.map_or(0, |w| w.end)
+        let writing = self.jobs().destage.writing.map_or(0, |w| w.end);
+        match self.mapping {
+            Mapping::MediaCache(_) => writing.max(self.jobs().band_cleaning.step_end()),
+            _ => writing,
+        }
     }
 
     /// Whether the buffer alone would serve a read at `now`.

@@ -20,7 +20,7 @@ impl Unit {
         }
         self.core.run_background(now);
         let under_way = self.core.assemblies.iter().any(|a| a.jobs.any_under_way());
-        if under_way || self.destage_pending() {
+        if under_way || self.destage_pending() || self.core.mapping.wants_cleaning() {
             return None;
         }
         Some(self.busy_end())

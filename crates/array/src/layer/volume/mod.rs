@@ -416,10 +416,7 @@ impl Volume {
         let range = part.io.lba..part.io.lba + u64::from(part.io.blocks);
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
         // A request that is refused for what it asks says nothing of the member's health.
-        let refused = matches!(
-            done.error,
-            Some(ErrorKind::OutOfRange | ErrorKind::Zone(_))
-        );
+        let refused = matches!(done.error, Some(ErrorKind::OutOfRange | ErrorKind::Zone(_)));
         if self.placement.is_redundant() && !refused {
             if done.error.take().is_none() {
                 if writing {

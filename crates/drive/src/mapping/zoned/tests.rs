@@ -531,7 +531,10 @@ fn reports_list_the_zones_of_a_condition() {
             let found = zones.report(Lba(from), options);
             let found: Vec<u64> = found.map(|z| z.start.0 / size).collect();
             let expected = listed.iter().filter(|z| **z >= from / size);
-            assert!(found.iter().eq(expected), "{options:?} from {from}: {found:?}");
+            assert!(
+                found.iter().eq(expected),
+                "{options:?} from {from}: {found:?}"
+            );
         }
     }
 }
