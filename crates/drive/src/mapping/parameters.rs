@@ -110,6 +110,16 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError>
             check_drive(spec, &parameters)?;
             Ok(Some(parameters))
         }
+        "loge" | "mime" => Err(SpecError::new(
+            "mapping.model",
+            format!("{name:?}"),
+            "model = \"log\" with policy = \"eager\" and a reserve, which writes as Loge does; its recovery is not supported",
+        )),
+        "trail" => Err(SpecError::new(
+            "mapping.model",
+            "\"trail\"",
+            "another model: a log of tracks whose data are later written in place is not supported",
+        )),
         other => {
             let names = || MODELS.iter().map(|m| m.0);
             let list: Vec<&str> = names().collect();
