@@ -23,7 +23,7 @@ CONVENTIONAL = "conventional"
 
 
 def system(name: str, cache: str | None) -> dict[str, Any]:
-    """Return a drive of 18 TB, with bands that are all written and a media cache if it has a size."""
+    """Return a drive of 18 TB, with written bands and a media cache if that has a size."""
     settings: dict[str, Any] = {"cache.write_on_arrival": False}
     if cache is not None:
         settings["mapping"] = {"model": "media-cache", "cache_size": cache, "initial": "full"}
@@ -87,7 +87,9 @@ def main() -> None:
     if asked.figure is not None:
         chart = plots.lines(
             lines,
-            alt.X("x:Q", title="time (min)", scale=alt.Scale(nice=False), axis=alt.Axis(format="~g")),
+            alt.X(
+                "x:Q", title="time (min)", scale=alt.Scale(nice=False), axis=alt.Axis(format="~g")
+            ),
             alt.Y(
                 "y:Q",
                 title="writes per second (logarithmic)",
