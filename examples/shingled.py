@@ -2,11 +2,10 @@
 
 Random writes of 4 KiB, always some in flight, to a conventional drive and to the same drive with
 shingled bands and a media cache on its platters, for two sizes of the cache. The drive's own buffer
-completes writes before they are on the medium in all of them. The caches are smaller than real ones
-(20 GB and more), so that they are full within minutes of simulated time.
+completes writes before they are on the medium in all of them. Real caches have some 20 GB and more.
 
     python examples/shingled.py
-    python examples/shingled.py --caches "512 MiB" "4 GiB" --minutes 20 --figure out/shingled
+    python examples/shingled.py --caches "256 MiB" "4 GiB" --minutes 2 --figure out/shingled
 """
 
 import argparse
@@ -30,6 +29,14 @@ def system(name: str, cache: str | None) -> dict[str, Any]:
     return {"name": name, "drive": "exos-x18", "set": settings}
 
 
+def smooth(times: list[float], rates: list[float]) -> list[tuple[float, float]]:
+    """Return the mean rates of at most 100 equal times, by their minutes, without those of 0."""
+    group = -(-len(rates) // 100)
+    starts = range(0, len(rates), group)
+    points = [(times[i] / 60, mean(rates[i : i + group])) for i in starts]
+    return [point for point in points if point[1] > 0]
+
+
 def mean(values: list[float]) -> float:
     """Return the mean, 0 of nothing."""
     return sum(values) / len(values) if values else 0.0
@@ -39,9 +46,9 @@ def main() -> None:
     """Run all drives, print the table, and draw the figure if asked for."""
     ask = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     ask.add_argument(
-        "--caches", nargs="+", default=["256 MiB", "512 MiB"], help="sizes of the media cache"
+        "--caches", nargs="+", default=["2 GiB", "8 GiB"], help="sizes of the media cache"
     )
-    ask.add_argument("--minutes", type=float, default=10.0, help="simulated time")
+    ask.add_argument("--minutes", type=float, default=3.0, help="simulated time")
     ask.add_argument("--outstanding", type=int, default=8, help="requests in flight")
     ask.add_argument("--figure", type=Path, help="write PATH.png and PATH.svg")
     asked = ask.parse_args()
@@ -68,9 +75,7 @@ def main() -> None:
     for found in result.document["systems"]:
         series = found["series"]
         times, rates = series["t_s"], [float(rate) for rate in series["throughput_iops"]]
-        lines[found["name"]] = [
-            (t / 60, rate) for t, rate in zip(times, rates, strict=True) if rate > 0
-        ]
+        lines[found["name"]] = smooth(times, rates)
         first, last = rates[: len(rates) // 20], rates[-len(rates) // 4 :]
         cleaning = found["drives"][0]["background"]["cleaning"]["time_s"]
         rows.append(
