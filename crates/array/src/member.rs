@@ -37,7 +37,9 @@ impl CompletionReport for Completion {
             seek_distance: self.seek_distance,
             arm: self.arm,
             drive: member,
-            error: self.error.then_some(ErrorKind::Unreachable),
+            error: self
+                .error
+                .then(|| self.sense.map_or(ErrorKind::Unreachable, ErrorKind::Zone)),
         }
     }
 }

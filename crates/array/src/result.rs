@@ -390,7 +390,7 @@ fn energy_j(e: &DriveEnergy) -> f64 {
 /// Share of time at work, and the part of it that is background work; 0 if there is no time.
 fn utilisation(e: &DriveEnergy) -> [f64; 2] {
     let b = &e.background;
-    let background = [b.read_ahead, b.destage, b.media_scan, b.follow];
+    let background = [b.read_ahead, b.destage, b.media_scan, b.follow, b.cleaning];
     let background: f64 = background.iter().map(|work| work.time_s).sum();
     let share = |part: f64| match e.total_s() {
         total if total > 0.0 => (part / total).clamp(0.0, 1.0),

@@ -13,7 +13,7 @@ use headstack_array::{Experiment, Options, Outcome};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
-use headstack_trace::{Arrivals, ClosedLoop, Request};
+use headstack_trace::{Arrivals, ClosedLoop, Op, Request};
 use headstack_units::{Lba, Span, Time};
 use std::path::Path;
 
@@ -266,6 +266,38 @@ fn a_head_fails() {
     let member = &outcome.members[0];
     assert_eq!((member.n_requests, member.n_errors), (3, 1));
     assert_eq!(ends(&records)[2], 3010.0);
+}
+
+/// Requests that break a rule of zones are errors of that name; they end when they arrive, also behind a layer.
+#[test]
+fn zones_name_the_rules_that_are_broken() {
+    let zoned = "[mapping]\nmodel = \"zoned\"\nzone_size = \"64 KiB\"\nconventional_zones = 0\n";
+    let spec = drive("", zoned);
+    let at = |at: u64, lba: u64, write: bool| Request {
+        time: Time(at * S),
+        lba: Lba(lba),
+        blocks: 8,
+        op: if write { Op::Write } else { Op::Read },
+        ..Request::default()
+    };
+    let requests = vec![
+        at(0, 0, false),
+        at(1, 0, true),
+        at(2, 0, true),
+        at(3, 0, false),
+    ];
+    let (records, outcome) = run(&spec, 1, requests, "", Options::default());
+    let names: Vec<_> = records
+        .iter()
+        .map(|r| r.error.map(ErrorKind::name))
+        .collect();
+    let invalid = Some("attempt_to_read_invalid_data");
+    assert_eq!(
+        names,
+        [invalid, None, Some("unaligned_write_command"), None]
+    );
+    assert_eq!((ends(&records)[0], ends(&records)[2]), (0.0, 2000.0));
+    assert_eq!(outcome.n_errors(), 2);
 }
 
 /// Changes are applied in order of time, whatever their order in the file; simultaneous ones in the order of

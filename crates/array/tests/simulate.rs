@@ -71,6 +71,7 @@ impl Member for Constant {
                 seek_distance: (request.lba.0 % 2) as u32,
                 arm: 0,
                 error: request.lba.0 + request.blocks as u64 > self.blocks,
+                sense: None,
             });
         }
     }

@@ -1,6 +1,7 @@
 //! The contract between a drive and its host: commands go in, completions come out.
 
 use crate::join::{All, Part};
+use crate::mapping::zoned::Sense;
 use headstack_units::{Lba, Time};
 
 /// The operation of a command.
@@ -74,8 +75,11 @@ pub struct Completion {
     pub seek_distance: u32,
     /// Which arm assembly of the drive served it, counted from 0 through all stacks.
     pub arm: u8,
-    /// Whether the request failed: it lies outside the drive, or no head reaches its surface.
+    /// Whether the request failed: it lies outside the drive, no head reaches its surface, or it breaks a rule
+    /// of the drive's zones.
     pub error: bool,
+    /// The rule of the drive's zones that it breaks.
+    pub sense: Option<Sense>,
 }
 
 impl Completion {

@@ -162,6 +162,7 @@ impl DriveDesign {
         let design = Arc::new(design);
         // Some errors are found only when units are built, so they are built here.
         design.new_units(&DriveOptions::default())?;
+        design.zones()?;
         Ok(design)
     }
 
@@ -241,7 +242,17 @@ impl DriveDesign {
         for unit in &mut units {
             unit.write_initial_blocks(&self.common.spec, options.seed)?;
         }
-        Ok(Drive::of_units(self.clone(), units))
+        Ok(Drive::of_units(self.clone(), units, self.zones()?))
+    }
+
+    /// The zones of a host-managed drive.
+    fn zones(&self) -> Result<Option<mapping::zoned::Zones>, SpecError> {
+        let spec = &self.common.spec;
+        let sector_blocks = spec.geometry.sector_size.0 / 512;
+        let zones = mapping::zoned::read(spec)?;
+        let built =
+            zones.map(|z| mapping::zoned::Zones::new(&z, self.capacity_blocks(), sector_blocks));
+        built.transpose()
     }
 
     /// The units of a drive, before the blocks that a log mapping has from the start are written.

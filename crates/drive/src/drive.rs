@@ -3,6 +3,7 @@
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::design::DriveDesign;
 use crate::join::Join;
+use crate::mapping::zoned::Zones;
 use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
 use crate::models::Models;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 mod control;
 mod listener;
+mod zones;
 
 pub use control::{Part, Setting};
 
@@ -51,6 +53,10 @@ pub struct Drive {
     /// was asked for.
     control: Option<Box<Control>>,
     listener: Option<Listener>,
+    /// The zones of a host-managed drive.
+    zones: Option<Box<Zones>>,
+    /// Whether a command goes to the one unit without a look at zones or parts.
+    direct: bool,
 }
 
 /// A command that was split over several units.
@@ -73,7 +79,11 @@ impl Drive {
         DriveDesign::new(spec, &Models::builtin())?.drive(options)
     }
 
-    pub(crate) fn of_units(design: Arc<DriveDesign>, units: Vec<Unit>) -> Drive {
+    pub(crate) fn of_units(
+        design: Arc<DriveDesign>,
+        units: Vec<Unit>,
+        zones: Option<Zones>,
+    ) -> Drive {
         let queues = if design.own_queues { units.len() } else { 1 };
         let at_once = units.iter().map(Unit::at_work_at_once).sum();
         Drive {
@@ -83,6 +93,8 @@ impl Drive {
             meter: Meter::new(design.common.watts, design.common.conditions, at_once),
             control: Control::of(&design.common.conditions),
             listener: None,
+            direct: units.len() == 1 && zones.is_none(),
+            zones: zones.map(Box::new),
             design,
             units,
             joins: Vec::new(),
@@ -198,10 +210,15 @@ impl Drive {
 
     #[inline(always)]
     fn submit_now(&mut self, now: Time, request: DriveRequest) {
-        if self.units.len() > 1 {
-            return self.submit_parts(now, request);
+        if self.direct {
+            return self.place(now, 0, request);
         }
-        self.place(now, 0, request);
+        if self.admit_to_zones(now, &request) {
+            match self.units.len() {
+                1 => self.place(now, 0, request),
+                _ => self.submit_parts(now, request),
+            }
+        }
     }
 
     #[inline(always)]

@@ -41,6 +41,7 @@ pub use described::Described;
 pub use design::DriveDesign;
 pub use drive::{Drive, DriveOptions, Part, Setting};
 pub use layout::adaptive::Density;
+pub use mapping::zoned;
 pub use meter::DriveEnergy;
 pub use models::Models;
 pub use phase::{Phase, PhaseKind, Work};

@@ -113,7 +113,7 @@ pub struct BackgroundEnergy {
     pub media_scan: WorkEnergy,
     /// Idle assemblies that follow another one.
     pub follow: WorkEnergy,
-    /// Cleaning of a log.
+    /// Cleaning of a log, or of a cache on the medium, also while a write waits for it.
     pub cleaning: WorkEnergy,
     /// Checkpoints of a log.
     pub checkpoint: WorkEnergy,

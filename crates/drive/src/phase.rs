@@ -45,7 +45,7 @@ pub enum Work {
     MediaScan = 3,
     /// An idle assembly that follows another one.
     Follow = 4,
-    /// Cleaning of a log.
+    /// Cleaning of a log, or of a cache on the medium.
     Cleaning = 5,
     /// Checkpoints of a log.
     Checkpoint = 6,

@@ -48,8 +48,7 @@ pub struct DriveSpec {
     /// Head switches and settling.
     #[serde(default)]
     pub positioning: PositioningSpec,
-    /// Where on the medium written blocks go: `model = "identity"` or `"log"`, see the `mapping` folder. Empty:
-    /// identity.
+    /// Where on the medium written blocks go: see the `mapping` folder. Empty: `model = "identity"`.
     #[serde(default, skip_serializing_if = "Params::is_empty")]
     pub mapping: Params,
     /// A scan of the whole medium during foreground work.

@@ -236,6 +236,8 @@ fn wrong_settings_are_refused_by_key() {
             "mapping.block",
         ),
         ("", "[mapping]\nmodel = \"lgo\"", "mapping.model"),
+        ("", "[mapping]\nmodel = \"loge\"", "mapping.model"),
+        ("", "[mapping]\nmodel = \"trail\"", "mapping.model"),
         (
             "",
             "[mapping]\nmodel = \"log\"\npolicy = \"egaer\"",

@@ -79,7 +79,7 @@ impl Count<'_> {
     fn report(&mut self, c: &Completion, sink: &mut dyn FnMut(&Done)) {
         let mut done = c.done(self.index);
         if c.error {
-            done.error = Some(self.error_of(c.id));
+            done.error = Some(self.error_of(c));
         }
         self.statistics.add_done(&done);
         if self.statistics.counts_from(done.arrival) {
@@ -89,8 +89,11 @@ impl Count<'_> {
     }
 
     #[cold]
-    fn error_of(&mut self, id: u64) -> ErrorKind {
-        match self.aborted.iter().position(|aborted| *aborted == id) {
+    fn error_of(&mut self, c: &Completion) -> ErrorKind {
+        if let Some(sense) = c.sense {
+            return ErrorKind::Zone(sense);
+        }
+        match self.aborted.iter().position(|aborted| *aborted == c.id) {
             Some(i) => {
                 self.aborted.swap_remove(i);
                 ErrorKind::Aborted

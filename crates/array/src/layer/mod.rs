@@ -32,6 +32,7 @@ pub mod volume;
 
 use headstack_control::RateLimit;
 use headstack_drive::spec::Params;
+use headstack_drive::zoned::Sense;
 use headstack_drive::{join, Command, Components, DriveEnergy, Part};
 use headstack_engine::{did_you_mean, SpecError};
 use headstack_units::{Bandwidth, Time};
@@ -82,6 +83,8 @@ pub enum ErrorKind {
     MemberLost,
     /// The request was aborted while it waited.
     Aborted,
+    /// The request breaks a rule of the zones of a host-managed drive.
+    Zone(Sense),
 }
 
 /// A completed request.

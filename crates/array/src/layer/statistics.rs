@@ -131,6 +131,7 @@ impl ErrorKind {
             ErrorKind::Unreachable => "unreachable",
             ErrorKind::MemberLost => "member_lost",
             ErrorKind::Aborted => "aborted",
+            ErrorKind::Zone(sense) => sense.name(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A tree of layers: built from its description, and used by the simulation as one member.
 
 use super::{
-    elevator, find, independent, throttle, Context, Done, DriveLayer, Entry, Layer, LayerResult,
-    LowerCount, Request, Setting, ANYONE,
+    elevator, find, independent, throttle, Context, Done, DriveLayer, Entry, ErrorKind, Layer,
+    LayerResult, LowerCount, Request, Setting, ANYONE,
 };
 use crate::capping::Knobs;
 use crate::change::Target;
@@ -379,6 +379,10 @@ impl Member for Tree {
                 seek_distance: done.seek_distance,
                 arm: done.arm,
                 error: done.error.is_some(),
+                sense: match done.error {
+                    Some(ErrorKind::Zone(sense)) => Some(sense),
+                    _ => None,
+                },
             };
             sink(&TreeCompletion {
                 completion,

@@ -63,7 +63,7 @@ impl Site<'_> {
     pub fn clean_under_pressure(&mut self) {
         let moves = match &*self.mapping {
             Mapping::Log(log) => log.pressure(),
-            Mapping::Identity => 0,
+            Mapping::Identity | Mapping::MediaCache(_) => 0,
         };
         for _ in 0..moves {
             if self.clean(self.mechanism.free).is_none() {

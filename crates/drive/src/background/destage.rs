@@ -117,6 +117,7 @@ impl Destage {
                 let incomplete = log.incomplete(range, shift, &partial);
                 site.write_pass(&order, Work::Destage, &incomplete)
             }
+            Mapping::MediaCache(_) => site.write_pass(&order, Work::Destage, &partial),
             Mapping::Identity => {
                 let mut pass = site.pass(&order, Work::Destage);
                 if !partial.is_empty() {

@@ -110,6 +110,7 @@ impl Site<'_> {
         match self.mapping {
             Mapping::Identity => self.pass(order, work),
             Mapping::Log(_) => self.write_elsewhere(order, work, incomplete),
+            Mapping::MediaCache(_) => self.write_to_bands(order, work, incomplete),
         }
     }
 
@@ -292,6 +293,7 @@ jobs! {
     media_scan: MediaScan,
     checkpoint: Checkpoint,
     cleaning: Cleaning,
+    band_cleaning: BandCleaning,
 }
 
 impl Jobs {

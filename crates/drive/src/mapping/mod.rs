@@ -3,17 +3,22 @@
 //! # Model
 //! A drive's buffer, its queue and its host count sectors by address. The mechanics know places. In
 //! between stands the mapping of the unit. With `identity` an address lies where the layout puts it, for
-//! ever. With `log` a write chooses its place when its service begins.
+//! ever. With `log` a write chooses its place when its service begins. With `media-cache` it goes to a cache on
+//! the medium, and home later (`media_cache`). With `zoned` an address lies where the layout puts it, but the drive
+//! refuses commands that break the rules of its zones (`zoned`).
 //!
 //! A unit has one mapping for all its assemblies. Each question is one branch on the kind of mapping,
 //! which a processor predicts; no virtual call is added.
 
 pub mod cleaning;
 mod log;
+pub(crate) mod media_cache;
 mod parameters;
 pub mod policy;
+pub mod zoned;
 
 pub(crate) use log::{Fixed, From, Log, Move, Mover, Writer};
+pub(crate) use media_cache::MediaCache;
 pub use parameters::MODELS;
 
 use crate::layout::Place;
@@ -32,6 +37,8 @@ pub(crate) enum Mapping {
     Identity,
     /// A block is written where the heads can be soonest.
     Log(Box<Log>),
+    /// Writes go to a cache on the medium, and home when their band is cleaned.
+    MediaCache(Box<MediaCache>),
 }
 
 impl Mapping {
@@ -46,10 +53,14 @@ impl Mapping {
         m: &Mechanics,
         together: bool,
     ) -> Result<Mapping, SpecError> {
+        let minimum = spec.positioning.minimum_write.non_negative();
+        if let Some(p) = media_cache::read(spec)? {
+            let media = MediaCache::new(&p, m, spec.geometry.sector_size.0, minimum)?;
+            return Ok(Mapping::MediaCache(Box::new(media)));
+        }
         Ok(match parameters::read(spec)? {
             None => Mapping::Identity,
             Some(p) => {
-                let minimum = spec.positioning.minimum_write.non_negative();
                 let policy = parameters::build_policy(&p, models.policies)?;
                 let mut log = Log::new(&p, m, &plan.geometry, policy, minimum, together)?;
                 if p.cleaning.is_on() {
@@ -67,6 +78,7 @@ impl Mapping {
         match self {
             Mapping::Identity => m.layout.capacity(),
             Mapping::Log(log) => log.capacity(),
+            Mapping::MediaCache(media) => media.capacity(),
         }
     }
 
@@ -77,6 +89,7 @@ impl Mapping {
         match self {
             Mapping::Identity => m.layout.locate_into(sector, place),
             Mapping::Log(log) => log.locate_into(m, sector, u32::MAX, place),
+            Mapping::MediaCache(media) => media.locate_into(m, sector, place),
         }
     }
 
@@ -94,19 +107,24 @@ impl Mapping {
         match self {
             Mapping::Identity => m.layout.track_bounds(sector),
             Mapping::Log(log) => log.track_bounds(m, sector),
+            Mapping::MediaCache(media) => media.track_bounds(m, sector),
         }
     }
 
     /// Whether blocks wait to be moved by cleaning.
     pub fn wants_cleaning(&self) -> bool {
-        matches!(self, Mapping::Log(log) if log.wants_cleaning())
+        match self {
+            Mapping::Identity => false,
+            Mapping::Log(log) => log.wants_cleaning(),
+            Mapping::MediaCache(media) => media.wants_cleaning(),
+        }
     }
 
     /// From when on a part of a checkpoint may be written; `None` if none is due.
     #[inline]
     pub fn checkpoint_from(&self) -> Option<u64> {
         match self {
-            Mapping::Identity => None,
+            Mapping::Identity | Mapping::MediaCache(_) => None,
             Mapping::Log(log) => log.checkpoint_from(),
         }
     }
@@ -114,7 +132,7 @@ impl Mapping {
     /// Number of complete checkpoints.
     pub fn checkpoints(&self) -> u64 {
         match self {
-            Mapping::Identity => 0,
+            Mapping::Identity | Mapping::MediaCache(_) => 0,
             Mapping::Log(log) => log.checkpoints(),
         }
     }
@@ -122,7 +140,7 @@ impl Mapping {
     /// How long the map would be searched after a loss of power now, in nanoseconds; `None` if it would not.
     pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
         match self {
-            Mapping::Identity => None,
+            Mapping::Identity | Mapping::MediaCache(_) => None,
             Mapping::Log(log) => log.scan_ns(m),
         }
     }
@@ -130,7 +148,7 @@ impl Mapping {
     /// Number of blocks that cleaning has moved.
     pub fn moved_blocks(&self) -> u64 {
         match self {
-            Mapping::Identity => 0,
+            Mapping::Identity | Mapping::MediaCache(_) => 0,
             Mapping::Log(log) => log.moved_blocks(),
         }
     }
@@ -138,7 +156,7 @@ impl Mapping {
     /// Number of blocks that were written over their old copy, because no slot was free.
     pub fn in_place_writes(&self) -> u64 {
         match self {
-            Mapping::Identity => 0,
+            Mapping::Identity | Mapping::MediaCache(_) => 0,
             Mapping::Log(log) => log.in_place,
         }
     }
@@ -146,7 +164,31 @@ impl Mapping {
     /// Whether a write chooses its place when its service begins.
     #[inline]
     pub fn moves_writes(&self) -> bool {
-        matches!(self, Mapping::Log(_))
+        matches!(self, Mapping::Log(_) | Mapping::MediaCache(_))
+    }
+
+    /// Forgets which addresses have moved so far, and keeps from now on which do if `watched`.
+    pub fn watch(&mut self, watched: bool) {
+        match self {
+            Mapping::Identity => {}
+            Mapping::Log(log) => {
+                log.watched = watched;
+                log.moved.clear();
+            }
+            Mapping::MediaCache(media) => {
+                media.watched = watched;
+                media.moved.clear();
+            }
+        }
+    }
+
+    /// Addresses that have moved since this was last asked: the first one, and the one after the last.
+    pub fn next_moved(&mut self) -> Option<(u64, u64)> {
+        match self {
+            Mapping::Identity => None,
+            Mapping::Log(log) => log.next_moved(),
+            Mapping::MediaCache(media) => media.moved.pop(),
+        }
     }
 }
 
@@ -192,8 +234,12 @@ pub(crate) fn initial_writes(spec: &DriveSpec) -> Result<Option<(u64, Span)>, Sp
 /// # Errors
 /// As for reading `[mapping]`.
 pub(crate) fn offered_sectors(spec: &DriveSpec, capacity: u64) -> Result<u64, SpecError> {
+    let sector = spec.geometry.sector_size.0;
+    if let Some(p) = media_cache::read(spec)? {
+        return Ok(media_cache::offered_sectors(&p, sector, capacity));
+    }
     Ok(match parameters::read(spec)? {
         None => capacity,
-        Some(p) => log::offered_sectors(&p, spec.geometry.sector_size.0, capacity),
+        Some(p) => log::offered_sectors(&p, sector, capacity),
     })
 }

@@ -21,6 +21,14 @@ pub const MODELS: &[(&str, &str)] = &[
         "log",
         "a block is written where the heads can be soonest; its old copy becomes free",
     ),
+    (
+        "media-cache",
+        "drive-managed shingling: writes go to a cache on the medium, bands are cleaned later",
+    ),
+    (
+        "zoned",
+        "host-managed zones: each is written from its start on (ZBC, ZAC)",
+    ),
 ];
 
 /// The parameters of `model = "log"`.
@@ -85,7 +93,7 @@ impl Default for LogParameters {
     }
 }
 
-/// The parameters of a log; `None` for the identity.
+/// The parameters of a log; `None` for other mappings, whose parameters are checked.
 ///
 /// # Errors
 /// Unknown models, keys and names, numbers outside their bounds, and settings of the drive that do not go
@@ -101,16 +109,28 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError>
         "identity" => {
             #[derive(Deserialize)]
             #[serde(deny_unknown_fields)]
-            struct None {}
+            struct Empty {}
             params_beside(&["model"], table)
-                .map(|None {}| Option::None)
+                .map(|Empty {}| None)
                 .map_err(within)
         }
+        "media-cache" => super::media_cache::read(spec).map(|_| None),
+        "zoned" => super::zoned::read(spec).map(|_| None),
         "log" => {
             let parameters = log(table, spec.geometry.sector_size).map_err(within)?;
             check_drive(spec, &parameters)?;
             Ok(Some(parameters))
         }
+        "loge" | "mime" => Err(SpecError::new(
+            "mapping.model",
+            format!("{name:?}"),
+            "model = \"log\" with policy = \"eager\" and a reserve, which writes as Loge does; its recovery is not supported",
+        )),
+        "trail" => Err(SpecError::new(
+            "mapping.model",
+            "\"trail\"",
+            "another model: a log of tracks whose data are later written in place is not supported",
+        )),
         other => {
             let names = || MODELS.iter().map(|m| m.0);
             let list: Vec<&str> = names().collect();

@@ -96,7 +96,7 @@ pub(crate) struct Core {
     coupled: bool,
     /// Whether idle assemblies follow the one that works.
     follows: bool,
-    /// Whether an assembly cleans a log or writes its checkpoints.
+    /// Whether an assembly cleans a log or a cache on the medium, or writes checkpoints.
     cleans: bool,
     pub cache: CacheSpec,
     pub buffer: Buffer,
@@ -146,9 +146,11 @@ impl Core {
         if let Some(a) = checkpoints {
             assemblies[a].jobs.checkpoint.on = true;
         }
+        let mapping = Mapping::new(spec, models, plan, &mechanics, at_once > 1)?;
+        let bands = matches!(mapping, Mapping::MediaCache(_));
         Ok(Core {
-            cleans: cleaning.is_some() || checkpoints.is_some(),
-            mapping: Mapping::new(spec, models, plan, &mechanics, at_once > 1)?,
+            cleans: cleaning.is_some() || checkpoints.is_some() || bands,
+            mapping,
             mechanics,
             acting: 0,
             restricted: assemblies::restricted(&paths),
@@ -210,8 +212,10 @@ impl Core {
             self.run_background(now);
         }
         self.settle_log(now);
-        let Mapping::Log(log) = &mut self.mapping else {
-            return None;
+        let log = match &mut self.mapping {
+            Mapping::Identity => return None,
+            Mapping::Log(log) => log,
+            Mapping::MediaCache(_) => return self.mapping.locate(&self.mechanics, sector),
         };
         // Read-ahead goes on behind the command.
         let wanted = match self.buffer.segments.list().is_empty() {
@@ -234,8 +238,10 @@ impl Core {
     /// The place that a write would get which is taken at `now`, with the head set of `usable` that has it
     /// soonest; `None` if places are fixed or no free head set writes.
     pub fn predict_write(&mut self, now: u64, usable: u64) -> Option<Place> {
-        if !self.mapping.moves_writes() {
-            return None;
+        match &self.mapping {
+            Mapping::Identity => return None,
+            Mapping::Log(_) => {}
+            Mapping::MediaCache(media) => return media.next_place(&self.mechanics),
         }
         let (moves, acting_delay) = self.earliest_moves(now);
         let acting = self.acting_set();
@@ -362,10 +368,15 @@ impl Core {
         self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
     }
 
-    /// When the acting assembly has written its data to the medium; 0 if it writes none.
+    /// When the acting assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
+    /// does neither.
     #[inline]
     pub fn writing_until(&self) -> u64 {
-        self.jobs().destage.writing.map_or(0, |w| w.end)
+        let writing = self.jobs().destage.writing.map_or(0, |w| w.end);
+        match self.mapping {
+            Mapping::MediaCache(_) => writing.max(self.jobs().band_cleaning.step_end()),
+            _ => writing,
+        }
     }
 
     /// Whether the buffer alone would serve a read at `now`.

@@ -7,7 +7,7 @@ use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::command::Completion;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, MediaCache};
 use crate::phase::Work;
 use headstack_units::nearest;
 
@@ -48,7 +48,10 @@ impl Core {
     fn write_now(&mut self, task: &Task, elsewhere: bool, through: bool) -> Completion {
         let a = task.start;
         self.stop_others(a, None, task.sector, task.past());
-        let admission = self.admit_write(task, elsewhere);
+        let mut admission = self.admit_write(task, elsewhere);
+        if let Mapping::MediaCache(_) = self.mapping {
+            self.make_room(task, &mut admission, through);
+        }
         let work = if through {
             Work::Request
         } else {
@@ -56,7 +59,7 @@ impl Core {
         };
         let mech = match self.mapping {
             Mapping::Identity => admission.mech + self.settling_minimum(task),
-            Mapping::Log(_) => admission.mech,
+            Mapping::Log(_) | Mapping::MediaCache(_) => admission.mech,
         };
         let order = Order {
             place: task.place,
@@ -88,6 +91,23 @@ impl Core {
         mechanical(a, mech, admission.waited, &pass, completion)
     }
 
+    /// Where writes go to a cache on the medium: lets the write wait until there is room for it.
+    #[inline(never)]
+    fn make_room(&mut self, task: &Task, admission: &mut Admission, through: bool) {
+        let Mapping::MediaCache(media) = &self.mapping else {
+            return;
+        };
+        let (piece, direct) = media.piece(task.sector, task.count);
+        if direct {
+            return;
+        }
+        let room = self.site(self.acting).0.make_room(admission.mech, piece);
+        if through {
+            admission.waited += room - admission.mech;
+        }
+        admission.mech = room;
+    }
+
     /// Carries out the pass of a write, with the reads that sectors or blocks written in part need.
     #[inline(always)]
     fn carry_out(&mut self, task: &Task, order: &Order, work: Work) -> Pass {
@@ -97,17 +117,18 @@ impl Core {
                 self.read_modify_write(task, &mut pass, work);
                 pass
             }
-            Mapping::Log(_) => self.carry_out_elsewhere(task, order, work),
+            _ => self.carry_out_elsewhere(task, order, work),
         }
     }
 
     /// Carries out the pass of a write whose blocks choose their places.
     #[inline(never)]
     fn carry_out_elsewhere(&mut self, task: &Task, order: &Order, work: Work) -> Pass {
-        let Mapping::Log(log) = &self.mapping else {
-            return self.pass(order, work);
+        let (edges, n) = match &self.mapping {
+            Mapping::Identity => return self.pass(order, work),
+            Mapping::Log(log) => log.edges(task.blocks, self.buffer.shift),
+            Mapping::MediaCache(_) => MediaCache::edges(task.blocks, self.buffer.shift),
         };
-        let (edges, n) = log.edges(task.blocks, self.buffer.shift);
         let (mut site, _) = self.site(self.acting);
         let pass = site.write_pass(order, work, &edges[..n]);
         self.buffer.unwritten.command_end = pass.end;

@@ -7,7 +7,6 @@
 use super::{is_held, Unit};
 use crate::command::Command;
 use crate::layout::Place;
-use crate::mapping::Mapping;
 use crate::queue::Waiting;
 use crate::scheduler::{Buffer, Choice, View};
 use crate::service::Core;
@@ -150,16 +149,15 @@ impl Unit {
     /// Where a mapping moves blocks: brings the places of all waiting reads up to date, and lets the mapping
     /// tell from now on which blocks move, if the scheduler looks at places.
     pub(super) fn locate_waiting(&mut self) {
-        let Mapping::Log(log) = &mut self.core.mapping else {
+        if !self.core.mapping.moves_writes() {
             return;
-        };
-        log.watched = !self.fcfs;
-        while log.next_moved().is_some() {}
+        }
+        self.core.mapping.watch(!self.fcfs);
         let all: Vec<usize> = self.queue.by_age().collect();
         for i in all {
             let w = &self.queue.items()[i];
             if w.request.command == Command::Read {
-                if let Some(place) = log.locate(&self.core.mechanics, w.sector) {
+                if let Some(place) = self.core.mapping.locate(&self.core.mechanics, w.sector) {
                     self.queue.relocate(i, place);
                 }
             }
@@ -186,14 +184,12 @@ impl Unit {
             return;
         }
         let mut changed: Vec<(usize, Place)> = Vec::new();
-        if let Mapping::Log(log) = &mut core.mapping {
-            while let Some((from, past)) = log.next_moved() {
-                for i in self.queue.by_age() {
-                    let w = &self.queue.items()[i];
-                    if !w.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
-                        let place = log.locate(&core.mechanics, w.sector);
-                        changed.extend(place.map(|p| (i, p)));
-                    }
+        while let Some((from, past)) = core.mapping.next_moved() {
+            for i in self.queue.by_age() {
+                let w = &self.queue.items()[i];
+                if !w.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
+                    let place = core.mapping.locate(&core.mechanics, w.sector);
+                    changed.extend(place.map(|p| (i, p)));
                 }
             }
         }

@@ -105,6 +105,10 @@ impl Unit {
             return Step::Nothing;
         }
         if entry < command || (entry == command && !self.flush_is_next()) {
+            if entry == command {
+                // The command may have waited for a pass that ends now. Others may have arrived since.
+                self.free = self.free.max(command);
+            }
             return self.enter(entry, done);
         }
         // A pass may have started since the last call. If so, the command waits for it.

@@ -440,7 +440,7 @@ impl Unit {
         let found;
         let place = match self.core.mapping {
             Mapping::Identity => Some(&waiting.place),
-            Mapping::Log(_) => {
+            Mapping::Log(_) | Mapping::MediaCache(_) => {
                 found = self.core.find(start, waiting.sector, waiting.count);
                 found.as_ref()
             }

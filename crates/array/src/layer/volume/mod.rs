@@ -415,8 +415,9 @@ impl Volume {
         };
         let range = part.io.lba..part.io.lba + u64::from(part.io.blocks);
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
-        let known = !matches!(done.error, Some(ErrorKind::OutOfRange));
-        if self.placement.is_redundant() && known {
+        // A request that is refused for what it asks says nothing of the member's health.
+        let refused = matches!(done.error, Some(ErrorKind::OutOfRange | ErrorKind::Zone(_)));
+        if self.placement.is_redundant() && !refused {
             if done.error.take().is_none() {
                 if writing {
                     self.state.set_fresh(member, range);

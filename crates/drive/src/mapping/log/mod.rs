@@ -269,6 +269,7 @@ impl Log {
     }
 
     /// The present place of the address `sector`; `None` past the end.
+    #[cfg(test)]
     pub fn locate(&self, m: &Mechanics, sector: u64) -> Option<Place> {
         let mut place = Place::default();
         self.locate_into(m, sector, u32::MAX, &mut place)

@@ -1,0 +1,161 @@
+//! Cleaning of a drive with a media cache: data go from the cache to their bands.
+//!
+//! # Model
+//! Cleaning proceeds in steps: an extent of the cache, or the sectors of a band on one track, is read or written.
+//! With `cleaning = "aggressive"` it begins when no command has come and the mechanism has rested for
+//! `clean_after`, and goes on step by step. A command waits for the end of the step. After it, the drive has to be
+//! idle for `clean_after` again. A write that finds the cache full cleans until there is room for it. The work is
+//! that of cleaning then too, and the write waits.
+//! # Source
+//! A. Aghayev, P. Desnoyers, "Skylight: A Window on Shingled Disk Operation", FAST 2015. The steps are chosen.
+//! # Validity
+//! As for [`mapping::media_cache`](crate::mapping::media_cache).
+
+use super::{pass, BackgroundJob, Site, NEVER};
+use crate::mapping::media_cache::{Physical, Writer};
+use crate::mapping::Mapping;
+use crate::phase::{Stretch, Work};
+use crate::service::pass::{Order, Pass, Supply};
+
+/// Cleaning by an idle drive.
+#[derive(Debug, Default)]
+pub(crate) struct BandCleaning {
+    /// When the step in progress ends.
+    end: Option<u64>,
+    /// When the latest step ends or ended.
+    latest: u64,
+}
+
+impl BandCleaning {
+    /// When the step in progress ends; 0 if there is none.
+    #[inline]
+    pub fn step_end(&self) -> u64 {
+        self.end.unwrap_or(0)
+    }
+}
+
+impl BackgroundJob for BandCleaning {
+    #[inline]
+    fn is_under_way(&self) -> bool {
+        self.end.is_some()
+    }
+
+    #[inline]
+    fn due(&self, site: &Site) -> u64 {
+        match &*site.mapping {
+            Mapping::MediaCache(media) if media.wants_cleaning() => {
+                let free = site.mechanism.free;
+                let idle_from = free.max(site.happened);
+                let due = match self.latest > 0 && idle_from == self.latest {
+                    true => free,
+                    false => idle_from.saturating_add(media.clean_after),
+                };
+                match due < site.wanted_since {
+                    true => due,
+                    false => NEVER,
+                }
+            }
+            _ => NEVER,
+        }
+    }
+
+    fn begin(&mut self, site: &mut Site, at: u64) {
+        self.end = site.clean_on(at);
+        self.latest = self.end.unwrap_or(0);
+    }
+
+    fn go_on(&mut self, _: &mut Site, until: u64) -> Option<u64> {
+        match self.end {
+            Some(end) if end > until => None,
+            _ => Some(self.end.take().unwrap_or(0)),
+        }
+    }
+
+    fn ends(&self) -> u64 {
+        self.end.unwrap_or(NEVER)
+    }
+
+    fn give_way(&mut self, _: &mut Site, at: u64) -> u64 {
+        self.end.take().unwrap_or(at)
+    }
+}
+
+impl Site<'_> {
+    /// Carries out the next step of cleaning, not before `at`. Returns when it ends; `None` if there is nothing to
+    /// clean.
+    fn clean_on(&mut self, at: u64) -> Option<u64> {
+        let Mapping::MediaCache(media) = &mut *self.mapping else {
+            return None;
+        };
+        let step = media.next_step(self.mechanics)?;
+        let order = Order {
+            write: step.write,
+            minimum_move: if step.write { media.minimum_write } else { 0 },
+            ..Order::plain(step.sector, step.count, at.max(self.mechanism.free))
+        };
+        media.step_ends(&step);
+        Some(carry_out!(self, &order, Work::Cleaning, &mut Physical).end)
+    }
+
+    /// Cleans from `at` on until the cache has room for a write of `count` sectors, or a quarter of the cache if that
+    /// is less. Returns when there is room.
+    pub fn make_room(&mut self, at: u64, count: u32) -> u64 {
+        let mut end = at;
+        loop {
+            match &*self.mapping {
+                Mapping::MediaCache(media) if !media.has_room(count) => {}
+                _ => return end,
+            }
+            match self.clean_on(end) {
+                Some(later) => end = later,
+                None => return end,
+            }
+        }
+    }
+
+    /// Carries out a pass that writes, piece by piece, to the cache or to the bands. The sectors `incomplete`, of
+    /// which it covers only a part, are read before.
+    #[inline(never)]
+    pub(super) fn write_to_bands(&mut self, order: &Order, work: Work, incomplete: &[u64]) -> Pass {
+        let mut whole = Pass {
+            end: order.start,
+            ..Pass::default()
+        };
+        for sector in incomplete {
+            let part = self.pass(&Order::plain(*sector, 1, whole.end), work);
+            self.buffer.read_modify_writes += 1;
+            whole = whole.then(part);
+        }
+        let mut done = 0;
+        while done < order.count {
+            let address = order.sector + u64::from(done);
+            let Mapping::MediaCache(media) = &*self.mapping else {
+                break;
+            };
+            let minimum_move = if done == 0 { media.minimum_write } else { 0 };
+            let (count, direct) = media.piece(address, order.count - done);
+            let start = match direct {
+                true => whole.end,
+                false => self.make_room(whole.end, count),
+            };
+            let piece = Order {
+                write: true,
+                minimum_move,
+                link_ns: order.link_ns,
+                supply: order.supply.map(|s| Supply {
+                    start: s.start + (f64::from(done) * order.link_ns) as u64,
+                    gate: if done == 0 { s.gate } else { 1 },
+                    ..s
+                }),
+                ..Order::plain(address, count, start)
+            };
+            let Mapping::MediaCache(media) = &mut *self.mapping else {
+                break;
+            };
+            let pass = carry_out!(self, &piece, work, &mut Writer { media, direct });
+            whole = whole.then(pass);
+            done += count;
+        }
+        whole
+    }
+}

@@ -1,0 +1,60 @@
+//! The zones of a host-managed drive, as its host sees them.
+
+use super::Drive;
+use crate::command::{Completion, DriveRequest};
+use crate::mapping::zoned::{
+    ReportingOptions, Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId,
+};
+use headstack_units::{Lba, Time};
+
+impl Drive {
+    /// REPORT ZONES: the zones from the one that holds `from` on, in order of address, of which `options` are
+    /// true. Empty for a drive without zones.
+    pub fn report_zones(
+        &self,
+        from: Lba,
+        options: ReportingOptions,
+    ) -> impl Iterator<Item = ZoneDescriptor> + '_ {
+        let zones = self.zones.iter();
+        zones.flat_map(move |z| z.report(from, options))
+    }
+
+    /// OPEN ZONE, CLOSE ZONE, FINISH ZONE, RESET WRITE POINTER. It takes effect at once, after all commands
+    /// that were submitted before, and takes no time.
+    ///
+    /// # Errors
+    /// The rule that it breaks; nothing has changed then. A drive without zones has no zone of that address.
+    pub fn manage_zones(&mut self, action: ZoneAction, id: ZoneId) -> Result<(), Sense> {
+        match &mut self.zones {
+            Some(zones) => zones.manage(action, id),
+            None => Err(Sense::InvalidFieldInCdb),
+        }
+    }
+
+    /// A zone fails: `to` is [`ZoneCondition::ReadOnly`] or [`ZoneCondition::Offline`]. Commands that wait are
+    /// still served.
+    ///
+    /// # Errors
+    /// Another condition, and no zone with a write pointer that begins at `start`.
+    pub fn fail_zone(&mut self, start: Lba, to: ZoneCondition) -> Result<(), Sense> {
+        match &mut self.zones {
+            Some(zones) => zones.fail(start, to),
+            None => Err(Sense::InvalidFieldInCdb),
+        }
+    }
+
+    /// Examines a command that arrives at `now`. False if it breaks a rule; then it has completed.
+    pub(super) fn admit_to_zones(&mut self, now: Time, request: &DriveRequest) -> bool {
+        let Some(Err(sense)) = self.zones.as_mut().map(|z| z.admit(request)) else {
+            return true;
+        };
+        if let Some(control) = &mut self.control {
+            control.completes(now);
+        }
+        self.done.push(Completion {
+            sense: Some(sense),
+            ..Completion::refused(request, now)
+        });
+        false
+    }
+}

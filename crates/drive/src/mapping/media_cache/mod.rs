@@ -1,0 +1,187 @@
+//! A drive-managed shingled drive: a media cache that takes writes, and bands that are cleaned.
+//!
+//! # Model
+//! Tracks of a band overlap, so a band is written from its start on, as a whole. The first sectors of the layout,
+//! at the outer diameter, are the *media cache*. It is a log: a write goes to the sectors behind the last one, and
+//! a map says which addresses lie there. The rest of the layout holds the bands; each address has a fixed place,
+//! its *home*.
+//!
+//! A write that begins at the *write pointer* of its band, behind all that the band has, goes home directly. So
+//! a stream fills empty bands at full speed.
+//!
+//! *Cleaning* a band reads the extents that the cache has of it, then the band, and writes the band back with them.
+//! It takes the band of the oldest data in the cache (FIFO). It works track by track, when the drive is idle. A
+//! command waits for one track at most. When the cache is full, a write waits until bands are cleaned and there is
+//! room for it. While a band is cleaned, its data are read from their old places.
+//!
+//! Space in the log becomes free from its oldest end on, when the data there were cleaned or written again.
+//! # Source
+//! A. Aghayev, P. Desnoyers, "Skylight: A Window on Shingled Disk Operation", FAST 2015: a persistent cache at the
+//! outer diameter, its size, static mapping of bands, their size, aggressive and lazy cleaning, FIFO order.
+//! # Validity
+//! The map is in memory; keeping it on the medium takes no time. A band is read into memory and written back in
+//! place; a safe copy of it against a loss of power is not written. A stream that overwrites bands goes through the
+//! cache.
+
+mod clean;
+mod extents;
+mod parameters;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub(crate) use parameters::{read, MediaCacheParameters};
+pub(crate) use write::{Physical, Writer};
+
+use super::zoned::Initial;
+use crate::layout::Place;
+use crate::mechanics::Mechanics;
+use clean::Cleaning;
+use extents::{Extent, Extents};
+use headstack_engine::SpecError;
+use parameters::When;
+use std::collections::VecDeque;
+
+/// A media cache, its bands, and their state. Sizes are in physical sectors.
+#[derive(Debug)]
+pub(crate) struct MediaCache {
+    /// Size of the cache. The homes lie behind it.
+    size: u64,
+    /// Sectors of a band; the last one may be smaller.
+    band: u64,
+    /// Number of addresses.
+    capacity: u64,
+    /// Most extents; `u64::MAX`: no limit.
+    most_extents: u64,
+    aggressive: bool,
+    /// How long the drive is idle before it cleans, in nanoseconds.
+    pub clean_after: u64,
+    /// Lower bound of a write's movement, in nanoseconds.
+    pub minimum_write: u64,
+    cached: Extents,
+    /// What was written to the cache, oldest first. The sectors follow each other, around its end.
+    log: VecDeque<Extent>,
+    /// Where the log ends: all sectors that were ever written to it. They go around the cache.
+    head: u64,
+    /// Write pointer of each band: the sectors that it has.
+    written: Box<[u32]>,
+    cleaning: Option<Cleaning>,
+    /// Whether [`MediaCache::moved`] is kept.
+    pub watched: bool,
+    /// Ranges of addresses that have moved since this list was last emptied.
+    pub moved: Vec<(u64, u64)>,
+    /// Number of bands that were cleaned.
+    pub cleaned: u64,
+}
+
+/// Number of physical sectors that are offered of a layout with `capacity` sectors of `sector` bytes.
+pub(super) fn offered_sectors(p: &MediaCacheParameters, sector: u64, capacity: u64) -> u64 {
+    capacity.saturating_sub(p.cache_size.0 / sector)
+}
+
+impl MediaCache {
+    /// The cache and the bands of a unit.
+    ///
+    /// # Errors
+    /// A cache that takes more than half of the medium, and so many bands that they cannot be held in memory.
+    pub fn new(
+        p: &MediaCacheParameters,
+        m: &Mechanics,
+        sector: u64,
+        minimum_write: u64,
+    ) -> Result<MediaCache, SpecError> {
+        let (size, all) = (p.cache_size.0 / sector, m.layout.capacity());
+        if size > all / 2 {
+            return Err(SpecError::new(
+                "mapping.cache_size",
+                p.cache_size,
+                format!("at most half of the medium, {} B", all / 2 * sector),
+            ));
+        }
+        let (band, capacity) = (p.band_size.0 / sector, all - size);
+        let written = (0..capacity.div_ceil(band)).map(|b| match p.initial {
+            Initial::Empty => 0,
+            Initial::Full => band.min(capacity - b * band) as u32,
+        });
+        Ok(MediaCache {
+            size,
+            band,
+            capacity,
+            most_extents: match p.cache_extents {
+                0 => u64::MAX,
+                n => n,
+            },
+            aggressive: p.cleaning == When::Aggressive,
+            clean_after: p.clean_after.non_negative(),
+            minimum_write,
+            cached: Extents::default(),
+            log: VecDeque::new(),
+            head: 0,
+            written: written.collect(),
+            cleaning: None,
+            watched: false,
+            moved: Vec::new(),
+            cleaned: 0,
+        })
+    }
+
+    /// Number of physical sectors that have an address.
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The sector of the layout that holds an address, and how many addresses before it and from it on lie in
+    /// consecutive sectors.
+    fn whereabouts(&self, address: u64) -> (u64, u64, u64) {
+        match self.cached.at(address) {
+            Ok(e) => {
+                let inside = address - e.address;
+                // The log goes around the cache.
+                let sector = (e.at + inside) % self.size;
+                let run = (e.count - inside).min(self.size - sector);
+                (sector, inside.min(sector), run)
+            }
+            Err((from, past)) => (
+                self.size + address,
+                address - from,
+                past.min(self.capacity) - address,
+            ),
+        }
+    }
+
+    /// Writes the present place of `address` into `place`. False, and nothing written, past the end.
+    pub fn locate_into(&self, m: &Mechanics, address: u64, place: &mut Place) -> bool {
+        if address >= self.capacity {
+            return false;
+        }
+        let (sector, before, run) = self.whereabouts(address);
+        if !m.layout.locate_into(sector, place) {
+            return false;
+        }
+        place.run = u64::from(place.run).min(run) as u32;
+        place.before = u64::from(place.before).min(before) as u32;
+        true
+    }
+
+    /// First and last of the addresses around `address` that lie in consecutive sectors of its track.
+    pub fn track_bounds(&self, m: &Mechanics, address: u64) -> (u64, u64) {
+        let (sector, before, run) = self.whereabouts(address);
+        let (low, high) = m.layout.track_bounds(sector);
+        (
+            address - before.min(sector - low),
+            address + (run - 1).min(high - sector),
+        )
+    }
+
+    /// The place that the next write to the cache gets.
+    pub fn next_place(&self, m: &Mechanics) -> Option<Place> {
+        m.layout.locate(self.head % self.size)
+    }
+
+    fn note_moved(&mut self, from: u64, past: u64) {
+        if self.watched {
+            self.moved.push((from, past));
+        }
+    }
+}

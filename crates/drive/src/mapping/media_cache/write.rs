@@ -1,0 +1,141 @@
+//! Writes of a drive with a media cache: to the cache, or home behind the write pointer of a band.
+
+use super::{Extent, MediaCache};
+use crate::buffer::Blocks;
+use crate::layout::Place;
+use crate::mechanics::{Arm, Mechanics};
+use crate::service::pass::{Order, Places};
+
+impl MediaCache {
+    /// How many sectors of a write of `count` from `address` on go to one kind of place, and whether that is home.
+    pub fn piece(&self, address: u64, count: u32) -> (u32, bool) {
+        let band = self.band_of(address);
+        let (start, past) = self.bounds(band);
+        let direct = address == start + u64::from(self.written[band as usize])
+            && self.cleaning.as_ref().is_none_or(|c| c.band != band);
+        let most = match direct {
+            true => past - address,
+            // In the cache a piece does not end with its band, unless the next band can take the rest.
+            false => self.to_direct(address, count).min(self.most()),
+        };
+        (u64::from(count).min(most) as u32, direct)
+    }
+
+    /// How many sectors from `address` on there are before a band that takes the rest directly.
+    fn to_direct(&self, address: u64, count: u32) -> u64 {
+        let past = address + u64::from(count);
+        let mut band = self.band_of(address) + 1;
+        while band * self.band < past {
+            if self.written.get(band as usize) == Some(&0) {
+                break;
+            }
+            band += 1;
+        }
+        (band * self.band - address).min(u64::from(count))
+    }
+
+    pub(super) fn band_of(&self, address: u64) -> u64 {
+        address / self.band
+    }
+
+    /// The addresses of a band: its first one, and the one after its last.
+    pub(super) fn bounds(&self, band: u64) -> (u64, u64) {
+        let start = band * self.band;
+        (start, (start + self.band).min(self.capacity))
+    }
+
+    /// The longest piece of a write that goes to the cache: a quarter of it, so that long writes find room.
+    fn most(&self) -> u64 {
+        self.size.div_ceil(4)
+    }
+
+    /// Whether the cache has room for `count` sectors of a write, or its longest piece if that is less. A write may
+    /// divide an extent in three.
+    pub fn has_room(&self, count: u32) -> bool {
+        let oldest = self.log.front().map_or(self.head, |e| e.at);
+        self.head - oldest + u64::from(count).min(self.most()) <= self.size
+            && self.cached.len() + 2 <= self.most_extents
+    }
+
+    /// The place of the next sectors of a write, which is taken.
+    fn take(&mut self, m: &Mechanics, address: u64, count: u32, direct: bool) -> Option<Place> {
+        let (sector, most) = match direct {
+            true => (self.size + address, u64::MAX),
+            false => {
+                let sector = self.head % self.size;
+                (sector, self.size - sector)
+            }
+        };
+        let place = m.layout.locate(sector)?;
+        let run = u64::from(place.run.min(count)).min(most);
+        if direct {
+            self.cached.remove(address, address + run);
+            self.written[self.band_of(address) as usize] += run as u32;
+        } else {
+            let new = Extent {
+                address,
+                count: run,
+                at: self.head,
+            };
+            self.cached.insert(new);
+            self.log.push_back(new);
+            self.head += run;
+        }
+        self.trim();
+        self.note_moved(address, address + run);
+        Some(Place {
+            run: run as u32,
+            before: 0,
+            ..place
+        })
+    }
+
+    /// Frees the oldest sectors of the log of which no address is the current copy.
+    pub(super) fn trim(&mut self) {
+        while let Some(oldest) = self.log.front() {
+            if self.cached.first_copy(oldest).is_some() {
+                return;
+            }
+            self.log.pop_front();
+        }
+    }
+
+    /// The physical sectors that a range of host blocks covers only in part, `1 << shift` blocks each, and
+    /// their number.
+    pub fn edges(blocks: Blocks, shift: u32) -> ([u64; 2], usize) {
+        let inside = (1u64 << shift) - 1;
+        let (first, last) = (blocks.start >> shift, (blocks.past - 1) >> shift);
+        let (mut edges, mut n) = ([0; 2], 0);
+        if blocks.start & inside != 0 {
+            edges[0] = first;
+            n = 1;
+        }
+        if blocks.past & inside != 0 && (n == 0 || last != first) {
+            edges[n] = last;
+            n += 1;
+        }
+        (edges, n)
+    }
+}
+
+/// Chooses the places of a pass that writes a piece ([`MediaCache::piece`]): home if `direct`.
+pub(crate) struct Writer<'a> {
+    pub media: &'a mut MediaCache,
+    pub direct: bool,
+}
+
+impl Places for Writer<'_> {
+    fn place(&mut self, m: &Mechanics, order: &Order, done: u32, _: &Arm, _: u64) -> Option<Place> {
+        let address = order.sector + u64::from(done);
+        self.media.take(m, address, order.count - done, self.direct)
+    }
+}
+
+/// The places of a pass over sectors of the layout, without a mapping.
+pub(crate) struct Physical;
+
+impl Places for Physical {
+    fn place(&mut self, m: &Mechanics, order: &Order, done: u32, _: &Arm, _: u64) -> Option<Place> {
+        m.layout.locate(order.sector + u64::from(done))
+    }
+}
