@@ -141,8 +141,8 @@ fn measured_response_times_correct_the_map() {
         });
         seconds.last().expect("seconds").commands[0].nr_requests
     };
-    assert_eq!(places(false), 32, "184 ms on average at 32 places");
-    assert!(places(true) < 32);
+    assert_eq!(places(false), 40, "229 ms on average at 40 places, 273 at 48");
+    assert!(places(true) < 32, "2.5 times as long");
 }
 
 /// On a drive that differs from the map the caps are still kept, because differences are predicted from the

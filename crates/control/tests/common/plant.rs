@@ -5,7 +5,7 @@
 //! The tables are those of a model of the paper's drive that was fitted to the text of FAST 2016 (section 5.2, 4 and
 //! 7.2): power and throughput by both queues with 128 threads, by the rate of a throttle, and by few threads.
 
-use headstack_control::ultrastar_7k4000::{IOPS, NR_REQUESTS, POWER_W, QUEUE_DEPTH};
+use headstack_control::ultrastar_7k4000::{look_up, IOPS, POWER_W};
 use headstack_control::{Actuator, Command, Policy, RateLimit, Refused, Sample, Sensor, Work};
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
@@ -65,24 +65,6 @@ impl Default for Kind {
             noise_w: 0.05,
         }
     }
-}
-
-/// Position of `x` on a logarithmic axis: the row before it and the weight of the next one.
-fn place(axis: &[u32; 6], x: f64) -> (usize, f64) {
-    let axis = axis.map(f64::from);
-    let x = x.clamp(axis[0], axis[axis.len() - 1]);
-    let row = axis
-        .iter()
-        .rposition(|a| *a <= x)
-        .expect("inside")
-        .min(axis.len() - 2);
-    (row, (x / axis[row]).ln() / (axis[row + 1] / axis[row]).ln())
-}
-
-fn look_up(table: &[[f64; 6]; 6], host: f64, drive: f64) -> f64 {
-    let ((i, u), (j, v)) = (place(&NR_REQUESTS, host), place(&QUEUE_DEPTH, drive));
-    let row = |i: usize| table[i][j] * (1.0 - v) + table[i][j + 1] * v;
-    row(i) * (1.0 - u) + row(i + 1) * u
 }
 
 impl Kind {
