@@ -59,7 +59,10 @@ fn place(axis: &[u32; 6], size: f64) -> (usize, f64) {
     let axis = axis.map(f64::from);
     let size = size.clamp(axis[0], axis[5]);
     let row = axis.iter().rposition(|a| *a <= size).unwrap_or(0).min(4);
-    (row, (size / axis[row]).ln() / (axis[row + 1] / axis[row]).ln())
+    (
+        row,
+        (size / axis[row]).ln() / (axis[row + 1] / axis[row]).ln(),
+    )
 }
 
 #[cfg(test)]

@@ -188,8 +188,9 @@ proptest! {
             }
             if plugin.name == "feed-forward" {
                 for command in &commands {
-                    // The point of the built-in map with the lowest power.
-                    prop_assert_eq!((command.nr_requests, command.queue_depth), (128, 1));
+                    // The point of the built-in map with the lowest power within the example's limit of 750
+                    // ms: 720 ms at 32 places, more at the next point of 40.
+                    prop_assert_eq!((command.nr_requests, command.queue_depth), (32, 1));
                 }
             }
         }
