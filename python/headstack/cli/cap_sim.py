@@ -120,6 +120,6 @@ def _refuse(
     if seed is not None:
         raise ConfigError(f"--seed: got {seed} beside --seeds, need one of the two")
     if out is not None:
-        raise ConfigError(f'--out: got "{out}" beside --seeds, which writes no files; need no --out')
+        raise ConfigError(f'--out: got "{out}" beside --seeds, need none: it writes no files')
     if given:
         raise ConfigError("CONFIG: got - beside --seeds, need a file, which is read for each seed")

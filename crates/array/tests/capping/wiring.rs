@@ -339,3 +339,23 @@ fn refuses_what_cannot_be_capped() {
         assert!(error.contains(need), "{layers} {capping}: {error}");
     }
 }
+
+/// A write finds the places of reads all kept for woken readers, while no write is under way whose end would
+/// wake it: it must not wait for one.
+#[test]
+fn a_write_among_many_readers_ends() {
+    for reads in [0.9, 0.99] {
+        for seed in 1..=3 {
+            let text = format!(
+                "[run]\nseed = {seed}\n[workload.synthetic]\nn_requests = 3000\nreads = {reads}\n\
+                 arrivals = \"closed\"\noutstanding = 32\nfootprint = \"4 TB\"\n[[system]]\n\
+                 drive = \"ultrastar-7k4000-pcap\"\nlayers = [{{ name = \"host-queue\", \
+                 elevator = \"deadline\", places = \"legacy\", nr_requests = 4, depth = 1, \
+                 merge = false, wake_time = \"50 us\" }}]\n"
+            );
+            let experiment = Experiment::from_toml(&text, Path::new("x.toml")).expect("valid");
+            let result = go(&experiment, None).expect("every request ends");
+            assert_eq!(result.systems[0].n_requests, 3000, "seed {seed}, {reads}");
+        }
+    }
+}

@@ -42,7 +42,7 @@
 //! | key | default | bounds |
 //! |---|---|---|
 //! | `tolerance` | 0.2 W; 1 W for several drives | 0 to 1000 W |
-//! | `margin_ratio` | 0 | -1 to 1; `margin` is this part of `tolerance`. Below zero the policy aims above the cap, but within the tolerance |
+//! | `margin_ratio` | 0.25 | -1 to 1; `margin` is this part of `tolerance`. Below zero the policy aims above the cap, but within the tolerance |
 //! | `latency_target` | none | 1 ms to 1 h |
 //! | `latency_limit` | none | `latency_target` to 1 h |
 //! | `response_time` | `mean` | `mean`, `p99`: which one the target, the limit and the samples mean; chooses that of the built-in map |
@@ -132,7 +132,7 @@ impl FeedForward {
         let settings = GuardSettings::read(&mut reader, Span(5_000_000_000), n)?;
         let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
         let tolerance_w = tolerance(&mut reader, usual)?;
-        let margin_w = tolerance_w * reader.number("margin_ratio", 0.0, -1.0..=1.0)?;
+        let margin_w = tolerance_w * reader.number("margin_ratio", 0.25, -1.0..=1.0)?;
         let hour = Span(3_600_000_000_000);
         let target = reader.optional("latency_target", Span::from_ms(1.0)..=hour)?;
         let least = target.unwrap_or(Span::from_ms(1.0));
