@@ -118,3 +118,37 @@ def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "capping", "--json"]) == 0
     names = {p["name"] for p in json.loads(capsys.readouterr().out)["capping"]}
     assert {"none", "throttle", "pcap-base", "pcap-agile", "pcap-s", "feed-forward"} <= names
+
+
+def test_seeds_give_paired_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    systems = [system("free", "none"), system("pcap", "pcap-agile", mode="throughput")]
+    experiment = {
+        "workload": {"jobs": [{**JOBS, "duration": "30 s"}]},
+        "system": systems,
+        "capping": {"tolerance": "0.2 W", "caps": [{"at": "10 s", "cap": "8 W"}]},
+    }
+    free, pcap = capping.over_seeds(experiment, range(1, 4))
+    assert free["against"] is None
+    assert pcap["against"] == "free"
+    singles = [
+        capping.compare(capping.cap_sim(experiment, seed=seed).document) for seed in (1, 2, 3)
+    ]
+    for key in ("throughput_iops", "over_cap_j"):
+        gaps = [b[key] - a[key] for a, b in singles]
+        assert pcap["values"][key]["change"] == pytest.approx(sum(gaps) / 3)
+        assert pcap["values"][key]["mean"] == pytest.approx(sum(b[key] for _, b in singles) / 3)
+        # The same requests: differences vary less than their size.
+        assert 0 < pcap["values"][key]["change_half"] < abs(pcap["values"][key]["change"])
+    with pytest.raises(ConfigError, match='against: got "pcab", need one of free, pcap'):
+        capping.over_seeds(experiment, [1], against="pcab")
+    file = tmp_path / "e.toml"
+    result = capping.cap_sim(experiment)
+    file.write_text(result.experiment_toml(), encoding="utf-8")
+    if main(["cap-sim", str(file), "--seeds", "1", "--against", "pcap", "--json"]) != 0:
+        pytest.fail(capsys.readouterr().err)
+    rows = json.loads(capsys.readouterr().out)["policies"]
+    assert [r["against"] for r in rows] == ["pcap", None]
+    assert rows[0]["values"]["p99_s"]["change_half"] is None
+    for wrong in (["--against", "pcap"], ["--seeds", "2", "--seed", "1"]):
+        assert main(["cap-sim", str(file), *wrong]) == 2
+        assert "need" in capsys.readouterr().err

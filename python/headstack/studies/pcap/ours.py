@@ -134,7 +134,8 @@ def _figure_10(policy: Policy, seed: int) -> Run:
     run = loads.shelf_run(seed)
     parameters = {"tiers": list(loads.TIERS), **policy[2]}
     capping = {**run.system["capping"], "policy": policy[1], "parameters": parameters}
-    return _told(Run(run.workload, {**run.system, "capping": capping}, seed=seed), policy)
+    system = {**run.system, "name": policy[0], "capping": capping}
+    return _told(Run(run.workload, system, seed=seed), policy)
 
 
 def _batch(cap_w: float) -> Make:

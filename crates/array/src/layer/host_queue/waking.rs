@@ -7,7 +7,7 @@
 
 use super::admission::{Process, LAST_NAMED};
 use super::HostQueue;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 impl HostQueue {
     /// When the next woken process submits, and to which queue.
