@@ -33,7 +33,7 @@ def command(
             min=1,
             max=1000,
             help="Run once with each seed from 1 to this; the table has means, and differences to "
-            "the first system with 95 % confidence intervals.",
+            "the first system with confidence intervals.",
         ),
     ] = None,
     against: Annotated[
