@@ -1,5 +1,6 @@
 """`headstack cap-sim` and `headstack.capping`: the comparison, the page, the files."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -152,3 +153,26 @@ def test_seeds_give_paired_differences(tmp_path: Path, capsys: pytest.CaptureFix
     for wrong in (["--against", "pcap"], ["--seeds", "2", "--seed", "1"]):
         assert main(["cap-sim", str(file), *wrong]) == 2
         assert "need" in capsys.readouterr().err
+
+
+def test_a_result_holds_the_meter_and_the_file_of_caps(tmp_path: Path) -> None:
+    caps = tmp_path / "caps.csv"
+    experiment = {
+        "workload": {"jobs": [{**JOBS, "duration": "4 s"}]},
+        "system": [system("pcap", "pcap-agile")],
+        "capping": {"cap_file": str(caps), "noise": "0.05 W"},
+    }
+    ids = []
+    for text in ("0,9\n", "0,8.5\n"):
+        caps.write_text(text, encoding="utf-8")
+        document = capping.cap_sim(experiment).document
+        ids.append(document["run_id"])
+        listed = [i for i in document["inputs"] if i["kind"] == "caps"]
+        assert [(i["path"], i["bytes"]) for i in listed] == [(str(caps), len(text))]
+        assert listed[0]["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+        meter = document["experiment"]["capping"]
+        assert (meter["noise"], meter["interval"]) == ("0.05 W", "1 s")
+        assert "capping.interval" in document["defaults"]
+        assert "capping.noise" not in document["defaults"]
+    # Other caps are another run, also in a file of the same name.
+    assert ids[0] != ids[1]

@@ -691,7 +691,9 @@ impl Layer for HostQueue {
         if let Some(backlog) = backlog {
             backlog.push_back(child);
             self.counts.blocked += 1;
-        } else if self.is_kept(q, self.is_sync(request.command)) || !self.try_admit(q, now, process, child, false) {
+        } else if self.is_kept(q, self.is_sync(request.command))
+            || !self.try_admit(q, now, process, child, false)
+        {
             self.counts.blocked += 1;
             if named {
                 let blocked = &mut self.queues[q].blocked;
