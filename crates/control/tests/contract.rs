@@ -49,7 +49,7 @@ fn a_wrong_number_of_drives_is_an_error() {
 
 #[test]
 fn a_misspelt_name_gets_the_list_and_the_nearest() {
-    let error = find("pcap-agil").err().expect("an error").to_string();
+    let error = find("pcap-agil").expect_err("an error").to_string();
     assert!(error.contains("did you mean \"pcap-agile\"?"), "{error}");
     for plugin in PLUGINS {
         assert!(error.contains(plugin.name), "{error}");

@@ -340,6 +340,41 @@ fn refuses_what_cannot_be_capped() {
     }
 }
 
+/// A run knows the policies of its inputs, and no others.
+#[test]
+fn policies_are_those_of_the_inputs() {
+    use headstack_array::{run, Inputs, RunOptions};
+    use headstack_control::policy::{throttle, Plugin};
+    const OWN: &[Plugin] = &[Plugin {
+        name: "own",
+        ..throttle::PLUGIN
+    }];
+    let text = |policy: &str| {
+        format!(
+            "[run]\nduration = \"2 s\"\n[workload]\n{}[[system]]\ndrive = \"ultrastar-7k4000-pcap\"\n\
+             layers = [\"throttle\"]\n[system.capping]\npolicy = \"{policy}\"\n\
+             caps = [{{ at = \"0 s\", cap = \"8 W\" }}]\n",
+            job(4, "")
+        )
+    };
+    let go = |policy: &str| {
+        let experiment = Experiment::from_toml(&text(policy), Path::new("x.toml")).expect("valid");
+        let inputs = Inputs {
+            policies: OWN,
+            ..Inputs::new(vec![headstack_testkit::shipped::folder()])
+        };
+        run(&experiment, &inputs, &RunOptions::default())
+    };
+    let result = go("own").expect("a known policy");
+    let capping = result.systems[0].capping.as_ref().expect("capped");
+    assert_eq!(capping.policy, "own");
+    // floor((8 W - 7.1 W) / 0.045 W) requests per second, from the paper's Figure 2b.
+    near(result.systems[0].throughput_iops, 20.0, 3.0, "throttled");
+    let error = go("throttle").expect_err("an unknown policy").to_string();
+    assert!(error.contains("system[0].capping.policy"), "{error}");
+    assert!(error.contains("need one of own"), "{error}");
+}
+
 /// A write finds the places of reads all kept for woken readers, while no write is under way whose end would
 /// wake it: it must not wait for one.
 #[test]
