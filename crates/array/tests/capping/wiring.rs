@@ -352,7 +352,7 @@ fn policies_are_those_of_the_inputs() {
     let text = |policy: &str| {
         format!(
             "[run]\nduration = \"2 s\"\n[workload]\n{}[[system]]\ndrive = \"ultrastar-7k4000-pcap\"\n\
-             layers = [\"throttle\"]\n[system.capping]\npolicy = \"{policy}\"\n\
+             layers = [\"throttle\", \"host-queue\"]\n[system.capping]\npolicy = \"{policy}\"\n\
              caps = [{{ at = \"0 s\", cap = \"8 W\" }}]\n",
             job(4, "")
         )
@@ -363,14 +363,14 @@ fn policies_are_those_of_the_inputs() {
             policies: OWN,
             ..Inputs::new(vec![headstack_testkit::shipped::folder()])
         };
-        run(&experiment, &inputs, &RunOptions::default())
+        run(&experiment, &inputs, &RunOptions::default()).map_err(|e| e.to_string())
     };
     let result = go("own").expect("a known policy");
     let capping = result.systems[0].capping.as_ref().expect("capped");
     assert_eq!(capping.policy, "own");
     // floor((8 W - 7.1 W) / 0.045 W) requests per second, from the paper's Figure 2b.
     near(result.systems[0].throughput_iops, 20.0, 3.0, "throttled");
-    let error = go("throttle").expect_err("an unknown policy").to_string();
+    let error = go("throttle").expect_err("an unknown policy");
     assert!(error.contains("system[0].capping.policy"), "{error}");
     assert!(error.contains("need one of own"), "{error}");
 }
