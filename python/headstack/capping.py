@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headstack import api, outputs, plots, report
+from headstack import api, outputs, paired, plots, report
 from headstack.errors import ConfigError
 from headstack.plots import capping as figures
+from headstack.suggest import need_one_of
 from headstack.table import note, warnings
 
 #: The page that ``headstack cap-sim`` writes.
@@ -160,6 +161,119 @@ def cap_sim(experiment: Any, **options: Any) -> api.Result:
     result = api.run(experiment, **options)
     capped(result.document)
     return result
+
+
+#: Columns of the comparison over seeds.
+BY_SEED = (
+    "violation_s", "over_cap_j", "throughput_iops", "p50_s", "p99_s", "max_s", "settling_s",
+    "power_deviation_w",
+)  # fmt: skip
+
+
+def over_seeds(
+    experiment: Any, seeds: Sequence[int], *, against: str | None = None, **options: Any
+) -> list[dict[str, Any]]:
+    """Simulate an experiment once per seed, and compare its systems with one of them.
+
+    All systems get the same requests, caps and noise with a seed, so differences are taken by seed.
+
+    Args:
+        experiment: as for `headstack.run`; read again for each seed.
+        seeds: one run each.
+        against: name of the system that the others are compared with; the first one by default.
+        options: of `headstack.run`.
+
+    Returns:
+        One row per system and workload: ``name, workload, policy`` and under ``values`` by key of
+        `compare` the ``mean`` with half of its 95 % confidence interval, ``half``, and ``change``
+        with ``change_half``, the mean difference to the system `against` (times in seconds). A
+        value that no run has is left out, a half of one seed is None.
+
+    Raises:
+        ConfigError: no seed, no system of that name, no system is capped, or as `headstack.run`.
+        KeyboardInterrupt: the user stopped.
+
+    """
+    if not seeds:
+        raise ConfigError("seeds: got none, need at least one")
+    runs = []
+    for seed in seeds:
+        result = cap_sim(experiment, seed=seed, **options)
+        if result.partial:
+            raise KeyboardInterrupt
+        runs.append(compare(result.document))
+    names = list(dict.fromkeys(str(row["name"]) for row in runs[0]))
+    if against is not None and against not in names:
+        raise ConfigError(need_one_of("against", against, names))
+    reference = against or names[0]
+    rows = []
+    for i, row in enumerate(runs[0]):
+        like = next(
+            j
+            for j, other in enumerate(runs[0])
+            if other["workload"] == row["workload"] and other["name"] == reference
+        )
+        mine, others = [run[i] for run in runs], [run[like] for run in runs]
+        values = {key: _paired(key, others, mine) for key in BY_SEED}
+        rows.append(
+            {
+                **{key: row[key] for key in TEXTS},
+                "against": None if i == like else reference,
+                "values": {key: value for key, value in values.items() if value},
+            }
+        )
+    return rows
+
+
+def _paired(
+    key: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> dict[str, float | None] | None:
+    """Return means and differences of one value; None where no seed has it."""
+    pairs = [
+        (a[key], b[key])
+        for a, b in zip(before, after, strict=True)
+        if a[key] is not None and b[key] is not None
+    ]
+    if not pairs:
+        return None
+    mean, half = paired.interval([b for _, b in pairs])
+    change, change_half = paired.difference([a for a, _ in pairs], [b for _, b in pairs])
+    many = len(pairs) > 1
+    return {
+        "mean": mean,
+        "half": half if many else None,
+        "change": change,
+        "change_half": change_half if many else None,
+    }
+
+
+def seed_cells(
+    rows: Sequence[Mapping[str, Any]], none: str = ""
+) -> tuple[list[tuple[str, bool]], list[list[str]]]:
+    """Return headings (title, whether it is text) and rows of `over_seeds` as text.
+
+    Each cell has the mean, and for the others than the system compared with, in brackets the mean
+    difference to it with its 95 % confidence interval.
+    """
+    shown = [c for c in columns(rows) if c[0] in (*TEXTS, *BY_SEED)]
+
+    def cell(row: Mapping[str, Any], key: str, title: str, form: str) -> str:
+        if key in TEXTS:
+            return str(row[key])
+        value = row["values"].get(key)
+        if value is None:
+            return none
+        scale = 1e3 if "(ms)" in title else 1.0
+        text = form.format(scale * value["mean"])
+        if row["against"] is None:
+            return text
+        signed = form.replace("{:", "{:+")
+        half = value["change_half"]
+        within = "" if half is None else f" ± {form.format(scale * half)}"
+        return f"{text} ({signed.format(scale * value['change'])}{within})"
+
+    headings = [(title, key in TEXTS) for key, title, _ in shown]
+    return headings, [[cell(row, *column) for column in shown] for row in rows]
 
 
 def to_html(document: Mapping[str, Any], title: str, folder: str = "figures") -> str:

@@ -1,5 +1,6 @@
 """`headstack cap-sim` and `headstack.capping`: the comparison, the page, the files."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -118,3 +119,60 @@ def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "capping", "--json"]) == 0
     names = {p["name"] for p in json.loads(capsys.readouterr().out)["capping"]}
     assert {"none", "throttle", "pcap-base", "pcap-agile", "pcap-s", "feed-forward"} <= names
+
+
+def test_seeds_give_paired_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    systems = [system("free", "none"), system("pcap", "pcap-agile", mode="throughput")]
+    experiment = {
+        "workload": {"jobs": [{**JOBS, "duration": "30 s"}]},
+        "system": systems,
+        "capping": {"tolerance": "0.2 W", "caps": [{"at": "10 s", "cap": "8 W"}]},
+    }
+    free, pcap = capping.over_seeds(experiment, range(1, 4))
+    assert free["against"] is None
+    assert pcap["against"] == "free"
+    singles = [
+        capping.compare(capping.cap_sim(experiment, seed=seed).document) for seed in (1, 2, 3)
+    ]
+    for key in ("throughput_iops", "over_cap_j"):
+        gaps = [b[key] - a[key] for a, b in singles]
+        assert pcap["values"][key]["change"] == pytest.approx(sum(gaps) / 3)
+        assert pcap["values"][key]["mean"] == pytest.approx(sum(b[key] for _, b in singles) / 3)
+        # The same requests: differences vary less than their size.
+        assert 0 < pcap["values"][key]["change_half"] < abs(pcap["values"][key]["change"])
+    with pytest.raises(ConfigError, match='against: got "pcab", need one of free, pcap'):
+        capping.over_seeds(experiment, [1], against="pcab")
+    file = tmp_path / "e.toml"
+    result = capping.cap_sim(experiment)
+    file.write_text(result.experiment_toml(), encoding="utf-8")
+    if main(["cap-sim", str(file), "--seeds", "1", "--against", "pcap", "--json"]) != 0:
+        pytest.fail(capsys.readouterr().err)
+    rows = json.loads(capsys.readouterr().out)["policies"]
+    assert [r["against"] for r in rows] == ["pcap", None]
+    assert rows[0]["values"]["p99_s"]["change_half"] is None
+    for wrong in (["--against", "pcap"], ["--seeds", "2", "--seed", "1"]):
+        assert main(["cap-sim", str(file), *wrong]) == 2
+        assert "need" in capsys.readouterr().err
+
+
+def test_a_result_holds_the_meter_and_the_file_of_caps(tmp_path: Path) -> None:
+    caps = tmp_path / "caps.csv"
+    experiment = {
+        "workload": {"jobs": [{**JOBS, "duration": "4 s"}]},
+        "system": [system("pcap", "pcap-agile")],
+        "capping": {"cap_file": str(caps), "noise": "0.05 W"},
+    }
+    ids = []
+    for text in ("0,9\n", "0,8.5\n"):
+        caps.write_text(text, encoding="utf-8")
+        document = capping.cap_sim(experiment).document
+        ids.append(document["run_id"])
+        listed = [i for i in document["inputs"] if i["kind"] == "caps"]
+        assert [(i["path"], i["bytes"]) for i in listed] == [(str(caps), len(text))]
+        assert listed[0]["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+        meter = document["experiment"]["capping"]
+        assert (meter["noise"], meter["interval"]) == ("0.05 W", "1 s")
+        assert "capping.interval" in document["defaults"]
+        assert "capping.noise" not in document["defaults"]
+    # Other caps are another run, also in a file of the same name.
+    assert ids[0] != ids[1]

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from headstack.errors import ConfigError
+from headstack.paired import difference, interval
+from headstack.studies import load
 from headstack.studies.pcap import PAPER
-from headstack.studies.pcap.ours import interval
 from headstack.studies.study import reproduce
 
 
@@ -30,7 +32,38 @@ def test_figure_2_and_what_the_paper_contradicts(tmp_path: Path) -> None:
 
 
 def test_confidence_intervals_by_hand() -> None:
-    # Mean 2, standard deviation 1, t = 4.30 for 2 degrees of freedom, over the root of 3.
+    # Mean 2, standard deviation 1, t = 4.303 for 2 degrees of freedom, over the root of 3.
     middle, half = interval([1.0, 2.0, 3.0])
     assert middle == 2
-    assert half == pytest.approx(4.30 / 3**0.5)
+    assert half == pytest.approx(4.303 / 3**0.5)
+    # Differences of 1 and 2 have a standard deviation of the root of 1/2; t = 12.706.
+    middle, half = difference([0.0, 10.0], [1.0, 12.0])
+    assert middle == 1.5
+    assert half == pytest.approx(12.706 * 0.5)
+    with pytest.raises(ValueError, match="argument"):
+        difference([1.0], [1.0, 2.0])
+
+
+def test_policies_are_compared_over_seeds(tmp_path: Path) -> None:
+    document, _ = reproduce(PAPER, tmp_path, quick=True, seeds=2)
+    assert {c["why"] for c in document["claims"]} == {"not asked for"}
+    compared = document["compared"]
+    assert compared["seeds"] == [1, 2]
+    rows = {(r["experiment"], r["other"]): r["values"] for r in compared["rows"]}
+    values = rows["Figures 5, 6: throughput", "PCAP from (1, 4)"]
+    # The paper's means: 117 with throttling, 154 with PCAP.
+    assert values["IOPS"]["reference"] == pytest.approx(117, rel=0.1)
+    assert values["IOPS"]["other"] == pytest.approx(154, rel=0.1)
+    ours = rows["Figures 5, 6: throughput", "feed-forward"]
+    assert ours["IOPS"]["change"] > 15
+    assert ours["IOPS"]["change"] == pytest.approx(
+        ours["IOPS"]["other"] - ours["IOPS"]["reference"]
+    )
+    table = compared["table"]
+    assert all(len(row) == len(table["headings"]) for row in table["rows"])
+    assert "± " in table["rows"][0][table["headings"].index("IOPS")]
+
+
+def test_a_paper_without_a_comparison_refuses_seeds(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="isca08 compares nothing by seed"):
+        reproduce(load("isca08"), tmp_path, seeds=2)

@@ -10,7 +10,7 @@ use std::path::Path;
 /// An input file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Input {
-    /// `trace` or `drive`.
+    /// `trace`, `drive`, or `caps` of power capping.
     pub kind: &'static str,
     /// The path as the experiment gives it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,11 +5,12 @@
 //! experiment that gives the same numbers. A file may list in `defaults` which of its values were filled in by
 //! an earlier run. They stay marked as long as the same values would be filled in again.
 
+use crate::capping::Capping;
 use crate::drive_file::{load_drive, DriveFile};
 use crate::experiment::{Experiment, System, Workload};
 use crate::layer;
 use crate::organisation::find;
-use crate::provenance::{sha256, DriveDescription, Input};
+use crate::provenance::{hash_file, sha256, DriveDescription, Input};
 use crate::run::Inputs;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::plugin::fill;
@@ -32,6 +33,8 @@ pub(crate) struct Resolved {
     pub drives: Vec<Vec<DriveDescription>>,
     /// The drive files, each once.
     pub drive_files: Vec<Input>,
+    /// The files of caps, each once.
+    pub cap_files: Vec<Input>,
 }
 
 /// Keys of a system that entries of `drives` may have themselves.
@@ -57,6 +60,7 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
         inputs,
         defaults: Vec::new(),
         drive_files: Vec::new(),
+        cap_files: Vec::new(),
     };
     let mut document = experiment.document.clone();
     document.remove("defaults");
@@ -65,9 +69,18 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
         filler.workload(i, &mut table, workload)?;
         document["workload"][i] = Value::Object(table);
     }
+    let mut common = take_table(document.entry("capping").or_insert(Value::Null));
+    let in_common = !common.is_empty();
+    filler.capping("capping", &mut common, in_common);
+    if in_common {
+        document.insert("capping".into(), Value::Object(common));
+    }
     let mut drives = Vec::new();
     for (i, system) in experiment.system.iter().enumerate() {
         let mut table = take_table(&mut document["system"][i]);
+        if let Some(Value::Object(capping)) = table.get_mut("capping") {
+            filler.capping(&format!("system.{i}.capping"), capping, !in_common);
+        }
         let all = filler.system(i, &mut table, system);
         drives.push(all.map_err(|e| e.within(&format!("system[{i}]")))?);
         document["system"][i] = Value::Object(table);
@@ -89,6 +102,7 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
     let Filler {
         mut defaults,
         drive_files,
+        cap_files,
         ..
     } = filler;
     let document = sorted(Value::Object(document));
@@ -98,6 +112,7 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
         defaults,
         drives,
         drive_files,
+        cap_files,
     })
 }
 
@@ -175,6 +190,7 @@ struct Filler<'a> {
     inputs: &'a Inputs<'a>,
     defaults: Vec<String>,
     drive_files: Vec<Input>,
+    cap_files: Vec<Input>,
 }
 
 impl Filler<'_> {
@@ -196,6 +212,29 @@ impl Filler<'_> {
     fn fill_all(&mut self, table: &mut Params, place: &str, defaults: &Value) {
         for (key, default) in defaults.as_object().into_iter().flatten() {
             self.fill(table, place, key, default);
+        }
+    }
+
+    /// Fills in a table of power capping where `fills`, and notes its file of caps. The keys of one table that
+    /// all systems have must not be filled in again for each.
+    fn capping(&mut self, place: &str, table: &mut Params, fills: bool) {
+        if let Some(file) = table.get("cap_file").and_then(Value::as_str) {
+            let hash = hash_file(&self.experiment.base.join(file), &|| false);
+            let (bytes, sha256) = hash.unzip();
+            let input = Input {
+                kind: "caps",
+                path: Some(file.to_string()),
+                name: None,
+                format: Some("csv".into()),
+                bytes,
+                sha256,
+            };
+            if !self.cap_files.contains(&input) {
+                self.cap_files.push(input);
+            }
+        }
+        if fills && !table.is_empty() {
+            self.fill_parameters(table, place, &Capping::defaults());
         }
     }
 

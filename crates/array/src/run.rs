@@ -41,6 +41,8 @@ pub struct Inputs<'a> {
     pub layers: &'a [layer::Entry],
     /// The known elevators.
     pub elevators: &'static [elevator::Entry],
+    /// The known power-capping policies.
+    pub policies: &'static [headstack_control::policy::Plugin],
     /// The known models of drives.
     pub models: Models,
     /// The known trace formats.
@@ -59,6 +61,7 @@ impl Inputs<'_> {
             organisations: ENTRIES,
             layers: layer::ENTRIES,
             elevators: elevator::ENTRIES,
+            policies: capping::POLICIES,
             models: Models::builtin(),
             formats: formats(),
             other_drive: &|_| Err("its name does not end in .toml".into()),
@@ -205,6 +208,9 @@ pub fn run_with<M: Drivable>(
             .and_then(|name| find(&name, inputs.organisations).map(drop))
             .and_then(|()| layer::check(&system.layers()?, inputs.layers))
             .map_err(|e| placed(e.within(&format!("system[{s}]")).into()))?;
+        let plan = experiment.capping_of(s);
+        plan.and_then(|plan| plan.map_or(Ok(()), |plan| plan.check_policy(inputs.policies)))
+            .map_err(|e| placed(e.into()))?;
     }
     if let Some(dir) = &options.out_dir {
         std::fs::create_dir_all(dir).map_err(|e| RunError::Output(unwritten(dir, &e)))?;
@@ -330,6 +336,7 @@ fn run_result(
         defaults,
         drives,
         drive_files,
+        cap_files,
     } = resolve(experiment, inputs)?;
     let mut files: Vec<Input> = Vec::new();
     let workloads = resolved["workload"].as_array().into_iter().flatten();
@@ -350,6 +357,7 @@ fn run_result(
         }
     }
     files.extend(drive_files);
+    files.extend(cap_files);
     let version = env!("CARGO_PKG_VERSION");
     let id = run_id(&resolved, &files, &drives, version);
     let mut warnings = ignored::warnings(experiment, inputs.organisations);
@@ -596,6 +604,7 @@ impl<'a> Job<'a> {
             duration: run.duration,
             past_end: workload.past_end,
             capping: self.experiment.capping_of(self.s)?,
+            policies: self.inputs.policies,
             changes: self.changes()?,
             exact_limit: run.exact_limit(),
             progress: self.options.progress.clone(),

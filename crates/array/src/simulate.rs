@@ -82,6 +82,8 @@ pub struct Options {
     pub past_end: PastEnd,
     /// The power cap, where there is one.
     pub capping: Option<CapPlan>,
+    /// The policies that it can name.
+    pub policies: &'static [headstack_control::policy::Plugin],
     /// Changes during the run, in order of time.
     pub changes: Vec<Planned>,
     /// Number of response times that are kept exactly.
@@ -101,6 +103,7 @@ impl Default for Options {
             duration: None,
             past_end: PastEnd::Error,
             capping: None,
+            policies: crate::capping::POLICIES,
             changes: Vec::new(),
             exact_limit: headstack_engine::quantiles::EXACT_LIMIT,
             series_width_ns: 100_000_000,
@@ -330,7 +333,7 @@ fn capper<M: Member>(
         return Ok(None);
     };
     let names = jobs.map(Jobs::names).unwrap_or_default();
-    let capper = Capper::new(plan, members, names);
+    let capper = Capper::new(plan, options.policies, members, names);
     let placed = |e: SpecError| SimulateError::Change(e.within(&plan.place));
     capper.map(Some).map_err(placed)
 }

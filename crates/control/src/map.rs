@@ -1,9 +1,9 @@
 //! Power maps: a drive's power and throughput under each setting, for the policy `feed-forward`.
 
 use crate::parameters::ParameterError;
-use crate::ultrastar_7k4000::{IOPS, NR_REQUESTS, POWER_W, QUEUE_DEPTH};
+use crate::ultrastar_7k4000::{look_up, IOPS, P99_S, POWER_W};
 use crate::{Command, Device};
-use headstack_units::Watts;
+use headstack_units::{Span, Watts};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -15,6 +15,15 @@ pub(crate) struct Point {
     pub(crate) arms: u32,
     pub(crate) power_w: f64,
     pub(crate) iops: f64,
+    /// Response time from admission, in seconds: the statistic that the map's user wants.
+    pub(crate) response_time_s: f64,
+}
+
+/// Which response time the built-in map has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Statistic {
+    Mean,
+    P99,
 }
 
 impl Point {
@@ -27,10 +36,22 @@ impl Point {
         }
     }
 
-    /// Mean response time from admission, in seconds: Little's law with all places taken.
-    pub(crate) fn response_time_s(&self) -> f64 {
-        f64::from(self.nr_requests) / self.iops
+    /// How near two settings are: 1 if they are the same, 0 from an octave of the queues' sizes on and with
+    /// other arms. One octave of one queue, or half an octave of both.
+    pub(crate) fn nearness(&self, other: &Point) -> f64 {
+        let octaves = |a: u32, b: u32| (f64::from(a.max(1)) / f64::from(b.max(1))).log2().abs();
+        let apart = octaves(self.nr_requests, other.nr_requests)
+            + octaves(self.queue_depth, other.queue_depth);
+        match self.arms == other.arms {
+            true => (1.0 - apart).max(0.0),
+            false => 0.0,
+        }
     }
+}
+
+/// Mean response time from admission, in seconds: Little's law with all places taken.
+fn mean_time_s(nr_requests: u32, iops: f64) -> f64 {
+    f64::from(nr_requests) / iops
 }
 
 /// A point in the form of the parameter.
@@ -43,6 +64,7 @@ struct Entry {
     arms: u32,
     power: Watts,
     iops: f64,
+    response_time: Option<Span>,
 }
 
 fn one() -> u32 {
@@ -59,9 +81,10 @@ const MOST: usize = 4096;
 pub(crate) fn read(
     value: Option<&Value>,
     devices: &[Device],
+    statistic: Statistic,
 ) -> Result<Vec<Point>, ParameterError> {
     let Some(value) = value else {
-        return built_in(devices);
+        return built_in(devices, statistic);
     };
     let need =
         format!("a list of 1 to {MOST} tables with nr_requests, queue_depth, power and iops");
@@ -102,7 +125,7 @@ fn setting(point: &Point) -> (u32, u32, u32) {
 fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
     let read: Entry = serde_json::from_value(entry.clone()).map_err(|e| {
         let need =
-            format!("nr_requests, queue_depth, power with its unit, iops and at most arms ({e})");
+            format!("nr_requests, queue_depth, power with its unit, iops, at most arms and response_time ({e})");
         ParameterError::new("", entry, need)
     })?;
     if !(read.power.0 > 0.0 && read.power.0 <= 1000.0) {
@@ -119,12 +142,19 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
             "more than 0, at most 1000000",
         ));
     }
+    let longest = Span(3_600_000_000_000);
+    if let Some(time) = read.response_time.filter(|t| t.0 <= 0 || *t > longest) {
+        let need = "more than 0 s, at most 1 h";
+        return Err(ParameterError::new("response_time", time, need));
+    }
+    let mean = mean_time_s(read.nr_requests, read.iops);
     let point = Point {
         nr_requests: read.nr_requests,
         queue_depth: read.queue_depth,
         arms: read.arms,
         power_w: read.power.0,
         iops: read.iops,
+        response_time_s: read.response_time.map_or(mean, Span::as_secs_f64),
     };
     for device in devices {
         if !device.accepts(&point.command(&device.clamp(device.open))) {
@@ -143,25 +173,41 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
     Ok(point)
 }
 
-fn built_in(devices: &[Device]) -> Result<Vec<Point>, ParameterError> {
+/// Sizes of both queues in the built-in map.
+const NR_REQUESTS: [u32; 27] = [
+    4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96,
+    112, 128,
+];
+const QUEUE_DEPTH: [u32; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32];
+
+fn built_in(devices: &[Device], statistic: Statistic) -> Result<Vec<Point>, ParameterError> {
     if let Some(device) = devices.iter().find(|d| d.arms > 1) {
         let need = format!("points for a drive with {} arms", device.arms);
         return Err(ParameterError::new("map", "nothing", need));
     }
     let mut points = Vec::new();
-    for nr_requests in between(&NR_REQUESTS) {
-        for queue_depth in between(&QUEUE_DEPTH) {
-            let point = Point {
-                nr_requests,
-                queue_depth,
-                arms: 1,
-                power_w: look_up(&POWER_W, nr_requests, queue_depth),
-                iops: look_up(&IOPS, nr_requests, queue_depth),
-            };
-            let accepted = |d: &Device| d.accepts(&point.command(&d.clamp(d.open)));
-            if devices.iter().all(accepted) {
-                points.push(point);
-            }
+    for (nr_requests, queue_depth) in NR_REQUESTS
+        .iter()
+        .flat_map(|n| QUEUE_DEPTH.iter().map(move |d| (*n, *d)))
+        // The drive never holds more commands than the host's queue has places.
+        .filter(|(n, d)| d <= n)
+    {
+        let at = |table| look_up(table, f64::from(nr_requests), f64::from(queue_depth));
+        let iops = at(&IOPS);
+        let point = Point {
+            nr_requests,
+            queue_depth,
+            arms: 1,
+            power_w: at(&POWER_W),
+            iops,
+            response_time_s: match statistic {
+                Statistic::Mean => mean_time_s(nr_requests, iops),
+                Statistic::P99 => at(&P99_S),
+            },
+        };
+        let accepted = |d: &Device| d.accepts(&point.command(&d.clamp(d.open)));
+        if devices.iter().all(accepted) {
+            points.push(point);
         }
     }
     if points.is_empty() {
@@ -169,34 +215,4 @@ fn built_in(devices: &[Device]) -> Result<Vec<Point>, ParameterError> {
         return Err(ParameterError::new("map", "nothing", need));
     }
     Ok(points)
-}
-
-/// The sizes of an axis, and the mean of each two that are not consecutive.
-fn between(axis: &[u32; 6]) -> Vec<u32> {
-    let mut sizes: Vec<u32> = axis.windows(2).map(|w| (w[0] + w[1]) / 2).collect();
-    sizes.extend(axis);
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
-}
-
-/// Row before `size` on an axis, and the weight of the next row on a logarithmic scale.
-fn place(axis: &[u32; 6], size: u32) -> (usize, f64) {
-    let row = axis
-        .iter()
-        .rposition(|a| *a <= size)
-        .unwrap_or(0)
-        .min(axis.len() - 2);
-    let log = |ratio: u32, to: u32| (f64::from(ratio) / f64::from(to)).ln();
-    (row, log(size, axis[row]) / log(axis[row + 1], axis[row]))
-}
-
-/// Interpolates a table between its points.
-fn look_up(table: &[[f64; 6]; 6], nr_requests: u32, queue_depth: u32) -> f64 {
-    let ((i, u), (j, v)) = (
-        place(&NR_REQUESTS, nr_requests),
-        place(&QUEUE_DEPTH, queue_depth),
-    );
-    let row = |i: usize| table[i][j] * (1.0 - v) + table[i][j + 1] * v;
-    row(i) * (1.0 - u) + row(i + 1) * u
 }

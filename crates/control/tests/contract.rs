@@ -5,40 +5,14 @@ mod common;
 use common::{build, drives_of, example, Steps};
 use headstack_control::policy::{find, Drives, PLUGINS};
 use headstack_control::{Command, Device, Input, Sample, Status};
+use headstack_testkit::plugins::folder_matches;
 use headstack_units::{Time, Watts};
 use proptest::prelude::*;
-use std::path::Path;
 
 #[test]
 fn files_and_list_agree_and_say_where_they_come_from() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/policy");
-    let mut found = 0;
-    for entry in std::fs::read_dir(&folder).expect("the folder exists") {
-        let file = entry.expect("a readable folder").path();
-        let stem = file
-            .file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .to_string();
-        if stem == "mod" {
-            continue;
-        }
-        let name = stem.replace('_', "-");
-        assert!(
-            PLUGINS.iter().any(|p| p.name == name),
-            "src/policy/{stem}.rs: got no entry {name:?}, need the word {stem} in `plugins!`"
-        );
-        let text = std::fs::read_to_string(&file).expect("a readable file");
-        for section in ["# Model", "# Source", "# Validity"] {
-            let has = text.lines().any(|l| l == format!("//! {section}"));
-            assert!(
-                has,
-                "src/policy/{stem}.rs: got module docs without {section:?}"
-            );
-        }
-        found += 1;
-    }
-    assert_eq!(found, PLUGINS.len());
+    let names: Vec<&str> = PLUGINS.iter().map(|p| p.name).collect();
+    folder_matches(env!("CARGO_MANIFEST_DIR"), "src/policy", &["mod"], &names);
 }
 
 #[test]
@@ -75,7 +49,7 @@ fn a_wrong_number_of_drives_is_an_error() {
 
 #[test]
 fn a_misspelt_name_gets_the_list_and_the_nearest() {
-    let error = find("pcap-agil").err().expect("an error").to_string();
+    let error = find("pcap-agil").expect_err("an error").to_string();
     assert!(error.contains("did you mean \"pcap-agile\"?"), "{error}");
     for plugin in PLUGINS {
         assert!(error.contains(plugin.name), "{error}");
@@ -188,8 +162,9 @@ proptest! {
             }
             if plugin.name == "feed-forward" {
                 for command in &commands {
-                    // The point of the built-in map with the lowest power.
-                    prop_assert_eq!((command.nr_requests, command.queue_depth), (128, 1));
+                    // The point of the built-in map with the lowest power within the example's limit of 750
+                    // ms: 720 ms at 32 places, more at the next point of 40.
+                    prop_assert_eq!((command.nr_requests, command.queue_depth), (32, 1));
                 }
             }
         }

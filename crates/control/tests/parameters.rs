@@ -227,6 +227,11 @@ fn wrong_points_of_a_map_are_errors() {
         (point("4", "1", "\"8 W\"", "nan"), "map[0]"),
         (point("-4", "1", "\"8 W\"", "100"), "map[0]"),
         ("map = [{ nr_requests = 4 }]".to_string(), "map[0]"),
+        (
+            "map = [{ nr_requests = 4, queue_depth = 1, power = \"8 W\", iops = 1, response_time = \"0 s\" }]"
+                .to_string(),
+            "map[0].response_time",
+        ),
     ] {
         assert_eq!(error_of("feed-forward", &toml, 1).key, key, "{toml}");
     }

@@ -15,6 +15,7 @@ fn shelf(seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
         seed,
         phases: phases.to_vec(),
         tells_response_times: false,
+        tells_p99: false,
     }
 }
 

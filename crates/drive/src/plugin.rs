@@ -148,7 +148,7 @@ pub fn fill(table: &mut Params, all: &Params) -> Vec<String> {
 pub(crate) mod contract {
     use super::Plugin;
     use crate::spec::Params;
-    use std::path::Path;
+    use headstack_testkit::plugins::folder_matches;
 
     /// The example of a plug-in, as a parameter table.
     pub fn example<T: ?Sized>(plugin: &Plugin<T>) -> Params {
@@ -167,42 +167,11 @@ pub(crate) mod contract {
         shared: &[&str],
         plugins: &[Plugin<T, C>],
     ) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("src")
-            .join(folder);
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(&path).expect("the folder exists") {
-            let file = entry.expect("a readable folder").path();
-            let stem = file
-                .file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .to_string();
-            if ["mod", "tests"].contains(&stem.as_str()) || shared.contains(&stem.as_str()) {
-                continue;
-            }
-            if file.extension() != Some("rs".as_ref()) {
-                continue;
-            }
-            let name = stem.replace('_', "-");
-            assert!(
-                plugins.iter().any(|p| p.name == name),
-                "src/{folder}/{stem}.rs: got no entry {name:?}, need the word {stem} in `plugins!` of src/{folder}/mod.rs"
-            );
-            let text = std::fs::read_to_string(&file).expect("a readable file");
-            for section in ["# Model", "# Source", "# Validity"] {
-                assert!(
-                    text.lines().any(|l| l == format!("//! {section}")),
-                    "src/{folder}/{stem}.rs: got module docs without it, need {section:?}"
-                );
-            }
-            found.push(name);
-        }
-        assert_eq!(
-            found.len(),
-            plugins.len(),
-            "src/{folder}: names repeat or lack a file"
-        );
+        let mut others = vec!["mod", "tests"];
+        others.extend(shared);
+        let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
+        let folder = format!("src/{folder}");
+        folder_matches(env!("CARGO_MANIFEST_DIR"), &folder, &others, &names);
     }
 
     /// The example builds, also with all parameters that it leaves out; an unknown key is refused by name.

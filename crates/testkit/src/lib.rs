@@ -10,6 +10,7 @@ pub mod commands;
 pub mod disk;
 pub mod memory;
 pub mod noise;
+pub mod plugins;
 pub mod shipped;
 
 pub use noise::{Lcg, SplitMix, XorShift};

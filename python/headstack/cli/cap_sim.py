@@ -27,6 +27,19 @@ def command(
     settings: Settings = None,
     form: Form = "text",
     seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
+    seeds: Annotated[
+        int | None,
+        Option(
+            min=1,
+            max=1000,
+            help="Run once with each seed from 1 to this; the table has means, and differences to "
+            "the first system with confidence intervals.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        Option(metavar="SYSTEM", help="With --seeds: the system to compare the others with."),
+    ] = None,
     threads: Annotated[
         int | None, Option(min=1, help="Threads to use; results do not depend on it.")
     ] = None,
@@ -40,6 +53,7 @@ def command(
       headstack cap-sim examples/capping.toml
       headstack cap-sim examples/capping.toml --out out/capping
       headstack cap-sim examples/capping.toml --set capping.caps.0.cap="8.5 W" --json
+      headstack cap-sim examples/capping.toml --seeds 10 --against throttling
 
     """
     from headstack import capping
@@ -47,6 +61,21 @@ def command(
 
     _terminal.check_form(form, as_json)
     given = str(experiment) == "-"
+    if seeds is not None or against is not None:
+        _refuse(seeds, against, seed, out, given)
+        rows = capping.over_seeds(
+            experiment,
+            range(1, (seeds or 0) + 1),
+            against=against,
+            set=_options.settings(settings),
+            threads=threads,
+        )
+        if as_json:
+            _terminal.print_json({"seeds": seeds, "policies": rows})
+        else:
+            headings, cells = capping.seed_cells(rows, _terminal.NONE)
+            _terminal.print_table(headings, cells, form=form)
+        return None
     name = "standard input" if given else experiment.name
     with _terminal.progress(name) as progress:
         result = capping.cap_sim(
@@ -73,3 +102,24 @@ def command(
         _terminal.print_table(headings, capping.cells(rows, shown, _terminal.NONE), form=form)
     _terminal.told(written, as_json, form)
     return INTERRUPTED if result.partial else None
+
+
+def _refuse(
+    seeds: int | None, against: str | None, seed: int | None, out: Path | None, given: bool
+) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        ConfigError: which one, and what it needs.
+
+    """
+    from headstack.errors import ConfigError
+
+    if seeds is None:
+        raise ConfigError(f'--against: got "{against}" alone, need --seeds N with it')
+    if seed is not None:
+        raise ConfigError(f"--seed: got {seed} beside --seeds, need one of the two")
+    if out is not None:
+        raise ConfigError(f'--out: got "{out}" beside --seeds, need none: it writes no files')
+    if given:
+        raise ConfigError("CONFIG: got - beside --seeds, need a file, which is read for each seed")

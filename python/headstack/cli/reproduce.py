@@ -34,6 +34,15 @@ def command(
             "HEADSTACK_TRACES or traces/, or else a stand-in that decides nothing.",
         ),
     ] = None,
+    seeds: Annotated[
+        int,
+        Option(
+            min=0,
+            max=1000,
+            help="Compare systems over so many seeds with confidence intervals, where the paper "
+            "has such a comparison (pcap: the policies); claims only those that are named.",
+        ),
+    ] = 0,
     form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -46,6 +55,7 @@ def command(
       headstack reproduce isca08 IDP-5 IDP-6 --out out/isca08
       headstack reproduce ng98 NG-4
       headstack reproduce pcap PCAP-5
+      headstack reproduce pcap --seeds 10
       headstack reproduce isca08 --trace financial=Financial1.spc --json
 
     """
@@ -65,14 +75,14 @@ def command(
         traces[name] = Path(path)
     with _terminal.stages(f"reproduce {paper}") as report:
         document, study = reproduce(
-            asked, out, ids=claims or (), quick=quick, traces=traces, report=report
+            asked, out, ids=claims or (), quick=quick, traces=traces, report=report, seeds=seeds
         )
     written = page.write(document, asked, study, out)
     for line in page.trace_lines(document):
         print(line, file=sys.stderr)
     if as_json:
         _terminal.print_json(document)
-    else:
+    elif claims or not seeds:
         _terminal.print_table(
             [
                 ("claim", True),
@@ -85,4 +95,8 @@ def command(
             page.summary_rows(document),
             form=form,
         )
+    if "compared" in document and not as_json:
+        table = document["compared"]["table"]
+        headings = [(h, i < page.COMPARED_TEXTS) for i, h in enumerate(table["headings"])]
+        _terminal.print_table(headings, table["rows"], form=form)
     _terminal.told(written, as_json, form)

@@ -192,6 +192,9 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
         for name in map(_stem, claim["figures"]):
             body.append(f'<figure><div id="{name}" role="img" aria-label="{name}"></div></figure>')
         body += [_table(t) for t in claim["tables"]]
+    if "compared" in document:
+        body.append(f"<h2>{COMPARED}</h2>")
+        body.append(_table(document["compared"]["table"]))
     return report.page(f"Headstack: {paper.name}", "\n".join(body), study.specs)
 
 
@@ -239,10 +242,24 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
             lines.append("| " + " | ".join(_line(c) for c in cells) + " |")
         lines += ["", *(f"![{_stem(f)}]({f})" for f in claim["figures"])]
         for table in claim["tables"]:
-            lines += ["", table["title"], "", "| " + " | ".join(table["headings"]) + " |"]
-            lines.append("|---" * len(table["headings"]) + "|")
-            lines += ["| " + " | ".join(_line(v) for v in row) + " |" for row in table["rows"]]
+            lines += _table_lines(table)
+    if "compared" in document:
+        lines += ["", f"## {COMPARED}", *_table_lines(document["compared"]["table"])]
     return "\n".join(lines) + "\n"
+
+
+#: Heading of what is compared over several seeds.
+COMPARED = "Compared over several seeds"
+
+#: Columns of text in its table, before those of numbers.
+COMPARED_TEXTS = 2
+
+
+def _table_lines(table: Mapping[str, Any]) -> list[str]:
+    lines = ["", table["title"], "", "| " + " | ".join(table["headings"]) + " |"]
+    lines.append("|---" * len(table["headings"]) + "|")
+    lines += ["| " + " | ".join(_line(v) for v in row) + " |" for row in table["rows"]]
+    return lines
 
 
 def write(document: Mapping[str, Any], paper: Paper, study: Study, out: Path) -> list[Path]:

@@ -187,6 +187,21 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """Systems against each other over several seeds, beside the claims of a paper.
+
+    Attributes:
+        judge: compares them; returns rows for the document and their table.
+        workloads: patterns of the names of further trace files, by workload; an absent trace
+            leaves out what needs it.
+
+    """
+
+    judge: Callable[[Study, Sequence[int]], tuple[list[dict[str, Any]], Table]]
+    workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper and its claims.
 
@@ -197,6 +212,7 @@ class Paper:
         workloads: patterns of the names of trace files, by workload.
         about: paragraphs for the top of the page.
         choices: default choices.
+        compared: what is compared over several seeds, if anything.
 
     """
 
@@ -206,6 +222,7 @@ class Paper:
     workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Sequence[str] = ()
     choices: Any = None
+    compared: Comparison | None = None
 
     def chosen(self, ids: Sequence[str]) -> list[Claim]:
         """Return the claims with these ids, all claims if none are given.
@@ -327,6 +344,7 @@ def reproduce(
     quick: bool = False,
     traces: Mapping[str, Path] | None = None,
     report: Report | None = None,
+    seeds: int = 0,
 ) -> tuple[dict[str, Any], Study]:
     """Judge the claims of a paper; return the document and the study with its figures.
 
@@ -339,13 +357,17 @@ def reproduce(
         quick: whether to use fewer requests.
         traces: trace files by workload; `traces.find` searches for the others.
         report: called with progress.
+        seeds: over how many seeds systems are compared, instead of claims judged unless `ids`
+            names some; 0 for no comparison.
 
     Raises:
-        ConfigError: an id or a trace that the paper does not have.
+        ConfigError: an id or a trace that the paper does not have; seeds for a paper that has no
+            comparison.
 
     """
-    chosen = {c.id for c in paper.chosen(ids)}
-    found = find(paper.workloads, traces)
+    chosen = {c.id for c in paper.chosen(ids)} if ids or not seeds else set()
+    compared = _comparison(paper, seeds)
+    found = find({**paper.workloads, **(compared.workloads if compared else {})}, traces)
     files = {name: f.path for name, f in found.items()}
     study = Study(paper.name, out, quick=quick, traces=files, choices=paper.choices, report=report)
     rows = []
@@ -354,7 +376,30 @@ def reproduce(
         asked = claim.id in chosen
         outcome = _judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
         rows.append(_row(claim, outcome, study, asked))
-    return _document(paper, quick, found, rows), study
+    document = _document(paper, quick, found, rows)
+    if compared is not None:
+        document["compared"] = _compared(compared, study, range(1, seeds + 1))
+        document["traces"] |= {w: found[w].document() for w in compared.workloads if w in found}
+    return document, study
+
+
+def _comparison(paper: Paper, seeds: int) -> Comparison | None:
+    if seeds and paper.compared is None:
+        raise ConfigError(f"--seeds: got {seeds}, need none: {paper.name} compares nothing by seed")
+    return paper.compared if seeds else None
+
+
+def _compared(compared: Comparison, study: Study, seeds: Sequence[int]) -> dict[str, Any]:
+    rows, table = compared.judge(study, seeds)
+    return {
+        "seeds": list(seeds),
+        "rows": rows,
+        "table": {
+            "title": table.title,
+            "headings": list(table.headings),
+            "rows": [list(r) for r in table.rows],
+        },
+    }
 
 
 def _document(

@@ -45,13 +45,13 @@ pub(crate) use summary::summarise;
 
 use crate::experiment::Experiment;
 use caps::{CapAt, Caps, Signal};
-use headstack_control::policy;
+use headstack_control::policy::{find_in, Plugin};
 use headstack_drive::spec::Params;
 use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
 use headstack_units::{Span, Watts};
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
 use std::path::Path;
 
 /// The table `capping`; the keys are in this module's description.
@@ -94,7 +94,7 @@ pub struct Capping {
 }
 
 /// Which response time a reading tells, from admission to the host's queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
     /// The mean of the interval.
@@ -150,7 +150,8 @@ impl Plan {
     /// Reads a merged table of an experiment; `None` if there is none. `place` is its place there.
     ///
     /// # Errors
-    /// Values out of bounds, caps that cannot be read, an unknown policy, by dotted key.
+    /// Values out of bounds and caps that cannot be read, by dotted key. The policy is looked up when the run
+    /// begins, among those of its inputs.
     pub fn read(
         table: &Params,
         base: &Path,
@@ -172,9 +173,30 @@ impl Plan {
         };
         read().map(Some).map_err(|e| e.within(place))
     }
+
+    /// Whether the policy is one of `policies`.
+    ///
+    /// # Errors
+    /// The known names and the nearest one, by dotted key.
+    pub(crate) fn check_policy(&self, policies: &[Plugin]) -> Result<(), SpecError> {
+        let found = find_in(&self.table.policy, policies).map(drop);
+        found.map_err(|e| spec_error(e).within(&self.place))
+    }
 }
 
 impl Capping {
+    /// The values of the keys that a table may leave out.
+    pub(crate) fn defaults() -> Params {
+        let table: Result<Capping, _> = from_value(json!({ "policy": "none" }));
+        let Ok(t) = table else { return Params::new() };
+        let values = json!({
+            "interval": t.interval, "efficiency": t.efficiency, "noise": t.noise,
+            "resolution": t.resolution, "delay": t.delay, "response_time": t.response_time,
+            "tolerance": t.tolerance,
+        });
+        values.as_object().cloned().unwrap_or_default()
+    }
+
     fn check(&self) -> Result<(), SpecError> {
         let refuse = |key: &str, got: &dyn std::fmt::Display, need: &str| {
             Err(SpecError::new(key, got.to_string(), need))
@@ -198,7 +220,7 @@ impl Capping {
         if !(Span::ZERO..=most).contains(&self.delay) {
             return refuse("delay", &self.delay, "0 s to 1 h");
         }
-        policy::find(&self.policy).map(drop).map_err(spec_error)
+        Ok(())
     }
 }
 

@@ -96,6 +96,7 @@ impl Capper {
     /// A policy that cannot be, or drives without what it sets.
     pub fn new<M: Member>(
         plan: &Plan,
+        policies: &'static [policy::Plugin],
         members: &[M],
         jobs: Vec<String>,
     ) -> Result<Capper, SpecError> {
@@ -104,7 +105,7 @@ impl Capper {
             knobs.extend(member.knobs().into_iter().map(|k| (m, k)));
         }
         let table = &plan.table;
-        let plugin = policy::find(&table.policy).map_err(spec_error)?;
+        let plugin = policy::find_in(&table.policy, policies).map_err(spec_error)?;
         check_knobs(plugin.name, &knobs)?;
         let devices: Vec<Device> = knobs.iter().map(|(_, k)| device(k)).collect();
         let policy =

@@ -131,7 +131,6 @@ fn caps_from_a_file() {
 #[test]
 fn refuses_by_key() {
     for (toml, key) in [
-        ("policy = \"pcap\"", "capping.policy"),
         ("parameters = {}", "capping"),
         ("policy = \"none\"\ninterval = \"1 ms\"", "capping.interval"),
         ("policy = \"none\"\nefficiency = 1.5", "capping.efficiency"),

@@ -37,6 +37,7 @@
 
 mod admission;
 mod merging;
+mod waking;
 
 use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
@@ -535,29 +536,9 @@ impl HostQueue {
         self.queues[q].places.wait(process, sync);
     }
 
-    /// When the next woken process submits, and to which queue.
-    fn next_waking(&self) -> (Time, usize) {
-        let mut first = (Time::NEVER, 0);
-        if self.wake_time > Span::ZERO {
-            for (q, queue) in self.queues.iter().enumerate() {
-                if let Some((time, _)) = queue.waking.front().filter(|w| w.0 < first.0) {
-                    first = (*time, q);
-                }
-            }
-        }
-        first
-    }
-
     /// The next event of the queue's own: a completion or a process that submits.
     fn next_own(&self) -> Time {
         self.ends.next().min(self.next_waking().0)
-    }
-
-    /// Whether all free places are kept for processes that were woken.
-    fn is_kept(&self, q: usize) -> bool {
-        let queue = &self.queues[q];
-        let waking = queue.waking.len() as u32;
-        waking > 0 && queue.places.taken() + waking >= queue.places.limit()
     }
 
     fn dispatch(&mut self, q: usize, now: Time) {
@@ -710,7 +691,9 @@ impl Layer for HostQueue {
         if let Some(backlog) = backlog {
             backlog.push_back(child);
             self.counts.blocked += 1;
-        } else if self.is_kept(q) || !self.try_admit(q, now, process, child, false) {
+        } else if self.is_kept(q, self.is_sync(request.command))
+            || !self.try_admit(q, now, process, child, false)
+        {
             self.counts.blocked += 1;
             if named {
                 let blocked = &mut self.queues[q].blocked;

@@ -339,3 +339,58 @@ fn refuses_what_cannot_be_capped() {
         assert!(error.contains(need), "{layers} {capping}: {error}");
     }
 }
+
+/// A run knows the policies of its inputs, and no others.
+#[test]
+fn policies_are_those_of_the_inputs() {
+    use headstack_array::{run, Inputs, RunOptions};
+    use headstack_control::policy::{throttle, Plugin};
+    const OWN: &[Plugin] = &[Plugin {
+        name: "own",
+        ..throttle::PLUGIN
+    }];
+    let text = |policy: &str| {
+        format!(
+            "[run]\nduration = \"2 s\"\n[workload]\n{}[[system]]\ndrive = \"ultrastar-7k4000-pcap\"\n\
+             layers = [\"throttle\", \"host-queue\"]\n[system.capping]\npolicy = \"{policy}\"\n\
+             caps = [{{ at = \"0 s\", cap = \"8 W\" }}]\n",
+            job(4, "")
+        )
+    };
+    let go = |policy: &str| {
+        let experiment = Experiment::from_toml(&text(policy), Path::new("x.toml")).expect("valid");
+        let inputs = Inputs {
+            policies: OWN,
+            ..Inputs::new(vec![headstack_testkit::shipped::folder()])
+        };
+        run(&experiment, &inputs, &RunOptions::default()).map_err(|e| e.to_string())
+    };
+    let result = go("own").expect("a known policy");
+    let capping = result.systems[0].capping.as_ref().expect("capped");
+    assert_eq!(capping.policy, "own");
+    // floor((8 W - 7.1 W) / 0.045 W) requests per second, from the paper's Figure 2b.
+    near(result.systems[0].throughput_iops, 20.0, 3.0, "throttled");
+    let error = go("throttle").expect_err("an unknown policy");
+    assert!(error.contains("system[0].capping.policy"), "{error}");
+    assert!(error.contains("need one of own"), "{error}");
+}
+
+/// A write finds the places of reads all kept for woken readers, while no write is under way whose end would
+/// wake it: it must not wait for one.
+#[test]
+fn a_write_among_many_readers_ends() {
+    for reads in [0.9, 0.99] {
+        for seed in 1..=3 {
+            let text = format!(
+                "[run]\nseed = {seed}\n[workload.synthetic]\nn_requests = 3000\nreads = {reads}\n\
+                 arrivals = \"closed\"\noutstanding = 32\nfootprint = \"4 TB\"\n[[system]]\n\
+                 drive = \"ultrastar-7k4000-pcap\"\nlayers = [{{ name = \"host-queue\", \
+                 elevator = \"deadline\", places = \"legacy\", nr_requests = 4, depth = 1, \
+                 merge = false, wake_time = \"50 us\" }}]\n"
+            );
+            let experiment = Experiment::from_toml(&text, Path::new("x.toml")).expect("valid");
+            let result = go(&experiment, None).expect("every request ends");
+            assert_eq!(result.systems[0].n_requests, 3000, "seed {seed}, {reads}");
+        }
+    }
+}

@@ -5,10 +5,10 @@ use headstack_array::layer::{
     elevator, Context, Done, Entry, ErrorKind, Layer, Request, Setting, ENTRIES,
 };
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
+use headstack_testkit::plugins::folder_matches;
 use headstack_testkit::SplitMix;
 use headstack_units::Time;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Random service times, of which some are zero.
 struct Random(SplitMix);
@@ -189,34 +189,7 @@ fn folders_and_lists_name_the_same() {
     let layers: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
     let elevators: Vec<&str> = elevator::ENTRIES.iter().map(|e| e.name).collect();
     for (folder, names) in [("layer", layers), ("layer/elevator", elevators)] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("src")
-            .join(folder);
-        let mut found = 0;
-        for file in std::fs::read_dir(&path).expect("the folder") {
-            let file = file.expect("a file").path();
-            let stem = file
-                .file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .to_string();
-            if file.is_dir() || shared(folder).contains(&stem.as_str()) {
-                continue;
-            }
-            let name = stem.replace('_', "-");
-            assert!(
-                names.contains(&name.as_str()),
-                "{folder}: need {stem} in the list of mod.rs"
-            );
-            let text = std::fs::read_to_string(&file).expect("text");
-            for section in ["//! # Model", "//! # Source", "//! # Validity"] {
-                assert!(
-                    text.lines().any(|l| l == section),
-                    "{folder}/{stem}.rs: need {section:?}"
-                );
-            }
-            found += 1;
-        }
-        assert_eq!(found, names.len(), "{folder}: names repeat or lack a file");
+        let source = format!("src/{folder}");
+        folder_matches(env!("CARGO_MANIFEST_DIR"), &source, &shared(folder), &names);
     }
 }

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! so that an offset of the whole map (another drive, another load) has no effect. The response time from
-//! admission is predicted by Little's law, `t(c) = k · places(c) / x(c)`; `k` is adapted to the response times
-//! in the samples, and is 1 without them.
+//! admission is predicted as `t(c) = k · r(c)`, with `r(c)` of the map, or by Little's law `places(c) / x(c)` where
+//! the map has none; `k` is adapted to the response times in the samples, and is 1 without them.
 //!
 //! | mean of the period | what happens |
 //! |---|---|
@@ -22,14 +22,16 @@
 //! | the cap falls below `m` | as "too high", at once, with the last period's mean |
 //!
 //! The *best* setting has the highest `x(c)` among those with `t(c) <= latency_target`; if none meets the target,
-//! the shortest `t(c)`. (For the current setting the target is 1.1 times as long.) Because each correction
-//! downwards leads to a lower `p`, the lowest setting is reached in at most as many periods as the map has
-//! points, whatever the meter shows.
+//! the shortest `t(c)`. (For the current setting the target is 1.1 times as long.) Settings with `t(c) >
+//! latency_limit` are never chosen, so "the lowest `p`" is that of the others: the limit has precedence over the
+//! cap. Because each correction downwards leads to a lower `p`, the lowest setting is reached in at most as many
+//! periods as the map has points, whatever the meter shows.
 //!
 //! After a change from `a` to `b` the map is corrected: with `e` the measured minus the predicted change, for
 //! one drive and within ±2 W, `f(b)` grows by `e / 2`, because a part of `e` is noise, but never leaves `p(b) ±
-//! 3 W`. Corrections decay with the time constant `forget_after`. Readings of the first `settle` after a change
-//! do not count.
+//! 3 W`. The points around `b` differ from the map for the same reasons: those within an octave of both queues' sizes
+//! grow too, by a part that falls linearly to zero. Corrections decay with the time constant `forget_after`.
+//! Readings of the first `settle` after a change do not count.
 //!
 //! With several drives, each tier has one setting. Tiers choose in order, best first; each reserves the least
 //! power that the tiers after it can draw.
@@ -42,12 +44,14 @@
 //! | `tolerance` | 0.2 W; 1 W for several drives | 0 to 1000 W |
 //! | `margin_ratio` | 0.25 | -1 to 1; `margin` is this part of `tolerance`. Below zero the policy aims above the cap, but within the tolerance |
 //! | `latency_target` | none | 1 ms to 1 h |
+//! | `latency_limit` | none | `latency_target` to 1 h |
+//! | `response_time` | `mean` | `mean`, `p99`: which one the target, the limit and the samples mean; chooses that of the built-in map |
 //! | `settle` | 2 s, less than the period | 0 to `period` |
 //! | `learn` | `on` | `on`, `off` |
 //! | `forget_after` | 30 min | `period` to 1000 h |
 //! | `tiers` | one tier | numbers of drives, best tier first; they add up |
 //! | `efficiency` | 1; 0.83 for several drives | 0.1 to 1; of the power supply |
-//! | `map` | of an Ultrastar 7K4000 | 1 to 4096 tables `{ nr_requests, queue_depth, arms, power, iops }` |
+//! | `map` | of an Ultrastar 7K4000 | 1 to 4096 tables `{ nr_requests, queue_depth, arms, power, iops, response_time }` |
 //!
 //! # Source
 //! Our own. The built-in map follows relations in Khatib and Bandic, FAST 2016, section 5.2; its numbers come
@@ -60,7 +64,7 @@
 
 use super::{read_tiers, several, Drives, Input, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
-use crate::map::{self, Point};
+use crate::map::{self, Point, Statistic};
 use crate::parameters::Reader;
 use crate::pcap::tolerance;
 use crate::{Command, Device, ParameterError, Parameters};
@@ -70,7 +74,7 @@ use headstack_units::{Span, Watts};
 pub const PLUGIN: Plugin = Plugin {
     name: "feed-forward",
     summary: "best setting by a map of power and throughput that is corrected while it runs",
-    example: "latency_target = \"250 ms\"",
+    example: "response_time = \"p99\"\nlatency_target = \"450 ms\"\nlatency_limit = \"750 ms\"",
     drives: Drives::Several,
     build: |table, devices| Ok(Box::new(FeedForward::new(table, devices)?)),
 };
@@ -108,6 +112,7 @@ struct FeedForward {
     margin_w: f64,
     efficiency: f64,
     latency_target_s: f64,
+    latency_limit_s: f64,
     settle: Span,
     learn: bool,
     /// The part of a correction that decays in one period.
@@ -130,6 +135,10 @@ impl FeedForward {
         let margin_w = tolerance_w * reader.number("margin_ratio", 0.25, -1.0..=1.0)?;
         let hour = Span(3_600_000_000_000);
         let target = reader.optional("latency_target", Span::from_ms(1.0)..=hour)?;
+        let least = target.unwrap_or(Span::from_ms(1.0));
+        let limit = reader.optional("latency_limit", least..=hour)?;
+        let words = [("mean", Statistic::Mean), ("p99", Statistic::P99)];
+        let statistic = reader.word("response_time", Statistic::Mean, &words)?;
         let usual = Span(2_000_000_000.min(settings.period.0 / 2));
         let settle = reader.number("settle", usual, Span::ZERO..=settings.period)?;
         let learn = reader.word("learn", true, &[("on", true), ("off", false)])?;
@@ -142,7 +151,7 @@ impl FeedForward {
         let usual = if n == 1 { 1.0 } else { 0.83 };
         let efficiency = reader.number("efficiency", usual, 0.1..=1.0)?;
         let counts = read_tiers(&mut reader, n)?;
-        let points = map::read(reader.raw("map"), devices)?;
+        let points = map::read(reader.raw("map"), devices, statistic)?;
         reader.finish()?;
         let mut policy = FeedForward {
             guard: Guard::new(settings),
@@ -153,6 +162,7 @@ impl FeedForward {
             margin_w,
             efficiency,
             latency_target_s: target.map_or(f64::INFINITY, Span::as_secs_f64),
+            latency_limit_s: limit.map_or(f64::INFINITY, Span::as_secs_f64),
             settle,
             learn,
             forget: settings.period.as_secs_f64() / forget_after.as_secs_f64(),
@@ -198,7 +208,7 @@ impl FeedForward {
     /// How many times point `a` is better than `b`, whose target is `slack` times as long.
     fn gain(&self, a: usize, b: usize, slack: f64) -> f64 {
         let (a, b) = (&self.points[a], &self.points[b]);
-        let (time_a, time_b) = (a.response_time_s(), b.response_time_s());
+        let (time_a, time_b) = (a.response_time_s, b.response_time_s);
         let meets = |time: f64, slack: f64| self.ratio * time <= slack * self.latency_target_s;
         match (meets(time_a, 1.0), meets(time_b, slack)) {
             (true, true) => a.iops / b.iops,
@@ -258,15 +268,33 @@ impl FeedForward {
         match best {
             Some(best) if !stays || self.gain(best, tier.at, SLACK) > BETTER => best,
             Some(_) => tier.at,
-            None if lower => self.lowest,
+            None if lower => self.floor(tier),
             None => tier.at,
         }
     }
 
-    /// Whether a tier may change to point `c`. Where power must fall, only to points with lower power in the
-    /// uncorrected map.
+    /// Whether a tier may change to point `c`: within the limit of the response time and, where power must fall,
+    /// with lower power in the uncorrected map.
     fn is_candidate(&self, tier: &Tier, c: usize, lower: bool) -> bool {
-        !lower || c == tier.at || self.points[c].power_w < self.points[tier.at].power_w
+        self.is_within_limit(tier, c)
+            && (!lower || c == tier.at || self.points[c].power_w < self.points[tier.at].power_w)
+    }
+
+    /// Whether the response time at point `c` is within its limit, which is longer for the current point.
+    fn is_within_limit(&self, tier: &Tier, c: usize) -> bool {
+        let slack = if c == tier.at { SLACK } else { 1.0 };
+        self.ratio * self.points[c].response_time_s <= slack * self.latency_limit_s
+    }
+
+    /// The point with the lowest power within the limit of the response time; without one, that with the shortest
+    /// response time.
+    fn floor(&self, tier: &Tier) -> usize {
+        let points = &self.points;
+        let within = (0..points.len()).filter(|c| self.is_within_limit(tier, *c));
+        let least = within.min_by(|a, b| points[*a].power_w.total_cmp(&points[*b].power_w));
+        let time = |c: &usize| points[*c].response_time_s;
+        let shortest = || (0..points.len()).min_by(|a, b| time(a).total_cmp(&time(b)));
+        least.or_else(shortest).unwrap_or(self.lowest)
     }
 
     /// The most by which a tier can lower its power, as a negative number of watts.
@@ -291,9 +319,11 @@ impl FeedForward {
         let error_w = (mean_w - before_w) * self.efficiency - predicted_w;
         let error_w = (error_w / drives.max(1) as f64).clamp(-STEP_W, STEP_W);
         for tier in self.tiers.iter_mut().filter(|t| t.at != t.before) {
-            let given = self.points[tier.at].power_w;
-            let power = &mut tier.power_w[tier.at];
-            *power = (*power + LEARN * error_w).clamp(given - REACH_W, given + REACH_W);
+            let here = self.points[tier.at];
+            for (power, point) in tier.power_w.iter_mut().zip(&self.points) {
+                let step = LEARN * error_w * point.nearness(&here);
+                *power = (*power + step).clamp(point.power_w - REACH_W, point.power_w + REACH_W);
+            }
         }
     }
 
@@ -310,7 +340,7 @@ impl FeedForward {
         let Some(measured_s) = measured_s.filter(|s| *s > 0.0) else {
             return;
         };
-        let of = |t: &Tier| t.drives as f64 * self.points[t.at].response_time_s();
+        let of = |t: &Tier| t.drives as f64 * self.points[t.at].response_time_s;
         let predicted_s = self.tiers.iter().map(of).sum::<f64>() / self.open.len() as f64;
         let ratio = (measured_s / predicted_s).clamp(LEAST_RATIO, MOST_RATIO);
         let weight = if ratio > self.ratio { 0.5 } else { 0.2 };

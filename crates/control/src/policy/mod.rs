@@ -49,6 +49,7 @@ pub trait Policy: Send {
 }
 
 /// One entry of the list of policies.
+#[derive(Debug, Clone, Copy)]
 pub struct Plugin {
     /// The name in configurations and on the command line.
     pub name: &'static str,
@@ -93,8 +94,16 @@ plugins! { dyn Policy: feed_forward, none, pcap_agile, pcap_base, pcap_s, thrott
 /// # Errors
 /// What was got, the known names and the nearest one.
 pub fn find(name: &str) -> Result<&'static Plugin, ParameterError> {
-    PLUGINS.iter().find(|p| p.name == name).ok_or_else(|| {
-        let names: Vec<&str> = PLUGINS.iter().map(|p| p.name).collect();
+    find_in(name, PLUGINS)
+}
+
+/// Finds the policy called `name` in a list.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_in<'a>(name: &str, plugins: &'a [Plugin]) -> Result<&'a Plugin, ParameterError> {
+    plugins.iter().find(|p| p.name == name).ok_or_else(|| {
+        let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
         let hint = did_you_mean(name, names.iter().copied());
         let need = format!("one of {}{hint}", names.join(", "));
         ParameterError::new("policy", format!("{name:?}"), need)

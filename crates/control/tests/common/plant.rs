@@ -5,7 +5,7 @@
 //! The tables are those of a model of the paper's drive that was fitted to the text of FAST 2016 (section 5.2, 4 and
 //! 7.2): power and throughput by both queues with 128 threads, by the rate of a throttle, and by few threads.
 
-use headstack_control::ultrastar_7k4000::{IOPS, NR_REQUESTS, POWER_W, QUEUE_DEPTH};
+use headstack_control::ultrastar_7k4000::{look_up, IOPS, P99_S, POWER_W};
 use headstack_control::{Actuator, Command, Policy, RateLimit, Refused, Sample, Sensor, Work};
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
@@ -67,24 +67,6 @@ impl Default for Kind {
     }
 }
 
-/// Position of `x` on a logarithmic axis: the row before it and the weight of the next one.
-fn place(axis: &[u32; 6], x: f64) -> (usize, f64) {
-    let axis = axis.map(f64::from);
-    let x = x.clamp(axis[0], axis[axis.len() - 1]);
-    let row = axis
-        .iter()
-        .rposition(|a| *a <= x)
-        .expect("inside")
-        .min(axis.len() - 2);
-    (row, (x / axis[row]).ln() / (axis[row + 1] / axis[row]).ln())
-}
-
-fn look_up(table: &[[f64; 6]; 6], host: f64, drive: f64) -> f64 {
-    let ((i, u), (j, v)) = (place(&NR_REQUESTS, host), place(&QUEUE_DEPTH, drive));
-    let row = |i: usize| table[i][j] * (1.0 - v) + table[i][j + 1] * v;
-    row(i) * (1.0 - u) + row(i + 1) * u
-}
-
 impl Kind {
     /// The used sizes of the queues, which the number of threads limits.
     fn filled(&self, command: &Command) -> (f64, f64) {
@@ -110,6 +92,12 @@ impl Kind {
             _ => look_up(&POWER_W, host, drive),
         };
         7.1 + (watts - 7.1) * self.scale + self.offset_w
+    }
+
+    /// 99 % of the response times from admission are not longer.
+    pub fn p99_s(&self, command: &Command) -> f64 {
+        let (host, drive) = self.filled(command);
+        look_up(&P99_S, host, drive)
     }
 
     /// Little's law: admitted requests divided by throughput.
@@ -175,7 +163,7 @@ pub struct Second {
     /// True power at the meter, without noise.
     pub watts: f64,
     pub iops: f64,
-    /// Mean response time from admission, in seconds.
+    /// Response time from admission, in seconds: the mean, or p99.
     pub response_time_s: f64,
     pub commands: Vec<Command>,
     pub drive_watts: Vec<f64>,
@@ -191,8 +179,9 @@ pub struct Run {
     pub seed: u64,
     /// `(seconds, cap)`, one after another.
     pub phases: Vec<(u32, Option<f64>)>,
-    /// Whether samples contain response times.
+    /// Whether samples contain response times, and whether those are p99 instead of means.
     pub tells_response_times: bool,
+    pub tells_p99: bool,
 }
 
 impl Run {
@@ -203,6 +192,7 @@ impl Run {
             seed,
             phases: phases.to_vec(),
             tells_response_times: false,
+            tells_p99: false,
         }
     }
 
@@ -234,8 +224,11 @@ impl Run {
             let pairs = || self.kinds.iter().zip(&commands);
             let drive_watts: Vec<f64> = pairs().map(|(k, c)| k.watts(c)).collect();
             let watts = drive_watts.iter().sum::<f64>() / self.efficiency;
-            let response_time_s =
-                pairs().map(|(k, c)| k.response_time_s(c)).sum::<f64>() / n as f64;
+            let time = |(k, c): (&Kind, &Command)| match self.tells_p99 {
+                true => k.p99_s(c),
+                false => k.response_time_s(c),
+            };
+            let response_time_s = pairs().map(time).sum::<f64>() / n as f64;
             let shown = watts + self.kinds[0].noise_w * (n as f64).sqrt() * noise.normal();
             let mut sample = Sample::new(now, Watts((shown * 10.0).round() / 10.0));
             if self.tells_response_times {

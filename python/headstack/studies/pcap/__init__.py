@@ -5,9 +5,9 @@ Each figure is simulated with the drive, queues, threads and meter of the paper'
 
 from dataclasses import dataclass
 
-from headstack.studies.study import Choice, Claim, Paper
+from headstack.studies.study import Choice, Claim, Comparison, Paper
 
-from . import control, loads, power
+from . import control, loads, ours, power
 
 
 @dataclass(frozen=True)
@@ -130,4 +130,5 @@ PAPER = Paper(
             (SEED,),
         ),
     ),
+    compared=Comparison(ours.policies, {"websearch": ("[Ww]eb[Ss]earch*", "wsrch*.trace*")}),
 )

@@ -1,50 +1,117 @@
-"""Feed-forward against PCAP, and PCAP against throttling, with confidence intervals.
+"""Policies against each other over several seeds: throttling, PCAP, and feed-forward.
 
-``python -m headstack.studies.pcap.ours --seeds 10`` prints the tables of
-``docs/models/capping.md``.
+``headstack reproduce pcap --seeds 10`` adds the table to the page and to the document. The policies
+of one experiment get the same requests, caps and noise with each seed; differences are by pairs.
 """
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
-from headstack.studies.runs import Run, Store
+from headstack import paired
+from headstack.studies.runs import Run
+from headstack.studies.study import Study, Table
 
 from . import loads, runs
 
-#: Student's t for 95 % and 1 to 30 degrees of freedom.
-T = (
-    12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13,
-    2.12, 2.11, 2.10, 2.09, 2.09, 2.08, 2.07, 2.07, 2.06, 2.06, 2.06, 2.05, 2.05, 2.05, 2.04,
-)  # fmt: skip
+#: A policy: its name in tables, its name in experiments, its parameters.
+Policy = tuple[str, str, Mapping[str, Any]]
 
-#: Policies by name. PCAP in throughput mode starts at the open queues, as feed-forward does.
-PCAP_FAST = ("pcap-agile", {"mode": "throughput"})
-PCAP_TAIL = runs.TAIL
-THROTTLE = runs.THROTTLE
-OURS_FAST: tuple[str, dict[str, Any]] = ("feed-forward", {})
-OURS_TAIL = ("feed-forward", {"latency_target": "250 ms"})
+THROTTLE: Policy = ("throttle", *runs.THROTTLE)
 
-#: What is compared: name in the table, key of the result, form.
-Value = Callable[[Mapping[str, Any]], float]
-VALUES: dict[str, tuple[Value, str]] = {
-    "over the cap (J)": (lambda r: r["capping"]["over_cap_j"], "{:.0f}"),
-    "requests/s": (lambda r: r["throughput_iops"], "{:.1f}"),
-    "p50 (ms)": (lambda r: 1e3 * r["capping"]["admitted_response_time_s"]["p50"], "{:.0f}"),
-    "p99 (ms)": (lambda r: 1e3 * r["capping"]["admitted_response_time_s"]["p99"], "{:.0f}"),
-}
+#: The throughput mode as the paper begins it, at queues of (1, 4), and with the queues open, where
+#: feed-forward begins too.
+PCAP_PAPER: Policy = ("PCAP from (1, 4)", *runs.THROUGHPUT)
+PCAP_OPEN: Policy = ("PCAP from (32, 128)", "pcap-agile", {"mode": "throughput"})
+PCAP_TAIL: Policy = ("PCAP, tail latency", *runs.TAIL)
+PCAP_S: Policy = ("PCAP/S", "pcap-s", {})
+
+OURS: Policy = ("feed-forward", "feed-forward", {})
+
+#: Against the tail-latency mode: p99 is bounded by that of PCAP's lowest setting, (1, 32), and is
+#: shorter than that wherever a cap allows.
+OURS_TAIL: Policy = (
+    "feed-forward, p99 bounded",
+    "feed-forward",
+    {"response_time": "p99", "latency_target": "450 ms", "latency_limit": "750 ms"},
+)
+
+#: What is compared: name, value of a result, form.
+Value = Callable[[Mapping[str, Any]], float | None]
+VALUES: tuple[tuple[str, Value, str], ...] = (
+    ("over (s)", lambda r: r["capping"]["violation_s"], "{:.1f}"),
+    ("over (W s)", lambda r: r["capping"]["over_cap_j"], "{:.0f}"),
+    ("IOPS", lambda r: r["throughput_iops"], "{:.1f}"),
+    ("p50 (ms)", lambda r: 1e3 * r["capping"]["admitted_response_time_s"]["p50"], "{:.0f}"),
+    ("p99 (ms)", lambda r: 1e3 * r["capping"]["admitted_response_time_s"]["p99"], "{:.0f}"),
+    ("max (ms)", lambda r: 1e3 * r["capping"]["admitted_response_time_s"]["max"], "{:.0f}"),
+    ("p99 submitted (ms)", lambda r: 1e3 * r["capping"]["response_time_s"]["p99"], "{:.0f}"),
+    ("settles (s)", lambda r: r["capping"]["settling_s"]["mean"], "{:.1f}"),
+    ("swings (W)", lambda r: r["capping"]["power_deviation_w"], "{:.3f}"),
+    ("changes", lambda r: r["capping"]["n_changes"], "{:.0f}"),
+)
+
+#: Makes the run of an experiment under a policy with a seed.
+Make = Callable[[Policy, int], Run]
 
 
-def _mixed(name: str, policy: tuple[str, Mapping[str, Any]], seed: int) -> Run:
-    jobs = [runs.job(64, duration="1200 s")]
-    jobs[0]["requests"] = {**jobs[0]["requests"], "reads": 0.7, "size": "16 KiB", "zipf": 0.8}
-    return runs.capped(name, *policy, ((120.0, 9.0), (600.0, 8.5)), jobs=jobs, seed=seed)
+@dataclass(frozen=True)
+class Experiment:
+    """One load under caps, and the policies that are compared on it: reference first.
+
+    Attributes:
+        name: name in tables.
+        make: makes its runs.
+        pairs: policies to compare.
+        designed_for: whether the map of feed-forward, or PCAP, was made for its load.
+
+    """
+
+    name: str
+    make: Make
+    pairs: Sequence[tuple[Policy, Policy]]
+    designed_for: bool = True
 
 
-def _open(name: str, policy: tuple[str, Mapping[str, Any]], seed: int) -> Run:
-    run = _mixed(name, policy, seed)
+def _response_time(policy: Policy) -> dict[str, str]:
+    """Return what the meter's readings tell, which is what the policy's target means."""
+    told = policy[2].get("response_time")
+    return {"response_time": told} if told else {}
+
+
+def _capped(**more: Any) -> Make:
+    def make(policy: Policy, seed: int) -> Run:
+        run = runs.capped(*policy, seed=seed, **more)
+        return _told(run, policy)
+
+    return make
+
+
+def _told(run: Run, policy: Policy) -> Run:
+    capping = {**run.system["capping"], **_response_time(policy)}
+    return Run(run.workload, {**run.system, "capping": capping}, seed=run.seed)
+
+
+#: Caps of the loads that nothing was designed on.
+LATER = ((120.0, 9.0), (600.0, 8.5))
+
+
+def _on(workload: Callable[[], dict[str, Any]], caps: Sequence[tuple[float, float]]) -> Make:
+    def make(policy: Policy, seed: int) -> Run:
+        run = _capped(schedule=caps)(policy, seed)
+        return Run(workload(), run.system, seed=seed)
+
+    return make
+
+
+def _mixed() -> dict[str, Any]:
+    job = runs.job(64, duration="1200 s")
+    job["requests"] = {**job["requests"], "reads": 0.7, "size": "16 KiB", "zipf": 0.8}
+    return {"name": "mixed", "jobs": [job]}
+
+
+def _open() -> dict[str, Any]:
     synthetic = {
         "n_requests": 150_000,
         "rate": "125/s",
@@ -53,113 +120,175 @@ def _open(name: str, policy: tuple[str, Mapping[str, Any]], seed: int) -> Run:
         "local": 0.3,
         "footprint": f"{runs.CAPACITY} B",
     }
-    return Run({"name": "open", "synthetic": synthetic}, run.system, seed=seed)
+    return {"name": "open", "synthetic": synthetic}
 
 
-def _trace(name: str, policy: tuple[str, Mapping[str, Any]], seed: int) -> Run:
-    run = _mixed(name, policy, seed)
+def _pgbench(outstanding: int) -> dict[str, Any]:
+    """Return the bundled trace in a closed loop, its 7 GB stretched over the drive."""
     path = Path(__file__).resolve().parents[4] / "examples" / "traces" / "pgbench.csv.zst"
-    workload = {"name": "pgbench", "trace": str(path), "arrivals": {"closed": {"outstanding": 64}}}
-    return Run(workload, run.system, seed=seed)
+    arrivals = {"closed": {"outstanding": outstanding}}
+    return {"name": "pgbench", "trace": str(path), "arrivals": arrivals, "space_scale": 400.0}
 
 
-def _figure_10(name: str, policy: tuple[str, Mapping[str, Any]], seed: int) -> Run:
+def _figure_10(policy: Policy, seed: int) -> Run:
     run = loads.shelf_run(seed)
-    capping = {
-        **run.system["capping"],
-        "policy": policy[0],
-        "parameters": {"tiers": list(loads.TIERS), **policy[1]},
+    parameters = {"tiers": list(loads.TIERS), **policy[2]}
+    capping = {**run.system["capping"], "policy": policy[1], "parameters": parameters}
+    system = {**run.system, "name": policy[0], "capping": capping}
+    return _told(Run(run.workload, system, seed=seed), policy)
+
+
+def _batch(cap_w: float) -> Make:
+    jobs = [runs.job(128, volume=f"{loads.BATCH_BYTES} B")]
+    return _capped(schedule=((0.0, cap_w),), jobs=jobs)
+
+
+def _bursts(cap_w: float) -> Make:
+    return _capped(schedule=((0.0, cap_w),), jobs=loads._bursts(True))
+
+
+def _threads(threads: int, cap_w: float) -> Make:
+    return _capped(schedule=((60.0, cap_w),), threads=threads, seconds=600)
+
+
+FAST, TAIL = ((PCAP_OPEN, OURS),), ((PCAP_TAIL, OURS_TAIL),)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment("Figures 5, 6: throughput", _capped(), ((THROTTLE, PCAP_PAPER), (PCAP_PAPER, OURS))),
+    Experiment("Figures 5, 6: throughput, open start", _capped(), FAST),
+    Experiment("Figures 5, 6: tail latency", _capped(), ((THROTTLE, PCAP_TAIL), *TAIL)),
+    Experiment("Figure 7a: 64 threads, 8 W", _threads(64, 8.0), FAST),
+    Experiment("Figure 7a: 32 threads, 9 W", _threads(32, 9.0), FAST),
+    Experiment("Figure 7a: 16 threads, 9 W, tail latency", _threads(16, 9.0), TAIL),
+    Experiment("Figure 8: 9 W", _batch(9.0), FAST),
+    Experiment("Figure 8: 8.5 W", _batch(8.5), FAST),
+    Experiment("Figure 8: 8 W", _batch(8.0), FAST),
+    Experiment("Figure 9: 8.5 W", _bursts(8.5), FAST),
+    Experiment("Figure 10", _figure_10, ((PCAP_S, OURS_TAIL),)),
+    Experiment(
+        "70 % reads of 16 KiB, skewed", _on(_mixed, LATER), (*FAST, *TAIL), designed_for=False
+    ),
+    Experiment("open arrivals, 125/s", _on(_open, LATER), FAST, designed_for=False),
+    Experiment(
+        "pgbench trace, 64 outstanding",
+        _on(lambda: _pgbench(64), ((10.0, 8.4), (80.0, 8.0))),
+        (*FAST, *TAIL),
+        designed_for=False,
+    ),
+)
+
+#: Experiments that are quick to simulate, for ``--quick``.
+QUICK = 2
+
+
+def websearch(path: Path) -> tuple[Experiment, ...]:
+    """Return the experiments on the Websearch trace: as recorded but slower, and in a closed loop.
+
+    Its drives become one, one after another, and addresses are stretched over the drive of 4 TB, as
+    the paper had to. Together they were asked for more than one drive can serve, so the gaps are
+    three times as long.
+    """
+    table = {
+        "name": "websearch",
+        "trace": str(path),
+        "concatenate": "measured",
+        "space_scale": 36.0,
     }
-    return Run(run.workload, {**run.system, "name": name, "capping": capping}, seed=seed)
+    slower = {**table, "time_scale": 3.0}
+    closed = {**table, "arrivals": {"closed": {"outstanding": 64}}}
+    both = (*FAST, *TAIL)
+    return (
+        Experiment(
+            "Websearch, a third of its rate",
+            _on(lambda: slower, ((20.0, 8.7), (100.0, 8.4))),
+            both,
+            designed_for=False,
+        ),
+        Experiment(
+            "Websearch, 64 outstanding",
+            _on(lambda: closed, ((20.0, 8.4), (60.0, 8.0))),
+            both,
+            designed_for=False,
+        ),
+    )
 
 
-def _capped(**more: Any) -> Callable[[str, tuple[str, Mapping[str, Any]], int], Run]:
-    return lambda name, policy, seed: runs.capped(name, *policy, seed=seed, **more)
+def compare(study: Study, experiment: Experiment, seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """Return one row per pair of policies of an experiment.
 
-
-#: Experiments by name, and the two policies that are compared: reference first.
-Make = Callable[[str, tuple[str, Mapping[str, Any]], int], Run]
-SHELF_OURS: tuple[str, dict[str, Any]] = ("feed-forward", {"latency_target": "250 ms"})
-EXPERIMENTS: dict[str, tuple[Make, tuple[Any, Any], tuple[str, str]]] = {
-    "Figures 5, 6: PCAP, throughput": (_capped(), (THROTTLE, PCAP_FAST), ("throttle", "PCAP")),
-    "Figures 5, 6: PCAP, tail latency": (_capped(), (THROTTLE, PCAP_TAIL), ("throttle", "PCAP")),
-    "Figure 5, throughput": (_capped(), (PCAP_FAST, OURS_FAST), ("PCAP", "feed-forward")),
-    "Figure 5, tail latency": (_capped(), (PCAP_TAIL, OURS_TAIL), ("PCAP", "feed-forward")),
-    "Figure 7, 32 threads, 9 W": (
-        _capped(schedule=((60.0, 9.0),), threads=32, seconds=900),
-        (PCAP_FAST, OURS_FAST),
-        ("PCAP", "feed-forward"),
-    ),
-    "Figure 8, 8.5 W": (
-        _capped(schedule=((0.0, 8.5),), jobs=[runs.job(128, volume=f"{loads.BATCH_BYTES} B")]),
-        (PCAP_FAST, OURS_FAST),
-        ("PCAP", "feed-forward"),
-    ),
-    "Figure 9, 8.5 W": (
-        _capped(schedule=((0.0, 8.5),), jobs=loads._bursts(True)),
-        (PCAP_FAST, OURS_FAST),
-        ("PCAP", "feed-forward"),
-    ),
-    "Figure 10": (_figure_10, (("pcap-s", {}), SHELF_OURS), ("PCAP/S", "feed-forward")),
-    "mixed: 70 % reads of 16 KiB, skewed": (
-        _mixed,
-        (PCAP_FAST, OURS_FAST),
-        ("PCAP", "feed-forward"),
-    ),
-    "open arrivals, 125/s": (_open, (PCAP_FAST, OURS_FAST), ("PCAP", "feed-forward")),
-    "bundled trace, 64 outstanding": (_trace, (PCAP_FAST, OURS_FAST), ("PCAP", "feed-forward")),
-}
-
-
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and half of its 95 % confidence interval."""
-    n = len(values)
-    half = T[min(n - 2, len(T) - 1)] * stdev(values) / n**0.5 if n > 1 else float("nan")
-    return mean(values), half
-
-
-def compare(store: Store, name: str, seeds: Sequence[int]) -> list[list[str]]:
-    """Return the rows of one experiment: value, both policies, and the paired difference."""
-    make, policies, names = EXPERIMENTS[name]
-    results: list[list[Mapping[str, Any]]] = []
-    for policy, title in zip(policies, names, strict=True):
-        results.append(
-            [store.get([make(title, policy, seed)], f"{name}, seed {seed}")[0] for seed in seeds]
-        )
+    A row has ``experiment, reference, other, designed_for`` and under ``values`` by name the means
+    of both, the mean difference ``change`` and half of its 95 % confidence interval, ``half``; a
+    value that a run does not have is left out.
+    """
+    policies = {p[0]: p for pair in experiment.pairs for p in pair}
+    found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in policies}
+    for seed in seeds:
+        study.label = f"{experiment.name}, seed {seed}"
+        for name, result in study.run(
+            [experiment.make(policy, seed) for policy in policies.values()]
+        ).items():
+            found[name].append(result)
     rows = []
-    for title, (value, form) in VALUES.items():
-        before, after = ([value(r) for r in found] for found in results)
-        pairs = [b - a for a, b in zip(before, after, strict=True)]
-        (old, _), (new, _), (gap, half) = interval(before), interval(after), interval(pairs)
-        texts = [form.format(v) for v in (old, new)]
-        rows.append(
-            [
-                name,
-                " against ".join(names[::-1]),
-                title,
-                *texts,
-                f"{form.format(gap)} ± {form.format(half)}",
+    for reference, other in experiment.pairs:
+        values = {}
+        for title, value, _ in VALUES:
+            pairs = [
+                (a, b)
+                for a, b in zip(
+                    map(value, found[reference[0]]), map(value, found[other[0]]), strict=True
+                )
+                if a is not None and b is not None
             ]
+            if not pairs:
+                continue
+            before, after = [a for a, _ in pairs], [b for _, b in pairs]
+            change, half = paired.difference(before, after)
+            values[title] = {
+                "reference": paired.interval(before)[0],
+                "other": paired.interval(after)[0],
+                "change": change,
+                "half": None if half != half else half,
+            }
+        rows.append(
+            {
+                "experiment": experiment.name,
+                "reference": reference[0],
+                "other": other[0],
+                "designed_for": experiment.designed_for,
+                "values": values,
+            }
         )
     return rows
 
 
-def main() -> None:
-    """Print the table as Markdown."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--out", type=Path, default=Path("out/reproduce"))
-    parser.add_argument("--only", default="")
-    given = parser.parse_args()
-    store = Store(given.out / "runs")
-    seeds = range(1, given.seeds + 1)
-    print("| experiment | policies | value | reference | other | difference |")
-    print("|---|---|---|---:|---:|---:|")
-    for name in EXPERIMENTS:
-        if given.only.lower() in name.lower():
-            for row in compare(store, name, seeds):
-                print(f"| {' | '.join(row)} |", flush=True)
+def cell(value: Mapping[str, Any] | None, form: str) -> str:
+    """Return both means, and in brackets the mean difference with its confidence interval."""
+    if value is None:
+        return ""
+    half = "" if value["half"] is None else f" ± {form.format(value['half'])}"
+    return (
+        f"{form.format(value['reference'])} → {form.format(value['other'])} "
+        f"({form.format(value['change'])}{half})"
+    )
 
 
-if __name__ == "__main__":
-    main()
+def policies(study: Study, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], Table]:
+    """Compare the policies in every experiment; return the rows and their table."""
+    listed = list(EXPERIMENTS[:QUICK] if study.quick else EXPERIMENTS)
+    trace = study.traces.get("websearch")
+    if trace is not None and not study.quick:
+        listed += websearch(trace)
+    rows = [row for experiment in listed for row in compare(study, experiment, seeds)]
+    heads = ["experiment", "policies", *(title for title, _, _ in VALUES)]
+    texts = [
+        [
+            row["experiment"],
+            f"{row['reference']} → {row['other']}",
+            *(cell(row["values"].get(title), form) for title, _, form in VALUES),
+        ]
+        for row in rows
+    ]
+    title = (
+        f"Policies over {len(seeds)} seeds: means of the first and the second policy, and in "
+        "brackets the mean difference by seed with its 95 % confidence interval"
+    )
+    return rows, Table(title, heads, texts)

@@ -167,6 +167,19 @@ impl Places {
         }
     }
 
+    /// Number of places taken of those that a synchronous or asynchronous request can have.
+    pub fn taken_of(&self, sync: bool) -> u32 {
+        match self {
+            Places::Legacy(l) => l.pools[usize::from(sync)].count,
+            Places::Tags(t) => t.count,
+        }
+    }
+
+    /// Whether synchronous and asynchronous requests have places of their own.
+    pub fn has_two_pools(&self) -> bool {
+        matches!(self, Places::Legacy(_))
+    }
+
     /// Number of places taken.
     pub fn taken(&self) -> u32 {
         match self {
