@@ -196,7 +196,17 @@ fn examples() -> Vec<(String, Value)> {
         &["parallelism", "mapping"],
         json!({"dash": "D1A1S1H1", "mapping": {"model": "log", "block": "1 KiB", "policy": "eager",
             "policy_parameters": {"ties": "any"}, "reserve": 0.1, "initial_blocks": 20,
-            "initial": "written", "initial_interval": "1 ms"}}),
+            "initial": "written", "initial_interval": "1 ms",
+            "cleaning": {"policy": "greedy", "policy_parameters": {}, "low": 0.1, "high": 0.2,
+                "pressed": 0.0, "moves": 2, "idle_after": "1 ms", "arm": 0},
+            "recovery": {"model": "checkpoint", "every": 10}}}),
+    );
+    add(
+        "zones".into(),
+        &["parallelism", "mapping"],
+        json!({"dash": "D1A1S1H1", "mapping": {"model": "zoned", "zone_size": "64 KiB",
+            "conventional_zones": 1, "max_open_zones": 2, "unrestricted_reads": true,
+            "initial": "full"}}),
     );
     merge(&mut all[4].1, scan);
     for plugin in seek::PLUGINS {

@@ -4,9 +4,9 @@
 //! Two modes. `split`: the first arm writes, the others read (DALD). `shared`: all read and write, so the one that is
 //! there first serves (DAD). The policy estimates the write fraction by an exponentially weighted mean over the
 //! commands that an arm had to serve,
-//!
-//!     f := f + (x - f) / window,    x = 1 for a write, 0 for a read,
-//!
+//! ```text
+//! f := f + (x - f) / window,    x = 1 for a write, 0 for a read,
+//! ```
 //! and changes from `shared` to `split` when f > `to_split_above` = b, back when f < `to_shared_below` = a, but never
 //! before the mode in force has served `dwell` commands. The estimate starts halfway between a and b. Only the
 //! sequence of reads and writes matters, not its times.
@@ -14,9 +14,9 @@
 //! # Where to put the thresholds
 //! With mean services R and W of reads and writes in each mode, split roles are the better ones above the write
 //! fraction
-//!
-//!     w* = (R_split - R_shared) / ((R_split - R_shared) + (W_shared - W_split)).
-//!
+//! ```text
+//! w* = (R_split - R_shared) / ((R_split - R_shared) + (W_shared - W_split)).
+//! ```
 //! Reads win by shared roles, because the sooner of two arms serves them. Writes win by split roles, because the
 //! writing arm stays where the free places are. With b <= w* shared roles are never kept where split ones are better.
 //! With a above the write fraction at which DALD and DAD are equal, split roles are never kept where DAD is better.
@@ -31,14 +31,14 @@
 //! No data move, because both modes use one map. A switch costs `switch_time`, during which the arms whose roles
 //! change serve nothing, and the time until it is noticed: when the load changes to the write fraction w, commands are
 //! served with the old roles until f has passed the threshold. Whatever was before, this takes on average at most
-//!
-//!     n(w) = dwell + window ln((1 - w) / (a - w))   to shared roles, w < a,
-//!     n(w) = dwell + window ln(w / (w - b))         to split roles, w > b,
-//!
+//! ```text
+//! n(w) = dwell + window ln((1 - w) / (a - w))   to shared roles, w < a,
+//! n(w) = dwell + window ln(w / (w - b))         to split roles, w > b,
+//! ```
 //! commands, so that one switch costs at most
-//!
-//!     n(w) max(0, T_old(w) - T_new(w)) + switch_time,
-//!
+//! ```text
+//! n(w) max(0, T_old(w) - T_new(w)) + switch_time,
+//! ```
 //! where T are the mean services with the old and the new roles at w. A load that changes before it is noticed costs
 //! no more than that for each of its changes. Between a and b the mode in force stays.
 //!
