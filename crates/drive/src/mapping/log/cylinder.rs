@@ -5,6 +5,7 @@
 //! begins. A *whole* slot lies on that track without a gap. A *broken* one does not: it continues on the
 //! next track, or contains a slipped or remapped sector.
 
+use super::initial::InOrder;
 use crate::layout::{Layout, Place};
 use headstack_units::Turn;
 
@@ -31,6 +32,20 @@ struct Track {
     /// Number of slots that begin on the track.
     count: u32,
     starts: Starts,
+}
+
+impl Track {
+    /// A track whose bits have no place yet.
+    fn new(angle: Turn, sectors: u32, count: u32, starts: Starts) -> Track {
+        Track {
+            angle,
+            sectors,
+            sector_angle: turn_of(1, sectors.max(2)),
+            word: 0,
+            count,
+            starts,
+        }
+    }
 }
 
 /// Where the slots of a track begin.
@@ -77,13 +92,13 @@ pub(in crate::mapping) struct Cylinder {
 }
 
 impl Cylinder {
-    /// The slots of a cylinder. `is_free` tells which are free.
+    /// The slots of a cylinder. All are free but those of the initial blocks.
     pub fn new(
         layout: &dyn Layout,
         cylinder: u32,
         surfaces: u32,
         (shift, slots): (u32, u64),
-        is_free: impl Fn(u64) -> bool,
+        initial: &InOrder,
     ) -> Cylinder {
         let mut made = Cylinder {
             tracks: Box::default(),
@@ -93,26 +108,48 @@ impl Cylinder {
         };
         let (mut tracks, mut bits) = (Vec::new(), Vec::new());
         for head in 0..surfaces {
-            let (angle, sectors, starts) = starts(layout, (cylinder, head), (shift, slots));
-            let word = bits.len();
-            bits.resize(word + starts.len().div_ceil(64), 0u64);
-            for (i, start) in starts.iter().enumerate() {
-                if is_free(start.slot) {
-                    bits[word + i / 64] |= 1 << (i % 64);
-                    made.free[class_of(start.whole) as usize] += 1;
-                }
-            }
-            tracks.push(Track {
-                angle,
-                sectors,
-                sector_angle: turn_of(1, sectors.max(2)),
-                word: word as u32,
-                count: starts.len() as u32,
-                starts: packed(starts, sectors, shift),
+            let at = (cylinder, head);
+            let mut track = whole_track(layout, at, (shift, slots)).unwrap_or_else(|| {
+                let (angle, sectors, starts) = starts(layout, at, (shift, slots));
+                let count = starts.len() as u32;
+                Track::new(angle, sectors, count, packed(starts, sectors, shift))
             });
+            track.word = bits.len() as u32;
+            made.add_free(&track, &mut bits, initial);
+            tracks.push(track);
         }
         (made.tracks, made.bits) = (tracks.into(), bits.into());
         made
+    }
+
+    /// Adds the bits of a track: the slots that hold no initial block are free.
+    fn add_free(&mut self, track: &Track, bits: &mut Vec<u64>, initial: &InOrder) {
+        let first = bits.len();
+        bits.resize(first + track.count.div_ceil(64) as usize, 0);
+        let words = &mut bits[first..];
+        match &track.starts {
+            Starts::Even { slot, whole, .. } => {
+                for (i, word) in words.iter_mut().enumerate() {
+                    let left = track.count - 64 * i as u32;
+                    *word = u64::MAX >> (64 - left.min(64));
+                }
+                self.free[Class::Whole as usize] += whole;
+                self.free[Class::Broken as usize] += track.count - whole;
+                initial.each_in(*slot..slot + u64::from(track.count), |taken| {
+                    let i = (taken - slot) as u32;
+                    words[i as usize / 64] &= !(1 << (i % 64));
+                    self.free[class_of(i < *whole) as usize] -= 1;
+                });
+            }
+            Starts::Listed(starts) => {
+                for (i, start) in starts.iter().enumerate() {
+                    if initial.block(start.slot).is_none() {
+                        words[i / 64] |= 1 << (i % 64);
+                        self.free[class_of(start.whole) as usize] += 1;
+                    }
+                }
+            }
+        }
     }
 
     /// Number of surfaces.
@@ -315,6 +352,30 @@ fn turn_of(sector: u64, sectors: u32) -> u64 {
 
 /// A track is searched so far for its first sector with an address.
 const MOST_SPARES: u32 = 1 << 16;
+
+/// A track whose sectors all have consecutive addresses, without a look at each slot; `None` if it is not such a
+/// track or no slot begins on it.
+fn whole_track(
+    layout: &dyn Layout,
+    (cylinder, head): (u32, u32),
+    (shift, slots): (u32, u64),
+) -> Option<Track> {
+    let address = layout.address_at(cylinder, head, 0)?;
+    let place = layout.locate(address)?;
+    let sectors = place.sectors_per_track;
+    if place.sector != 0 || place.run < sectors {
+        return None;
+    }
+    let past = address + u64::from(sectors);
+    let slot = address.div_ceil(1 << shift);
+    let count = past.div_ceil(1 << shift).min(slots).checked_sub(slot)?;
+    let starts = Starts::Even {
+        slot,
+        sector: ((slot << shift) - address) as u32,
+        whole: (past >> shift).min(slots).saturating_sub(slot) as u32,
+    };
+    (count > 0).then(|| Track::new(place.angle, sectors, count as u32, starts))
+}
 
 /// Angle of sector 0 of a track, its sectors, and the slots that begin on it in order of their angles.
 fn starts(

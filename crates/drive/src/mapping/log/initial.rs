@@ -1,5 +1,7 @@
 //! Where the blocks lie that were written before the run, without a look at each.
 
+use std::ops::Range;
+
 /// The first blocks, in the order of their numbers: one slot after the other from the first slot on, or with
 /// the free slots spread evenly over the disk.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +51,31 @@ impl InOrder {
         (self.slot(block) == Some(slot)).then_some(block)
     }
 
+    /// Calls `each` with each slot of a range in which one of the blocks lies, in order.
+    pub fn each_in(&self, range: Range<u64>, mut each: impl FnMut(u64)) {
+        let block = self.before(range.start);
+        let Some(mut slot) = self.slot(block) else {
+            return;
+        };
+        // The remainder of slot = block * slots / count goes up by the same amount from block to block.
+        let (step, more) = (self.slots / self.count, self.slots % self.count);
+        let product = u128::from(block) * u128::from(self.slots);
+        let mut rest = (product % u128::from(self.count)) as u64;
+        for _ in block..self.count {
+            if slot >= range.end {
+                return;
+            }
+            each(slot);
+            slot += step;
+            if rest >= self.count - more {
+                rest -= self.count - more;
+                slot += 1;
+            } else {
+                rest += more;
+            }
+        }
+    }
+
     /// Number of slots from the first one on beyond which none holds such a block.
     pub fn past(&self) -> u64 {
         match self.count.checked_sub(1).and_then(|b| self.slot(b)) {
@@ -90,6 +117,12 @@ mod tests {
                 assert_eq!(initial.block(slot), block, "{slot} of {slots}");
                 let before = set.range(..slot).count() as u64;
                 assert_eq!(initial.before(slot), before, "{slot} of {slots}");
+            }
+            for range in [0..5, 3..8, 0..1100, 9..10, 500..501, 998..2000] {
+                let mut found = Vec::new();
+                initial.each_in(range.clone(), |slot| found.push(slot));
+                let wanted: Vec<u64> = set.range(range).copied().collect();
+                assert_eq!(found, wanted, "of {slots}");
             }
             let gaps: BTreeSet<u64> = taken.windows(2).map(|w| w[1] - w[0]).collect();
             if let (Some(least), Some(most)) = (gaps.first(), gaps.last()) {

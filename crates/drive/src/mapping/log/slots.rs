@@ -142,14 +142,8 @@ impl FreeSlots {
     fn cylinder(&mut self, m: &Mechanics, c: u32) -> &mut Cylinder {
         let slot = &mut self.cylinders[c as usize];
         if slot.is_none() {
-            let initial = self.initial;
-            let made = Cylinder::new(
-                &*m.layout,
-                c,
-                self.surfaces,
-                (self.shift, self.slots),
-                |s| initial.block(s).is_none(),
-            );
+            let sizes = (self.shift, self.slots);
+            let made = Cylinder::new(&*m.layout, c, self.surfaces, sizes, &self.initial);
             for class in [Class::Whole, Class::Broken] {
                 if made.free(class) == 0 {
                     self.some[class as usize].remove(c);
