@@ -67,6 +67,24 @@ def full_cache_drive() -> tuple[str, dict[str, Any]]:
     )
 
 
+def sized(base: dict[str, Any], blocks: int) -> dict[str, Any]:
+    """Give a logging disk of so many blocks of 4 KiB, 10,000 in a cylinder, half of them written."""
+    cylinders = blocks // 10_000
+    zone = {"first_cylinder": 0, "last_cylinder": cylinders - 1, "sectors_per_track": 4000}
+    return merged(
+        base,
+        {
+            "geometry": {"surfaces": 20, "cylinders": cylinders, "zones": [zone]},
+            "seek": {
+                "single": "0.5 ms",
+                "full": f"{0.5 + (cylinders - 2) * 15e-6:.6f} ms",
+                "cylinders": cylinders,
+            },
+            "mapping": {"model": "log", "initial_blocks": blocks // 2},
+        },
+    )
+
+
 def main() -> None:
     """Run every case and report."""
     binary = bench_binary()
@@ -106,15 +124,29 @@ def main() -> None:
         # What the array of 16 large drives does at one request a millisecond.
         large_drive = tomllib.loads((ROOT / "drives" / "barracuda-es-750.toml").read_text())
         member = drive("member", large_drive, queue={"scheduler": "sptf", "depth": 0})
-        deep = drive(
-            "deep", large_drive, cache=off, queue={"scheduler": "sptf", "depth": 0}
-        )
+        deep = drive("deep", large_drive, cache=off, queue={"scheduler": "sptf", "depth": 0})
         no_cache = case("drive", 1_000_000, fcfs, 40)
         full_cache = case("drive", 1_000_000, cached, 40)
         one_arm = case("drive", 1_000_000, sptf, 258)
         four_arm = case("drive", 500_000, four, 370)
         raid = case("raid", 1_000_000, member, 1000, 16)
         shallow, full_queue = case("depth", 200_000, deep, 64), case("depth", 200_000, deep, 4096)
+        # The logging disk of Chandy's paper; writes only, which is the most work.
+        log = {
+            "mapping": {
+                "model": "log",
+                "initial": "written",
+                "initial_blocks": 125_000,
+                "policy_parameters": {"ties": "any"},
+            },
+            "positioning": {"settle_before_every_write": True},
+        }
+        logging = case("log", 1_000_000, drive("log", plain, **log), 0, 125_000)
+        # Disks of 10^5 and 10^10 blocks with cylinders alike, half full.
+        sizes = [
+            case("log", 500_000, drive(f"log-{blocks}", sized(plain, blocks)), 0, 50_000)
+            for blocks in (10**5, 10**10)
+        ]
         spc = case("spc", 2_000_000)
         helium = tomllib.loads((ROOT / "drives" / "exos-x18.toml").read_text())
         built = case("build", 1_000, drive("built", helium))
@@ -131,6 +163,8 @@ def main() -> None:
         "four_arm_sptf_queue17_queue_mean": four_arm["queue_mean"],
         "raid_16_drives_1e6_requests_s": 1_000_000 / raid["per_s"],
         "sptf_decision_ratio_depth_4096_to_64": shallow["per_s"] / full_queue["per_s"],
+        "log_18es_1e6_writes_s": 1_000_000 / logging["per_s"],
+        "log_time_ratio_1e10_to_1e5_blocks": sizes[0]["per_s"] / sizes[1]["per_s"],
         "spc_lines_per_s": spc["per_s"],
         "build_1000_drives_s": 1_000 / built["per_s"],
         "peak_rss_bytes_1000_drives": built["peak_rss_bytes"],

@@ -83,6 +83,7 @@ class Study:
         choices: values for what the paper leaves open, a dataclass of the paper's module.
         varied: whether a claim is judged again with another choice: no figures, few requests.
         runs: all runs so far.
+        out: directory for all that the study writes.
 
     """
 
@@ -105,7 +106,7 @@ class Study:
         self.specs: dict[str, dict[str, Any]] = {}
         self.runs: list[Run] = []
         self._folder = Path("figures") / paper
-        self._out = out
+        self.out = out
 
     def vary(self, **choices: Any) -> "Study":
         """Return a study with other choices that shares the finished runs and draws no figures."""
@@ -135,7 +136,7 @@ class Study:
         """Write a figure as PNG and SVG and add it to the page; return the name."""
         if not self.varied:
             drawn = chart()
-            plots.save(drawn, self._out / self._folder / name)
+            plots.save(drawn, self.out / self._folder / name)
             self.specs[name] = drawn.to_dict()
         return name
 

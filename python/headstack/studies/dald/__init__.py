@@ -2,7 +2,7 @@
 
 from headstack.studies.study import Choice, Claim, Paper
 
-from . import adaptive, cleaning, cylinders, latency
+from . import adaptive, cleaning, cylinders, latency, today
 from .systems import Choices
 
 TIES = Choice(
@@ -30,6 +30,7 @@ PAPER = Paper(
     name="dald",
     title="J. A. Chandy, A Dual Actuator Logging Disk Architecture",
     choices=Choices(),
+    workloads=today.WORKLOADS,
     about=(
         "The paper prints curves and sentences, and no value of a curve, so its words are judged. "
         "Access latency is the time from the start of service to its end.",

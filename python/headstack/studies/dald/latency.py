@@ -8,9 +8,10 @@ from typing import Any
 import altair as alt
 
 from headstack import plots
-from headstack.studies.rules import Part, Rule, not_run, number, relation
+from headstack.studies.rules import Part, Rule, number, relation
 from headstack.studies.study import Outcome, Study, Table
 
+from . import today
 from .systems import (
     ARCHITECTURES,
     CHEETAH,
@@ -250,6 +251,9 @@ def reads_and_writes(study: Study) -> Outcome:
         outcome.tables.append(
             Table(f"{title}: w from which on it is better than DAD", ["eta", "log", "DALD"], rows)
         )
+    if not study.varied:
+        outcome.figures += today.figures(study)
+        outcome.tables += today.tables(study)
     return outcome
 
 
