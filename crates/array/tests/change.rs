@@ -286,7 +286,7 @@ fn zones_name_the_rules_that_are_broken() {
         at(2, 0, true),
         at(3, 0, false),
     ];
-    let (records, outcome) = run(&spec, 1, requests, "", Options::default());
+    let (records, outcome) = run(&spec, 1, requests, "change = []", Options::default());
     let names: Vec<_> = records
         .iter()
         .map(|r| r.error.map(ErrorKind::name))
