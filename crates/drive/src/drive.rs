@@ -210,9 +210,15 @@ impl Drive {
 
     #[inline(always)]
     fn submit_now(&mut self, now: Time, request: DriveRequest) {
-        if self.direct {
-            return self.place(now, 0, request);
+        match self.direct {
+            true => self.place(now, 0, request),
+            false => self.submit_indirectly(now, request),
         }
+    }
+
+    // Not inlined, so that drives without zones and parts are as fast as without it.
+    #[inline(never)]
+    fn submit_indirectly(&mut self, now: Time, request: DriveRequest) {
         if self.admit_to_zones(now, &request) {
             match self.units.len() {
                 1 => self.place(now, 0, request),
