@@ -6,7 +6,7 @@ Brackets hold mean access times in ms of a separate simulator of the same model 
 import numpy as np
 import pytest
 
-from headstack.studies.dald import PAPER, adaptive, cleaning
+from headstack.studies.dald import PAPER, adaptive, cleaning, related
 from headstack.studies.dald.systems import CHEETAH, IBM, measured
 from headstack.studies.study import Study
 
@@ -90,6 +90,20 @@ def test_the_adaptive_drive_reads_as_a_dad_and_writes_as_a_dald(study):
     found = measured(study, CHEETAH, [(n, w, 0.0) for n in names for w in (0.0, 1.0)])
     assert found["adaptive", 0.0, 0.0].mean == pytest.approx(found["DAD", 0.0, 0.0].mean, rel=0.03)
     assert found["adaptive", 1.0, 0.0].mean == found["DALD", 1.0, 0.0].mean
+
+
+def test_related_designs_read_as_their_disk_and_write_as_their_log(study):
+    """Trail reads as a normal disk and writes as its log: 0.52 ms in the separate simulator."""
+    found = related.compared(study)
+    for i in range(len(related.FEW)):
+        of = {name: row[i] for name, row in found.items()}
+        assert of["Trail-like, two disks"].read == of["normal, write cache"].read
+        assert of["Trail-like, two disks"].write == pytest.approx(0.52, abs=0.02)
+        assert of["Loge-like, 96 % full"].write < of["normal"].write / 4
+        # Its reads are those of a normal disk that is as full.
+        assert of["Loge-like, 96 % full"].read == pytest.approx(of["normal"].read, rel=0.05)
+
+
 def test_cleaning_moves_blocks_only_where_it_is_on_and_costs_head_time(study):
     """A moved block is read and written: two transfers of 8 of 312 sectors at least."""
     found = cleaning.runs(study)

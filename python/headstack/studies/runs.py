@@ -67,13 +67,20 @@ class Run:
         }
         if self.interval:
             parts["interval"] = self.interval
-        if isinstance(self.system["drive"], str):
-            parts["drive"] = drives.find(self.system["drive"]).read_text(encoding="utf-8")
+        texts = [_drive_text(d) for d in (self.system, *self.system.get("drives", ()))]
+        if named := [t for t in texts if t]:
+            parts["drive"] = named[0] if len(named) == 1 else named
         if "trace" in self.workload:
             stat = os.stat(self.workload["trace"])
             parts["trace"] = [stat.st_size, stat.st_mtime_ns]
         text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _drive_text(system: Mapping[str, Any]) -> str | None:
+    """Return the file of a drive that is given by its name."""
+    drive = system.get("drive")
+    return drives.find(drive).read_text(encoding="utf-8") if isinstance(drive, str) else None
 
 
 @cache

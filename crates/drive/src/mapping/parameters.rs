@@ -129,7 +129,7 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError>
         "trail" => Err(SpecError::new(
             "mapping.model",
             "\"trail\"",
-            "another model: a log of tracks whose data are later written in place is not supported",
+            "another model: Trail is a mirror of a disk and a logging disk, as docs/models/shingled.md shows",
         )),
         other => {
             let names = || MODELS.iter().map(|m| m.0);

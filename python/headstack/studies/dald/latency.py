@@ -11,7 +11,7 @@ from headstack import plots
 from headstack.studies.rules import Part, Rule, number, relation
 from headstack.studies.study import Outcome, Study, Table
 
-from . import today
+from . import related, today
 from .systems import (
     ARCHITECTURES,
     CHEETAH,
@@ -253,7 +253,7 @@ def reads_and_writes(study: Study) -> Outcome:
         )
     if not study.varied:
         outcome.figures += today.figures(study)
-        outcome.tables += today.tables(study)
+        outcome.tables += [related.table(study), *today.tables(study)]
     return outcome
 
 

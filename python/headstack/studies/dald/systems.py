@@ -115,18 +115,20 @@ Point = tuple[str, float, float]
 
 @dataclass(frozen=True)
 class Access:
-    """Mean access times of a run in ms: of all requests, of reads and of writes."""
+    """Mean times of a run in ms: of all requests, of reads and of writes."""
 
     mean: float
     read: float
     write: float
 
 
-def _access(result: Mapping[str, Any]) -> Access:
+def access(result: Mapping[str, Any], times: str = "service_time_s") -> Access:
+    """Return the means of a run; of its service times, or of other ones."""
+
     def of(part: Mapping[str, Any] | None) -> float:
         if not part or not part["n_requests"]:
             return float("nan")
-        return 1e3 * float(part["service_time_s"]["mean"])
+        return 1e3 * float(part[times]["mean"])
 
     operations = result["operations"]
     return Access(of(result), of(operations.get("read")), of(operations.get("write")))
@@ -152,7 +154,7 @@ def measured(
         for name, w, eta in wanted
     ]
     found = study.run(runs)
-    return {(n, w, e): _access(found[f"{n} {w:g} {e:g}"]) for n, w, e in wanted}
+    return {(n, w, e): access(found[f"{n} {w:g} {e:g}"]) for n, w, e in wanted}
 
 
 def grid(study: Study, drive: str) -> dict[Point, Access]:
