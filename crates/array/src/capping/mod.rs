@@ -130,10 +130,10 @@ pub struct Plan {
     pub place: String,
 }
 
-/// Merges two tables; the keys of the first replace those of the second.
+/// Merges two tables; the keys of `own` replace those of `common`.
 pub(crate) fn merged(common: &Params, own: &Params) -> Params {
     let mut table = common.clone();
-    // A source of caps in the first table replaces any source in the second.
+    // A source of caps in `own` replaces any kind of source in `common`.
     let sources = ["caps", "cap_file", "signal"];
     if sources.iter().any(|k| own.contains_key(*k)) {
         sources.iter().for_each(|k| drop(table.remove(*k)));

@@ -304,7 +304,7 @@ impl Capper {
     }
 }
 
-/// In seconds; `None` without values.
+/// The mean in seconds; `None` without values.
 fn mean(sorted: &[u64]) -> Option<f64> {
     let sum: u128 = sorted.iter().map(|t| u128::from(*t)).sum();
     (!sorted.is_empty()).then(|| sum as f64 * 1e-9 / sorted.len() as f64)

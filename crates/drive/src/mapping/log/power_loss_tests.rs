@@ -1,6 +1,5 @@
-//! Logs that are cleaned and write checkpoints, against a shadow of the medium: whatever is written, read and
-//! moved, a read finds the last write, counts agree, and after a loss of power at any moment the map is found
-//! again.
+//! Logs with cleaning and checkpoints are compared with a shadow of the medium. A read finds the last write, counts
+//! agree, and after a loss of power at any moment the map can be restored.
 
 use super::recovery::{checkpoint_sectors, Fixed, Model, Recovery};
 use super::tests::uneven;
