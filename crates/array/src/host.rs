@@ -97,7 +97,7 @@ pub(crate) struct Host<'a, 'l> {
     /// The error that ends the run.
     pub failure: Option<SimulateError>,
     issues: Option<Issues>,
-    /// Watches requests for the power cap.
+    /// Collects the requests that end, for the power capping controller.
     pub capper: Option<Capper>,
     // Whether something is kept of each slot.
     named: bool,
@@ -346,7 +346,7 @@ impl<'a, 'l> Host<'a, 'l> {
         });
     }
 
-    /// The controller of the power cap watches what ends.
+    /// From now on, requests that end are collected for the power capping controller.
     pub fn cap(&mut self, capper: Capper) {
         self.quiet = false;
         self.capper = Some(capper);
@@ -394,7 +394,7 @@ impl<'a, 'l> Host<'a, 'l> {
         }
     }
 
-    /// Tells the controller of the power cap what ended.
+    /// Gives the requests that ended to the power capping controller.
     fn watch(&mut self, arrival: Time, blocks: u32, answer: &Done, thread: u32) {
         let job = match &self.issues {
             Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => Some(jobs.job_of(thread)),

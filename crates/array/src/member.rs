@@ -120,17 +120,17 @@ pub trait Member {
     fn arms(&self) -> u32 {
         1
     }
-    /// What can be set of each drive in it.
+    /// The settings of each drive in it.
     fn knobs(&self) -> Vec<Knobs> {
         vec![Knobs {
             arms: self.arms(),
             ..Knobs::default()
         }]
     }
-    /// Changes a setting of the part to which `way` leads, at `now`, up to which the member was advanced.
+    /// Changes a setting of the layer at the path `way`, at `now`, up to which the member was advanced.
     ///
     /// # Errors
-    /// What it cannot be set to.
+    /// A value that the layer refuses.
     fn turn(&mut self, now: Time, _way: &[u32], setting: &layer::Setting) -> Result<(), SpecError> {
         self.change(now, &Target::Drives(Vec::new()), setting)
     }

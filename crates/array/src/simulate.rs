@@ -80,7 +80,7 @@ pub struct Options {
     pub duration: Option<Span>,
     /// Handling of requests beyond a device's end.
     pub past_end: PastEnd,
-    /// The power cap, where there is one.
+    /// Power capping, if the system has it.
     pub capping: Option<CapPlan>,
     /// The policies that it can name.
     pub policies: &'static [headstack_control::policy::Plugin],
@@ -323,7 +323,7 @@ pub fn simulate<'a, 'l, M: Member>(
     run.finish()
 }
 
-/// The controller of the power cap, where the run has one.
+/// The power capping controller, if the run has one.
 fn capper<M: Member>(
     options: &Options,
     members: &[M],

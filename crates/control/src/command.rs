@@ -29,12 +29,12 @@ pub enum RateLimit {
 pub struct Command {
     /// Places of the host's queue (`/sys/block/DEVICE/queue/nr_requests`).
     pub nr_requests: u32,
-    /// Commands that the drive may hold (`/sys/block/DEVICE/device/queue_depth`). 1 turns native command queueing
-    /// off on SATA.
+    /// Commands that the drive may hold (`/sys/block/DEVICE/device/queue_depth`). On SATA, 1 turns off native command
+    /// queueing.
     pub queue_depth: u32,
     /// Arm assemblies that may move at once.
     pub arms: u32,
-    /// Limit on the work let through.
+    /// Limit on the rate of requests or bytes.
     pub rate_limit: RateLimit,
 }
 
@@ -50,13 +50,13 @@ impl Default for Command {
     }
 }
 
-/// The settings that a drive has and accepts.
+/// The settings of a drive without capping, and the bounds of the settings that it accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Device {
     /// The setting without power capping: that of the drive when control began.
     pub open: Command,
-    /// The most places that the host's queue may have: 2048 with an I/O scheduler, the number of the drive's
-    /// tags with `none`.
+    /// The largest number of places of the host's queue: 2048 with an I/O scheduler, the number of the drive's tags
+    /// with `none`.
     pub most_nr_requests: u32,
     /// The least accepted queue depth of the drive: 1, or 2 if command queueing must stay on.
     pub least_queue_depth: u32,
@@ -79,7 +79,7 @@ impl Default for Device {
 }
 
 impl Device {
-    /// The nearest setting that this drive accepts. A limit that is not finite and positive becomes none.
+    /// The nearest setting that this drive accepts. A limit that is not finite and positive is removed.
     pub fn clamp(&self, command: Command) -> Command {
         let within = |value: u32, low: u32, high: u32| value.max(low).min(high.max(low));
         let valid = match command.rate_limit {

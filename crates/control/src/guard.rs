@@ -1,4 +1,4 @@
-//! Filters the readings of a meter: which readings count, when to act, when the meter is lost.
+//! Filters the readings of a meter: decides which readings are valid, when to act, and when the meter is lost.
 //!
 //! # Which readings count
 //! A reading counts if its power is finite, above zero and at most [`GuardSettings::most_power`], and its time
@@ -16,8 +16,7 @@
 //! A meter that repeats one value with new times cannot be distinguished from constant power.
 //!
 //! # Time
-//! Timers add up the time between steps. A clock that is set back stops them for one step and has no other
-//! effect.
+//! Timers add up the time between steps. If the clock is set back, they stop for one step; this has no other effect.
 
 use crate::parameters::{ParameterError, Reader};
 use crate::{Input, Status};
@@ -92,7 +91,7 @@ pub struct Reading {
 pub enum Turn {
     /// There is no cap.
     Uncapped,
-    /// No action: within a period, or no reading in it.
+    /// No action: the period is not over, or it had no reading.
     Keep,
     /// A period is over.
     Act(Reading),
@@ -126,7 +125,7 @@ pub struct Guard {
     last: Option<Time>,
     /// The last cap that counted.
     cap: Option<f64>,
-    /// Times without a reading, without a cap, since the last action, and until readings are averaged again.
+    /// Times without a reading, without a valid cap, since the last action, and until readings are averaged again.
     silent_ns: u64,
     blind_ns: u64,
     elapsed_ns: u64,
@@ -189,8 +188,8 @@ impl Guard {
         reading.map_or(Turn::Keep, Turn::Act)
     }
 
-    /// A period begins now, after a command. Readings of its first `span` only show that the meter works: their
-    /// power is still that before the command.
+    /// A period begins now, after a command. Readings of its first `span` are not averaged, because their power is
+    /// still that before the command. They only show that the meter works.
     pub fn settle(&mut self, span: Span) {
         self.begin_period();
         self.settling_ns = span.non_negative();
@@ -220,7 +219,7 @@ impl Guard {
     fn pass(&mut self, now: Time) {
         let passed = now.since(self.now.unwrap_or(now)).non_negative();
         self.now = Some(now);
-        // A clock that was set back: readings count again from its time on.
+        // The clock was set back: readings are valid again from its time on.
         self.last = self.last.map(|last| last.min(now));
         for timer in [
             &mut self.silent_ns,

@@ -1,9 +1,9 @@
-//! Power capping of disk drives: policies that turn readings of a meter into sizes of queues.
+//! Power capping of disk drives: policies that compute sizes of queues and other settings from readings of a meter.
 //!
-//! A [`Policy`] depends only on its state and its input: the time, the cap, one [`Sample`]. It reads no clock
-//! and no file, draws no random numbers, allocates nothing and never waits. So a simulator and a daemon on a
-//! live system run the same code: each has a [`Sensor`] and an [`Actuator`], and a [`Controller`] passes
-//! readings and commands between them.
+//! A [`Policy`] depends only on its state and its input: the time, the cap and one [`Sample`]. It reads no clock and no
+//! file, draws no random numbers, allocates nothing and never waits. So a simulator and a program on a live system run
+//! the same policy. Each has a [`Sensor`] and an [`Actuator`]. A [`Controller`] passes readings to the policy and
+//! commands to the drives.
 //!
 //! ```
 //! use headstack_control::{policy, Command, Device, Input, Parameters, Sample};

@@ -15,11 +15,11 @@ pub(crate) struct Point {
     pub(crate) arms: u32,
     pub(crate) power_w: f64,
     pub(crate) iops: f64,
-    /// Response time from admission, in seconds: the statistic that the map's user wants.
+    /// Response time from admission, in seconds: the mean or the 99th percentile, as the policy uses.
     pub(crate) response_time_s: f64,
 }
 
-/// Which response time the built-in map has.
+/// Which response time is taken from the built-in map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Statistic {
     Mean,
@@ -36,8 +36,8 @@ impl Point {
         }
     }
 
-    /// How near two settings are: 1 if they are the same, 0 from an octave of the queues' sizes on and with
-    /// other arms. One octave of one queue, or half an octave of both.
+    /// How near two settings are, from 1 (equal) to 0. It falls linearly with the sum of the differences of both
+    /// queues' sizes in octaves (factors of two), and is 0 from one octave on, or if the numbers of arms differ.
     pub(crate) fn nearness(&self, other: &Point) -> f64 {
         let octaves = |a: u32, b: u32| (f64::from(a.max(1)) / f64::from(b.max(1))).log2().abs();
         let apart = octaves(self.nr_requests, other.nr_requests)
@@ -71,13 +71,13 @@ fn one() -> u32 {
     1
 }
 
-/// The most points of a map.
+/// The largest number of points of a map.
 const MOST: usize = 4096;
 
 /// The points of the parameter `map`, or the built-in ones that all devices accept.
 ///
 /// # Errors
-/// Wrong entries, points that a device does not accept, no points at all; a drive with several arms needs a map.
+/// Wrong entries, points that a device does not accept, an empty map, or a drive with several arms and no map.
 pub(crate) fn read(
     value: Option<&Value>,
     devices: &[Device],

@@ -53,7 +53,7 @@ pub(crate) fn did_you_mean<'a>(got: &str, known: impl IntoIterator<Item = &'a st
     }
 }
 
-/// Reads a table. Keys that were read are known; [`Reader::finish`] refuses the others.
+/// Reads a table and remembers which keys were read; [`Reader::finish`] refuses all others.
 pub(crate) struct Reader<'a> {
     table: &'a Parameters,
     known: Vec<&'static str>,

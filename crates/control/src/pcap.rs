@@ -1,20 +1,21 @@
 //! The queue controller of PCAP, which the policies `pcap-base`, `pcap-agile` and `pcap-s` share.
 //!
 //! # Model
-//! The power error is `e = P_c - P_t` watts: the mean of a period minus the cap. Nothing changes while `|e| <=
-//! tolerance`. Otherwise the steps of the two queues are (equations 1 and 2)
+//! The power error is `e = P_c - P_t` watts, where `P_c` is the mean power of a period and `P_t` the cap. Nothing
+//! changes while `|e| <= tolerance`. Otherwise the sizes `I` of the host queue and `N` of the drive queue change by the
+//! steps (equations 1 and 2)
 //!
 //! ```text
 //! dI = int(|e| / host_queue_power  · 2 · a)     host queue (IOQ)
 //! dN = int(|e| / drive_queue_power · a)         drive queue (NCQ)
 //! ```
 //!
-//! with `a = lower_factor` if power is too high and `raise_factor` if it is too low. `int` truncates
-//! ([`Rounding`]), so small errors change nothing: with the values of Table 1, `I` does not change if power is
-//! too low by less than 0.5 W, nor `N` below 1 W.
+//! with `a = lower_factor` if power is too high and `raise_factor` if it is too low. `int` truncates ([`Rounding`]), so
+//! small errors change nothing. With the values of Table 1, `I` does not change if power is too low by less than 0.5 W,
+//! and `N` does not change below 1 W.
 //!
-//! Power falls as the host queue grows and as the drive queue shrinks. With bounds `[IL, IU]` and `[NL, NU]`,
-//! one queue changes at a time:
+//! Power falls as the host queue grows and as the drive queue shrinks. The bounds are `[IL, IU]` for `I` and `[NL, NU]`
+//! for `N`; `IP` and `NP` are the sizes for the highest throughput. One queue changes at a time:
 //!
 //! | mode | power too high | power too low |
 //! |---|---|---|
@@ -22,14 +23,14 @@
 //! | throughput | `I` up; at `IU` it becomes `IP`. Then `N`: from above `NU` to `NU`, then down to `NL` | `I` and `N` up; at `IU` and `NU` they become `IP` and `NP` |
 //!
 //! # Source
-//! M. G. Khatib and Z. Bandic, "PCAP: Performance-aware Power Capping for the Disk Drive in the Cloud", FAST
-//! 2016, section 6 and Table 1. The paper gives the two equations and describes in words how the queues change;
-//! the order of the changes is our reading. "Increase both queues" cannot reach low power, because with a long
-//! host queue power *rises* with the drive queue (its Figure 3b).
+//! M. G. Khatib and Z. Bandic, "PCAP: Performance-aware Power Capping for the Disk Drive in the Cloud", FAST 2016,
+//! section 6 and Table 1. The paper gives the two equations and describes in words how the queues change; the order of
+//! the changes is our reading. The paper's "increase both queues" cannot reach low power, because with a long host
+//! queue power *rises* with the drive queue (its Figure 3b).
 //!
 //! # Validity
-//! Random requests, with more of them outstanding than places in the host queue. Fewer than four outstanding
-//! requests cannot be reordered, and no setting caps power.
+//! Random requests, with more of them outstanding than places in the host queue. With fewer than four outstanding
+//! requests there is nothing to reorder, and no setting lowers the power.
 
 use crate::parameters::{ParameterError, Reader};
 use crate::{Command, Device, LEAST_NR_REQUESTS};
@@ -58,7 +59,7 @@ impl Queues {
         }
     }
 
-    /// The command with these sizes; all else is as in `open`.
+    /// The command with these sizes and all other settings of `open`.
     pub(crate) fn command(self, open: &Command) -> Command {
         Command {
             nr_requests: self.host,
@@ -151,11 +152,11 @@ pub struct Pcap {
     pub gains: Gains,
 }
 
-/// The greatest factor and the most watts that parameters may have.
+/// The largest factor, and the largest power in watts, that parameters may have.
 const MOST: f64 = 1000.0;
 
 impl Pcap {
-    /// Reads the keys of Table 1. `agile` are the default upper bounds, which the table may change. If absent,
+    /// Reads the keys of Table 1. `agile` has the default upper bounds, which the table may change. If it is absent,
     /// the bounds are those of the device, and the table may not change them.
     ///
     /// # Errors
@@ -198,7 +199,7 @@ impl Pcap {
         })
     }
 
-    /// The queues after one step of the controller, with power too high by `error_w` watts.
+    /// The queues after one step of the controller, when power is too high by `error_w` watts.
     pub fn after(&self, error_w: f64) -> Queues {
         let step = self.gains.steps(error_w);
         match (self.mode, error_w > 0.0) {
@@ -280,7 +281,7 @@ impl Pcap {
         Queues { host, drive }
     }
 
-    /// The host queue, one step longer; at the agile bound it jumps to the maximum.
+    /// The host queue after one step upwards; at the agile bound it jumps to the maximum.
     fn grown_host(&self, step: Queues) -> u32 {
         match self.queues.host.saturating_add(step.host) {
             host if host >= self.agile.host => self.most.host,

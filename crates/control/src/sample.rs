@@ -13,7 +13,7 @@ pub struct Work {
 /// One reading.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sample {
-    /// Time of the reading. A sample is new if this is later than the time of the last one that counted.
+    /// Time of the reading. A sample is new if this is later than the time of the last valid one.
     pub time: Time,
     /// Power at the meter, of all the policy's drives together; `None` without a value.
     pub power: Option<Watts>,

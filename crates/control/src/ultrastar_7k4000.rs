@@ -1,4 +1,4 @@
-//! Power, throughput and response time of an Ultrastar 7K4000 by both queues: the built-in map of the policy
+//! Power, throughput and response time of an Ultrastar 7K4000 for sizes of both queues: the built-in map of the policy
 //! `feed-forward`.
 
 /// Places of the host's queue, by row.
@@ -6,12 +6,11 @@ pub const NR_REQUESTS: [u32; 6] = [4, 8, 16, 32, 64, 128];
 /// Depth of the drive's queue, by column.
 pub const QUEUE_DEPTH: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
-/// A value for each of [`NR_REQUESTS`], in each of them for each of [`QUEUE_DEPTH`].
+/// One row for each of [`NR_REQUESTS`]; a row has one value for each of [`QUEUE_DEPTH`].
 pub type Table = [[f64; 6]; 6];
 
-/// Power in watts. Rows by `NR_REQUESTS`, columns by `QUEUE_DEPTH`. Computed with a model of an Ultrastar 7K4000 under random 4
-/// KiB reads of 128 threads, whose constants were fitted to the values in the text of FAST 2016, section 5.2.
-/// Not measured.
+/// Power in watts. It was not measured but computed with a model of an Ultrastar 7K4000 under random 4 KiB reads of 128
+/// threads. The constants of the model were fitted to the values in the text of FAST 2016, section 5.2.
 #[rustfmt::skip]
 pub const POWER_W: Table = [
     [10.58, 10.52, 10.40, 10.40, 10.40, 10.40],

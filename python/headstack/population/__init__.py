@@ -1,7 +1,8 @@
-"""Populations of drives that share a design and differ by their heads.
+"""Populations of drives that share a design and differ in their heads.
 
-`draw` draws them: heads by `HeadModel`, a manufacturer's `Policy`, the drives that result. Presets
-are named after the nominal drives. Model, sources and limits: docs/models/adaptive-zoning.md.
+`draw` draws heads from a `HeadModel`, applies a manufacturer's `Policy` to them, and returns the
+drives. Presets are named after the nominal drives. Model, sources and limits:
+docs/models/adaptive-zoning.md.
 
 Example:
     >>> from headstack import population

@@ -18,10 +18,10 @@ from .heads import MOST_DRIVES, Floats, HeadModel, Heads, damage_stream, factors
 from .policies import Policy
 from .presets import PRESETS, Damage, Preset
 
-#: A head that cannot be used is replaced so often; then the drive is given up and begun again.
+#: How often a head that cannot be used is replaced before the whole drive is drawn again.
 _HEAD_ROUNDS, _DRIVE_ROUNDS = 40, 10
 
-#: The part of a drive, by addresses, over which drives are compared: the paper's.
+#: The share of a drive, by addresses, in which drives are compared, as in the paper.
 FIRST_QUARTER = 0.25
 
 
@@ -30,11 +30,11 @@ class Counts:
     """Heads that were taken to build a population.
 
     Attributes:
-        taken: heads measured.
-        used: heads in the drives.
-        scrapped: heads that fit no format.
-        diverted: heads that went into another product.
-        abandoned: assemblies of heads that were taken apart because no head fitted a place.
+        taken: number of heads that were measured.
+        used: number of heads in the drives.
+        scrapped: number of heads that fit no format.
+        diverted: number of heads that went into another product.
+        abandoned: number of drives that were begun again because no head fitted a place.
 
     """
 
@@ -52,18 +52,18 @@ class Counts:
 
 @dataclass(frozen=True)
 class Population:
-    """Drives of one design that differ by their heads.
+    """Drives of one design that differ in their heads.
 
     Attributes:
         preset: how they were drawn.
-        seed: of the random streams.
+        seed: seed of the random streams.
         spec: description of the nominal drive.
         heads: widths and margins of their heads, shaped (drives, heads).
-        classes: of the formats that the heads have, of the same shape.
-        factors: on all times of each drive.
+        classes: class of each head's format, of the same shape.
+        factors: factor on all times of each drive.
         weak: which drives have weak heads.
         damage: slow areas.
-        counts: heads that were taken.
+        counts: the heads that were taken.
 
     """
 
@@ -88,7 +88,7 @@ class Population:
 
     @property
     def capacity_bytes(self) -> int:
-        """What every drive of the population offers: the nominal capacity."""
+        """Capacity of every drive of the population: the nominal one."""
         return int(self.spec["geometry"]["capacity_blocks"]) * 512
 
     @cached_property
@@ -115,13 +115,13 @@ class Population:
         """Read every drive in blocks, in order; return rates in bytes/s (drives, trials, blocks).
 
         Args:
-            block_bytes: of each block; what is left at the end is not read.
+            block_bytes: size of a block; a smaller rest at the end is not read.
             first_byte: where to begin.
             last_byte: where to end; None: at the capacity.
-            trials: sweeps of each drive.
+            trials: number of sweeps of each drive.
             noise: whether revolutions are lost and sweeps differ.
-            seed: of the noise.
-            threads: at work at once; None: as many as there are processors.
+            seed: seed of the noise.
+            threads: number of threads; None: as many as there are processors.
 
         """
         base = self.preset.noise if noise else streaming.Noise()
@@ -141,8 +141,8 @@ class Population:
     def quarter_rates(self) -> Floats:
         """Return each drive's rate over the first quarter, from the rates of its zones, bytes/s.
 
-        Bytes over time. Zones are taken as large as the nominal drive's; those of a drawn drive
-        differ by less than 1 % (rounding to whole tracks).
+        The rate is bytes over time. Zones are assumed to be as large as those of the nominal drive;
+        the zones of a drawn drive differ by less than 1 % (rounding to whole tracks).
         """
         sizes = self.zone_bytes()
         ends = np.minimum(np.cumsum(sizes), FIRST_QUARTER * self.capacity_bytes)
@@ -223,17 +223,17 @@ def draw(
     heads: HeadModel | None = None,
     policy: Policy | None = None,
 ) -> Population:
-    """Draw drives that share a design and differ by their heads.
+    """Draw drives that share a design and differ in their heads.
 
-    Equal arguments give equal drives; drive i is the same whatever `n` is.
+    Equal arguments give equal drives. Drive i does not depend on `n`.
 
     Args:
         drive: a preset or its name, or the name or file of a drive with layout ``adaptive``, which
             gets the heads and the policy of `Preset`.
         n: number of drives; None: as many as the preset has.
-        seed: of the random streams.
+        seed: seed of the random streams.
         heads: distribution of heads instead of the preset's.
-        policy: what the manufacturer does with them, instead of the preset's.
+        policy: the manufacturer's policy instead of the preset's.
 
     Raises:
         ConfigError: there is no such drive, it cannot be one of a population, `n` or `seed` is out
@@ -301,7 +301,7 @@ def _build(model: HeadModel, policy: Policy, n: int, surfaces: int, seed: int) -
             if not open_.any():
                 counts = Counts(taken, n * surfaces, scrapped, diverted, abandoned)
                 return _Built(width, quality, classes, weak, counts)
-        # Their heads, though usable, are drawn again with what a new assembly shares.
+        # All heads of these drives are drawn again, also the usable ones, as for new drives.
         given_up = open_.any(axis=1)
         abandoned += int(given_up.sum())
         open_[given_up] = True
@@ -312,7 +312,10 @@ def _build(model: HeadModel, policy: Policy, n: int, surfaces: int, seed: int) -
 
 
 def _damage(model: Damage, n: int, capacity: int, seed: int) -> tuple[streaming.Damage, ...]:
-    """Return slow areas: each drive's lie in equal slots of the first quarter, so none overlap."""
+    """Return slow areas; those of a drive do not overlap.
+
+    They lie in equal slots of the first quarter.
+    """
     if model.probability == 0:
         return ()
     random = damage_stream(seed)
@@ -324,7 +327,7 @@ def _damage(model: Damage, n: int, capacity: int, seed: int) -> tuple[streaming.
         if chance[0] >= model.probability:
             continue
         share = model.least_share + (model.most_share - model.least_share) * chance[1]
-        # Shares of the extents: unlike, and none larger than its slot.
+        # Shares of the extents: they differ, and none is larger than its slot.
         parts = 0.5 + chance[2::3][: model.extents]
         sizes = (share * span * parts / parts.sum()).astype(np.int64)
         for i, size in enumerate(int(s) for s in sizes):
@@ -335,11 +338,11 @@ def _damage(model: Damage, n: int, capacity: int, seed: int) -> tuple[streaming.
 
 
 def summary(population: Population) -> dict[str, Any]:
-    """Return what a population is like: capacity, rates within and between drives, yield.
+    """Return a summary of a population: capacity, rates within and between drives, yield.
 
-    Rates in bytes/s. ``between_drives`` is of the first quarter of each drive (`quarter_rates`);
-    ``within_drive`` is how much faster the fastest head of a drive is than its slowest one, less 1.
-    Heads cost what `Economics` says.
+    Rates are in bytes/s. ``between_drives`` is about the first quarter of each drive
+    (`quarter_rates`). ``within_drive`` is the rate of the fastest head of a drive divided by that
+    of its slowest head, minus 1. The cost of heads is that of `Economics`.
     """
     p = population
     rates, spread = p.quarter_rates(), np.ptp(p.classes.astype(np.float64), axis=1)

@@ -1,12 +1,12 @@
-"""What scrapped heads cost, and what a policy saves: yield against density, in dollars per TB.
+"""Cost of scrapped heads and savings of a policy: yield and density, in dollars per TB.
 
 # Model
-A lower density is easier for every head. By lowering the logarithm of areal density by x, the
-margin of each head grows by ``exchange * x``, and the capacity shrinks by ``exp(-x)``. Each of a
-drive's H places takes 1/y heads, y the yield at x:
+A lower density is easier for every head. If the logarithm of the areal density is lowered by x, the
+margin of each head grows by ``exchange * x``, and the capacity is multiplied by ``exp(-x)``. A
+drive has H places for heads. With the yield y at x, each place takes 1/y heads:
 ``cost per TB = (rest + (H/y) (head + test)) / (capacity exp(-x))``.
-The manufacturer takes the x with the lowest cost. A classic one trades heads against density; an
-adaptive one hardly has to.
+The manufacturer chooses the x with the lowest cost. With the classic policy this x is a compromise
+between scrapped heads and density; with the adaptive policy few heads are scrapped at any density.
 
 # Source
 The trade: CMU-PDL-11-102, section 2 ("a trade-off is made between the aggressiveness of the
@@ -14,7 +14,7 @@ predefined density and the number of disk heads that are discarded"). Prices of 
 rest: `cost` model ``components`` (docs/models/cost.md). Costs of tests and the exchange are chosen.
 
 # Limits
-Diverted heads are taken to be worth what they cost. Every head is measured once, whichever policy.
+Diverted heads are assumed to be worth their cost. Every head is measured once under every policy.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from headstack.errors import ConfigError
 from .heads import Floats, HeadModel, Heads
 from .policies import Policy
 
-#: Heads whose yield stands for that of all.
+#: Number of heads from which a yield is estimated.
 _SAMPLE_DRIVES, _SAMPLE_HEADS = 5000, 8
 
 #: Logarithms by which density is lowered; negative: raised.
@@ -39,11 +39,11 @@ class Economics:
     """Prices, US dollars.
 
     Attributes:
-        head_usd: of a head.
-        test_usd: of measuring one.
-        adaptive_test_usd: what finding its class costs more, in time on the tester.
-        rest_usd: of all other material of a drive.
-        exchange: logarithm of width that one unit of logarithm of density is worth.
+        head_usd: price of a head.
+        test_usd: cost of measuring a head.
+        adaptive_test_usd: additional cost of finding its class, for time on the tester.
+        rest_usd: price of all other material of a drive.
+        exchange: gain in margin (logarithm of width) for one unit of the logarithm of density.
 
     """
 
@@ -75,7 +75,7 @@ class Trade:
         policy: its name.
         backoff: by how much the logarithm of areal density was lowered.
         yields: share of heads that are not scrapped.
-        usd_per_tb: material of a drive over its capacity.
+        usd_per_tb: price of a drive's material divided by its capacity.
 
     """
 
@@ -107,11 +107,11 @@ def trade(
 
     Args:
         model: distribution of heads.
-        policies: to be compared.
-        surfaces: heads of a drive.
-        capacity_bytes: of a drive at the density that is lowered by nothing.
-        prices: what things cost.
-        seed: of the heads.
+        policies: the policies to compare.
+        surfaces: number of heads of a drive.
+        capacity_bytes: capacity of a drive at the nominal density.
+        prices: prices and costs.
+        seed: seed of the heads.
 
     """
     usd = prices or Economics()

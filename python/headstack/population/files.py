@@ -51,7 +51,7 @@ def drives_table(population: Population) -> pd.DataFrame:
 
 
 def heads_table(population: Population) -> pd.DataFrame:
-    """Return one row for each head: its drive, its place, what it is, and its format.
+    """Return one row for each head: its drive, its place, its width and margin, and its format.
 
     Columns: ``drive``, ``head``, ``width`` and ``margin`` (logarithms), ``class``, ``bpi`` and
     ``tpi`` (factors).
@@ -76,9 +76,9 @@ def write(population: Population, out: Path, drive_files: int = 0) -> list[Path]
     """Write a population into a folder; files of an earlier one are replaced. Return the paths.
 
     Args:
-        population: what is written.
+        population: the population.
         out: the folder.
-        drive_files: of how many drives, from the first, drive files are written.
+        drive_files: number of drives, counted from the first, for which drive files are written.
 
     Raises:
         ConfigError: there are fewer drives, or the folder holds something else.

@@ -1,17 +1,18 @@
-"""How heads differ: the widths of their sensors and poles, and the quality that is left to spare.
+"""How heads differ: the widths of their sensors and poles, and their margins of quality.
 
 # Model
-The logarithm of a head's width, relative to the nominal head, is
-``u = B + D + s N(0, 1)``: B is shared by the drives of a batch, D by the heads of a drive, and the
-rest is the head's own. A wide head (u > 0) reads and writes with more signal, so it takes more bits
-per inch of track and needs more room across it: more BPI, less TPI. ``q`` is the head's margin of
-quality (signal to noise), as the logarithm of width by which it may miss its format.
-With a small probability all heads of a drive are weak: D is lower by a uniform amount.
+The logarithm of a head's width, relative to the nominal head, is ``u = B + D + s N(0, 1)``. B is
+common to the drives of a batch, and D to the heads of a drive; the last term differs for each head
+and has the standard deviation s. A wide head (u > 0) reads and writes with more signal, so it can
+have more bits per inch along the track (BPI); it needs more room, so it has fewer tracks per inch
+(TPI). ``q`` is the head's margin of quality (signal-to-noise ratio): the largest difference between
+u and the logarithm of its format's width without read errors. With a small probability all heads of
+a drive are weak: then D is lower by a uniformly distributed amount.
 
 # Source
 E. Krevat, J. Tucek, G. R. Ganger, "Disks Are Like Snowflakes: No Two Are Alike", CMU-PDL-11-102,
-section 2, for what differs. The paper gives no distribution: normal ones are chosen, and the weak
-drives are what its slowest drive needs, which no normal distribution gives.
+section 2, names the properties that differ. The paper gives no distribution. Normal distributions
+are chosen; the weak drives were added because these alone never give the paper's slowest drive.
 """
 
 from dataclasses import dataclass, fields
@@ -24,13 +25,13 @@ from headstack.errors import ConfigError
 
 Floats = NDArray[np.float64]
 
-#: Beyond this a logarithm of width is no manufacturing spread: densities differ by e.
+#: Bound of logarithms of width. At 1, widths differ by a factor of e, far above any real spread.
 _MOST = 1.0
 
-#: More drives than this are no population that is drawn at once.
+#: The largest number of drives that can be drawn at once.
 MOST_DRIVES = 1_000_000
 
-#: Kinds of random streams: each has its own, so that one more draw of one moves no other.
+#: Kinds of random streams. Each kind has its own, so more draws of one do not change the others.
 _BATCH, _DRIVE, _WEAK, _HEAD, _QUALITY, _FACTOR, _DAMAGE = range(7)
 
 
@@ -42,18 +43,18 @@ def stream(seed: int, kind: int, *more: int) -> np.random.Generator:
 
 @dataclass(frozen=True)
 class HeadModel:
-    """Distribution of heads. Lengths are natural logarithms of widths, so ratios.
+    """Distribution of heads. Widths and margins are natural logarithms of ratios of widths.
 
     Attributes:
         head_sd: standard deviation among the heads of a drive.
-        drive_sd: of what the heads of a drive share.
-        batch_sd: of what the drives of a batch share.
-        batch_drives: drives of a batch, in order.
+        drive_sd: standard deviation of D, which the heads of a drive have in common.
+        batch_sd: standard deviation of B, which the drives of a batch have in common.
+        batch_drives: number of successive drives in a batch.
         quality_mean: mean of the margin q.
-        quality_sd: its standard deviation among heads.
-        weak_probability: of a drive whose heads are all narrow.
-        weak_least: least by which these are narrower.
-        weak_most: most.
+        quality_sd: standard deviation of q among heads.
+        weak_probability: probability that all heads of a drive are narrow.
+        weak_least: lower bound of the amount by which these heads are narrower.
+        weak_most: upper bound of this amount.
 
     """
 
@@ -85,9 +86,9 @@ class HeadModel:
             )
 
     def drives(self, n: int, seed: int, attempt: int = 0) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return what the heads of each of `n` drives share, and which drives are weak.
+        """Return B + D of each of `n` drives, and which drives are weak.
 
-        A drive has the same numbers whatever `n` is.
+        The numbers of a drive do not depend on `n`.
         """
         batches = -(-n // int(self.batch_drives))
         batch = self.batch_sd * stream(seed, _BATCH).standard_normal(batches)
@@ -99,7 +100,7 @@ class HeadModel:
         return shared - np.where(weak, loss, 0.0), weak
 
     def heads(self, shared: Floats, count: int, seed: int, *draw: int) -> "Heads":
-        """Return `count` heads for each drive, given what its heads share."""
+        """Return `count` heads for each drive, given the B + D of its heads."""
         shape = (len(shared), count)
         own = self.head_sd * stream(seed, _HEAD, *draw).standard_normal(shape)
         spare = self.quality_sd * stream(seed, _QUALITY, *draw).standard_normal(shape)

@@ -1,14 +1,14 @@
-"""What a manufacturer does with a head: policies, by name in `POLICIES`.
+"""Policies of a manufacturer: which format a head gets. `POLICIES` lists them by name.
 
 # Model
 A menu has formats of equal areal density. Class k has the factors ``exp(k s)`` in bits per inch and
 ``exp(-k s)`` in tracks per inch; s is the menu's step. A head of width u and margin q fits class k
-if ``|u - k s| <= q``. A policy says which class a head gets, and whether it can be used.
+if ``|u - k s| <= q``. A policy decides which class a head gets, and whether it can be used.
 
-- ``classic``: class 0 for all; heads that do not fit it are scrapped.
-- ``adaptive``: the class nearest to the head, within the menu. A head that is wider than the top
-  class always fits: it runs below its limit.
-- ``binned``: as adaptive, with a narrow menu; heads beyond it go into another product.
+- ``classic``: class 0 for all heads; heads that do not fit it are scrapped.
+- ``adaptive``: the class nearest to the head, within the menu. A head that is wider than the
+  highest class always fits, because it runs below its limit.
+- ``binned``: as adaptive, with few classes; heads beyond the menu go into another product.
 
 # Source
 Krevat, Tucek and Ganger, CMU-PDL-11-102, section 2, and the patents that it cites; the quantized
@@ -29,17 +29,17 @@ from .heads import Floats, Heads
 
 Bools = NDArray[np.bool_]
 
-#: Bounds of a menu: no drive has more formats, and no step makes densities differ by e.
+#: Bounds of a menu: largest number of a class, and largest step.
 _MOST_CLASS, _MOST_STEP = 100, 0.5
 
 
 class Fit(NamedTuple):
-    """What becomes of heads, each array of their shape.
+    """How heads are used; each array has the shape of the heads.
 
     Attributes:
-        classes: of the format that each head gets.
+        classes: class of the format that each head gets.
         used: whether it goes into a drive of this product.
-        diverted: whether it goes into another product; what is neither is scrapped.
+        diverted: whether it goes into another product; all other heads are scrapped.
 
     """
 
@@ -56,7 +56,7 @@ class Policy:
         name: one of `POLICIES`.
         step: logarithm of the ratio of bits per inch of neighbouring classes.
         lowest: class with the fewest bits per inch.
-        highest: class with the most: the limit of the channel's data rate.
+        highest: class with the most bits per inch, at the limit of the channel's data rate.
 
     """
 
@@ -85,7 +85,7 @@ class Policy:
             )
 
     def fit(self, heads: Heads) -> Fit:
-        """Return what becomes of heads."""
+        """Return how heads are used."""
         return POLICIES[self.name](self, heads)
 
     def density(self, classes: NDArray[np.int16]) -> Floats:
@@ -123,7 +123,7 @@ def _binned(policy: Policy, heads: Heads) -> Fit:
     return Fit(fit.classes, fit.used & ~beyond, beyond)
 
 
-#: Policies by name. To add one: a function of the policy with its menu and of heads, and a line.
+#: Policies by name. A new policy is a function of the menu and the heads, and a line here.
 POLICIES: Mapping[str, Callable[[Policy, Heads], Fit]] = {
     "classic": _classic,
     "adaptive": _adaptive,

@@ -1,6 +1,6 @@
-"""Populations that are known by name: the four sets of drives of the paper, and one of today.
+"""Presets of populations: the four sets of drives of the paper, and a set of today.
 
-What is stated, fitted and chosen is said in docs/models/adaptive-zoning.md.
+docs/models/adaptive-zoning.md lists which values are stated, fitted or chosen.
 """
 
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ class Damage:
     """Areas that some drives read slowly: disjoint extents near the beginning.
 
     Attributes:
-        probability: of a drive that has them.
-        extents: how many it has.
-        least_share: least part of the first quarter that they cover together.
-        most_share: most.
-        least_rate: least factor of the rate in one.
-        most_rate: most.
+        probability: probability that a drive has them.
+        extents: number of areas in such a drive.
+        least_share: smallest share of the first quarter that they cover together.
+        most_share: largest share.
+        least_rate: smallest factor on the rate in an area.
+        most_rate: largest factor.
 
     """
 
@@ -45,12 +45,12 @@ class Preset:
 
     Attributes:
         drive: name of the nominal drive's file, or its path.
-        n: drives of the set.
+        n: number of drives in the set.
         heads: distribution of heads.
-        policy: what the manufacturer does with them.
+        policy: the manufacturer's policy.
         factor_sd: standard deviation of each drive's factor on all times.
         damage: slow areas.
-        noise: of sweeps.
+        noise: noise of sweeps.
 
     """
 

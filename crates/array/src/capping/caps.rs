@@ -1,15 +1,15 @@
-//! The cap over time: a list, a file, or a signal that wanders.
+//! The cap over time: a list, a file, or a random signal.
 //!
 //! # Model of the signal
-//! A shelf's share of a rack budget, as a demand-response service sends it: every `every` a new cap. It wanders about
-//! `mean` as an Ornstein-Uhlenbeck process with standard deviation `deviation` and correlation time
-//! `correlation_time`, and is cut off at `least` and `most`:
+//! The signal is a shelf's share of a rack budget, as a demand-response service sends it. There is a new cap at each
+//! interval `every`. The cap varies about `mean` as an Ornstein-Uhlenbeck process with standard deviation `deviation`
+//! and correlation time `correlation_time`, and is limited to `least` and `most`:
 //!
 //! ```text
 //! c' = mean + r (c - mean) + deviation sqrt(1 - r^2) N(0, 1),    r = exp(-every / correlation_time)
 //! ```
 //!
-//! Each seed gives another course; policies that are compared with one seed get the same one.
+//! Each seed gives another series of caps. Policies that are compared with one seed get the same series.
 
 use super::Capping;
 use crate::document::read_text;
@@ -31,7 +31,7 @@ pub struct CapAt {
     pub cap: Option<Watts>,
 }
 
-/// The parameters of a cap that wanders.
+/// The parameters of a random cap.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signal {
@@ -39,7 +39,7 @@ pub struct Signal {
     pub mean: Watts,
     /// Standard deviation.
     pub deviation: Watts,
-    /// Time after which a value is forgotten.
+    /// Correlation time of the process.
     #[serde(default = "a_minute")]
     pub correlation_time: Span,
     /// Time from one cap to the next.
@@ -71,7 +71,7 @@ impl Caps {
     /// The caps of a table; relative paths start from `base`.
     ///
     /// # Errors
-    /// Several sources, a file that cannot be read, times that do not grow, caps out of bounds.
+    /// Several sources, a file that cannot be read, times that do not increase, caps out of bounds.
     pub fn read(table: &Capping, base: &Path) -> Result<Caps, SpecError> {
         let given = [
             ("caps", !table.caps.is_empty()),
@@ -106,7 +106,7 @@ impl Caps {
     }
 }
 
-/// Lines of seconds and watts; a line whose first field is no number may stand first.
+/// Reads lines of seconds and watts. The first line may be a heading.
 fn read_file(path: &Path) -> Result<Vec<CapAt>, SpecError> {
     let text = read_text(path).map_err(|e| SpecError::new("cap_file", e.got, e.need))?;
     let mut caps = Vec::new();
@@ -177,12 +177,12 @@ impl Signal {
     }
 }
 
-/// Caps as time goes on.
+/// The cap in force, as time goes on.
 pub(super) struct Course {
     caps: Caps,
-    /// Of a schedule, entries that are past.
+    /// Of a schedule: the number of entries in the past.
     past: usize,
-    /// Of a signal: the next change, the present value before it is cut off, its random numbers.
+    /// Of a signal: the next change, the present value before it is limited, its random numbers.
     next: Span,
     value: f64,
     random: rand_xoshiro::Xoshiro256PlusPlus,
@@ -210,7 +210,7 @@ impl Course {
         }
     }
 
-    /// The cap at `since` the beginning; `since` never falls.
+    /// The cap at the time `since` the beginning, which never decreases from call to call.
     pub fn at(&mut self, since: Span) -> Option<Watts> {
         match &self.caps {
             Caps::Schedule(list) => {

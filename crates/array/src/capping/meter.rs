@@ -1,9 +1,9 @@
-//! A power meter between the supply and the mains.
+//! A power meter between the power supply and the mains.
 //!
 //! # Model
-//! At the end of each interval the meter shows the mean power of the interval: what the drives drew, over the
-//! efficiency of the power supply, plus noise, rounded to its resolution. A reading can be fetched `delay` later; the
-//! latest one that can be fetched is given, with the time at which it was taken.
+//! At the end of each interval the meter takes a reading: the mean power of the drives in the interval, divided by the
+//! efficiency of the power supply, plus noise, rounded to the resolution. A reading can be fetched after `delay`. The
+//! meter gives the latest reading that can be fetched, with the time at which it was taken.
 //! # Source
 //! The WattsUp meters of FAST 2016, section 3.1: one value a second, in tenths of a watt.
 //! # Validity
@@ -23,7 +23,7 @@ pub(super) struct Meter {
     resolution_w: f64,
     delay: Span,
     random: rand_xoshiro::Xoshiro256PlusPlus,
-    /// Readings that cannot be fetched yet, and before them the latest one that can.
+    /// The latest reading that can be fetched, and behind it those that cannot be fetched yet.
     readings: VecDeque<Sample>,
 }
 
@@ -39,7 +39,7 @@ impl Meter {
         }
     }
 
-    /// What the drives' power is before the supply.
+    /// The power at the meter for this power of the drives.
     pub fn before_supply(&self, drives_w: f64) -> f64 {
         drives_w / self.efficiency
     }

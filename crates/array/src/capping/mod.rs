@@ -1,12 +1,12 @@
 //! Power capping of a simulated system: a meter, a cap over time, a policy of `headstack-control`, and the settings
-//! that it changes.
+//! that the policy changes.
 //!
 //! # Model
-//! Every `interval` of simulated time the meter tells the mean power of the interval that has just passed; see
-//! [`meter`]. The controller gets this reading and the cap, and what it commands takes effect at once: places of the
-//! host's queue, its depth (which is the queue depth of the drive, as with Linux), the arms that may move, and the
-//! limit of a throttle. So each drive needs a `host-queue` of its own in the system's `layers`, and a `throttle` where
-//! a policy limits rates. A first step at the beginning, before any reading, sets the policy's start values.
+//! After every `interval` of simulated time the meter gives the mean power of this interval; see [`meter`]. The
+//! controller gets this reading and the cap. Its commands take effect at once. They set the places of the host's queue,
+//! its depth (which is the queue depth of the drive, as in Linux), the number of arms that may move, and the limit of a
+//! throttle. So each drive needs a `host-queue` of its own in the system's `layers`, and a `throttle` if the policy
+//! limits rates. A first step at the beginning, before any reading, sets the policy's start values.
 //!
 //! | key of `[capping]` or `[system.capping]` | means | if absent |
 //! |---|---|---|
@@ -66,7 +66,7 @@ pub struct Capping {
     /// Time between two readings of the meter.
     #[serde(default = "one_second")]
     pub interval: Span,
-    /// Of the power supply.
+    /// Efficiency of the power supply.
     #[serde(default = "one")]
     pub efficiency: f64,
     /// Standard deviation of a reading.
@@ -78,22 +78,22 @@ pub struct Capping {
     /// Age of the latest reading.
     #[serde(default)]
     pub delay: Span,
-    /// What a reading tells of response times.
+    /// Which response time a reading contains.
     #[serde(default)]
     pub response_time: Told,
     /// The cap over time.
     #[serde(default)]
     pub caps: Vec<CapAt>,
-    /// The cap over time, as a file.
+    /// A file with the cap over time.
     pub cap_file: Option<String>,
-    /// A cap that wanders.
+    /// A random cap.
     pub signal: Option<Signal>,
-    /// Above the cap without being a violation.
+    /// How far the power may exceed the cap without a violation.
     #[serde(default)]
     pub tolerance: Watts,
 }
 
-/// Which response time a reading tells, from admission to the host's queue.
+/// Which response time a reading contains, from admission to the host's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
@@ -124,16 +124,16 @@ pub struct Plan {
     pub table: Capping,
     /// Its caps.
     pub caps: Caps,
-    /// Of the noise of the meter and of a cap that wanders.
+    /// Seed of the meter's noise and of a random cap.
     pub seed: u64,
     /// The table's place in the experiment.
     pub place: String,
 }
 
-/// The keys of one table over those of another.
+/// Merges two tables; the keys of `own` replace those of `common`.
 pub(crate) fn merged(common: &Params, own: &Params) -> Params {
     let mut table = common.clone();
-    // A source of caps of one's own replaces the other one's, of whichever kind.
+    // A source of caps in `own` replaces any kind of source in `common`.
     let sources = ["caps", "cap_file", "signal"];
     if sources.iter().any(|k| own.contains_key(*k)) {
         sources.iter().for_each(|k| drop(table.remove(*k)));

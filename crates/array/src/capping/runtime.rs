@@ -1,4 +1,4 @@
-//! A controller at work beside a simulation.
+//! The controller of a simulated system.
 
 use super::caps::Course;
 use super::meter::Meter;
@@ -13,14 +13,15 @@ use headstack_drive::Setting as DriveSetting;
 use headstack_engine::{Quantiles, SpecError};
 use headstack_units::{Span, Time, Watts};
 
-/// What can be set of one drive: the member of the simulation that holds it, and the ways to the layers concerned.
+/// The settings of one drive: the member of the simulation that holds it, and the paths to the layers that have the
+/// settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Knobs {
-    /// Way to the drive itself.
+    /// Path to the drive itself.
     pub drive: Vec<u32>,
-    /// Way to the host queue that the drive has for itself, with its places and its depth.
+    /// Path to the host queue that serves only this drive, with its places and its depth.
     pub queue: Option<(Vec<u32>, u32, u32)>,
-    /// Way to the throttle that the drive has for itself.
+    /// Path to the throttle that serves only this drive.
     pub throttle: Option<Vec<u32>>,
     /// Arm assemblies that can move at once.
     pub arms: u32,
@@ -29,17 +30,17 @@ pub struct Knobs {
 /// A request that ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Done {
-    /// Drive of its last part.
+    /// The drive that served its last part.
     pub drive: u32,
     pub blocks: u32,
-    /// From submission, and from admission to the host's queue.
+    /// Response times from submission, and from admission to the host's queue.
     pub response_ns: u64,
     pub admitted_ns: u64,
     /// Its job, where the workload has jobs.
     pub job: Option<usize>,
 }
 
-/// What capping observed.
+/// The observations of a capped run.
 pub(crate) struct CappingOutcome {
     pub plan: Plan,
     pub series: CapSeries,
@@ -47,7 +48,7 @@ pub(crate) struct CappingOutcome {
     pub by_drive: Vec<Quantiles>,
     /// Response times from submission and from admission, of all drives.
     pub all: [Quantiles; 2],
-    /// Commands that changed something.
+    /// Number of settings that were changed.
     pub n_changes: u64,
     /// Requests of each drive that took at most 100 ms from admission.
     pub within: Vec<u64>,
@@ -55,7 +56,7 @@ pub(crate) struct CappingOutcome {
     pub first_cap_w: Option<f64>,
 }
 
-/// What ended since the last reading.
+/// The requests that ended since the last reading.
 #[derive(Default)]
 struct Window {
     response_ns: Vec<u64>,
@@ -76,7 +77,7 @@ pub(crate) struct Capper {
     /// When it acts next; [`Time::NEVER`] before the first request.
     pub due: Time,
     last: Time,
-    /// Joules by drive at the last reading, and those before the meter was reset since then.
+    /// Energy of each drive in joules at the last reading, and energy before a reset of the drives' meters since then.
     joules: Vec<f64>,
     before_reset: Vec<f64>,
     window: Window,
@@ -93,7 +94,7 @@ impl Capper {
     /// The controller of a plan for the drives inside `members`.
     ///
     /// # Errors
-    /// A policy that cannot be, or drives without what it sets.
+    /// A policy that cannot be built, or drives without the layers that it sets.
     pub fn new<M: Member>(
         plan: &Plan,
         policies: &'static [policy::Plugin],
@@ -142,7 +143,7 @@ impl Capper {
         })
     }
 
-    /// The first request arrives at `first`; said again it changes nothing.
+    /// The first request arrives at `first`; later calls have no effect.
     pub fn begin(&mut self, first: Time) {
         if self.due == Time::NEVER {
             (self.first, self.last, self.due) = (first, first, first);
@@ -184,7 +185,7 @@ impl Capper {
         joules
     }
 
-    /// One step, at the time at which it is due. The members were advanced to that time.
+    /// One step, when it is due. The members have been advanced to this time.
     ///
     /// # Errors
     /// A setting that a drive or a layer refuses.
@@ -233,7 +234,7 @@ impl Capper {
         (width_s > 0.0).then(|| watts.collect())
     }
 
-    /// What a reading tells of response times; none where nothing ended.
+    /// The response time for a reading; none if no request ended.
     fn work(&mut self) -> Option<Work> {
         let times = &mut self.window.admitted_ns;
         times.sort_unstable();
@@ -297,19 +298,19 @@ impl Capper {
         w.by_job.fill(0);
     }
 
-    /// What was observed.
+    /// The observations.
     pub fn into_outcome(self) -> CappingOutcome {
         self.outcome
     }
 }
 
-/// Seconds; `None` of nothing.
+/// The mean in seconds; `None` without values.
 fn mean(sorted: &[u64]) -> Option<f64> {
     let sum: u128 = sorted.iter().map(|t| u128::from(*t)).sum();
     (!sorted.is_empty()).then(|| sum as f64 * 1e-9 / sorted.len() as f64)
 }
 
-/// The smallest value that is not below so many of them, in seconds.
+/// The smallest value that is at least as large as this share of the values, in seconds.
 fn quantile(sorted: &[u64], q: f64) -> Option<f64> {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|t| *t as f64 * 1e-9)
@@ -336,7 +337,7 @@ fn device(knobs: &Knobs) -> Device {
     }
 }
 
-/// Every policy but `none` needs a host queue per drive, and `throttle` a throttle.
+/// Checks the layers: every policy except `none` needs a host queue per drive, and `throttle` also a throttle.
 fn check_knobs(policy: &str, knobs: &[(usize, Knobs)]) -> Result<(), SpecError> {
     let needs_queue = !["none", "throttle"].contains(&policy);
     for (i, (_, k)) in knobs.iter().enumerate() {
@@ -353,7 +354,7 @@ fn check_knobs(policy: &str, knobs: &[(usize, Knobs)]) -> Result<(), SpecError> 
     Ok(())
 }
 
-/// Carries commands out.
+/// Carries out commands.
 struct Turning<'a, M> {
     members: &'a mut [M],
     knobs: &'a [(usize, Knobs)],

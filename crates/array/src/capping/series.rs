@@ -1,4 +1,4 @@
-//! What capping did over time, and its files.
+//! A capped run over time, and its files.
 
 use crate::output::{close, write};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
@@ -14,13 +14,13 @@ pub struct CapPoint {
     pub t_s: f64,
     /// Length in seconds.
     pub width_s: f64,
-    /// Mean power at the meter's place, without its errors, in watts.
+    /// Mean power at the meter, without its errors, in watts.
     pub power_w: f64,
-    /// What the controller read.
+    /// The reading that the controller got.
     pub measured_w: Option<f64>,
     /// The cap at the end of the interval.
     pub cap_w: Option<f64>,
-    /// What the policy was doing.
+    /// Status of the policy.
     pub status: Status,
     /// Requests that ended, per second.
     pub iops: f64,

@@ -1,8 +1,8 @@
-//! What is said of a capped run: how the cap was kept, and what that cost.
+//! Summary of a capped run: how the cap was kept, and at what cost.
 //!
 //! # Definitions
-//! All powers are those at the meter's place, without the errors of the meter, in intervals of the meter. An interval
-//! counts against the cap that holds at its beginning.
+//! All powers are mean powers at the meter in its intervals, without its errors. The power of an interval is compared
+//! with the cap at the beginning of the interval.
 //!
 //! | value | is |
 //! |---|---|
@@ -20,7 +20,7 @@ use headstack_engine::Summary;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How a cap was kept, and at which cost; the definitions are in this module's description.
+/// How a cap was kept, and at what cost; the definitions are in this module's description.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CappingResult {
     /// The policy.
@@ -98,11 +98,11 @@ pub struct CappingSeries {
     pub t_s: Vec<f64>,
     /// Power in watts.
     pub power_w: Vec<f64>,
-    /// What the controller read, in watts.
+    /// The reading that the controller got, in watts.
     pub measured_w: Vec<Option<f64>>,
     /// The cap in watts.
     pub cap_w: Vec<Option<f64>>,
-    /// What the policy was doing.
+    /// Status of the policy.
     pub status: Vec<&'static str>,
     /// Requests per second.
     pub throughput_iops: Vec<f64>,
@@ -132,7 +132,7 @@ pub struct CappingSeries {
 const SMOOTH: usize = 5;
 const STAY: usize = 10;
 
-/// Sums up; the outcome's order of response times is changed.
+/// Computes the summary; it sorts the response times of the outcome.
 pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
     let table = &outcome.plan.table;
     let mut result = CappingResult {
@@ -172,7 +172,7 @@ fn share(part: u64, of: u64) -> f64 {
     }
 }
 
-/// The cap under which point `i` counts: that at the end of the interval before.
+/// The cap for point `i`: the cap at the end of the interval before.
 fn cap_of(outcome: &CappingOutcome, i: usize) -> Option<f64> {
     match i {
         0 => outcome.first_cap_w,

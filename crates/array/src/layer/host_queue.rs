@@ -7,9 +7,9 @@
 //! submits later. Admitted requests wait in the elevator while `depth` requests are at the lower layer. A
 //! place becomes free when its request has completed. Each unit of the lower layer has a queue of its own.
 //!
-//! With a `wake_time` the next request is dispatched before a woken process has submitted its own, as in Linux, where a
-//! completion is an interrupt and a process has to be scheduled first. With a short queue this matters: of 4 places
-//! the elevator then chooses among 3 requests, not 4.
+//! With a `wake_time` the next request is dispatched before a woken process has submitted its request. In Linux this is
+//! so because a completion is an interrupt, and a woken process must first be scheduled. The effect matters for short
+//! queues: with 4 places the elevator then chooses among 3 requests, not 4.
 //!
 //! Flushes and write-through requests also take a place. They are never merged, and are dispatched before the
 //! requests in the elevator.
@@ -104,7 +104,7 @@ enum PlacesName {
     BlkMq,
 }
 
-/// The parameters as they are taken: with those that follow from the elevator.
+/// The parameters in use, including those that follow from the elevator.
 #[derive(Deserialize, Serialize)]
 #[serde(from = "Parameters")]
 struct Whole(Parameters);
@@ -204,7 +204,7 @@ struct Queue {
     /// Submitted requests of each process that waits for a place, in order.
     blocked: BTreeMap<Process, VecDeque<u32>>,
     woken: VecDeque<Process>,
-    /// Woken processes that have not submitted again yet, and when each of them will.
+    /// Woken processes that have not submitted yet, and when each of them will.
     waking: VecDeque<(Time, Process)>,
     below: u32,
     depth: u32,
@@ -337,7 +337,7 @@ impl HostQueue {
         }
     }
 
-    /// Puts an admitted request into the elevator, or among those that go before it.
+    /// Puts an admitted request into the elevator, or among the requests that are dispatched before it.
     fn insert(&mut self, q: usize, now: Time, child: u32, waited: bool) {
         let request = self.submitted[child as usize].request;
         self.order += 1;
@@ -625,7 +625,7 @@ impl HostQueue {
         });
     }
 
-    /// What happens here at `now`: a completion, or else a woken process submits.
+    /// Carries out the event of the queue at `now`: a completion, or otherwise a woken process submits.
     fn next_ends(&mut self, now: Time) {
         if self.ends.next() > now {
             let (_, q) = self.next_waking();

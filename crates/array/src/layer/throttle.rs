@@ -1,23 +1,23 @@
 //! A limit on the rate of requests or bytes, above the host's queue.
 //!
 //! # Model
-//! Requests are released first come first served, one at a time: after a request the next one is released no earlier
-//! than `1 / iops`, or its own bytes over `bandwidth`, later. A request that finds the layer empty and the time since
-//! the last release long enough passes at once. Without a limit all requests pass. The time that a request is held
-//! counts as `queue`; a host queue below counts its own time from the release on, as a submitter that is held
-//! sleeps before its request exists there.
+//! Requests are released first come first served, one at a time. The time between two releases is at least `1 / iops`,
+//! or the bytes of the second request divided by `bandwidth`. If no request waits and this time has passed, a request
+//! passes at once. Without a limit all requests pass. The time that a request is held counts as `queue`. A host queue
+//! below counts its own time from the release on, because a process that is throttled sleeps before its request exists
+//! there.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
 //! | `iops` | requests per second | no limit |
 //! | `bandwidth` | bytes per second | no limit |
 //!
-//! One of the two may be given. The limit may change meanwhile; what waits is then released at the new rate.
+//! One of the two may be given. The limit may change during a run; waiting requests are then released at the new rate.
 //!
 //! Statistics: `held` (requests that had to wait) and the time `held`.
 //! # Source
-//! `dm-throttle`, the kernel module of M. G. Khatib and Z. Bandic, FAST 2016, section 4. The paper does not say how it
-//! spaces requests; evenly spaced, power has a peak over the rate as in its Figure 2b.
+//! `dm-throttle`, the kernel module of M. G. Khatib and Z. Bandic, FAST 2016, section 4. The paper does not say how the
+//! module spaces requests. Even spacing gives the peak of power over the rate that its Figure 2b shows.
 //! # Validity
 //! Linux's own limits (`io.max`) release in slices of time instead.
 
@@ -52,7 +52,7 @@ struct Parameters {
     bandwidth: Option<Bandwidth>,
 }
 
-/// A request above the layer below, or there.
+/// A request that is held, or that is in the layer below.
 struct Passing {
     request: Request,
     arrival: Time,
@@ -71,7 +71,7 @@ struct Throttle {
     held_ns: u128,
 }
 
-/// Checks a limit and writes it as nanoseconds per request or per byte would need: rates between 1e-6 and 1e12.
+/// Checks that a limit is between 1e-6 and 1e12, so that it can be used as nanoseconds per request or per byte.
 fn check(limit: RateLimit) -> Result<RateLimit, SpecError> {
     let (key, rate) = match limit {
         RateLimit::Unlimited => return Ok(limit),
@@ -128,7 +128,7 @@ impl Throttle {
         }
     }
 
-    /// Releases what is due by `now`.
+    /// Releases the requests that are due by `now`.
     fn release(&mut self, now: Time) {
         while self.next_release() <= now {
             let Some(slot) = self.held.pop_front() else {

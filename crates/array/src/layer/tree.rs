@@ -300,8 +300,8 @@ fn collect_drives(layer: &mut dyn Layer, until: Time, all: &mut Vec<MemberOutcom
     }
 }
 
-/// Appends what can be set of each drive below `layer`. `above` is what was found on the way: `above.drive` leads
-/// to this layer. A queue or a throttle over several drives belongs to none of them.
+/// Appends the settings of each drive below `layer`. `above` has the settings found on the path to this layer;
+/// `above.drive` is this path. A queue or a throttle over several drives belongs to none of them.
 fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
     if let Some(arms) = layer.arms() {
         found.push(Knobs {

@@ -1,4 +1,4 @@
-//! What happens in a run at certain times: samples of energy, changes, steps of the power cap.
+//! Events of a run at fixed times: samples of energy, changes, steps of the power capping controller.
 
 use super::{Run, SimulateError};
 use crate::member::Member;
@@ -39,7 +39,7 @@ impl<M: Member> Run<'_, '_, M> {
         }
     }
 
-    /// The controller of the power cap acts.
+    /// One step of the power capping controller.
     pub(super) fn step_capping(&mut self) {
         let in_flight = self.host.in_flight;
         if let Some(capper) = &mut self.host.capper {
@@ -65,7 +65,7 @@ impl<M: Member> Run<'_, '_, M> {
         self.host.outcome.series.add_energy(at, since);
     }
 
-    /// When something happens next at a certain time: a change, or a step of the power cap.
+    /// The time of the next change or step of the power capping controller.
     pub(super) fn next_mark(&self) -> Time {
         let capping = self.host.capper.as_ref().map_or(Time::NEVER, |c| c.due);
         self.schedule.due.min(capping)

@@ -1,18 +1,18 @@
 //! Feed-forward: chooses the setting from a map of power and throughput, and corrects the map with measurements.
 //!
 //! # Model
-//! A map contains for each setting `c` (places of the host queue, depth of the drive's queue, arms in motion) the
-//! power `p(c)` and the throughput `x(c)` of one drive that has more requests waiting than places. `f(c)` is the
-//! corrected power, at first `p(c)`. With `m` the meter's mean over a period at setting `a`, the power at another
-//! setting is predicted from the *difference* only:
+//! A setting `c` has the places of the host queue, the depth of the drive's queue and the arms in motion. The map
+//! contains for each setting the power `p(c)` and the throughput `x(c)` of one drive that has more requests waiting
+//! than places. `f(c)` is the corrected power, at first `p(c)`. Let `m` be the meter's mean over a period at setting
+//! `a`. The power at another setting is predicted only from the *difference* of two points:
 //!
 //! ```text
 //! m(c) = m + n · (f(c) - f(a)) / efficiency        n drives
 //! ```
 //!
-//! so that an offset of the whole map (another drive, another load) has no effect. The response time from
-//! admission is predicted as `t(c) = k · r(c)`, with `r(c)` of the map, or by Little's law `places(c) / x(c)` where
-//! the map has none; `k` is adapted to the response times in the samples, and is 1 without them.
+//! So an offset of the whole map (another drive, another load) has no effect. The response time from admission is
+//! predicted as `t(c) = k · r(c)`. Here `r(c)` is the response time in the map, or by Little's law `places(c) / x(c)`
+//! where the map has none. `k` is adapted to the response times in the samples, and is 1 without them.
 //!
 //! | mean of the period | what happens |
 //! |---|---|
@@ -21,22 +21,22 @@
 //! | too low | the best setting with `m(c) <= cap - margin`, if it is better than `a` by 2 % |
 //! | the cap falls below `m` | as "too high", at once, with the last period's mean |
 //!
-//! The *best* setting has the highest `x(c)` among those with `t(c) <= latency_target`; if none meets the target,
-//! the shortest `t(c)`. (For the current setting the target is 1.1 times as long.) Settings with `t(c) >
-//! latency_limit` are never chosen, so "the lowest `p`" is that of the others: the limit has precedence over the
-//! cap. Because each correction downwards leads to a lower `p`, the lowest setting is reached in at most as many
-//! periods as the map has points, whatever the meter shows.
+//! The *best* setting has the highest `x(c)` among those with `t(c) <= latency_target`; if none meets the target, the
+//! shortest `t(c)`. (For the current setting the target is 1.1 times as long.) Settings with `t(c) > latency_limit` are
+//! never chosen, also not as the one with the lowest `p`: the limit has precedence over the cap. Each change downwards
+//! leads to a lower `p`. So the lowest setting is reached in at most as many periods as the map has points, whatever
+//! the meter shows.
 //!
-//! After a change from `a` to `b` the map is corrected: with `e` the measured minus the predicted change, for
-//! one drive and within ±2 W, `f(b)` grows by `e / 2`, because a part of `e` is noise, but never leaves `p(b) ±
-//! 3 W`. The points around `b` differ from the map for the same reasons: those within an octave of both queues' sizes
-//! grow too, by a part that falls linearly to zero. Corrections decay with the time constant `forget_after`.
-//! Readings of the first `settle` after a change do not count.
+//! After a change from `a` to `b` the map is corrected. Let `e` be the measured minus the predicted change of one
+//! drive, limited to ±2 W. `f(b)` grows by `e / 2`, because a part of `e` is noise, but never leaves `p(b) ± 3 W`. The
+//! points near `b` probably have a similar error, so those within an octave of both queues' sizes grow too, by a part
+//! that falls linearly to zero. Corrections decay with the time constant `forget_after`. Readings of the first `settle`
+//! after a change are ignored.
 //!
-//! With several drives, each tier has one setting. Tiers choose in order, best first; each reserves the least
-//! power that the tiers after it can draw.
+//! With several drives, each tier has one setting. The tiers choose in order, the best tier first. Each leaves at least
+//! the lowest power that the tiers after it can draw.
 //!
-//! The keys `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
+//! Parameters are `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
 //! `pcap-base`, and:
 //!
 //! | key | default | bounds |
@@ -79,12 +79,13 @@ pub const PLUGIN: Plugin = Plugin {
     build: |table, devices| Ok(Box::new(FeedForward::new(table, devices)?)),
 };
 
-/// The most by which one change corrects a point, and the bound of all corrections of a point, in watts.
+/// The largest correction of a point by one change, and the bound of all its corrections, in watts.
 const STEP_W: f64 = 2.0;
 const REACH_W: f64 = 3.0;
 /// The part of the map's error that is corrected.
 const LEARN: f64 = 0.5;
-/// How much better another setting must be, and how much longer the response time of the current one may be.
+/// How much higher the throughput of another setting must be, and how much longer the response time of the current one
+/// may be.
 const BETTER: f64 = 1.02;
 const SLACK: f64 = 1.1;
 /// Bounds of `k`.
@@ -119,7 +120,7 @@ struct FeedForward {
     forget: f64,
     /// Measured over predicted response time.
     ratio: f64,
-    /// The mean of the last period, and that before the last change until the map is corrected with it.
+    /// The mean of the last period. The mean before the last change, until the map is corrected with it.
     mean_w: Option<f64>,
     mean_before_w: Option<f64>,
 }
@@ -199,13 +200,13 @@ impl FeedForward {
         })
     }
 
-    /// Whether point `a` is better than `b`; of equally good ones the one with less power.
+    /// Whether point `a` is better than `b`; of equally good points the one with less power is better.
     fn beats(&self, a: usize, b: usize) -> bool {
         self.gain(a, b, 1.0) > 1.0
             || (self.gain(b, a, 1.0) <= 1.0 && self.points[a].power_w < self.points[b].power_w)
     }
 
-    /// How many times point `a` is better than `b`, whose target is `slack` times as long.
+    /// How many times point `a` is better than `b`. The target for `b` is `slack` times as long.
     fn gain(&self, a: usize, b: usize, slack: f64) -> f64 {
         let (a, b) = (&self.points[a], &self.points[b]);
         let (time_a, time_b) = (a.response_time_s, b.response_time_s);

@@ -10,7 +10,7 @@
 //! - After a fault of the meter or the cap, the number of periods until the policy reaches its final setting
 //!   for constant power does not depend on the length of the fault.
 //!
-//! To add one: write `crates/control/src/policy/NAME.rs` with a `PLUGIN`, add `NAME` to the list. The contract
+//! To add one: write `crates/control/src/policy/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. The contract
 //! tests (`crates/control/tests/contract.rs`) run on every entry.
 
 use crate::parameters::did_you_mean;
@@ -33,7 +33,7 @@ pub struct Input {
 pub enum Status {
     /// There is no cap.
     Uncapped,
-    /// It regulates power by its readings.
+    /// The policy controls the power by its readings.
     Regulating,
     /// No reading or cap has counted for a period or longer; the last setting stays in force.
     Holding,
@@ -43,8 +43,8 @@ pub enum Status {
 
 /// A power-capping policy; the contract is in this module's description.
 pub trait Policy: Send {
-    /// One step. `commands` has one entry per drive, in the order in which the policy was built; each is
-    /// written, none is read.
+    /// One step. `commands` has one entry per drive, in the order in which the policy was built. The policy writes
+    /// every entry and reads none.
     fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status;
 }
 
@@ -136,7 +136,7 @@ fn several(devices: &[Device]) -> Result<(), ParameterError> {
     }
 }
 
-/// The numbers of drives in tiers, best tier first; one tier unless the table has `tiers`.
+/// The number of drives in each tier, best tier first; one tier unless the table has `tiers`.
 ///
 /// # Errors
 /// Numbers that do not add up to the number of drives.

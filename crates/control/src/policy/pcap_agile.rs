@@ -1,11 +1,11 @@
 //! PCAP with bounded queues, in its tail-latency mode or its throughput mode.
 //!
 //! # Model
-//! The controller of [`Pcap`] with bounds on both queues, so that they never have far to go after a change of
-//! the cap. In throughput mode the queues jump from the upper bounds to `throughput_nr_requests` and
-//! `throughput_queue_depth`, and back when power must fall.
+//! The controller of [`Pcap`] with bounds on both queues, so that few steps are needed after a change of the cap. In
+//! throughput mode the queues jump from the upper bounds to `throughput_nr_requests` and `throughput_queue_depth`, and
+//! back when power must fall.
 //!
-//! The keys of `pcap-base`, and:
+//! Parameters are those of `pcap-base`, and:
 //!
 //! | key | default | bounds | Table 1 |
 //! |---|---|---|---|

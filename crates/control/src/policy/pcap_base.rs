@@ -1,9 +1,9 @@
 //! PCAP's base design: a proportional controller of the two queues, without upper bounds.
 //!
 //! # Model
-//! The controller of [`Pcap`] in tail-latency mode, with the bounds of the device. So the host queue continues
-//! to grow while the cap is out of reach, and takes as long to shrink again. Without a cap the queues are
-//! `start`. In the safe setting the host queue has 128 places and the drive queue its least depth.
+//! The controller of [`Pcap`] in tail-latency mode, with the bounds of the device. So the host queue continues to grow
+//! while the cap cannot be reached, and takes as long to shrink again. Without a cap the queues have the start sizes.
+//! In the safe setting the host queue has 128 places and the drive queue its least depth.
 //!
 //! | key | default | bounds | Table 1 |
 //! |---|---|---|---|
@@ -20,8 +20,8 @@
 //! # Source
 //! Khatib and Bandic, FAST 2016, section 6.1 and Table 1.
 //! # Validity
-//! As for [`Pcap`]. The paper replaces this design by `pcap-agile` because it is slow when a cap is raised; it
-//! is included for this comparison.
+//! As for [`Pcap`]. The paper replaces this design by `pcap-agile`, because this design is slow when a cap is raised.
+//! It is included for comparison.
 
 use super::{only, Drives, Plugin};
 use crate::guard::{Guard, GuardSettings};

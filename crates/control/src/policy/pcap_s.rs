@@ -1,20 +1,20 @@
 //! PCAP/S: many drives behind one meter, in tiers.
 //!
 //! # Model
-//! Each drive has a controller as in `pcap-agile`, in tail-latency mode. When the meter's mean differs from the
-//! cap by `e` watts with `|e| > tolerance`, some drives are elected and share `e · efficiency`, which is the
-//! error behind the power supply:
+//! Each drive has a controller as in `pcap-agile`, in tail-latency mode. Let the meter's mean differ from the cap by
+//! `e` watts with `|e| > tolerance`. The error behind the power supply is then `e · efficiency`. Some drives are
+//! elected and share this error:
 //! | `share` | elected | part of one drive |
 //! |---|---|---|
 //! | `strict` | one tier: to lower power the last tier, to raise it the first, that has a drive not yet at its limit | equal |
 //! | `weight` | all drives not yet at their limit | proportional to `1 / weight` to lower power, to `weight` to raise it |
 //!
-//! The limit of a drive is (32, 1) for lowering and (4, 8) for raising. Each elected drive makes one step for
-//! its part. The parts of `weight` add up to the same total as those of `strict`. For weights that differ
-//! extremely, `weight` equals `strict`.
+//! The limit of a drive is (32, 1) for lowering and (4, 8) for raising: places of the host queue and depth of the drive
+//! queue. Each elected drive makes one step for its part. In both modes the parts add up to the whole error. If the
+//! weights differ extremely, `weight` acts like `strict`.
 //!
-//! The keys of `pcap-agile` but `mode` and those of the throughput mode, with a period of 10 s, a tolerance of
-//! 1 W and `most_power` 100 W per drive, and:
+//! Parameters are those of `pcap-agile`, except `mode` and those of the throughput mode. The defaults are a period of
+//! 10 s, a tolerance of 1 W and a `most_power` of 100 W per drive. Further parameters:
 //!
 //! | key | default | bounds |
 //! |---|---|---|

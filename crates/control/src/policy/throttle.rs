@@ -1,16 +1,16 @@
 //! Throttling: a limit on the rate of work that reaches the drive, computed from the cap.
 //!
 //! # Model
-//! Power is modelled as a linear function of the rate, `P = base + slope · rate`. So the limit for a cap is
+//! The power is a linear function of the rate, `P = base + slope · rate`. So the limit for a cap is
 //!
 //! ```text
 //! rate = floor((cap - base) / slope)      if cap < unlimited_from, at least `least`
 //! no limit                                otherwise
 //! ```
 //!
-//! with the slope `watts_per_iops` in requests per second (`limit = "iops"`), or
-//! `watts_per_megabyte_per_s` in 10^6 B/s (`limit = "bandwidth"`). The meter is not used, so it cannot be lost.
-//! An unknown cap leaves the last one in force; before the first cap the lowest limit applies.
+//! where the slope is `watts_per_iops` for requests per second (`limit = "iops"`), or
+//! `watts_per_megabyte_per_s` for 10^6 B/s (`limit = "bandwidth"`). The meter is not used, so it cannot be lost. While
+//! the cap is unknown the last one stays in force; before the first cap the lowest limit applies.
 //!
 //! | key | default | bounds |
 //! |---|---|---|

@@ -1,11 +1,11 @@
 //! Cleaning of a drive with a media cache: data go from the cache to their bands.
 //!
 //! # Model
-//! Cleaning proceeds in steps: an extent of the cache, or the sectors of a band on one track, is read or written.
-//! With `cleaning = "aggressive"` it begins when no command has come and the mechanism has rested for
-//! `clean_after`, and goes on step by step. A command waits for the end of the step. After it, the drive has to be
-//! idle for `clean_after` again. A write that finds the cache full cleans until there is room for it. The work is
-//! that of cleaning then too, and the write waits.
+//! Cleaning proceeds in steps. A step reads an extent of the cache, or reads or writes the sectors of a band on one
+//! track. With `cleaning = "aggressive"` it begins when no command has come for `clean_after` and the mechanism is
+//! idle, and continues step by step. A command waits for the end of the step. After the command, the drive must be idle
+//! for `clean_after` again. If a write finds the cache full, the drive cleans until there is room, and the write waits.
+//! This work also counts as cleaning.
 //! # Source
 //! A. Aghayev, P. Desnoyers, "Skylight: A Window on Shingled Disk Operation", FAST 2015. The steps are chosen.
 //! # Validity
@@ -81,8 +81,7 @@ impl BackgroundJob for BandCleaning {
 }
 
 impl Site<'_> {
-    /// Carries out the next step of cleaning, not before `at`. Returns when it ends; `None` if there is nothing to
-    /// clean.
+    /// Carries out the next step of cleaning, not before `at`. Returns its end; `None` if there is nothing to clean.
     fn clean_on(&mut self, at: u64) -> Option<u64> {
         let Mapping::MediaCache(media) = &mut *self.mapping else {
             return None;
@@ -97,8 +96,8 @@ impl Site<'_> {
         Some(carry_out!(self, &order, Work::Cleaning, &mut Physical).end)
     }
 
-    /// Cleans from `at` on until the cache has room for a write of `count` sectors, or a quarter of the cache if that
-    /// is less. Returns when there is room.
+    /// Cleans from `at` on until the cache has room for a write of `count` sectors, or for a quarter of the cache if
+    /// that is less. Returns the time at which there is room.
     pub fn make_room(&mut self, at: u64, count: u32) -> u64 {
         let mut end = at;
         loop {
@@ -113,8 +112,8 @@ impl Site<'_> {
         }
     }
 
-    /// Carries out a pass that writes, piece by piece, to the cache or to the bands. The sectors `incomplete`, of
-    /// which it covers only a part, are read before.
+    /// Carries out a pass that writes, piece by piece, to the cache or to the bands. The sectors `incomplete`, which it
+    /// covers only in part, are read first.
     #[inline(never)]
     pub(super) fn write_to_bands(&mut self, order: &Order, work: Work, incomplete: &[u64]) -> Pass {
         let mut whole = Pass {

@@ -1,9 +1,9 @@
-//! Checkpoints of a log: its map is written to the medium now and then.
+//! Checkpoints of a log: its map is written to the medium from time to time.
 //!
 //! # Model
-//! What is written is in the log's `recovery.rs`; here is when. Each part, at most a track, is one pass. It
-//! starts when the mechanism is idle. A checkpoint that is late does not wait for that: one part follows each
-//! write, with the assembly that wrote.
+//! `recovery.rs` of the log decides what is written; this job decides when. Each part, at most a track, is one pass. It
+//! starts when the mechanism is idle. If a checkpoint is late, it no longer waits: the assembly that has written writes
+//! one part after each write.
 
 use super::{BackgroundJob, Site, NEVER};
 use crate::mapping::{Fixed, Mapping};
@@ -20,7 +20,7 @@ pub(crate) struct Checkpoint {
 }
 
 impl Site<'_> {
-    /// Writes a part of a checkpoint, not before `at`. Returns when that ends; `None` if there is none.
+    /// Writes a part of a checkpoint, not before `at`. Returns its end; `None` if there is nothing to write.
     fn write_checkpoint(&mut self, at: u64) -> Option<u64> {
         let at = at.max(self.mechanism.free);
         let Mapping::Log(log) = &mut *self.mapping else {

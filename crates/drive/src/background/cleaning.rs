@@ -1,15 +1,15 @@
 //! Cleaning of a log: blocks of one cylinder after the other are read and written elsewhere.
 //!
 //! # Model
-//! What is moved and where to is in the log's `clean.rs` and in the policies of `mapping/cleaning`; here is when.
-//! Each move reads or writes one block and is never interrupted. A move starts when the mechanism has been idle
-//! for `idle_after`, and then one follows the other until a command comes.
+//! `clean.rs` of the log and the policies in `mapping/cleaning` decide which blocks move where; this job decides when.
+//! Each move reads or writes one block and is never interrupted. A move starts when the mechanism has been idle for
+//! `idle_after`. Then one move follows the other until a command comes.
 //!
-//! When so few cylinders are empty that cleaning is pressed, some moves also follow each write, with the
-//! assembly that wrote. The command itself is not delayed by them; the next one waits for the mechanism.
+//! When cleaning is pressed (fewer cylinders are empty than `pressed` says), the assembly that has written also does
+//! some moves after each write. These do not delay the command itself, but the next one waits for the mechanism.
 //! # Validity
-//! The buffer has room for the blocks of one track beside its segments. Data are not checked against the
-//! host's.
+//! The buffer has room for the blocks of one track in addition to its segments. Cleaning always reads from the medium,
+//! also if the buffer holds the data.
 
 use super::{BackgroundJob, Site, NEVER};
 use crate::mapping::{Mapping, Move, Mover};
@@ -27,7 +27,7 @@ pub(crate) struct Cleaning {
 }
 
 impl Site<'_> {
-    /// Moves a block on, not before `at`: reads one or writes one. Returns when that ends; `None` if there is
+    /// Carries out the next move, which reads or writes a block, not before `at`. Returns its end; `None` if there is
     /// nothing to do.
     pub fn clean(&mut self, at: u64) -> Option<u64> {
         let at = at.max(self.mechanism.free);

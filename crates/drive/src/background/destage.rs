@@ -36,14 +36,14 @@ pub(crate) struct Writing {
     pub range: Option<Blocks>,
 }
 
-/// A job that found nothing to do waits so long before it looks again: 1 ms, in nanoseconds.
+/// How long a job that found nothing to do waits before it tries again: 1 ms, in nanoseconds.
 const LOOKS_AGAIN: u64 = 1_000_000;
 
 /// Destaging of one assembly.
 #[derive(Debug, Default)]
 pub(crate) struct Destage {
     pub writing: Option<Writing>,
-    /// The block after the last one written: the sweep continues there.
+    /// The block after the last one written, where the sweep continues.
     cursor: u64,
     /// When a pass last found nothing to write that this assembly reaches.
     nothing_at: Option<u64>,
@@ -58,7 +58,7 @@ struct Choice {
 }
 
 impl Destage {
-    /// Ends the pass: its data are on the medium. Returns it; `None` if there was none.
+    /// Ends the pass, whose data are now on the medium, and returns it; `None` if there was none.
     pub fn finish(&mut self, site: &mut Site) -> Option<Writing> {
         let writing = self.writing.take()?;
         if let Some(range) = writing.range {
@@ -66,7 +66,7 @@ impl Destage {
         }
         let keep = site.cache.read_hits_on_written && !site.buffer.segments.separate_write;
         if let (Some(i), false) = (writing.segment, keep) {
-            // The command of another assembly may have taken over the segment meanwhile.
+            // In the meantime the command of another assembly may have taken over the segment.
             let segments = &mut site.buffer.segments;
             if segments.list()[i].end == writing.past {
                 segments.change(i, Segment::clear);
@@ -93,7 +93,7 @@ impl Destage {
         let shift = site.buffer.shift;
         let first = choice.blocks.start >> shift;
         let most = choice.blocks.count().min(site.buffer.unwritten.pass_most);
-        // Places that are chosen now may be those of a whole track.
+        // With a mapping that chooses the places now, the pass may fill a whole track.
         let run = match site.mapping.moves_writes() {
             true => choice.place.sectors_per_track,
             false => choice.place.run,
@@ -161,7 +161,7 @@ impl Destage {
                 best = Some((cost, choice));
             }
             seen += 1;
-            // Where places are chosen later, all extents are reached alike.
+            // If places are chosen later, positioning does not depend on the extent.
             if cost == 0 || seen >= site.cache.destage_window || site.mapping.moves_writes() {
                 break;
             }

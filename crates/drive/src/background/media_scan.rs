@@ -3,10 +3,9 @@
 //! # Model
 //! The scan reads each block of the medium that lies on one track once, in any order.
 //!
-//! `freeblock`: before each foreground access the arm may stay on its track, move to the target's track
-//! early, or stop at a track between them. It must still reach the target's first sector when it would have
-//! reached it without the detour, so foreground times do not change. Of these tracks the one that yields most
-//! unread blocks is taken.
+//! `freeblock`: before each foreground access the arm may stay on its track, move to the target's track early, or stop
+//! at a track between them. It must still reach the target's first sector at the same time as without the detour, so
+//! foreground times do not change. The track with the most unread blocks is chosen.
 //!
 //! `own-arm`: the last arm assembly reads track after track, each block as it passes. If there is only one
 //! data channel, blocks that pass during a foreground transfer are missed until their next turn.
@@ -15,8 +14,8 @@
 //! extracting free bandwidth from busy disk drives", OSDI 2000; an idle second arm instead:
 //! S. Sankar, S. Gurumurthi, M. R. Stan, "Intra-Disk Parallelism", ISCA 2008, section 5.
 //! # Validity
-//! Blocks that cross a track boundary are left out. Like the planner of the paper, a detour considers a few
-//! tracks between source and target, not all of them. When everything is read the scan starts again.
+//! Blocks that cross a track boundary are left out. As in the paper, only a few tracks between source and target are
+//! considered for a detour. When all blocks have been read the scan starts again.
 
 use super::{BackgroundJob, Site};
 use crate::bounds::MOST_SCANNED;

@@ -38,7 +38,7 @@ pub(crate) struct Site<'a> {
     pub restricted: bool,
     /// Since when a command has been waiting for the mechanism: from then on no job starts.
     pub wanted_since: u64,
-    /// When an event last occurred that can make a job due. A job that it makes due does not start before it.
+    /// When an event last occurred that can make a job due. Such a job does not start before this time.
     pub happened: u64,
     pub mechanism: &'a mut Mechanism,
     pub buffer: &'a mut Buffer,
@@ -46,8 +46,8 @@ pub(crate) struct Site<'a> {
     pub channels: Option<&'a mut Channels>,
 }
 
-/// Carries out a pass with the acting head set of a site over the given places. It is no function, because
-/// the places borrow the site's mapping.
+/// Carries out a pass with the acting head set of a site over the given places. This is a macro and not a function,
+/// because the places borrow the site's mapping.
 macro_rules! carry_out {
     ($site:ident, $order:expr, $work:expr, $places:expr) => {{
         let (order, work, places) = ($order, $work, $places);
@@ -103,8 +103,8 @@ impl Site<'_> {
         carry_out!(self, order, work, &mut places)
     }
 
-    /// Carries out a pass that writes. With a log, the places of the blocks are chosen now; the old copies of
-    /// the blocks `incomplete`, of which the order covers only a part, are read before.
+    /// Carries out a pass that writes. With a log, the places of the blocks are chosen now. The old copies of the
+    /// blocks `incomplete`, which the order covers only in part, are read first.
     #[inline(always)]
     pub fn write_pass(&mut self, order: &Order, work: Work, incomplete: &[u64]) -> Pass {
         match self.mapping {
@@ -152,8 +152,8 @@ impl Site<'_> {
         }
     }
 
-    /// Extends the pass just carried out by a turn: some of its sectors are written in part, so they were
-    /// read in this turn and are written in the next.
+    /// Extends the pass just carried out by a turn. Some of its sectors are written only in part, so they are read in
+    /// one turn and written in the next.
     pub fn write_in_next_turn(&mut self, pass: &mut Pass, work: Work) {
         let turn = self.mechanics.rotation.period_ns() as u64;
         let wait = Stretch {

@@ -8,8 +8,8 @@ use crate::mapping::zoned::{
 use headstack_units::{Lba, Time};
 
 impl Drive {
-    /// REPORT ZONES: the zones from the one that holds `from` on, in order of address, of which `options` are
-    /// true. Empty for a drive without zones.
+    /// REPORT ZONES: the zones that match `options`, in order of address, starting with the zone that holds `from`.
+    /// Empty for a drive without zones.
     pub fn report_zones(
         &self,
         from: Lba,
@@ -23,7 +23,7 @@ impl Drive {
     /// that were submitted before, and takes no time.
     ///
     /// # Errors
-    /// The rule that it breaks; nothing has changed then. A drive without zones has no zone of that address.
+    /// The rule that the command breaks; then nothing has changed. On a drive without zones every command is an error.
     pub fn manage_zones(&mut self, action: ZoneAction, id: ZoneId) -> Result<(), Sense> {
         match &mut self.zones {
             Some(zones) => zones.manage(action, id),
@@ -35,7 +35,7 @@ impl Drive {
     /// still served.
     ///
     /// # Errors
-    /// Another condition, and no zone with a write pointer that begins at `start`.
+    /// Another condition, or no zone with a write pointer begins at `start`.
     pub fn fail_zone(&mut self, start: Lba, to: ZoneCondition) -> Result<(), Sense> {
         match &mut self.zones {
             Some(zones) => zones.fail(start, to),
@@ -43,7 +43,7 @@ impl Drive {
         }
     }
 
-    /// Examines a command that arrives at `now`. False if it breaks a rule; then it has completed.
+    /// Checks a command that arrives at `now`. False if it breaks a rule; then it has completed with an error.
     pub(super) fn admit_to_zones(&mut self, now: Time, request: &DriveRequest) -> bool {
         let Some(Err(sense)) = self.zones.as_mut().map(|z| z.admit(request)) else {
             return true;

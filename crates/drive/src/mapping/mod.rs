@@ -1,14 +1,14 @@
 //! The mapping of addresses to places: where on the medium the sectors of a host address lie.
 //!
 //! # Model
-//! A drive's buffer, its queue and its host count sectors by address. The mechanics know places. In
-//! between stands the mapping of the unit. With `identity` an address lies where the layout puts it, for
-//! ever. With `log` a write chooses its place when its service begins. With `media-cache` it goes to a cache on
-//! the medium, and home later (`media_cache`). With `zoned` an address lies where the layout puts it, but the drive
-//! refuses commands that break the rules of its zones (`zoned`).
+//! A drive's buffer, its queue and its host count sectors by address. The mechanics count places. The mapping of the
+//! unit says which place an address has. With `identity` this is always the place of the layout. With `log` a write
+//! gets its place when its service begins. With `media-cache` it goes to a cache on the medium, and later to its final
+//! place (`media_cache`). With `zoned` the place is that of the layout, but the drive refuses commands that break the
+//! rules of its zones (`zoned`).
 //!
-//! A unit has one mapping for all its assemblies. Each question is one branch on the kind of mapping,
-//! which a processor predicts; no virtual call is added.
+//! A unit has one mapping for all its assemblies. The mapping is an enum: each call is one branch, which the processor
+//! predicts, and no virtual call.
 
 pub mod cleaning;
 mod log;
@@ -35,9 +35,9 @@ pub(crate) enum Mapping {
     /// Every address has a fixed place: that of the layout.
     #[default]
     Identity,
-    /// A block is written where the heads can be soonest.
+    /// A block is written to the free slot that the heads reach first.
     Log(Box<Log>),
-    /// Writes go to a cache on the medium, and home when their band is cleaned.
+    /// Writes go to a cache on the medium. Cleaning moves them to their band.
     MediaCache(Box<MediaCache>),
 }
 
@@ -82,8 +82,8 @@ impl Mapping {
         }
     }
 
-    /// Writes the present place of the address `sector` into `place`. False, and nothing written, past the
-    /// end. [`Place::run`] and [`Place::before`] count sectors with consecutive addresses.
+    /// Writes the present place of the address `sector` into `place`. Past the end it writes nothing and returns false.
+    /// [`Place::run`] and [`Place::before`] count sectors with consecutive addresses.
     #[inline(always)]
     pub fn locate_into(&self, m: &Mechanics, sector: u64, place: &mut Place) -> bool {
         match self {
@@ -100,8 +100,8 @@ impl Mapping {
         self.locate_into(m, sector, &mut place).then_some(place)
     }
 
-    /// First and last of the addresses that follow each other on the track of the address `sector` and
-    /// include it. It must be below the capacity.
+    /// The first and the last of the consecutive addresses around `sector` on its track. `sector` must be below the
+    /// capacity.
     #[inline]
     pub fn track_bounds(&self, m: &Mechanics, sector: u64) -> (u64, u64) {
         match self {
@@ -120,7 +120,7 @@ impl Mapping {
         }
     }
 
-    /// From when on a part of a checkpoint may be written; `None` if none is due.
+    /// The time from which a part of a checkpoint may be written; `None` if none is due.
     #[inline]
     pub fn checkpoint_from(&self) -> Option<u64> {
         match self {
@@ -137,7 +137,7 @@ impl Mapping {
         }
     }
 
-    /// How long the map would be searched after a loss of power now, in nanoseconds; `None` if it would not.
+    /// How long the recovery scan would take after a loss of power now, in nanoseconds; `None` without a scan.
     pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
         match self {
             Mapping::Identity | Mapping::MediaCache(_) => None,
@@ -167,7 +167,7 @@ impl Mapping {
         matches!(self, Mapping::Log(_) | Mapping::MediaCache(_))
     }
 
-    /// Forgets which addresses have moved so far, and keeps from now on which do if `watched`.
+    /// Forgets which addresses have moved so far. From now on, moves are recorded if `watched` is true.
     pub fn watch(&mut self, watched: bool) {
         match self {
             Mapping::Identity => {}
@@ -182,7 +182,7 @@ impl Mapping {
         }
     }
 
-    /// Addresses that have moved since this was last asked: the first one, and the one after the last.
+    /// A range of addresses that have moved since the last call: the first one, and the one after the last.
     pub fn next_moved(&mut self) -> Option<(u64, u64)> {
         match self {
             Mapping::Identity => None,
@@ -192,8 +192,8 @@ impl Mapping {
     }
 }
 
-/// The assembly of a unit that writes the checkpoints of a log: the first one that always writes, as `writers`
-/// tells of each. `None` if there are none.
+/// The assembly of a unit that writes the checkpoints of a log: the first one that always writes, as `writers` says for
+/// each assembly. `None` without checkpoints.
 ///
 /// # Errors
 /// As for reading `[mapping]`.
@@ -221,7 +221,7 @@ pub(crate) fn cleaning_of(
     Ok(Some((p.cleaning.assembly(writers)?, p.cleaning.idle_after)))
 }
 
-/// How many blocks a log writes before the run, and the mean time between two; `None` if it writes none.
+/// The number of blocks that a log writes before the run, and the mean time between two; `None` if it writes none.
 ///
 /// # Errors
 /// As for reading `[mapping]`.
@@ -229,7 +229,7 @@ pub(crate) fn initial_writes(spec: &DriveSpec) -> Result<Option<(u64, Span)>, Sp
     Ok(parameters::read(spec)?.and_then(|p| p.written_first()))
 }
 
-/// Number of physical sectors that a unit of a drive offers, of the `capacity` of its layout.
+/// Number of physical sectors that a unit of a drive offers, if its layout has `capacity` of them.
 ///
 /// # Errors
 /// As for reading `[mapping]`.

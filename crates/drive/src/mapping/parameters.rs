@@ -37,40 +37,40 @@ pub const MODELS: &[(&str, &str)] = &[
 pub(crate) struct LogParameters {
     /// Size of a block: the unit that is mapped. A power of two, from a physical sector to 16 MiB.
     pub block: Bytes,
-    /// Which free slot takes a block: a name of the `mapping/policy` folder.
+    /// Which free slot takes a block: the name of a file in `mapping/policy`.
     pub policy: String,
     /// Parameters of the policy, as its file documents.
     pub policy_parameters: Params,
     /// Share of the slots that are not offered as capacity. 0 to 0.9.
     pub reserve: f64,
-    /// How many blocks, from the first on, have been written before. At most the capacity.
+    /// Number of blocks, counted from block 0, that were written before the run. At most the capacity.
     pub initial_blocks: u64,
-    /// How they were written.
+    /// Where these blocks lie.
     pub initial: Initial,
-    /// With `initial = "written"`: mean time between two writes, which are a Poisson process. 0 to 24 h.
+    /// With `initial = "written"`: mean time between two writes, which arrive as a Poisson process. 0 to 24 h.
     pub initial_interval: Span,
-    /// When and how free slots are gathered: see `[mapping.cleaning]`.
+    /// When and how cylinders are emptied: see `[mapping.cleaning]`.
     pub cleaning: Cleaning,
-    /// How the map is found after a loss of power: see `[mapping.recovery]`.
+    /// How the map is restored after a loss of power: see `[mapping.recovery]`.
     pub recovery: Recovery,
 }
 
-/// How the initial blocks were written.
+/// Where the initial blocks lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Initial {
-    /// In order of address, each in the place of the layout.
+    /// Each in its place of the layout.
     #[default]
     InOrder,
     /// In order of address, with the free slots spread evenly over the disk: the state of a disk that has been
     /// written at random for a long time.
     Spread,
-    /// By the policy, one after the other, from the initial positions of the arms on.
+    /// Where the policy writes them, one after the other, starting from the initial positions of the arms.
     Written,
 }
 
 impl LogParameters {
-    /// How many blocks the policy writes before the run, and the mean time between two.
+    /// The number of blocks that the policy writes before the run, and the mean time between two.
     pub fn written_first(&self) -> Option<(u64, Span)> {
         let written = self.initial == Initial::Written && self.initial_blocks > 0;
         written.then_some((self.initial_blocks, self.initial_interval))
@@ -93,11 +93,11 @@ impl Default for LogParameters {
     }
 }
 
-/// The parameters of a log; `None` for other mappings, whose parameters are checked.
+/// The parameters of a log; `None` for other mappings. Their parameters are also checked here.
 ///
 /// # Errors
-/// Unknown models, keys and names, numbers outside their bounds, and settings of the drive that do not go
-/// with a log, by dotted key.
+/// Unknown models, keys and names, numbers outside their bounds, and settings of the drive that cannot be combined with
+/// a log, by dotted key.
 pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError> {
     let table = &spec.mapping;
     if table.is_empty() {

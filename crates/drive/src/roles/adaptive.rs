@@ -1,46 +1,47 @@
-//! Roles that follow the share of writes in the load: an arm that writes and one that reads, or both do both.
+//! Roles that follow the share of writes in the load: either one arm writes and the others read, or all arms do both.
 //!
 //! # Model
-//! Two modes. `split`: the first arm writes, the others read (DALD). `shared`: all read and write, so the one that is
-//! there first serves (DAD). The policy estimates the write fraction by an exponentially weighted mean over the
-//! commands that an arm had to serve,
+//! There are two modes. In `split` the first arm writes and the others read (DALD). In `shared` all arms read and
+//! write, so the arm that reaches the target first serves the command (DAD). The policy estimates the write fraction f
+//! by an exponentially weighted mean over the commands that an arm had to serve:
 //! ```text
-//! f := f + (x - f) / window,    x = 1 for a write, 0 for a read,
+//! f := f + (x - f) / window,    x = 1 for a write, 0 for a read.
 //! ```
-//! and changes from `shared` to `split` when f > `to_split_above` = b, back when f < `to_shared_below` = a, but never
-//! before the mode in force has served `dwell` commands. The estimate starts halfway between a and b. Only the
-//! sequence of reads and writes matters, not its times.
+//! It changes from `shared` to `split` when f > b (`to_split_above`), and back when f < a (`to_shared_below`). It never
+//! changes before the mode in force has served `dwell` commands. The estimate starts halfway between a and b. Only the
+//! sequence of reads and writes matters, not their times.
 //!
 //! # Where to put the thresholds
-//! With mean services R and W of reads and writes in each mode, split roles are the better ones above the write
+//! Let R and W be the mean service times of reads and writes in each mode. Split roles are better above the write
 //! fraction
 //! ```text
 //! w* = (R_split - R_shared) / ((R_split - R_shared) + (W_shared - W_split)).
 //! ```
-//! Reads win by shared roles, because the sooner of two arms serves them. Writes win by split roles, because the
-//! writing arm stays where the free places are. With b <= w* shared roles are never kept where split ones are better.
-//! With a above the write fraction at which DALD and DAD are equal, split roles are never kept where DAD is better.
+//! Shared roles make reads faster, because the arm that is nearer in time serves them. Split roles make writes faster,
+//! because the writing arm stays where the free places are. If b <= w*, shared roles are never kept where split roles
+//! are better. If a is above the write fraction at which DALD and DAD are equal, split roles are never kept where DAD
+//! is better.
 //!
 //! # Why it does not oscillate
-//! Under a constant write fraction w the standard deviation of f is `sqrt(w (1 - w) / (2 window - 1))`: 0.021 for the
-//! defaults at w = 0.775, the middle of [a, b], of which each end is 0.075 away. Whatever the load, n commands change
-//! the mode at most 1 + n / max(1, dwell) times, and even without `dwell` two changes forth and back take
-//! `window ln((1 - a) b / ((1 - b) a))` commands or more: 178 for the defaults.
+//! If the write fraction w is constant, the standard deviation of f is `sqrt(w (1 - w) / (2 window - 1))`. For the
+//! defaults at w = 0.775, the middle of [a, b], it is 0.021; the ends are 0.075 away. For any load, n commands change
+//! the mode at most 1 + n / max(1, dwell) times. Even without `dwell`, a change and the change back take at least
+//! `window ln((1 - a) b / ((1 - b) a))` commands: 178 for the defaults.
 //!
 //! # Cost of a switch
-//! No data move, because both modes use one map. A switch costs `switch_time`, during which the arms whose roles
-//! change serve nothing, and the time until it is noticed: when the load changes to the write fraction w, commands are
-//! served with the old roles until f has passed the threshold. Whatever was before, this takes on average at most
+//! A switch moves no data, because both modes use one map. Its cost has two parts. During `switch_time` the arms whose
+//! roles change serve nothing. And when the load changes to the write fraction w, commands are served with the old
+//! roles until f has passed the threshold. Whatever the earlier load, the mean number of these commands is at most
 //! ```text
 //! n(w) = dwell + window ln((1 - w) / (a - w))   to shared roles, w < a,
 //! n(w) = dwell + window ln(w / (w - b))         to split roles, w > b,
 //! ```
-//! commands, so that one switch costs at most
+//! So one switch costs at most
 //! ```text
 //! n(w) max(0, T_old(w) - T_new(w)) + switch_time,
 //! ```
-//! where T are the mean services with the old and the new roles at w. A load that changes before it is noticed costs
-//! no more than that for each of its changes. Between a and b the mode in force stays.
+//! where T are the mean service times with the old and the new roles at w. If the load changes again before the switch,
+//! each change costs no more than that. For f between a and b the mode in force stays.
 //!
 //! # Source
 //! J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 3, last paragraph: "adaptively switch from DALD
@@ -72,7 +73,7 @@ pub const PLUGIN: Plugin<dyn RolePolicy> = Plugin {
 const SPLIT: usize = 0;
 const SHARED: usize = 1;
 
-/// Which mode is in force at the start.
+/// The mode in force at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Start {
@@ -87,11 +88,11 @@ struct Parameters {
     start: Start,
     /// Number of commands over which the write fraction is averaged, with exponential weights. 1 to 10⁶.
     window: f64,
-    /// To shared roles when the write fraction is lower. 0 to 1, below `to_split_above`.
+    /// The roles change to `shared` below this write fraction. 0 to 1, below `to_split_above`.
     to_shared_below: f64,
-    /// To split roles when the write fraction is higher. 0 to 1.
+    /// The roles change to `split` above this write fraction. 0 to 1.
     to_split_above: f64,
-    /// A mode serves so many commands at least. 0 to 10⁹.
+    /// Least number of commands that a mode serves before the next change. 0 to 10⁹.
     dwell: u64,
     /// An arm whose roles change serves nothing for this time, once it has finished its work. 0 to 1 h.
     switch_time: Span,
@@ -122,7 +123,7 @@ struct Adaptive {
     parameters: Parameters,
     /// The estimate of the write fraction.
     fraction: f64,
-    /// Commands that the mode in force has served.
+    /// Number of commands that the mode in force has served.
     served: u64,
     /// The index of the mode `split`.
     split: usize,

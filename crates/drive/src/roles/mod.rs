@@ -1,15 +1,15 @@
 //! Role policies: what each arm assembly may serve, and when that changes while a drive runs.
 //!
 //! # Contract
-//! - A policy has one mode or more. A mode says what each assembly of a stack serves; the first one is in force at
+//! - A policy has one or more modes. A mode says what each assembly of a stack serves. The first mode is in force at
 //!   the start.
 //! - `wanted` names one of these modes. The same commands at the same times give the same answers.
 //! - `wanted` is called before a service, and only if a command was noted since the last call.
 //! - Writes that only enter the buffer are noted, but a change waits for the next command that the mechanism serves.
 //! - The unit carries out a change, whatever it costs; see [`RolePolicy::switch_time`].
 //!
-//! To add one: write `crates/drive/src/roles/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
-//! in [`Models`](crate::Models).
+//! To add one: write `crates/drive/src/roles/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. A program adds its
+//! own in [`Models`](crate::Models).
 
 use crate::bounds::{bounded, MOST_PAUSE};
 use crate::parallelism::{Dash, ParallelismSpec};
@@ -44,12 +44,12 @@ impl Default for RolesSpec {
 }
 
 impl RolesSpec {
-    /// Whether nothing is said of roles, so that all assemblies serve all commands.
+    /// Whether no roles are given, so that all assemblies serve all commands.
     pub fn is_none(&self) -> bool {
         matches!(self, RolesSpec::Table(t) if t.is_empty())
     }
 
-    /// The same with every parameter that the policy takes from its table.
+    /// The same roles, with every parameter of the policy filled in.
     pub(crate) fn filled(&self, policies: &[Plugin<dyn RolePolicy>]) -> RolesSpec {
         match self {
             RolesSpec::Table(_) => self.clone(),
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for RolesSpec {
     }
 }
 
-/// The key of a policy's name beside its parameters.
+/// The key of a policy's name, in the table of its parameters.
 pub(crate) const KEY: &str = "policy";
 
 /// One way to divide the commands among the assemblies.
@@ -94,16 +94,16 @@ pub struct Mode {
 
 /// Decides which of its modes is in force.
 pub trait RolePolicy: Send + fmt::Debug {
-    /// The modes of a stack with so many assemblies.
+    /// The modes of a stack with this many assemblies.
     fn modes(&self, arms: u32) -> Vec<Mode>;
 
-    /// A command was taken that an arm has to serve, at `now` nanoseconds. Times never decrease.
+    /// At `now` nanoseconds a command was taken that an arm has to serve. Times never decrease.
     fn note(&mut self, now: u64, write: bool);
 
-    /// The index of the mode that should be in force from `now` on, where `current` is in force.
+    /// The index of the mode that should be in force from `now` on; `current` is the mode in force.
     fn wanted(&mut self, now: u64, current: usize) -> usize;
 
-    /// How long an assembly whose roles change serves nothing. 0 to 1 h.
+    /// How long an assembly serves nothing after a change of its roles. 0 to 1 h.
     fn switch_time(&self) -> Span {
         Span::ZERO
     }
@@ -111,7 +111,7 @@ pub trait RolePolicy: Send + fmt::Debug {
 
 plugins! { dyn RolePolicy: fixed, adaptive }
 
-/// The policy of a drive's roles and its modes, each checked; `None` for a drive whose arms serve everything.
+/// The policy of a drive's roles and its modes, which are checked; `None` for a drive whose arms serve everything.
 ///
 /// # Errors
 /// Unknown names and parameters, and modes in which reads or writes are not served, below `parallelism.roles`.
@@ -151,7 +151,7 @@ pub(crate) fn build(
     Ok(Some((policy, modes)))
 }
 
-/// Checks that roles are those of a stack's assemblies, and that reads and writes are served.
+/// Checks that there are roles for all assemblies of a stack, and that reads and writes are served.
 pub(crate) fn check(roles: &RoleTable, p: &ParallelismSpec, dash: Dash) -> Result<(), SpecError> {
     if roles.is_empty() {
         return Ok(());
@@ -165,7 +165,7 @@ pub(crate) fn check(roles: &RoleTable, p: &ParallelismSpec, dash: Dash) -> Resul
     }
     for (role, name) in [(Role::Read, "read"), (Role::Write, "write")] {
         let serving = roles.iter().filter(|r| r.contains(&role)).count();
-        // Assemblies with surfaces of their own cannot stand in for each other.
+        // Assemblies with surfaces of their own cannot replace each other.
         let all = p.arm_share == crate::spec::ArmShare::OwnShare;
         if serving == 0 || (all && serving < roles.len()) {
             return fail(
@@ -188,8 +188,8 @@ pub(crate) fn check(roles: &RoleTable, p: &ParallelismSpec, dash: Dash) -> Resul
     Ok(())
 }
 
-/// The assemblies of a unit that serve writes in every mode: those numbered from `first` on in their stack, `count`
-/// of them.
+/// Which assemblies of a unit serve writes in every mode. The unit has `count` assemblies, numbered from `first` on in
+/// their stack.
 ///
 /// # Errors
 /// As for [`build`].
@@ -209,16 +209,16 @@ pub(crate) fn of(roles: &RoleTable, a: u32) -> [bool; 2] {
     [Role::Read, Role::Write].map(|role| own.is_none_or(|r| r.contains(&role)))
 }
 
-/// What a drive did with its roles up to a time.
+/// How a drive has used its roles up to a time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct RoleUse {
     /// How often the mode changed, in all stacks.
     pub n_switches: u64,
-    /// The changes among them that a failed part made necessary.
+    /// Number of these changes that a failed part made necessary.
     pub n_forced: u64,
-    /// Seconds in which changes kept arms from serving, over all arms.
+    /// Seconds in which arms served nothing because of a change, summed over all arms.
     pub switching_s: f64,
-    /// Seconds in each mode; with several stacks their mean.
+    /// Seconds in each mode; with several stacks the mean over the stacks.
     pub modes: Vec<ModeUse>,
 }
 

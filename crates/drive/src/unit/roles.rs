@@ -1,13 +1,14 @@
 //! Changes of the arms' roles while a unit runs.
 //!
 //! # Model
-//! A role policy is asked before a service. When it wants another mode, each assembly whose roles change finishes its
-//! work: a command in service, a pass that writes buffered data, read-ahead up to where it may stop. Then it serves
-//! nothing for the policy's switch time, and counts among the commands in service meanwhile. Commands that were
-//! taken before keep their arm.
+//! Before a service the unit asks the role policy which mode it wants. If this is another mode, each assembly whose
+//! roles change finishes its work: a command in service, a pass that writes buffered data, or read-ahead up to where it
+//! may stop. Then it serves nothing for the policy's switch time. During this time it counts as a command in service.
+//! Commands that were taken before keep their arm.
 //!
-//! A part that fails excludes the modes in which a surface is left without an arm that reads it, or one that writes it,
-//! although a head for it works. If the mode in force is excluded, the first other one is entered at once.
+//! When a part fails, some modes may leave a surface without an arm that reads it or an arm that writes it, although a
+//! head for it works. These modes are excluded. If the mode in force is excluded, the first mode that is not is entered
+//! at once.
 
 use super::Unit;
 use crate::models::Models;
@@ -15,7 +16,7 @@ use crate::roles::{self, Mode, ModeUse, RolePolicy, RoleUse};
 use crate::spec::DriveSpec;
 use headstack_engine::SpecError;
 
-/// The policy of a unit whose roles can change, and what it did.
+/// The policy of a unit whose roles can change, its state, and what it has done.
 #[derive(Debug)]
 pub(super) struct Roles {
     policy: Box<dyn RolePolicy>,
@@ -73,7 +74,7 @@ impl Roles {
         Ok((first, Some(Box::new(roles))))
     }
 
-    /// Refuses faults if no mode could stand in for a failed arm.
+    /// Refuses planned faults unless in some mode all arms read and write, so that other arms can replace a failed one.
     pub fn check_faults(&self, spec: &DriveSpec) -> Result<(), SpecError> {
         let whole = |m: &Mode| m.roles.iter().all(|r| r.len() > 1);
         if spec.parallelism.faults.is_empty() || self.modes.iter().any(whole) {
@@ -143,7 +144,7 @@ impl Unit {
         }
     }
 
-    /// Changes the roles at `start`, to which the unit was brought, if the policy wants it. True if it did.
+    /// Changes the roles at `start`, up to which the unit was advanced, if the policy wants it. True if they changed.
     #[inline(never)]
     pub(super) fn change_roles(&mut self, start: u64) -> bool {
         let Some(mode) = self.roles.as_mut().and_then(|r| r.decide(start)) else {

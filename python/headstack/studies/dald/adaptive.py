@@ -1,7 +1,7 @@
 """The drive that changes between DALD and DAD, on loads that change: claim DALD-8.
 
-The paper only proposes it, at the end of section 3, so its rule and the loads are chosen here. The
-rule, and the formula of what a switch costs, are in the role policy ``adaptive``.
+The paper only proposes this drive, at the end of section 3. So the rule for changes and the loads
+are chosen here. The role policy ``adaptive`` documents the rule and the cost of a switch.
 """
 
 import math
@@ -53,7 +53,7 @@ Sums = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Measured:
-    """Services of one system on one load, by interval.
+    """Service times of one system on one load, by interval.
 
     Attributes:
         n: number of requests.
@@ -122,7 +122,7 @@ def _runs(study: Study, drive: str, name: str) -> dict[str, Measured]:
     made = {}
     for s in SYSTEMS:
         roles = found[s]["drives"][0].get("roles")
-        # The last arrivals may lie behind the last interval, or not reach it.
+        # The last arrivals may come after the last interval, or end before it.
         sums = [np.array(found[s]["services"][k], float) for k in ("n", "ms", "squares")]
         n, ms, squares = (x[: len(LOADS[name])] for x in sums)
         made[s] = Measured(n, ms, squares, roles["n_switches"] if roles else 0)
@@ -131,7 +131,7 @@ def _runs(study: Study, drive: str, name: str) -> dict[str, Measured]:
 
 @dataclass(frozen=True)
 class Bound:
-    """What the adaptive drive is compared with, per request in ms.
+    """The reference values for the adaptive drive, per request in ms.
 
     Attributes:
         best: the better of DAD and DALD, chosen anew for each write fraction.

@@ -1,8 +1,8 @@
 """When each logging disk needs cleaning: claim DALD-7.
 
-The paper runs no cleaning, so the states that it speaks of are made: a disk whose written area is
-far from the end, and one that is nearly full. Each logging disk writes with and without cleaning.
-A disk needs cleaning in a state if its writes gain from it.
+The paper names two states of the disk but simulates no cleaning. Here both are simulated: a disk
+whose written area is far from the end, and one that is nearly full. Each logging disk runs in both
+states with and without cleaning. A disk needs cleaning if this makes its writes faster.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from .systems import IBM, Choices, system
 #: Cylinders of the disk: a tenth of the 18ES, so that it can be filled.
 CYLINDERS = 1147
 
-#: Blocks of that disk, and how many are written before the run: the paper's share, and nearly all.
+#: Blocks of this disk, and how many are written before the run: the paper's share, and nearly all.
 BLOCKS = CYLINDERS * 5 * 39
 STATES = {
     "far from the end": BLOCKS * 125_000 // (11_474 * 5 * 39),

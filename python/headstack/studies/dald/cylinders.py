@@ -1,4 +1,4 @@
-"""Why the Cheetah gains less: cylinders and surfaces, not rotation; claim DALD-6."""
+"""Why the Cheetah gains less: claim DALD-6 says cylinders and surfaces, not rotation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,8 +28,8 @@ def mean_gap(
 def geometry(cylinders: int, surfaces: int, *, slope: bool) -> dict[str, Any]:
     """Return the changes that give the 18ES other cylinders and surfaces.
 
-    With `slope` a seek over so many cylinders takes as long as before, else a seek over the
-    whole disk does.
+    With `slope` a seek over a number of cylinders takes as long as before. Otherwise a seek over
+    the whole disk does.
     """
     single, full, _, _, before, _, sectors = TABLES[IBM]
     if slope:

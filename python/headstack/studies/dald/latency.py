@@ -1,4 +1,4 @@
-"""Access latencies: figures 2 to 12 and what the text says of them, claims DALD-1 to DALD-5."""
+"""Access latencies: figures 2 to 12 and the text about them, claims DALD-1 to DALD-5."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -237,7 +237,7 @@ def crossing(found: Found, name: str, eta: float) -> float:
 
 
 def reads_and_writes(study: Study) -> Outcome:
-    """Judge what reads and writes of DALD cost, and which architecture is best when."""
+    """Judge the cost of reads and writes of DALD, and which architecture is best when."""
     outcome = Outcome()
     for drive in (IBM, CHEETAH):
         found, title = grid(study, drive), TITLES[drive]

@@ -64,11 +64,11 @@ def system(
 ) -> dict[str, Any]:
     """Return one of `ARCHITECTURES`, or another division of a two-arm log.
 
-    These are ``sooner reads``, a DALD whose writing arm reads too; ``shared``, where both arms do
-    both; ``adaptive``, which changes between DALD and ``shared``.
+    The other divisions are ``sooner reads``, a DALD whose writing arm also reads; ``shared``, where
+    both arms read and write; ``adaptive``, which changes between DALD and ``shared``.
 
     Args:
-        name: which.
+        name: name of the architecture or division.
         drive: a drive of the paper.
         choices: what the paper leaves open.
         changes: values of the drive to change, by dotted key.

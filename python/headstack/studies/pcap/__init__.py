@@ -15,10 +15,10 @@ class Choices:
     """What the paper leaves open.
 
     Attributes:
-        seed: of every random stream.
-        threads: of fio, where the paper says "enough" or "multiple".
-        rounding: of the steps of equations 1 and 2.
-        together: whether threads of limited rate are due at the same moments.
+        seed: seed of every random stream.
+        threads: number of threads of fio, where the paper says "enough" or "multiple".
+        rounding: rounding of the steps of equations 1 and 2.
+        together: whether threads of limited rate submit at the same moments.
 
     """
 

@@ -1,4 +1,4 @@
-"""Queue depth and arms that may move against power, throughput and p99 of dual-actuator drives.
+"""Power, throughput and p99 of dual-actuator drives, by queue depth and arms that may move.
 
 ``python -m headstack.studies.pcap.arms --out DIR`` writes the figure and prints the numbers.
 """
@@ -23,8 +23,8 @@ DEPTHS, SECONDS = (1, 2, 4, 8, 16, 32), 120
 #: Bytes of the drives.
 CAPACITY = 18_000_207_937_536
 
-#: An Exos 2X18: each arm has half of the surfaces. And drives like it whose arms reach all
-#: surfaces, so that the number of arms in motion can be chosen; the limit is one for all commands.
+#: An Exos 2X18, whose arms have half of the surfaces each, and similar drives whose arms reach all
+#: surfaces. These have one queue, so the number of arms in motion can be limited.
 DRIVES: dict[str, dict[str, Any]] = {
     "own halves, both arms": {"drive": "exos-2x18-sata"},
     "shared surfaces, two arms": {
@@ -77,7 +77,7 @@ def measure() -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> Any:
-    """Draw watts against throughput, one line per drive, with the depth at each point."""
+    """Draw power and throughput, one line per drive, with the depth at each point."""
     names = list(DRIVES)
     base = alt.Chart(table).encode(
         x=alt.X("watts:Q", title="power (W)", scale=alt.Scale(zero=False)),

@@ -46,7 +46,7 @@ def compared(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def reach_s(result: Mapping[str, Any], watts: float, after_s: float = 1200) -> float:
-    """Return how long after the rise of the cap the mean of five seconds passes a power."""
+    """Return the time from the rise of the cap until the mean of five seconds passes a power."""
     series = result["capping"]["series"]
     power = series["power_w"]
     for i, t in enumerate(series["t_s"]):
@@ -366,7 +366,7 @@ def concurrency(study: Study) -> Outcome:
         number(f"power with {n} threads, 8 W cap", 10.7, power("throughput", 8.0, n), W)
         for n in (1, 2)
     ]
-    # What the paper says is reached, and where: mode, cap, threads.
+    # Values that the paper says are reached, by mode, cap and threads.
     reached = (
         ("throughput", 9.0, 32, "9 W is held at 16 threads already"),
         ("throughput", 8.0, 64, "the lowest setting draws 8.16 W with 64 threads"),

@@ -11,7 +11,7 @@ from . import charts, runs
 from .control import curves
 from .power import IOPS, W
 
-#: A drive that always works starts at the queues of its system; the batch job is one.
+#: The drive of the batch job always works, so it starts with the queues of its system.
 MAX_QUEUES = ("pcap-agile", {"mode": "throughput"})
 
 #: Caps of Figure 8 in watts; none first.
@@ -25,7 +25,7 @@ SHELF_CAPS = tuple(
 SHELF_END = 3300
 TIERS = (5, 5, 6)
 
-#: Of the power supply: 16 drives draw 205 W at the meter without a cap.
+#: Efficiency of the power supply: without a cap 16 drives draw 205 W at the meter.
 EFFICIENCY = 0.83
 
 
@@ -213,7 +213,7 @@ def bursty(study: Study) -> Outcome:
 
 
 def _in_bursts(result: Mapping[str, Any]) -> dict[str, float]:
-    """Return the throughput of each part while bursts last; of a burst's own while it does."""
+    """Return the throughput of each part during bursts; for a burst, during this burst only."""
     iops = result["capping"]["series"]["job_iops"]
     seconds = range(len(iops["constant"]))
     lasting = {j: [i for i in seconds if iops[j][i] > 20] for j in ("40 MB", "20 MB")}
@@ -345,7 +345,7 @@ def _by_tier(drives: Sequence[Mapping[str, Any]], key: str) -> list[float]:
 
 
 def _order(settled: Mapping[int, tuple[float, list[float]]], free: Sequence[float]) -> list[Part]:
-    """Judge which tiers take a cut, by the beginnings of the caps in seconds."""
+    """Judge which tiers lose power under each cap; the caps begin at these seconds."""
     at = {start: watts for start, (_, watts) in settled.items()}
     kept, cut = Rule.SAME, Rule.LOWER
     wanted = (

@@ -1,7 +1,8 @@
-"""Policies against each other over several seeds: throttling, PCAP, and feed-forward.
+"""Comparison of policies over several seeds: throttling, PCAP, and feed-forward.
 
-``headstack reproduce pcap --seeds 10`` adds the table to the page and to the document. The policies
-of one experiment get the same requests, caps and noise with each seed; differences are by pairs.
+``headstack reproduce pcap --seeds 10`` adds the table to the page and to the document. With each
+seed the policies of an experiment get the same requests, caps and noise, so differences are
+computed seed by seed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +21,8 @@ Policy = tuple[str, str, Mapping[str, Any]]
 
 THROTTLE: Policy = ("throttle", *runs.THROTTLE)
 
-#: The throughput mode as the paper begins it, at queues of (1, 4), and with the queues open, where
-#: feed-forward begins too.
+#: The throughput mode, started as in the paper with queues of (1, 4), and started with long queues
+#: as feed-forward is.
 PCAP_PAPER: Policy = ("PCAP from (1, 4)", *runs.THROUGHPUT)
 PCAP_OPEN: Policy = ("PCAP from (32, 128)", "pcap-agile", {"mode": "throughput"})
 PCAP_TAIL: Policy = ("PCAP, tail latency", *runs.TAIL)
@@ -29,15 +30,15 @@ PCAP_S: Policy = ("PCAP/S", "pcap-s", {})
 
 OURS: Policy = ("feed-forward", "feed-forward", {})
 
-#: Against the tail-latency mode: p99 is bounded by that of PCAP's lowest setting, (1, 32), and is
-#: shorter than that wherever a cap allows.
+#: For comparison with the tail-latency mode. The limit is near the p99 of PCAP's lowest setting,
+#: (1, 32); where a cap allows, the p99 is kept at the shorter target.
 OURS_TAIL: Policy = (
     "feed-forward, p99 bounded",
     "feed-forward",
     {"response_time": "p99", "latency_target": "450 ms", "latency_limit": "750 ms"},
 )
 
-#: What is compared: name, value of a result, form.
+#: The compared values: name, key in a result, form.
 Value = Callable[[Mapping[str, Any]], float | None]
 VALUES: tuple[tuple[str, Value, str], ...] = (
     ("over (s)", lambda r: r["capping"]["violation_s"], "{:.1f}"),
@@ -62,9 +63,9 @@ class Experiment:
 
     Attributes:
         name: name in tables.
-        make: makes its runs.
+        make: function that makes its runs.
         pairs: policies to compare.
-        designed_for: whether the map of feed-forward, or PCAP, was made for its load.
+        designed_for: whether PCAP or the map of feed-forward was designed for its load.
 
     """
 
@@ -75,7 +76,7 @@ class Experiment:
 
 
 def _response_time(policy: Policy) -> dict[str, str]:
-    """Return what the meter's readings tell, which is what the policy's target means."""
+    """Return which response time the readings contain: the one that the policy's target means."""
     told = policy[2].get("response_time")
     return {"response_time": told} if told else {}
 
@@ -93,7 +94,7 @@ def _told(run: Run, policy: Policy) -> Run:
     return Run(run.workload, {**run.system, "capping": capping}, seed=run.seed)
 
 
-#: Caps of the loads that nothing was designed on.
+#: Caps of the loads for which no policy was designed.
 LATER = ((120.0, 9.0), (600.0, 8.5))
 
 
@@ -183,9 +184,9 @@ QUICK = 2
 def websearch(path: Path) -> tuple[Experiment, ...]:
     """Return the experiments on the Websearch trace: as recorded but slower, and in a closed loop.
 
-    Its drives become one, one after another, and addresses are stretched over the drive of 4 TB, as
-    the paper had to. Together they were asked for more than one drive can serve, so the gaps are
-    three times as long.
+    The address ranges of its drives follow each other on one drive, and addresses are stretched
+    over its 4 TB, as in the paper. The trace has more requests per second than one drive can serve,
+    so the gaps between requests are made three times as long.
     """
     table = {
         "name": "websearch",
@@ -215,9 +216,9 @@ def websearch(path: Path) -> tuple[Experiment, ...]:
 def compare(study: Study, experiment: Experiment, seeds: Sequence[int]) -> list[dict[str, Any]]:
     """Return one row per pair of policies of an experiment.
 
-    A row has ``experiment, reference, other, designed_for`` and under ``values`` by name the means
-    of both, the mean difference ``change`` and half of its 95 % confidence interval, ``half``; a
-    value that a run does not have is left out.
+    A row has ``experiment, reference, other, designed_for`` and ``values``. For each name,
+    ``values`` has the means of both policies, the mean difference ``change``, and half of its 95 %
+    confidence interval, ``half``. Values that a run does not have are left out.
     """
     policies = {p[0]: p for pair in experiment.pairs for p in pair}
     found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in policies}

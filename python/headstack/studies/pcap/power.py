@@ -25,7 +25,7 @@ DRIVES = {
 
 
 def seconds(study: Study) -> float:
-    """Return how long a constant load is measured."""
+    """Return for how many seconds a constant load is measured."""
     return 120.0 if study.quick else 570.0
 
 
@@ -58,7 +58,7 @@ def _sequential(name: str, length: float, drive: str = runs.DRIVE, **more: Any) 
 
 
 def four_drives(study: Study) -> Outcome:
-    """Judge Figure 1: what random and sequential loads draw beyond the static power."""
+    """Judge Figure 1: the power of random and sequential loads beyond the static power."""
     length = seconds(study) / 4
     wanted = []
     for title, drive in DRIVES.items():
@@ -134,7 +134,7 @@ def four_drives(study: Study) -> Outcome:
 
 
 def throttling(study: Study) -> Outcome:
-    """Judge Figure 2: power over a throttled rate."""
+    """Judge Figure 2: power at throttled rates."""
     length = seconds(study) / 2
     wanted = [
         _sequential(f"{mb} MB/s", length, throttle={"bandwidth": f"{mb} MB/s"}) for mb in RATES_MB

@@ -8,22 +8,22 @@ from headstack.studies.runs import Run
 #: The drive of the paper, HDD-C of its Figure 1.
 DRIVE = "ultrastar-7k4000-pcap"
 
-#: Bytes of the drive, all of which requests go to.
+#: Bytes of the drive; requests go to all of them.
 CAPACITY = 4_000_787_030_016
 
-#: From the end of a request to the next one of its thread. A process that waited for a place in the
-#: host's queue submits a little earlier, so that places go to those that wait.
+#: Time from the end of a request to the next one of its thread. A process that waited for a place
+#: in the host's queue submits a little earlier, so that the places go to waiting processes.
 THINK, WAKE = "60 us", "50 us"
 
 #: The meter: one value a second in tenths of a watt.
 METER = {"noise": "0.05 W", "resolution": "0.1 W"}
 
-#: Tolerance of Table 1, above which a power violates a cap.
+#: Tolerance of Table 1: a power above cap plus tolerance is a violation.
 EPSILON_W = 0.2
 
-#: Caps of Figures 4 to 6, watts by seconds after the load has begun (minute 5 of the paper). Up to
-#: minute 25 they are in the text; what follows is chosen among six guesses, because it gives the
-#: three means of the text.
+#: Caps of Figures 4 to 6, watts by seconds after the load has begun (minute 5 of the paper). The
+#: text has the caps up to minute 25. The later ones were chosen from six guesses, because they give
+#: the three means of the text.
 CAPS = ((300, 9.0), (600, 8.5), (900, 7.5), (1200, 10.5), (1500, 9.5), (1800, 9.0), (2100, 10.0))
 CAPS_END = 2400
 
@@ -38,7 +38,7 @@ def job(threads: int = 128, **more: Any) -> dict[str, Any]:
 
 
 def queue(drive: int, host: int, elevator: str = "deadline") -> dict[str, Any]:
-    """Return the host's queue with so many places and so many commands at the drive."""
+    """Return a host queue with these numbers of places and of commands at the drive."""
     return {
         "name": "host-queue",
         "elevator": elevator,

@@ -13,11 +13,11 @@ from .sets import SEEDS, Changes
 
 @dataclass(frozen=True)
 class Choices:
-    """What the paper leaves open and its statements hang on, of the drives of 2008.
+    """Properties of the drives of 2008 that the paper leaves open and that affect its statements.
 
     Attributes:
-        head_sd: spread of the heads of a drive.
-        drive_sd: of what they share.
+        head_sd: standard deviation among the heads of a drive.
+        drive_sd: standard deviation of what these heads have in common.
         weak: whether some drives have weak heads.
         damage: whether some drives have damaged areas.
 

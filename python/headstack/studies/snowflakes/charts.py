@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 WIDTH, HEIGHT = 460, 260
 
-#: So many values of an axis are all named.
+#: Up to this number of values, an axis shows all of them.
 FEW = 10
 
 
@@ -31,7 +31,7 @@ def surfaces(formats: Mapping[str, tuple[float, float]], sectors: int, tracks: i
     panels = []
     for i, (title, (bpi, tpi)) in enumerate(formats.items()):
         along = round(sectors * bpi)
-        # As many tracks as hold as much as a nominal surface: rounding both would hide it.
+        # Tracks for the same capacity as a nominal surface; rounding both numbers would hide this.
         across = round(sectors * tracks * bpi * tpi / along)
         rows = [
             {"x": s / along, "x2": (s + 1) / along, "y": t / across, "y2": (t + 1) / across}

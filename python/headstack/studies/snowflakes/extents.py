@@ -1,7 +1,8 @@
-"""Track-aligned extents: what a read of one track costs with the drive's own map, or another's.
+"""Track-aligned extents: the cost of reading one track with the drive's own map, or another's.
 
-A drive that reads without waiting for the first sector (zero latency) gets a whole track in one
-revolution, wherever it arrives. An extent that crosses into the next track costs a switch and more.
+A zero-latency drive does not wait for the first sector of a request. It reads a whole track in one
+revolution, wherever the head arrives. An extent that crosses into the next track costs a switch,
+and a part of a revolution more.
 """
 
 import numpy as np
@@ -45,8 +46,8 @@ class Map:
 def read_turns(pieces: list[tuple[float, float]], skew: float) -> float:
     """Return the mean turns of a zero-latency read of pieces of successive tracks.
 
-    Over all phases of arrival. A track begins `skew` turns after the one before it has ended,
-    which is what a switch takes.
+    The mean is over all phases of arrival. A track begins `skew` turns after the end of the one
+    before it; a switch takes this time.
     """
     phase = (np.arange(_PHASES) + 0.5) / _PHASES
     clock = phase.copy()
@@ -55,7 +56,7 @@ def read_turns(pieces: list[tuple[float, float]], skew: float) -> float:
         begin = start + i * skew
         offset = (clock - begin) % 1.0
         inside = (offset < length) | (length >= 1.0)
-        # Within the piece: what is left of it, the gap, and its beginning are one turn together.
+        # Arrival within the piece: the rest of the piece, the gap and its beginning take one turn.
         clock = clock + np.where(inside, 1.0, 1.0 - offset + length)
         if i + 1 < len(pieces):
             clock += skew
@@ -68,11 +69,11 @@ def compare(
     """Return mean turns per extent, and the share of extents that cross a track.
 
     Args:
-        drawn: drives.
+        drawn: the drives.
         reader: the drive that reads.
-        mapped: the drive whose tracks the extents are.
-        cycles: of the heads, that are read.
-        most: extents, evenly spread over them.
+        mapped: the drive whose tracks are the extents.
+        cycles: number of cycles of the heads that are read.
+        most: largest number of extents, evenly spread over the cycles.
 
     """
     own, other = Map(drawn, reader, cycles + 1), Map(drawn, mapped, cycles)

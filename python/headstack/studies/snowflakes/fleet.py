@@ -1,7 +1,7 @@
-"""A fleet of thousands of drives: what arrays of N of them stream, and where advice changes.
+"""A fleet of thousands of drives: the rates of arrays of N of its drives, by N.
 
-Rates are those of the first quarter (`Population.quarter_rates`). An array of N drives that are
-taken at random streams at N times its slowest, which is an upper bound (`stripes`).
+Rates are those of the first quarter (`Population.quarter_rates`). N drives are taken at random. As
+rate of their array N times that of the slowest drive is used, an upper bound (see `stripes`).
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Widths of arrays that are looked at.
+#: Widths of arrays.
 WIDTHS = (2, 4, 8, 16, 25, 64, 256)
 
-#: Arrays that are drawn for each width.
+#: Number of arrays that are drawn for each width.
 ARRAYS = 20_000
 
 
@@ -23,11 +23,11 @@ class Array:
     """Arrays of one width.
 
     Attributes:
-        width: drives.
-        mean: of N times the slowest over the sum of the rates of average drives.
+        width: number of drives N.
+        mean: mean of N times the slowest rate, divided by the rate of N average drives.
         low: its 5 % quantile.
         high: its 95 % quantile.
-        matched: the mean if drives of like rates are put together.
+        matched: the mean if drives of similar rates are put together.
 
     """
 
@@ -41,8 +41,9 @@ class Array:
 def expected_slowest(rates: Floats, width: int) -> float:
     """Return the expected rate of the slowest of `width` drives that are taken at random.
 
-    Exact for drawing with replacement from the fleet, which is as good for a fleet that is large
-    against the array: the chance that all are at least the k-th slowest is (1 - (k-1)/n)^width.
+    This is exact for drawing with replacement, and a good approximation for a fleet of n drives
+    that is large compared with the array: all drives of the array are at least as fast as the k-th
+    slowest of the fleet with the probability (1 - (k-1)/n)^width.
     """
     ordered = np.sort(rates)
     at_least = (1 - np.arange(len(ordered)) / len(ordered)) ** width
@@ -50,7 +51,7 @@ def expected_slowest(rates: Floats, width: int) -> float:
 
 
 def arrays(rates: Floats, width: int, seed: int = 0) -> Array:
-    """Return what arrays of a width stream, against as many average drives."""
+    """Return the rates of arrays of a width, relative to the same number of average drives."""
     mean = float(rates.mean())
     random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(width,))))
     count = max(1, min(ARRAYS, 4_000_000 // width))

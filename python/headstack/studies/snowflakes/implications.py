@@ -1,4 +1,4 @@
-"""SNOW-5: what unlike drives mean for systems, and what the paper could not ask."""
+"""SNOW-5: what unlike drives mean for systems, and questions that the paper does not ask."""
 
 from functools import cache
 
@@ -17,13 +17,13 @@ Floats = NDArray[np.float64]
 
 MIB, GIB = 2**20, 2**30
 
-#: Work of each drive, and pieces of it that are handed out.
+#: Work of each drive, and sizes of the pieces into which it is divided.
 WORK_BYTES, CHUNKS = 250e9, (128e6, 1e9, 10e9, 50e9)
 
 #: Widths of arrays, and units of a drive in a stripe.
 WIDTHS, UNITS = (4, 8, 16), (1 * MIB, 16 * MIB, 128 * MIB, 1 * GIB)
 
-#: Arrays whose spindles are looked at, and drives they are taken from.
+#: Widths of arrays in the study of spindles, and the number of drives they are taken from.
 SPINDLES, DRAWN = (2, 5, 8), 200
 
 #: Drives of the fleet.
@@ -86,7 +86,7 @@ def implications(study: Study) -> Outcome:
 
 
 def mean_rates(drawn: Population) -> Floats:
-    """Return each drive's bytes over time in the first quarter, bytes/s."""
+    """Return each drive's mean rate in the first quarter, bytes/s."""
     rates = sets.block_rates(drawn)[:, 0]
     return np.asarray(1 / (1 / rates).mean(axis=1))
 
@@ -147,7 +147,7 @@ def _work_figure(drawn: Population) -> object:
 
 
 def striped(sweeps: stripes.Sweeps, width: int) -> dict[str, float]:
-    """Return what arrays of a width read, over the sum of their drives' rates."""
+    """Return the rates of arrays of a width, divided by the sum of their drives' rates."""
     some = sweeps.part(slice(0, width))
     total = stripes.sum_of_rates(some)
     found = {"N times the slowest": stripes.n_times_slowest(some) / total}
@@ -280,7 +280,7 @@ def _spindles_figure() -> object:
 
 
 def _pairs(drawn: Population) -> dict[str, tuple[float, float]]:
-    """Return turns and share of crossings: own map, another's, and classic drives'."""
+    """Return turns and share of crossings with the own map, another's, and for classic drives."""
     others = [extents.compare(drawn, i, i + 1, most=300) for i in range(12)]
     mean = (float(np.mean([t for t, _ in others])), float(np.mean([c for _, c in others])))
     classic = _fleet(sets.CLASSIC, DRAWN)
@@ -345,7 +345,7 @@ def _fleet_table() -> Table:
 
 
 def _weak_table() -> Table:
-    """Return from which width on arrays lose so much, by model."""
+    """Return the smallest widths at which arrays lose certain shares, by model."""
     losses = (0.02, 0.05, 0.10, 0.15)
     rows = []
     for name in population.PRESETS:
@@ -400,7 +400,7 @@ def erasure(needed: int = 10, most: int = 14) -> list[modern.Read]:
 
 @cache
 def hot_data() -> dict[str, modern.Hot]:
-    """Return where a twentieth of the data streams how fast, by model."""
+    """Return the rates of a twentieth of the data in different places, by model."""
     return {name: modern.hot(_fleet(name, DRAWN), 0.05) for name in (sets.SPREAD, TODAY)}
 
 

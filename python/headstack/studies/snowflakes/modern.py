@@ -1,4 +1,4 @@
-"""What the paper could not ask: two actuators, erasure codes, and hot data on fast heads."""
+"""Questions that the paper does not ask: two actuators, erasure codes, hot data on fast heads."""
 
 from dataclasses import dataclass, replace
 
@@ -32,10 +32,10 @@ def halves(drawn: Population) -> Floats:
 
 
 def sorted_halves(drawn: Population) -> Population:
-    """Return the same drives with the heads dealt so that the halves are alike: fast, slow, ..."""
+    """Return the same drives with heads distributed so that both halves are alike."""
     n, surfaces = drawn.classes.shape
     order = np.argsort(drawn.classes, axis=1, kind="stable")
-    # Snake: of four neighbours in order, the outer ones go to the first half.
+    # Sorted by rate, the first and fourth of each four heads go to the first half.
     place = np.arange(surfaces)
     first = np.isin(place % 4, (0, 3))
     dealt = np.concatenate([place[first], place[~first]])
@@ -52,10 +52,10 @@ class Read:
     """Reads of an object in k data units of n, in seconds.
 
     Attributes:
-        needed: units that suffice, k.
-        asked: units that are read.
-        mean_s: time until enough have come.
-        p99_s: its 99 % quantile.
+        needed: number of units that suffice, k.
+        asked: number of units that are read.
+        mean_s: mean time until enough units have come.
+        p99_s: 99 % quantile of this time.
 
     """
 
@@ -75,7 +75,7 @@ def k_th_fastest(
     objects: int = 20_000,
     seed: int = 0,
 ) -> Read:
-    """Return how long reads take that ask `asked` drives and end with the `needed`-th answer.
+    """Return the times of reads that ask `asked` drives and end with the `needed`-th answer.
 
     Each drive first positions, uniformly up to `positioning_s` (rotational wait after a seek), then
     streams its unit at its own rate.
@@ -90,7 +90,7 @@ def k_th_fastest(
 
 @dataclass(frozen=True)
 class Hot:
-    """Streaming of hot data, against data spread over the whole drive.
+    """Rates of sequential reads of hot data, by where it lies.
 
     Attributes:
         share: of the data that is hot.
@@ -109,7 +109,7 @@ class Hot:
 
 
 def hot(drawn: Population, share: float) -> Hot:
-    """Return at which rate hot data stream that are placed by zone, by head, or by both.
+    """Return the rates of hot data that are placed by zone, by head, or by both.
 
     Bands of all heads in a zone hold equal bytes, so a head holds 1/H of each zone.
     """

@@ -1,7 +1,7 @@
-"""Dividing work over unequal drives: equal parts, or pieces that a drive takes when it is free.
+"""Dividing work among unequal drives: equal parts, or pieces that a drive takes when it is free.
 
-Each of n drives reads at its own mean rate; the whole work could be read by any of them (it is
-replicated, or is computed from what each drive holds). The ideal is that all end at once.
+Each of n drives reads at its own mean rate. Any of them could read the whole work, because the data
+are replicated. In the ideal case all drives end at the same time.
 """
 
 import heapq
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def ideal_s(rates: Sequence[float] | Floats, work: float) -> float:
-    """Return the time in which drives that all end at once read `work` bytes."""
+    """Return the time in which the drives read `work` bytes if all end at the same time."""
     return float(work / np.sum(rates))
 
 
@@ -24,14 +24,14 @@ def equal_parts_s(rates: Sequence[float] | Floats, work: float) -> float:
 
 
 def stealing_s(rates: Sequence[float] | Floats, work: float, chunk: float) -> float:
-    """Return the time until the last of the chunks is read that drives take when they are free.
+    """Return the time until all chunks are read, if each drive takes a new one when it is free.
 
-    It is at most the ideal time and that of one chunk on the slowest drive.
+    It is at most the ideal time plus the time of one chunk on the slowest drive.
 
     Args:
-        rates: of the drives, bytes/s.
+        rates: rates of the drives, bytes/s.
         work: bytes in all.
-        chunk: bytes of a piece; the last one may be smaller.
+        chunk: bytes of a chunk; the last one may be smaller.
 
     """
     return _dealt(rates, work, lambda left: min(chunk, left))
@@ -40,14 +40,14 @@ def stealing_s(rates: Sequence[float] | Floats, work: float, chunk: float) -> fl
 def guided_s(rates: Sequence[float] | Floats, work: float, least: float) -> float:
     """Return the same for chunks that shrink.
 
-    A chunk is half of an equal share of what is left, and at least `least` bytes.
+    A chunk is half of an equal share of the remaining work, and at least `least` bytes.
     """
     count = 2 * len(rates)
     return _dealt(rates, work, lambda left: min(left, max(least, left / count)))
 
 
 def _dealt(rates: Sequence[float] | Floats, work: float, size: Callable[[float], float]) -> float:
-    """Return the end of the last piece; `size` gives the next one's, by what is left."""
+    """Return the end of the last piece; `size` gives the next size for the remaining work."""
     free = [(0.0, i) for i in range(len(rates))]
     heapq.heapify(free)
     left, end = float(work), 0.0

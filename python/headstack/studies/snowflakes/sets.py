@@ -26,7 +26,7 @@ BLOCK, SMALL_BLOCK = 128 * 2**20, 12 * 2**20
 #: Sweeps of each drive.
 TRIALS = 10
 
-#: Populations of which the share is told that are like the paper's.
+#: Number of sets from which the share of sets like the paper's is computed.
 SEEDS = 200
 
 #: What the paper states of its drives of 2008: mean and deviation in MB/s, extremes in per cent.
@@ -37,7 +37,7 @@ class Spread(NamedTuple):
     """Averages of drives over the first quarter.
 
     Attributes:
-        mean: over drives, MB/s.
+        mean: mean over drives, MB/s.
         deviation: sample standard deviation, MB/s.
         slowest: the slowest drive against the mean, per cent, negative.
         fastest: the fastest one, per cent.
@@ -62,11 +62,11 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """What a study may choose otherwise of the set of 2008.
+    """Changes of the set of 2008 for a study.
 
     Attributes:
-        head_sd: of the heads of a drive; None: the preset's.
-        drive_sd: of what they share.
+        head_sd: standard deviation of the heads of a drive; None: the preset's.
+        drive_sd: standard deviation of what they have in common; None: the preset's.
         weak: whether there are weak drives.
         damage: whether there are damaged areas.
 
@@ -123,10 +123,10 @@ def many(name: str, seeds: int = SEEDS, changes: Changes | None = None) -> tuple
 
 
 def closest_seed(seeds: int = SEEDS, changes: Changes | None = None) -> int:
-    """Return the seed of which the set of 2008 is most like the paper's.
+    """Return the seed whose set of 2008 is most like the paper's.
 
-    Of those that meet all four numbers, or else of all: that with the smallest sum of relative
-    differences. It is selected, so its four numbers are no evidence.
+    Sets that meet all four numbers come first; among them, or else among all, the smallest sum of
+    relative differences decides. The set is selected, so its four numbers are no evidence.
     """
     found = many(SPREAD, seeds, changes)
     pool = [i for i, s in enumerate(found) if s.accepted] or list(range(len(found)))

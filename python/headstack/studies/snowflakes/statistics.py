@@ -16,7 +16,7 @@ TRIAL_BOUND, ZONES = 1.0, 3
 
 
 def zones_crossed(name: str) -> int:
-    """Return in how many zones the first quarter of a set's drives lies."""
+    """Return the number of zones in the first quarter of a set's drives."""
     drawn = sets.draw(name, 1)
     return int(np.searchsorted(np.cumsum(drawn.zone_bytes()), sets.quarter(drawn)) + 1)
 
@@ -84,7 +84,7 @@ def _blocks(old: Floats, new: Floats) -> list[Part]:
 
 
 def _inputs(swept: dict[str, Floats], seed: int) -> list[Part]:
-    """Compare what was fitted; rates in MB/s (drives, trials, blocks) of 2002 and 2008."""
+    """Compare the fitted values; rates in MB/s (drives, trials, blocks) of 2002 and 2008."""
     trial = max(float(np.median(r.std(axis=1, ddof=1))) for r in swept.values())
     was, is_ = (sets.spread(1e6 * r.mean(axis=1)) for r in swept.values())
     return [

@@ -1,8 +1,8 @@
-"""Striping over unequal drives: what an array reads in units that all drives end together.
+"""Striping over unequal drives: the rate of an array that reads stripes in lock-step.
 
 An array in lock-step begins a stripe when all drives have ended the one before. A drive may run
-ahead within a stripe only, so larger units average over its heads. Drives are given by the times
-at which each has read so many bytes: from a sweep, without noise.
+ahead only within a stripe, so a larger unit averages over more of its heads. A drive is given by
+the time that it needs for each number of bytes, from a sweep without noise.
 """
 
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sweeps:
-    """When drives have read so many bytes.
+    """The times at which drives have read certain numbers of bytes.
 
     Attributes:
-        block_bytes: of a block of the sweep.
-        until_s: time at which each drive has read so many blocks, shaped (drives, blocks + 1).
+        block_bytes: bytes of a block of the sweep.
+        until_s: time at which each drive has read 0, 1, 2, ... blocks, shaped (drives, blocks + 1).
 
     """
 
@@ -48,7 +48,7 @@ class Sweeps:
         return np.asarray(self.span_bytes / self.until_s[:, -1])
 
     def at(self, drive: int, offset_bytes: Floats) -> Floats:
-        """Return when a drive has read so many bytes; within a block, in proportion."""
+        """Return when a drive has read a number of bytes; within a block, in proportion."""
         edges = np.arange(self.until_s.shape[1], dtype=np.float64) * self.block_bytes
         return np.asarray(np.interp(offset_bytes, edges, self.until_s[drive]))
 
@@ -64,7 +64,7 @@ class Sweeps:
 
 
 def sum_of_rates(sweeps: Sweeps) -> float:
-    """Return what the drives read together if none waits, bytes/s."""
+    """Return the rate of all drives together if none waits, bytes/s."""
     return float(sweeps.rates().sum())
 
 
@@ -77,9 +77,9 @@ def lock_step(sweeps: Sweeps, unit_bytes: int, *, parity: int = 0) -> float:
     """Return the rate of user data of an array in lock-step, bytes/s.
 
     Args:
-        sweeps: of its drives.
-        unit_bytes: on each drive in a stripe; a multiple of the sweeps' block.
-        parity: units of a stripe that hold no user data; they pass under the heads all the same.
+        sweeps: sweeps of its drives.
+        unit_bytes: bytes of a stripe on each drive; a multiple of the sweeps' block.
+        parity: number of units of a stripe that hold no user data; they are read too.
 
     Raises:
         ConfigError: the unit is no multiple of the block, or is larger than the sweep.
@@ -103,9 +103,9 @@ def weighted(sweeps: Sweeps, stripe_bytes: float, periods: int = 1) -> float:
     """Return the rate of an array whose units are in proportion to each drive's measured rate.
 
     Args:
-        sweeps: of its drives.
-        stripe_bytes: of all units of a stripe together.
-        periods: equal parts of the range for which the rates are measured anew.
+        sweeps: sweeps of its drives.
+        stripe_bytes: bytes of all units of a stripe together.
+        periods: number of equal parts of the range; the rates are measured again in each.
 
     """
     span, count = sweeps.span_bytes, len(sweeps)
@@ -117,7 +117,7 @@ def weighted(sweeps: Sweeps, stripe_bytes: float, periods: int = 1) -> float:
             break
         speed = _speeds(sweeps, place, window)
         units = stripe_bytes * speed / speed.sum()
-        # As many stripes as the window holds, and none that a drive has no room for.
+        # As many stripes as the window and the drives have room for.
         stripes = int(min(window * count / stripe_bytes, float(((span - place) / units).min())))
         if stripes < 1:
             break
@@ -142,7 +142,7 @@ def _speeds(sweeps: Sweeps, place: Floats, window: float) -> Floats:
 
 
 def rotated(sweeps: Sweeps, unit_bytes: int) -> float:
-    """Return the rate in lock-step where drive i begins i/N of the range further on.
+    """Return the rate in lock-step if drive i begins i/N of the range further on.
 
     So the drives of a stripe are in different zones.
     """

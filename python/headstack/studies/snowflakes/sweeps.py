@@ -20,7 +20,7 @@ SHOWN = {"slowest drive": 0.0, "median drive": 0.5, "fastest drive": 1.0}
 #: The paper's Figure 3 and Figure 4 read so many bytes.
 FIGURE_3_BYTES, FIGURE_4_BYTES = 64e9, 3e9
 
-#: Drives among which the one of Figure 4 is looked for: one fast head, four equal, one slow.
+#: Number of drives that are searched for that of Figure 4: one fast head, four equal, one slow.
 LOOKED_AT, PATTERN = 1000, (1, 4, 1)
 
 
@@ -184,8 +184,8 @@ class Chosen(NamedTuple):
 
     Attributes:
         drawn: a population of this drive alone.
-        number: of the drive among those looked at.
-        share: of those that have the pattern.
+        number: its number among the drawn drives.
+        share: share of the drawn drives that have the pattern.
 
     """
 
@@ -232,7 +232,7 @@ def _counted(count: int) -> str:
 def _head_parts(
     chosen: Chosen, measured: dict[int, float], found: inference.Found, drives: Floats
 ) -> list[Part]:
-    """Compare rates of classes in MB/s, what the sweep tells, and averages of drives in MB/s."""
+    """Compare rates of classes in MB/s, results of inference, and averages of drives in MB/s."""
     one = "one lattice has two parameters, step and centre, for three rounded numbers: "
     return [
         number("slowest head", 109, measured[-1], "{:.1f} MB/s", note=one + "this is the third"),

@@ -1,4 +1,4 @@
-"""SNOW-1: adaptive zoning, and what it does with the heads that classic zoning scraps."""
+"""SNOW-1: adaptive zoning, and its use of the heads that classic zoning scraps."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, sets
 
-#: Heads of which yields are told, and margins of quality at which.
+#: Number of heads from which yields are computed, and the margins of quality.
 _DRIVES, _QUALITIES = 5000, (0.0155, 0.02, 0.03, 0.05, 0.08)
 
 #: The area of Figure 1, at nominal density.

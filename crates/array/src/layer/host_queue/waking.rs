@@ -1,9 +1,10 @@
 //! Processes that were woken and have not submitted yet.
 //!
 //! # Model
-//! Until `wake_time` has passed, the free places are kept for them, so that they go to those that have waited.
+//! A woken process submits when `wake_time` has passed. Until then its place is kept free, so that no process that has
+//! not waited takes it.
 //! # Source
-//! Linux 3.0, `block/blk-core.c`: a woken process needs a turn of the scheduler before it submits.
+//! Linux 3.0, `block/blk-core.c`: a woken process must be scheduled before it submits.
 
 use super::admission::{Process, LAST_NAMED};
 use super::HostQueue;
@@ -23,8 +24,8 @@ impl HostQueue {
         first
     }
 
-    /// Whether all free places of such requests are kept for processes that were woken. A request waits only if the
-    /// end of another one with such a place will wake its process.
+    /// Whether all free places for such requests (`sync` or not) are kept for woken processes. A request waits for such
+    /// a place only if the end of another request with such a place will wake its process.
     pub(super) fn is_kept(&self, q: usize, sync: bool) -> bool {
         let queue = &self.queues[q];
         let (waking, taken) = (queue.waking.len() as u32, queue.places.taken_of(sync));

@@ -1,8 +1,8 @@
 //! The cylinder with the best ratio of benefit to cost; its blocks go together into an empty cylinder.
 //!
 //! # Model
-//! A cylinder of utilisation `u` is worth `(1 - u)·age / (1 + u)`: free space that is gained, times how long
-//! it is likely to stay free, by the cost of reading the cylinder once and writing its blocks.
+//! A cylinder of utilisation `u` is worth `(1 - u)·age / (1 + u)`. The benefit is the free space `1 - u` times the age,
+//! which estimates how long the space stays free. The cost is reading the cylinder (1) and writing its blocks (`u`).
 //! # Source
 //! M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a Log-Structured File System", ACM TOCS
 //! 10(1), 1992, section 3.6.

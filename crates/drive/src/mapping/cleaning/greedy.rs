@@ -1,13 +1,13 @@
 //! The cylinder with the fewest blocks; they go together into an empty cylinder.
 //!
 //! # Model
-//! Each cylinder that is emptied yields its free slots and costs the movement of its blocks, so the one with
-//! the fewest is the best bargain at present.
+//! Emptying a cylinder costs the moves of its blocks. The cylinder with the fewest blocks costs least and yields one
+//! empty cylinder like any other.
 //! # Source
 //! M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a Log-Structured File System", ACM TOCS
 //! 10(1), 1992, section 3.5.
 //! # Validity
-//! Looks only at the present. Cylinders whose blocks are about to be overwritten anyway are cleaned as well.
+//! Looks only at the present. Cylinders whose blocks will soon be overwritten anyway are also cleaned.
 
 use super::{Cleaner, Segment, Target};
 use crate::plugin::{params, taken, Plugin};

@@ -1,8 +1,8 @@
 //! The cylinder with the fewest blocks; they go into the holes of the fullest cylinders.
 //!
 //! # Model
-//! As `greedy`, but no empty cylinder is used up: the blocks fill what is free in cylinders that stay full.
-//! Each block is moved once, and each movement pays where few blocks are in the way, also on a full disk.
+//! As `greedy`, but no empty cylinder is used up: the blocks fill the free slots of the fullest cylinders. So every
+//! cylinder that is emptied is one more empty cylinder, also on a nearly full disk.
 //! # Source
 //! J. Wilkes, R. Golding, C. Staelin, T. Sullivan, "The HP AutoRAID Hierarchical Storage System", ACM TOCS
 //! 14(1), 1996, section 2.2.3 (hole-plugging); J. N. Matthews, D. Roselli, A. M. Costello, R. Y. Wang, T. E.

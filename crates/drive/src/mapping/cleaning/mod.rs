@@ -11,8 +11,8 @@
 //! - `worth` is a finite number. Of two cylinders of the same age and size, the fuller one is never worth more.
 //! - A policy keeps no state: the same cylinder has the same worth.
 //!
-//! To add one: write `crates/drive/src/mapping/cleaning/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A
-//! program adds its own in [`Models`](crate::Models).
+//! To add one: write `crates/drive/src/mapping/cleaning/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. A program
+//! adds its own in [`Models`](crate::Models).
 
 mod parameters;
 #[cfg(test)]
@@ -29,8 +29,8 @@ pub struct Segment {
     pub live: u32,
     /// Number of slots.
     pub slots: u32,
-    /// Seconds since a block was last written into it by the host. A block that cleaning moved brings along
-    /// the age of the cylinder that it came from.
+    /// Seconds since the host last wrote a block into it. A block that cleaning moves into it counts with the age of
+    /// its old cylinder.
     pub age_s: f64,
 }
 
@@ -41,18 +41,18 @@ impl Segment {
     }
 }
 
-/// Where the blocks of a cylinder that is emptied go.
+/// Where the blocks of an emptied cylinder go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// Into an empty cylinder, the nearest one to the arm, until it is full. If none is empty: into holes.
+    /// Into the empty cylinder nearest to the arm, until it is full. If none is empty: into holes.
     Empty,
     /// Into the holes of the fullest cylinder that has some, until it is full.
     Holes,
 }
 
-/// Chooses what is cleaned.
+/// Chooses the cylinder that is cleaned.
 pub trait Cleaner: Send + std::fmt::Debug {
-    /// What emptying a cylinder is worth. The cylinder that is worth most is emptied next; of equal ones the
+    /// How much it is worth to empty a cylinder. The cylinder with the highest worth is emptied next; of equal ones the
     /// lowest.
     fn worth(&self, segment: &Segment) -> f64;
 

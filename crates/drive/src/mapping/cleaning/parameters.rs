@@ -12,8 +12,8 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Cleaning {
-    /// Which cylinder is emptied, and where its blocks go: a name of the `mapping/cleaning` folder; `none`:
-    /// nothing is cleaned.
+    /// Which cylinder is emptied, and where its blocks go: the name of a file in `mapping/cleaning`; `none`: no
+    /// cleaning.
     pub policy: String,
     /// Parameters of the policy, as its file documents.
     pub policy_parameters: Params,
@@ -23,11 +23,11 @@ pub(crate) struct Cleaning {
     pub high: f64,
     /// When less than this share of the cylinders is empty, cleaning does not wait for idle time. 0 to `low`.
     pub pressed: f64,
-    /// When pressed: how many blocks are moved after each write that goes to the medium at once. 1 to 10,000.
+    /// When less than `pressed` is empty: reads and writes of cleaning after each pass that writes. 1 to 10,000.
     pub moves: u32,
     /// How long the mechanism must have been idle before a block is moved. 0 to 24 h.
     pub idle_after: Span,
-    /// The arm that cleans, of each unit; if absent the first one that writes.
+    /// The arm of each unit that cleans; if absent, the first one that always writes.
     pub arm: Option<u32>,
 }
 
@@ -80,7 +80,7 @@ impl Cleaning {
         built.map_err(|e| e.within("mapping.cleaning.policy_parameters"))
     }
 
-    /// The assembly of a unit that cleans; `writers` tells of each whether it always writes.
+    /// The assembly of a unit that cleans. `writers` says for each assembly whether it always writes.
     ///
     /// # Errors
     /// An arm that the unit does not have or that does not always write.

@@ -33,8 +33,8 @@ fn fuller_cylinders_are_never_worth_more() {
     }
 }
 
-/// By hand: at the same age cost-benefit prefers the emptier one; a cylinder of u = 0.75 that is 9 times as
-/// old as one of u = 0.5 is worth more: 9/7 against 1/3.
+/// By hand: at the same age `cost-benefit` prefers the emptier cylinder. A cylinder of u = 0.75 that is 9 times as old
+/// as one of u = 0.5 is worth more: 9/7 and 1/3.
 #[test]
 fn age_counts_for_cost_benefit_only() {
     let worth = |name: &str, live, age_s| {

@@ -1,15 +1,15 @@
-//! Cleaning of a log: the blocks of one cylinder after the other are moved, so that it becomes empty.
+//! Cleaning of a log: the blocks of one cylinder after the other are moved, so that the cylinder becomes empty.
 //!
 //! # Model
-//! Cleaning is on from when less than a share `low` of the cylinders is empty until a share `high` is. The
-//! policy names a cylinder. Its blocks are read track by track, in the order in which they pass, and after
-//! each track they are written, each to the soonest slot of the target cylinder.
+//! Cleaning starts when less than the share `low` of the cylinders is empty, and stops when the share `high` is empty.
+//! The policy chooses a cylinder. Its blocks are read track by track, in the order in which they pass under the head.
+//! After each track they are written, each to the slot of the target cylinder that is reached first.
 //!
-//! A cylinder is emptied only if the holes of other cylinders can take all its blocks. So each one that is
-//! emptied leaves one more empty cylinder, or fills a target, and cleaning ends by itself when holes are used
-//! up. Then it looks again when as many blocks have been written as a cylinder holds.
+//! A cylinder is emptied only if the holes of other cylinders can take all its blocks. So each emptied cylinder gives
+//! one more empty cylinder or fills a target, and cleaning ends when the holes are used up. It tries again when the
+//! host has written as many blocks as a cylinder holds.
 //!
-//! A block that the host writes while it waits to be written again is left alone: its new copy stays.
+//! If the host writes a block that cleaning has read, the host's copy stays and cleaning does not write the block.
 
 use super::cylinder::SlotAt;
 use super::segments::{Counts, Segments};
@@ -31,15 +31,15 @@ pub(super) struct Clean {
     high: f64,
     pressed: f64,
     moves: u32,
-    /// Whether less than `low`, and not yet `high`, is empty.
+    /// Whether cleaning has started because of `low` and not yet stopped because of `high`.
     active: bool,
-    /// The number of slots that were taken when nothing was found to do.
+    /// The value of `taken` when cleaning last found nothing to do.
     nothing_at: Option<u64>,
-    /// Number of slots that were ever taken by the host.
+    /// Number of slots that the host has ever taken.
     taken: u64,
     /// The cylinder that is being emptied.
     victim: Option<Victim>,
-    /// The cylinder that takes blocks.
+    /// The cylinder that takes the moved blocks.
     target: Option<u32>,
     /// Number of blocks that were moved.
     pub moved: u64,
@@ -118,7 +118,7 @@ impl Clean {
         looks || self.victim.is_some()
     }
 
-    /// The next cylinder to be emptied.
+    /// Chooses the next cylinder to empty.
     fn choose(&self, now: u64) -> Option<(u32, Counts)> {
         let mut best: Option<(f64, u32, Counts)> = None;
         for (n, c) in self.segments.all() {
@@ -165,7 +165,7 @@ impl Log {
         self.clean.as_ref().filter(pressed).map_or(0, |c| c.moves)
     }
 
-    /// What cleaning does next, with an arm that is free at `at`; `None` if there is nothing to do, which is
+    /// The next move of cleaning, with an arm that is free at `at`; `None` if there is nothing to do, which is
     /// remembered.
     pub fn next_move(&mut self, m: &Mechanics, arm: &Arm, at: u64) -> Option<Move> {
         loop {
@@ -248,8 +248,8 @@ impl Log {
         }
     }
 
-    /// The block of the present track that passes first. It is held from now on. `None` if the one that was
-    /// looked at need not be moved.
+    /// Chooses the block of the present track that passes first; it is held from now on. `None` if the block examined
+    /// need not be moved.
     fn next_read(&mut self, m: &Mechanics, arm: &Arm, at: u64) -> Option<Move> {
         let shift = self.shift;
         let victim = self.clean.as_mut()?.victim.as_mut()?;
@@ -271,8 +271,8 @@ impl Log {
         Some(Move::Read(block))
     }
 
-    /// The next block that has been read, with the cylinder into which it is written. `None` if it need not be
-    /// moved any more.
+    /// The next block that has been read, with the cylinder into which it is written. `None` if it no longer needs to
+    /// be moved.
     fn next_write(&mut self, arm: &Arm) -> Option<Move> {
         let clean = self.clean.as_mut()?;
         let victim = clean.victim.as_mut()?;
@@ -283,7 +283,7 @@ impl Log {
         }
         let clean = self.clean.as_mut()?;
         let Some(target) = clean.target(cylinder, arm.cylinder) else {
-            // The holes were used up meanwhile. What is left stays where it is.
+            // Other writes have used up the holes. The remaining blocks stay where they are.
             if let Some(victim) = &mut clean.victim {
                 victim.slots.clear();
                 victim.held.clear();
@@ -384,7 +384,7 @@ impl Log {
         }
     }
 
-    /// The host writes a block: what cleaning has read of it, or is writing of it, is not used any more.
+    /// The host writes a block: the copy that cleaning has read or is writing is no longer used.
     pub(super) fn forget_moves(&mut self, block: u64) {
         let Some(clean) = &mut self.clean else {
             return;

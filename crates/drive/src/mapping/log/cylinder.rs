@@ -9,7 +9,7 @@ use super::initial::InOrder;
 use crate::layout::{Layout, Place};
 use headstack_units::Turn;
 
-/// An angle so little behind the head counts as reached; as in the mechanics.
+/// An angle that is behind the head by at most this counts as reached, as in the mechanics.
 const REACHED: u64 = crate::mechanics::REACHED;
 
 /// Whole slots, or broken ones.
@@ -51,7 +51,7 @@ impl Track {
 /// Where the slots of a track begin.
 #[derive(Debug)]
 enum Starts {
-    /// One after the other from a sector on. All are whole but the last one, which may be broken.
+    /// One after the other from a sector on. All are whole except the last one, which may be broken.
     Even { slot: u64, sector: u32, whole: u32 },
     /// Each at its own angle from sector 0, in order of this angle.
     Listed(Box<[Start]>),
@@ -164,8 +164,8 @@ impl Cylinder {
         self.free[class as usize]
     }
 
-    /// The free slot of a surface that passes first after `under` is under the heads, and how far the
-    /// platter turns until then. Both angles are without the angle of the arm.
+    /// The free slot of a surface that passes first after the angle `under` is under the heads, and how far the platter
+    /// turns until then. The angle of the arm is not included in either.
     #[inline]
     pub fn first_after(&self, head: u16, under: Turn, class: Class) -> Option<(Turn, SlotAt)> {
         let track = &self.tracks[head as usize];
@@ -186,8 +186,8 @@ impl Cylinder {
         Some((ahead, at))
     }
 
-    /// The slot of a number, if it is free, on the surface `own` or else on the first one that has it. On all
-    /// surfaces the number must stand for the same angle.
+    /// The slot with this number, if it is free, on the surface `own` or else on the first surface that has it. The
+    /// number must mean the same angle on all surfaces.
     #[inline]
     pub fn free_at(&self, ordinal: u32, class: Class, own: u16) -> Option<SlotAt> {
         let is_free = |head: u16| {
@@ -205,13 +205,13 @@ impl Cylinder {
         (self.class(&found) == class).then_some(found)
     }
 
-    /// The first slot that begins at or after the angle `x` from sector 0; the number of slots if none does.
+    /// The first slot that begins at or after the angle `x` from sector 0; the number of slots if there is none.
     #[inline]
     fn first_ordinal(&self, track: &Track, x: u64) -> u32 {
         let x = x.saturating_sub(u64::MAX - REACHED);
         match &track.starts {
             Starts::Even { sector, .. } => {
-                // In sectors, with 32 bits behind the point.
+                // In sectors, with 32 fractional bits.
                 let at = ((u128::from(x) * u128::from(track.sectors)) >> 32) as u64;
                 let past = at.saturating_sub(u64::from(*sector) << 32);
                 let block = 32 + self.shift;
@@ -343,14 +343,14 @@ fn class_of(whole: bool) -> Class {
     }
 }
 
-/// The angle of so many sectors of a track, as a fraction of 2^64.
+/// The angle of this many sectors of a track, as a fraction of 2^64.
 #[inline]
 fn turn_of(sector: u64, sectors: u32) -> u64 {
     // The sector lies on the track, so the quotient fits.
     ((u128::from(sector) << 64) / u128::from(sectors.max(1))) as u64
 }
 
-/// A track is searched so far for its first sector with an address.
+/// The number of sectors of a track that are searched for the first one with an address.
 const MOST_SPARES: u32 = 1 << 16;
 
 /// A track whose sectors all have consecutive addresses, without a look at each slot; `None` if it is not such a

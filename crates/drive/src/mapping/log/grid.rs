@@ -3,12 +3,12 @@
 use crate::mechanics::{Mechanics, REACHED};
 use headstack_units::Turn;
 
-/// The angles at which slots begin: whole multiples of one angle, the same on all tracks. All slots are whole.
-/// A slot that is farther away is never reached sooner, whatever the head.
+/// The angles at which slots begin: integer multiples of one angle, the same on all tracks. All slots are whole. So a
+/// slot in a farther cylinder is never reached earlier, on any surface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SlotGrid {
     offset: Turn,
-    /// Slots of a track.
+    /// Number of slots of a track.
     slots: u32,
     /// Angle from one slot to the next, as a fraction of 2^64, rounded down.
     slot_angle: u64,
@@ -31,8 +31,8 @@ impl SlotGrid {
         })
     }
 
-    /// The number on its track of the slot that begins next, and the angle by which the platter turns until
-    /// then. An angle so little behind the head counts as reached, as in the mechanics.
+    /// The number, on its track, of the slot that begins next, and the angle by which the platter turns until then. An
+    /// angle that is slightly behind the head counts as reached, as in the mechanics.
     #[inline]
     pub fn next(&self, under: Turn) -> (u32, Turn) {
         let x = under.since(self.offset).0;

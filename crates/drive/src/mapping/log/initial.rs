@@ -1,4 +1,4 @@
-//! Where the blocks lie that were written before the run, without a look at each.
+//! Where the blocks lie that were written before the run, computed without a list of them.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use std::ops::Range;
 pub(in crate::mapping) struct InOrder {
     /// Number of blocks.
     count: u64,
-    /// Slots over which they are spread; at least as many.
+    /// Number of slots over which they are spread; at least the number of blocks.
     slots: u64,
 }
 
 impl InOrder {
-    /// So many blocks in the first slots.
+    /// This many blocks in the first slots.
     pub fn dense(count: u64) -> InOrder {
         let slots = count;
         InOrder { count, slots }
     }
 
-    /// So many blocks over all the slots of a disk.
+    /// This many blocks spread over all the slots of a disk.
     pub fn spread(count: u64, slots: u64) -> InOrder {
         InOrder { count, slots }
     }
@@ -34,7 +34,7 @@ impl InOrder {
         })
     }
 
-    /// Number of the blocks in the slots below one.
+    /// Number of blocks in the slots below this one.
     #[inline]
     pub fn before(&self, slot: u64) -> u64 {
         if slot >= self.slots || self.count == self.slots {
@@ -44,7 +44,7 @@ impl InOrder {
         product.div_ceil(u128::from(self.slots)) as u64
     }
 
-    /// The block in a slot; `None` if none of them lies there.
+    /// The block in a slot; `None` if none of these blocks lies there.
     #[inline]
     pub fn block(&self, slot: u64) -> Option<u64> {
         let block = self.before(slot);
@@ -76,7 +76,7 @@ impl InOrder {
         }
     }
 
-    /// Number of slots from the first one on beyond which none holds such a block.
+    /// The first slot behind the last one that holds such a block.
     pub fn past(&self) -> u64 {
         match self.count.checked_sub(1).and_then(|b| self.slot(b)) {
             Some(last) => last + 1,
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Slots are different, in order, and known; the gaps between them differ by one slot at most.
+    /// Different blocks have different slots, in order; the gaps between them differ by one slot at most.
     #[test]
     fn free_slots_are_spread_evenly() {
         for (count, slots) in [

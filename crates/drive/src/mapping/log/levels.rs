@@ -1,7 +1,7 @@
-//! A set of small numbers that finds the nearest member above or below a number, whatever its size.
+//! A set of integers that finds the nearest member above or below a number in a few steps.
 
-/// A set of numbers below a limit: one bit for each, one bit for each 64 of them, and so on up to one word.
-/// So each question takes as many steps as there are levels: 4 for ten million numbers.
+/// A set of numbers below a limit. The lowest level has one bit for each number, the next level one bit for each 64
+/// numbers, and so on up to a single word. A search takes as many steps as there are levels: 4 for ten million numbers.
 #[derive(Debug)]
 pub(super) struct Levels {
     /// The words of each level. Bit `w` of a level is set if word `w` of the level before is not zero.
@@ -109,7 +109,7 @@ mod tests {
     use headstack_testkit::XorShift;
     use std::collections::BTreeSet;
 
-    /// The same answers as a sorted set, for limits around the sizes of words and of levels.
+    /// Compares with a sorted set, for limits around the sizes of words and levels.
     #[test]
     fn finds_what_a_sorted_set_finds() {
         let mut noise = XorShift::default();
@@ -120,7 +120,7 @@ mod tests {
             let mut oracle: BTreeSet<u32> = (0..limit).collect();
             for step in 0..4000 {
                 let n = noise.below(u64::from(limit)) as u32;
-                // Mostly removals first, so that long gaps occur.
+                // At first mostly removals, so that long gaps occur.
                 if noise.below(if step < 3000 { 10 } else { 2 }) == 0 {
                     set.insert(n);
                     oracle.insert(n);

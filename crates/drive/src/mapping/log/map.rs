@@ -1,12 +1,12 @@
 //! Where the current copy of each block lies.
 //!
 //! # Model
-//! A number for each block, packed with as many bits as the number of slots needs: 16 to 40. The map
-//! consists of pages. A page takes memory only when one of its blocks has been written.
+//! The map has an entry for each block, packed into as many bits as the number of slots needs: 16 to 40. It is divided
+//! into pages. A page takes memory when one of its blocks is first written.
 
 use super::initial::InOrder;
 
-/// Blocks of a page.
+/// Number of blocks of a page.
 const PAGE: u64 = 1024;
 
 /// The slot of each block.
@@ -39,7 +39,7 @@ impl BlockMap {
         }
     }
 
-    /// Bits of an entry for so many slots.
+    /// Bits of an entry for this many slots.
     pub fn bits_for(slots: u64) -> u32 {
         (u64::BITS - slots.leading_zeros()).max(16)
     }
@@ -89,9 +89,8 @@ impl BlockMap {
         put(page, bits, block % PAGE, entry);
     }
 
-    /// How many blocks from `block` on, itself included and at most `most`, have never been written or lie
-    /// in the slots of their numbers, without a look at each: those up to the end of a page that takes no
-    /// memory.
+    /// A number of blocks from `block` on, at most `most`, that were never written or lie in the slots of their
+    /// numbers. Only blocks of pages that take no memory are counted, so that no entry has to be read.
     #[inline]
     pub fn untouched(&self, block: u64, most: u64) -> u64 {
         match self.pages[(block / PAGE) as usize] {
@@ -138,7 +137,7 @@ mod tests {
     use headstack_testkit::XorShift;
     use std::collections::HashMap;
 
-    /// The same answers as a hash map, for entries of 16 to 40 bits.
+    /// Compares with a hash map, for entries of 16 to 40 bits.
     #[test]
     fn remembers_what_was_set() {
         let mut noise = XorShift::default();

@@ -1,23 +1,24 @@
-//! A log mapping: blocks are written where the heads can be soonest.
+//! A log mapping: each block is written to the free slot that the heads reach first.
 //!
 //! # Model
-//! The medium is divided into slots of one block each: consecutive addresses of the layout. A map gives the
-//! slot of each block's current copy. A write takes a free slot, chosen by the policy when its movement
-//! may start; then the old copy becomes free. A block that was never written is read from the slot of its
-//! own number, as from a drive without a mapping.
+//! The medium is divided into slots. A slot holds one block and consists of consecutive addresses of the layout. A map
+//! gives the slot of each block's current copy. When the arm may start to move for a write, the policy chooses a free
+//! slot; then the slot of the old copy becomes free. A block that was never written is read from the slot with its own
+//! number, as on a drive without a mapping.
 //!
 //! A write that covers a block only in part reads the old copy first.
 //!
-//! When no whole slot is free, broken ones are taken (`Cylinder`). When none at all is free, a block is
-//! written in place, over its old copy. There are at least as many slots as blocks, so every block has one.
+//! When no whole slot is free, broken ones are taken (`Cylinder`). When no slot at all is free, a block is written in
+//! place, over its old copy. There are at least as many slots as blocks, so every block has one.
 //!
-//! Where several commands are in service at once, a block lies in its old slot until its write has ended. A
-//! slot that becomes free is not used before all services have ended that may still read it.
+//! If several commands are in service at once, a block counts as lying in its old slot until its write has ended. The
+//! old slot is not used again while a command in service may still read it.
 //! # Source
 //! J. A. Chandy, "A Dual Actuator Logging Disk Architecture"; R. Y. Wang, T. E. Anderson, D. A. Patterson,
 //! "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999.
 //! # Validity
-//! The map is in memory. Writing it to the medium, and finding it again after a loss of power, take no time.
+//! The map is in memory. `recovery` models checkpoints of the map and the time to restore it after a loss of power;
+//! without it both take no time.
 
 mod clean;
 mod cylinder;
@@ -67,7 +68,7 @@ pub(crate) struct Log {
     policy: Box<dyn Policy>,
     /// The highest cylinder in which a slot was ever taken.
     frontier: u32,
-    /// Time of a sector of the first track, in nanoseconds.
+    /// Time in which a sector of the first track passes, in nanoseconds.
     sector_ns: f64,
     /// Lower bound of a write's movement, in nanoseconds.
     minimum_write: u64,
@@ -75,7 +76,7 @@ pub(crate) struct Log {
     together: bool,
     /// Blocks that are being written, with their new slots and the end of their pass.
     written: Vec<Written>,
-    /// Slots that become free when the services that may read them have ended.
+    /// Slots that become free when no service can read them any more.
     released: Vec<(u64, u64)>,
     /// Whether [`Log::moved`] is kept.
     pub watched: bool,
@@ -89,7 +90,7 @@ pub(crate) struct Log {
     recovery: recovery::Model,
     /// Checkpoints, if they are written.
     checkpoints: Option<Box<Checkpoints>>,
-    /// Number of slots, the last ones, that hold checkpoints.
+    /// Number of slots that hold checkpoints: the last ones of the disk.
     withdrawn: u64,
 }
 
@@ -109,19 +110,19 @@ enum Moved {
     No,
     /// Cleaning writes the block again.
     Yes,
-    /// Cleaning writes the block again, and the host has written it since: this copy is not used.
+    /// Cleaning writes the block again, but the host has written it since, so this copy is not used.
     Stale,
 }
 
 /// Why and when a slot is taken.
 #[derive(Debug, Clone, Copy)]
 struct Taken {
-    /// For a block that is moved: the time of its old cylinder.
+    /// For a moved block: the time at which its old cylinder was last written.
     at: u64,
     moved: Moved,
 }
 
-/// Number of physical sectors that are offered of a layout with so many.
+/// Number of sectors that are offered of a layout with this many physical sectors.
 pub(super) fn offered_sectors(p: &LogParameters, sector: u64, capacity: u64) -> u64 {
     sizes(p, sector, capacity).1 << shift(p, sector)
 }
@@ -133,7 +134,7 @@ fn sizes(p: &LogParameters, sector: u64, capacity: u64) -> (u64, u64) {
     (slots, blocks.min(slots - region_slots(p, sector, slots)))
 }
 
-/// Number of slots that two checkpoints take, of a disk of so many.
+/// Number of slots that two checkpoints take on a disk with this many slots.
 fn region_slots(p: &LogParameters, sector: u64, slots: u64) -> u64 {
     if p.recovery.model != recovery::Model::Checkpoint {
         return 0;
@@ -147,10 +148,10 @@ fn shift(p: &LogParameters, sector: u64) -> u32 {
 }
 
 impl Log {
-    /// The mapping of a unit of this geometry; `together`: several commands may be in service at once.
+    /// The mapping of a unit with this geometry; `together`: several commands may be in service at once.
     ///
     /// # Errors
-    /// More initial blocks than the unit offers, and a disk that is smaller than one block.
+    /// More initial blocks than the unit offers, or a disk that is smaller than one block.
     pub fn new(
         p: &LogParameters,
         m: &Mechanics,
@@ -213,7 +214,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Withdraws the slots of the checkpoints.
+    /// Takes the slots of the checkpoints out of use.
     fn reserve_checkpoints(&mut self, p: &LogParameters, m: &Mechanics, sector: u64) {
         let slots = self.slots.len();
         self.withdrawn = region_slots(p, sector, slots);
@@ -247,9 +248,9 @@ impl Log {
         self.map.get(block).unwrap_or(block)
     }
 
-    /// Writes the present place of the address `sector` into `place`. [`Place::run`] counts at least
-    /// `wanted` sectors, if so many follow each other on the track.
-    // Not inlined, so that it takes no room where the mapping is the identity.
+    /// Writes the present place of the address `sector` into `place`. [`Place::run`] is at least `wanted`, if so many
+    /// sectors follow each other on the track.
+    // Not inlined, so that it adds no code to the path of drives without a mapping.
     #[inline(never)]
     pub fn locate_into(&self, m: &Mechanics, sector: u64, wanted: u32, place: &mut Place) -> bool {
         if sector >= self.capacity() {
@@ -276,13 +277,13 @@ impl Log {
             .then_some(place)
     }
 
-    /// How many sectors, of at most `most`, follow in consecutive slots from a block on, of which `have` are
-    /// left.
+    /// How many sectors, at most `most`, follow in consecutive slots from this block on. `have` sectors of the block
+    /// are left.
     #[inline]
     fn extend(&self, mut block: u64, mut slot: u64, mut have: u32, most: u32) -> u32 {
         while have < most && block + 1 < self.blocks {
             let left = u64::from((most - have).div_ceil(self.block_sectors()));
-            // Blocks of a page without entries lie in order.
+            // In a page without entries the blocks lie in order.
             let same = self
                 .map
                 .untouched(block + 1, left.min(self.blocks - block - 1));
@@ -301,7 +302,7 @@ impl Log {
         have
     }
 
-    /// First and last of the addresses around `sector` that lie in consecutive sectors of its track.
+    /// The first and the last of the addresses around `sector` that lie in consecutive sectors of its track.
     pub fn track_bounds(&self, m: &Mechanics, sector: u64) -> (u64, u64) {
         let here = sector >> self.shift;
         let inside = sector & u64::from(self.block_sectors() - 1);
@@ -342,8 +343,8 @@ impl Log {
         }
     }
 
-    /// Writes `block` for the first time, when it arrives at `start` or later; `arms` are the head sets that
-    /// write. Returns which of them takes it, the slot, and when the pass ends.
+    /// Writes `block` for the first time; the write arrives at `start`. `arms` are the head sets that write. Returns
+    /// the one that takes the write, the slot, and the end of the pass.
     fn write_new(
         &mut self,
         m: &Mechanics,
@@ -379,8 +380,8 @@ impl Log {
         Some((i, found, start + found.cost + transfer))
     }
 
-    /// Writes the first `count` blocks as the policy does, with arrivals that are a Poisson process. Leaves
-    /// the arms where they end.
+    /// Writes the first `count` blocks where the policy chooses, with arrivals of a Poisson process. The arms stay
+    /// where the last writes end.
     pub fn write_initial(
         &mut self,
         m: &Mechanics,
@@ -414,7 +415,8 @@ impl Log {
         }
     }
 
-    /// Takes a slot for a block. Its old copy becomes free at once, unless commands are in service together.
+    /// Takes a slot for a block. The slot of its old copy becomes free at once, unless several commands may be in
+    /// service.
     fn take(&mut self, m: &Mechanics, block: u64, found: &Found, by: Taken) {
         let class = self.slots.take(found);
         self.note_taken(found);
@@ -445,8 +447,8 @@ impl Log {
         }
     }
 
-    /// Brings the map up to `now`: blocks whose pass has ended lie in their new slots. No service that began
-    /// before lasts longer than to `last_end`.
+    /// Brings the map up to `now`: blocks whose pass has ended lie in their new slots. All services that began before
+    /// end by `last_end`.
     pub fn settle(&mut self, m: &Mechanics, now: u64, last_end: u64) {
         if !self.together {
             return;
@@ -488,8 +490,8 @@ impl Log {
         self.note_moved(w.block);
     }
 
-    /// Frees all slots that wait for services to end. For a disk without any other free slot: a drive would
-    /// let the write wait for them.
+    /// Frees all slots that wait for services to end. Used when the disk has no other free slot; a real drive would let
+    /// the write wait.
     fn free_early(&mut self, m: &Mechanics) {
         while !self.written.is_empty() {
             self.commit(0, 0);
@@ -508,7 +510,7 @@ impl Log {
         }
     }
 
-    /// A block that has moved since this was last asked: its first sector, and the one after its last.
+    /// A block that has moved since the last call: its first sector, and the sector after its last.
     pub fn next_moved(&mut self) -> Option<(u64, u64)> {
         let block = self.moved.pop()?;
         Some((block << self.shift, (block + 1) << self.shift))

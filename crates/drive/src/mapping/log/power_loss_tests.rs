@@ -1,6 +1,5 @@
-//! Logs that are cleaned and write checkpoints, against a shadow of the medium: whatever is written, read and
-//! moved, a read finds the last write, counts agree, and after a loss of power at any moment the map is found
-//! again.
+//! Logs with cleaning and checkpoints are compared with a shadow of the medium. A read finds the last write, counts
+//! agree, and after a loss of power at any moment the map can be restored.
 
 use super::recovery::{checkpoint_sectors, Fixed, Model, Recovery};
 use super::tests::uneven;
@@ -16,8 +15,8 @@ use headstack_testkit::XorShift;
 use headstack_units::Turn;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A slot's content: the block, the sequence number of its header, and which write of the host the data are
-/// from; 0: before the run.
+/// The content of a slot: the block, the sequence number of its header, and the number of the host's write (0: before
+/// the run).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Content {
     block: u64,
@@ -34,7 +33,7 @@ struct Written {
     content: Content,
     /// Whether it overwrites the block's only copy.
     in_place: bool,
-    /// Whether it is the host's.
+    /// Whether it is a write of the host.
     host: bool,
 }
 
@@ -50,7 +49,7 @@ struct Saved {
 struct World {
     m: Mechanics,
     log: Log,
-    /// What was written, by slot and in order.
+    /// The writes to each slot, in order.
     slots: Vec<Vec<Written>>,
     all: Vec<Written>,
     in_place: u64,
@@ -116,7 +115,7 @@ impl World {
         }
     }
 
-    /// The block is written to a place from `start` to `end`. Of a block that is moved, `moved` is the version.
+    /// The block is written to a place from `start` to `end`. For a moved block, `moved` is its version.
     fn put(&mut self, place: &Place, (start, end): (u64, u64), block: u64, moved: Option<u64>) {
         let layout = &self.m.layout;
         let address = layout.address_at(place.cylinder, u32::from(place.head), place.sector);
@@ -214,7 +213,7 @@ impl World {
         }
     }
 
-    /// The tracks that are listed at a time, with what was written since a checkpoint.
+    /// The tracks that are listed at a time, with the writes since a checkpoint.
     fn listed(&self, saved: &Saved, at: u64) -> BTreeSet<(u32, u16)> {
         let since = self.all.iter().filter(|w| w.start <= at && !w.in_place);
         let since = since.filter(|w| w.content.sequence > saved.sequence);
@@ -249,7 +248,7 @@ impl World {
         for (block, slot) in &saved.map {
             let place = self.m.layout.locate(slot << 3).expect("a place");
             if !listed.contains(&(place.cylinder, place.head)) {
-                // The header is not read, but the data are, when the host asks for them.
+                // The scan does not read the header, but the host will read the data.
                 let content = self.content(*slot, at);
                 let broken = self.breaks(*block, at);
                 if let (Some(c), false) = (content, broken) {
@@ -322,7 +321,7 @@ impl World {
     }
 }
 
-/// What a run did.
+/// The events of a run.
 #[derive(Debug, Default)]
 struct Did {
     moved: u64,

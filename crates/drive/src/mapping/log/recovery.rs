@@ -1,20 +1,19 @@
-//! How a log's map is found again after a loss of power, what that costs while the drive runs, and how long the
-//! scan takes.
+//! How the map of a log is restored after a loss of power: checkpoints while the drive runs, and the time of the scan.
 //!
 //! # Model
-//! Each slot has a header in spare space beside its data: the number of the block, and a sequence number that
-//! grows with each slot that is taken. It is written with the data and takes no time of its own. Of several
-//! copies of a block the one with the highest number is the current one.
+//! Each slot has a header in spare space beside its data. It contains the number of the block and a sequence number
+//! that grows with each slot that is taken. The header is written with the data and takes no time of its own. The copy
+//! of a block with the highest sequence number is the current one.
 //!
 //! `headers`: the scan reads every track from cylinder 0 to the last one in which a slot was ever taken.
 //!
-//! `checkpoint`: after every so many slots the whole map is written to one of two regions at the end of the
-//! disk, in turns, a track at a time. The tracks written since are listed in nonvolatile memory. The scan reads
-//! the first track of both regions, the rest of the newer one, and the listed tracks. What the headers there say
-//! counts if it is newer than the map, and the map where they say nothing newer.
+//! `checkpoint`: when `every` slots have been taken, the whole map is written to the end of the disk, alternately to
+//! two regions, one track at a time. The tracks written since then are listed in nonvolatile memory. The scan reads the
+//! first track of both regions, the rest of the newer region, and the listed tracks. A header on these tracks is used
+//! if it is newer than the map of the checkpoint; otherwise the map is used.
 //!
-//! A scan begins with the heads at cylinder 0 and surface 0. It reads each track in one turn, from whatever
-//! sector passes first: its time is the sum of the movements and of one turn for each track.
+//! A scan begins with the heads at cylinder 0 and surface 0. It reads each track in one turn and begins with the sector
+//! that passes first. So its time is the sum of the movements and of one turn for each track.
 //! # Source
 //! M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a Log-Structured File System", ACM TOCS
 //! 10(1), 1992, section 4 (two checkpoint regions, roll-forward); R. Y. Wang, T. E. Anderson, D. A. Patterson,
@@ -39,7 +38,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Recovery {
     /// How the map is found after a loss of power.
     pub model: Model,
-    /// With `checkpoint`: how many slots are taken between two of them. 1 to 10^9.
+    /// With `checkpoint`: number of slots that are taken between two checkpoints. 1 to 10^9.
     pub every: u64,
 }
 
@@ -47,12 +46,12 @@ pub(crate) struct Recovery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Model {
-    /// Not at all: the map is in a memory that keeps it.
+    /// The map need not be restored: it is in nonvolatile memory.
     #[default]
     None,
     /// All headers are read.
     Headers,
-    /// The map is written now and then; headers are read where data have been written since.
+    /// The map is written from time to time; headers are read only on the tracks written since.
     Checkpoint,
 }
 
@@ -74,7 +73,7 @@ pub(in crate::mapping) fn read(recovery: &Recovery) -> Result<(), SpecError> {
     every.map_err(|e| e.within("recovery")).map(|_| ())
 }
 
-/// Physical sectors of one checkpoint: a sector with its number, and the packed map.
+/// Physical sectors of one checkpoint: a sector with its sequence number, and the packed map.
 pub(super) fn checkpoint_sectors(blocks: u64, bits: u32, sector_bytes: u64) -> u64 {
     let map = u128::from(blocks) * u128::from(bits);
     1 + map.div_ceil(8 * u128::from(sector_bytes)) as u64
@@ -90,7 +89,7 @@ pub(super) struct Checkpoints {
     /// First address of the two regions, and the length of each, in physical sectors.
     first: u64,
     sectors: u64,
-    /// The region, 0 or 1, that is written next or now.
+    /// The region, 0 or 1, that is being written or will be written next.
     region: u64,
     /// How many sectors of the checkpoint in progress have been written; `None` if none is in progress.
     done: Option<u64>,
@@ -129,7 +128,7 @@ impl Checkpoints {
         }
     }
 
-    /// What was taken up to now is in the latest checkpoint.
+    /// The latest checkpoint includes all slots taken up to now.
     pub fn restart(&mut self) {
         *self = Checkpoints::new(self.every, self.first, self.sectors);
     }
@@ -159,8 +158,8 @@ impl Checkpoints {
 }
 
 impl Log {
-    /// From when on a part of a checkpoint may be written: one begins when no block is on its way to a slot.
-    /// `None` if none is due.
+    /// The time from which a part of a checkpoint may be written; `None` if none is due. A checkpoint begins when no
+    /// block is being written.
     pub fn checkpoint_from(&self) -> Option<u64> {
         let c = self.checkpoints.as_deref()?;
         match c.done {
@@ -170,15 +169,14 @@ impl Log {
         }
     }
 
-    /// Whether a checkpoint is so late that it does not wait for idle time: twice as many slots have been
-    /// taken.
+    /// Whether a checkpoint is so late that it does not wait for idle time: twice `every` slots have been taken.
     pub fn checkpoint_is_late(&self) -> bool {
         let late = |c: &Checkpoints| c.taken >= 2 * c.every;
         self.checkpoints.as_deref().is_some_and(late)
     }
 
-    /// The next part of a checkpoint, which is written at `at`: the rest of a track. A checkpoint begins only
-    /// when no block is on its way to a slot; its map is fixed then. `None` if nothing is to be written.
+    /// The next part of a checkpoint, written at `at`: the rest of a track; `None` if there is nothing to write. A
+    /// checkpoint begins only when no block is being written; its map is fixed then.
     pub fn next_part(&mut self, m: &Mechanics, at: u64) -> Option<Order<'static>> {
         let on_the_way = self.written.iter().any(|w| w.end > at);
         let c = self.checkpoints.as_deref_mut()?;
@@ -219,7 +217,7 @@ impl Log {
         self.checkpoints.as_deref().map_or(0, |c| c.complete)
     }
 
-    /// How long the map would be searched after a loss of power now, in nanoseconds; `None` without a model of
+    /// How long the recovery scan would take after a loss of power now, in nanoseconds; `None` without a model of
     /// recovery.
     pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
         match (self.recovery, &self.checkpoints) {
@@ -240,7 +238,7 @@ impl Log {
     }
 }
 
-/// Time in which these tracks are read one after the other, in nanoseconds, from cylinder 0 and surface 0 on.
+/// The time to read these tracks one after the other, in nanoseconds, starting at cylinder 0 and surface 0.
 fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> u64 {
     let mut arm = Arm::default();
     let turn = m.rotation.period_ns().round() as u64;
@@ -252,7 +250,7 @@ fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> u64 {
     sum
 }
 
-/// The places of a checkpoint: those of the layout.
+/// The places of a checkpoint, which are those of the layout.
 pub(crate) struct Fixed;
 
 impl Places for Fixed {

@@ -1,8 +1,8 @@
-//! How the blocks are spread over the cylinders, and which block lies in a slot: what cleaning has to know.
+//! What cleaning needs to know: how the blocks are spread over the cylinders, and which block lies in a slot.
 //!
 //! # Model
-//! Kept only where cleaning is on. The reverse map has the same form as the map, so its pages take memory
-//! when a slot in them is first used.
+//! Kept only if the log is cleaned. The reverse map has the same form as the map, so its pages take memory when a slot
+//! in them is first used.
 
 use super::cylinder::Class;
 use super::initial::InOrder;
@@ -16,11 +16,11 @@ use std::ops::Range;
 pub(super) struct Segments {
     blocks: BlockMap,
     cylinders: Box<[Counts]>,
-    /// Number of cylinders with slots of which all are free.
+    /// Number of cylinders that have slots, all of them free.
     pub empty: u32,
     /// Number of cylinders with slots.
     pub cylinders_used: u32,
-    /// Free whole slots of the cylinders that are not empty.
+    /// Number of free whole slots in the cylinders that are not empty.
     holes: u64,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Counts {
 }
 
 impl Segments {
-    /// The state of a disk of so many slots and blocks, with these initial blocks. Only the first `offered`
+    /// The state of a disk with this many slots and blocks, and with these initial blocks. Only the first `offered`
     /// slots take blocks.
     pub fn new(
         m: &Mechanics,
@@ -53,7 +53,7 @@ impl Segments {
         while let Some(place) = m.layout.locate(at) {
             let past = at + u64::from(place.run.max(1));
             let c = &mut cylinders[place.cylinder as usize];
-            // The slots that begin in this run, and those of them that also end in it.
+            // The slots that begin in this run, and those that also end in it.
             let all = slot..past.div_ceil(block).min(offered).max(slot);
             let whole = slot..(past / block).clamp(slot, all.end);
             let taken = |r: &Range<u64>| initial.before(r.end) - initial.before(r.start);
@@ -79,7 +79,7 @@ impl Segments {
         self.blocks.get(slot)
     }
 
-    /// A block lies in `slot` from now on, and no more in `old`.
+    /// A block lies in `slot` from now on, and no longer in `old`.
     pub fn moves(&mut self, block: u64, old: Option<u64>, slot: u64) {
         if let Some(old) = old {
             self.blocks.clear(old);
@@ -87,7 +87,7 @@ impl Segments {
         self.blocks.set(slot, block);
     }
 
-    /// A slot was taken by a write at `at`; for a block that is moved, `at` is the time of its old cylinder.
+    /// A slot was taken by a write at `at`. For a moved block, `at` is the time of its old cylinder.
     pub fn took(&mut self, cylinder: u32, class: Class, at: u64) {
         let c = &mut self.cylinders[cylinder as usize];
         c.changed = c.changed.max(at);
@@ -127,7 +127,7 @@ impl Segments {
         all.filter(|(_, c)| c.slots > 0)
     }
 
-    /// Whether the holes of other cylinders take all blocks of this one.
+    /// Whether the holes of other cylinders can take all blocks of this one.
     pub fn fits_elsewhere(&self, c: &Counts) -> bool {
         u64::from(c.used) <= self.holes - u64::from(c.open)
     }
@@ -138,12 +138,12 @@ impl Segments {
         empty.map(|(n, _)| n).min_by_key(|n| here.abs_diff(*n))
     }
 
-    /// The fullest cylinder with a hole, other than `but`; of equal ones the lowest.
+    /// The fullest cylinder that has a hole, except `but`; of equal ones the lowest.
     pub fn fullest_with_hole(&self, but: u32) -> Option<u32> {
         let holed = self
             .all()
             .filter(|(n, c)| c.used > 0 && c.open > 0 && *n != but);
-        // Shares are compared by products, so that cylinders of unequal size are compared exactly.
+        // Shares are compared by cross products, so cylinders of unequal size are compared exactly.
         holed
             .min_by(|a, b| {
                 let left = u64::from(a.1.used) * u64::from(b.1.slots);

@@ -1,15 +1,14 @@
 //! The free slots of a unit, and the search for the one that the heads reach soonest.
 //!
 //! # Model
-//! Free slots are kept by cylinder. A cylinder takes memory when the search first looks at it; until then
-//! its slots are free, except those of blocks that lie in order. The search goes outward from the arm and
-//! passes over full cylinders without a look at each. It ends when no farther slot can be sooner than the best
-//! one found: when the mere movement takes longer, or, where all tracks share one grid of slots, when the next
-//! slot of the grid passes later. So its cost depends on how full the cylinders near the arm are, and not on
-//! the size of the disk.
+//! Free slots are kept by cylinder. A cylinder takes memory when the search first looks at it; until then its slots are
+//! free, except those of blocks that lie in order. The search goes outward from the arm and skips full cylinders. It
+//! ends when no farther slot can be reached earlier than the best one found: when the movement alone takes longer, or,
+//! if all tracks share one grid of slots, when the next slot of the grid passes later. So its cost depends on how full
+//! the cylinders near the arm are, and not on the size of the disk.
 //!
-//! On a grid, slots of hundreds of cylinders pass at the same moment. To take any of them, distances that can
-//! be reached until then are drawn until one has such a slot.
+//! On a grid, slots of hundreds of cylinders pass at the same moment. To take one at random, seek distances that the
+//! arm can cover in time are drawn until there is a free slot at one.
 
 use super::cylinder::{Class, Cylinder, SlotAt};
 use super::grid::SlotGrid;
@@ -43,21 +42,21 @@ pub(crate) struct From<'a> {
     pub minimum: u64,
 }
 
-/// Which of several slots is taken that pass under the heads at the same time.
+/// Which of several slots is taken if they pass under the heads at the same time.
 ///
-/// Many do: an arm that comes a microsecond later to the next cylinder still waits for the same moment.
+/// Such ties are common: an arm that reaches the next cylinder a microsecond later still waits for the same moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
-    /// The one of the nearest cylinder, the lower one of two.
+    /// The slot in the nearest cylinder; of two equally near ones, in the lower one.
     #[default]
     Nearest,
-    /// That at any of these distances, all alike probable; of two cylinders at one distance the lower one. So
-    /// the written area grows into new cylinders only where the old ones have no such slot.
+    /// The slot at one of these distances, drawn with equal probability; of two cylinders at this distance, the lower
+    /// one. So the written area grows into new cylinders only where the old ones have no such slot.
     Any,
 }
 
-/// Times so little apart, in nanoseconds, are the same: each is rounded twice.
+/// Times that differ by at most this, in nanoseconds, count as equal, because each is rounded twice.
 const SAME: u64 = 2;
 
 /// The free slots of a unit.
@@ -77,11 +76,11 @@ pub(in crate::mapping) struct FreeSlots {
     grid: Option<SlotGrid>,
 }
 
-/// So many distances are drawn at random before all are looked at.
+/// Number of distances that are drawn at random before all are examined.
 const DRAWS: u32 = 32;
 
 impl FreeSlots {
-    /// The slots of a geometry, `1 << shift` sectors each. All are free but those of the initial blocks.
+    /// The slots of a geometry, of `1 << shift` sectors each. All are free except those of the initial blocks.
     pub fn new(m: &Mechanics, geometry: &GeometrySpec, shift: u32, initial: InOrder) -> FreeSlots {
         let cylinders = geometry.cylinders;
         let mut made = FreeSlots {
@@ -209,9 +208,9 @@ impl FreeSlots {
             return None;
         }
         let mut best: Option<Found> = None;
-        // The movement is the same to all surfaces, except the one under the heads.
+        // The movement takes the same time to all surfaces except the one in use.
         let mut before = (u64::MAX, Default::default());
-        // The head in use first: of equal times it is kept.
+        // The head in use comes first, so that it is kept if times are equal.
         let heads = slots.heads();
         let own = if arm.head < heads { arm.head } else { 0 };
         for i in 0..heads {
@@ -245,8 +244,8 @@ impl FreeSlots {
         best
     }
 
-    /// The free slot of the whole disk that is reached soonest. Of equal ones the nearest cylinder, the
-    /// lower one of two, and the head in use; or that at any distance.
+    /// The free slot of the whole disk that is reached first. If several are equal: the one in the nearest (then the
+    /// lower) cylinder and under the head in use, or one at any distance, as [`Ties`] says.
     #[inline]
     pub fn soonest(&mut self, from: &From, class: Class, ties: Ties) -> Option<Found> {
         let Some(grid) = self.grid else {
@@ -281,7 +280,7 @@ impl FreeSlots {
         best
     }
 
-    /// The same on a grid, where no farther slot is sooner than the next one of the grid.
+    /// The same on a grid, where no farther slot is reached before the next one of the grid.
     fn search_on_grid(&mut self, grid: &SlotGrid, from: &From, class: Class) -> Option<Found> {
         let here = from.arm.cylinder;
         let mut best = self.in_own_cylinder(from, class);
@@ -318,8 +317,8 @@ impl FreeSlots {
         }
     }
 
-    /// The number of the slot that passes next when the arm has moved over `distance` cylinders, one or more,
-    /// and the time from the start until then in nanoseconds.
+    /// The number of the slot that passes next after the arm has moved over `distance` cylinders (at least one), and
+    /// the time from the start until then in nanoseconds.
     #[inline]
     fn next_on_grid(&self, grid: &SlotGrid, from: &From, distance: u32) -> (u32, u64) {
         let m = from.mechanics;
@@ -329,7 +328,8 @@ impl FreeSlots {
         (next, there + m.wait_for(ahead) - from.start)
     }
 
-    /// On a grid: a slot as soon as `best`, at any of the distances that have one, all alike probable.
+    /// On a grid: a slot that passes at the same time as `best`, at one of the distances that have one, drawn with
+    /// equal probability.
     fn any_like(&mut self, from: &From, class: Class, best: Found) -> Found {
         let (mut reached, mut past) = (0, self.cylinders());
         while past - reached > 1 {
@@ -362,7 +362,8 @@ impl FreeSlots {
         chosen.1
     }
 
-    /// On a grid: a slot as soon as `best`, in the lower cylinder at a distance or else in the upper one.
+    /// On a grid: a slot that passes at the same time as `best`, in the lower cylinder at a distance or else in the
+    /// upper one.
     #[inline]
     fn like_at(&mut self, from: &From, class: Class, distance: u32, best: &Found) -> Option<Found> {
         let here = from.arm.cylinder;
@@ -389,7 +390,7 @@ impl FreeSlots {
         None
     }
 
-    /// A time in which no arm moves over `distance` cylinders or more for a write, in nanoseconds.
+    /// A lower bound of the time of a write's movement over `distance` cylinders or more, in nanoseconds.
     #[inline]
     fn least_move(&self, from: &From, distance: u32) -> u64 {
         let m = from.mechanics;
@@ -442,8 +443,8 @@ impl FreeSlots {
     }
 }
 
-/// The cylinders of a set from the nearest one to the farthest, the lower one of two first, without the one
-/// under the heads.
+/// The cylinders of a set from the nearest to the farthest, without the one under the heads. Of two equally near ones
+/// the lower comes first.
 struct Outward {
     here: u32,
     below: u32,
@@ -474,13 +475,15 @@ impl Outward {
     }
 }
 
-/// A number by which one of several distances is chosen: for each start another one, all alike probable.
+/// A pseudo-random number that chooses one of several distances. It depends on the start of the write and is uniformly
+/// distributed.
 #[inline]
 fn rank_of(from: &From, found: &Found) -> u64 {
     nth(from.start, found.cylinder.abs_diff(from.arm.cylinder))
 }
 
-/// For each distance the shortest seek over it or more; `None` if that is the seek over it.
+/// For each distance the shortest seek over this distance or a longer one; `None` if seek times never decrease with
+/// distance.
 fn least_seek(m: &Mechanics) -> Option<Box<[u32]>> {
     let cylinders = m.seek.cylinders();
     let mut least: Vec<u32> = (0..cylinders).map(|d| m.seek.ns(d)).collect();

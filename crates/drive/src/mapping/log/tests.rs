@@ -1,4 +1,4 @@
-//! The search against a plain look at all free slots, and the map against its invariants.
+//! The search is compared with an examination of all free slots, and the map with its invariants.
 
 use super::write::Writer;
 use super::*;
@@ -11,7 +11,7 @@ use headstack_testkit::XorShift;
 use headstack_units::Turn;
 use std::collections::BTreeSet;
 
-/// A drive with zones, skews, spares, slipped and remapped sectors; tracks hold no whole number of blocks.
+/// A drive with zones, skews, spares, slipped and remapped sectors. A track does not hold a whole number of blocks.
 pub(super) fn uneven() -> DriveSpec {
     let mut spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
     let zones = r#"
@@ -97,8 +97,8 @@ fn cost(m: &Mechanics, arm: &Arm, slot: u64, start: u64, ready: u64) -> (u64, bo
     (there + wait - start, place.run >= 8, place.cylinder)
 }
 
-/// The eager policy finds the slot that a look at every free slot finds, on a disk that fills up, and takes
-/// broken slots only when no whole one is free.
+/// On a disk that fills up, the eager policy finds the same slot as an examination of all free slots. It takes broken
+/// slots only when no whole one is free.
 #[test]
 fn the_search_finds_the_soonest_slot() {
     let mut noise = XorShift::default();
@@ -167,16 +167,16 @@ fn the_search_finds_the_soonest_slot() {
     }
 }
 
-/// With `ties = "any"` each distance at which a slot passes as soon as the soonest one is taken equally often,
-/// of two cylinders the lower one, and the slot is as soon as the soonest. A look at every free slot is the
-/// oracle. On a grid and with a random part of it taken; seed of the generator as it is.
+/// With `ties = "any"` the slot taken is always one that passes first. Each distance with such a slot is chosen equally
+/// often, and of two cylinders the lower one. The oracle is an examination of all free slots. The slots lie on a grid,
+/// of which a random part is taken.
 #[test]
 fn any_of_equal_distances_is_taken() {
     let mut noise = XorShift::default();
     let spec = on_grid();
     let (mut log, m) = with_ties(&spec, ("eager", "any"), 0, false);
     let slots = log.slots.len();
-    // Few slots stay free, so that many cylinders have none at the soonest time.
+    // Few slots stay free, so many cylinders have none that passes first.
     for block in 0..slots * 4 / 5 {
         let arm = any_arm(&spec, &mut noise);
         let from = From {
@@ -244,8 +244,8 @@ fn any_of_equal_distances_is_taken() {
     }
 }
 
-/// The number of free slots of each cylinder agrees with the map, for every policy, whatever was written;
-/// so does the run of each place.
+/// For every policy, after any writes, the numbers of free slots by cylinder and the run of each place agree with the
+/// map.
 #[test]
 fn free_slots_and_map_agree() {
     let mut noise = XorShift::default();
@@ -288,7 +288,7 @@ fn free_slots_and_map_agree() {
     }
 }
 
-/// Runs and bounds of places as sector by sector.
+/// Runs and bounds of places are the same as when they are computed sector by sector.
 fn runs_are_true(log: &Log, m: &Mechanics) {
     let layout = |a: u64| (log.slot_of(a >> 3) << 3) + (a & 7);
     for a in 0..log.capacity() {
@@ -332,8 +332,8 @@ struct Service {
     version: Option<u64>,
 }
 
-/// Whether what a read found is what it should have: no write into its slot meanwhile, and in the slot the
-/// version of the block whose write had ended last when the read began. `None`: as before the run.
+/// Whether a read found the right data: there was no write into its slot during the read, and the slot held the version
+/// of the block whose write had ended last when the read began. `None`: the state before the run.
 fn finds_the_last_write(read: &Service, done: &[Service]) -> bool {
     let writes = done.iter().filter(|s| s.version.is_some());
     let into = writes.clone().filter(|w| w.slot == read.slot);
@@ -349,8 +349,8 @@ fn finds_the_last_write(read: &Service, done: &[Service]) -> bool {
     !disturbed && (there == wanted || (wanted.is_none() && there.is_none()))
 }
 
-/// Contents of the slots are tracked beside the map: two arms write and read at the same time, or one arm
-/// does, until the disk is full and beyond. Seeds 0 to 5.
+/// The test tracks the contents of the slots. Two arms at the same time, or one arm, write and read until the disk is
+/// full, and then continue. Seeds 0 to 5.
 #[test]
 fn a_read_finds_the_last_write() {
     let mut in_place = 0;
@@ -362,7 +362,7 @@ fn a_read_finds_the_last_write() {
         }
         let spec = uneven();
         let (mut log, m) = log(&spec, "eager", 40, together);
-        // With two arms at work the disk is never quite full: then slots are taken early.
+        // With two arms the disk is not filled completely, because a full disk reuses slots that may still be read.
         let blocks = if together {
             log.blocks - 20
         } else {

@@ -1,4 +1,4 @@
-//! Writes of a log mapping: slots are chosen block by block as the pass proceeds.
+//! Writes of a log mapping: slots are chosen block by block while the pass proceeds.
 
 use super::slots::{Found, From};
 use super::{Log, Moved, Taken};
@@ -8,7 +8,7 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{Order, Places, Supply};
 
 impl Log {
-    /// When the data of a block are in the buffer, so that no sector of it has to wait a turn: `done`
+    /// The time from which a block can be written without waiting for its data, so that no sector loses a turn. `done`
     /// sectors of the order were written before.
     fn ready(&self, order: &Order, done: u32) -> u64 {
         let Some(supply) = &order.supply else {
@@ -58,7 +58,7 @@ impl Log {
         self.place_in(m, slot, 0)
     }
 
-    /// The slot to take. Slots that other services may still read are taken only if there are no others.
+    /// The slot to take. Slots that other services may still read are taken only if no others are free.
     fn find(&mut self, m: &Mechanics, from: &From) -> Option<Found> {
         let found = self.predict(from);
         if found.is_some() || !self.together {
@@ -95,7 +95,7 @@ impl Log {
         }
     }
 
-    /// An order that writes, widened to whole blocks, whose movement may start at `start`.
+    /// A write order widened to whole blocks, whose movement may start at `start`.
     pub fn whole_blocks<'a>(&self, order: &Order<'a>, start: u64) -> Order<'a> {
         let inside = u64::from(self.block_sectors() - 1);
         let first = order.sector & !inside;
@@ -127,8 +127,8 @@ impl Log {
         Some(order)
     }
 
-    /// The blocks at the ends of a range of host blocks that it covers only in part, for physical sectors of
-    /// `1 << sector_shift` host blocks; and their number.
+    /// The blocks that a range of host blocks covers only in part, and their number: at most one at each end. A
+    /// physical sector has `1 << sector_shift` host blocks.
     pub fn edges(&self, blocks: Blocks, sector_shift: u32) -> ([u64; 2], usize) {
         let shift = self.shift + sector_shift;
         let inside = (1u64 << shift) - 1;

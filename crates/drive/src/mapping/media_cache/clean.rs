@@ -8,9 +8,9 @@ use crate::mechanics::Mechanics;
 #[derive(Debug)]
 pub(super) struct Cleaning {
     pub band: u64,
-    /// The extents of it that the cache had when cleaning began, in order of their sectors in the cache.
+    /// Its extents that were in the cache when cleaning began, in order of their sectors in the cache.
     extents: Vec<Extent>,
-    /// How many of them have been read, and how many sectors of the next one.
+    /// How many of these extents have been read, and how many sectors of the next one.
     read: (usize, u64),
     /// Sectors of the band to be read, and how many of them have been.
     home: (u64, u64),
@@ -33,8 +33,8 @@ impl MediaCache {
         self.aggressive && !self.cached.is_empty()
     }
 
-    /// The next step; the band of the oldest data is begun if none is being cleaned. `None` if the cache is
-    /// empty. A step ends with its track at the latest.
+    /// The next step; `None` if the cache is empty. If no band is being cleaned, the band of the oldest data is begun.
+    /// A step ends at the end of its track at the latest.
     pub fn next_step(&mut self, m: &Mechanics) -> Option<Step> {
         if self.cleaning.is_none() {
             self.cleaning = Some(self.plan()?);
@@ -87,7 +87,7 @@ impl MediaCache {
         ends
     }
 
-    /// What has to be done for the band of the oldest data in the cache.
+    /// The work for the band of the oldest data in the cache.
     fn plan(&self) -> Option<Cleaning> {
         let oldest = self.log.front()?;
         let band = self.band_of(self.cached.first_copy(oldest)?.address);
@@ -104,13 +104,13 @@ impl MediaCache {
             band,
             extents,
             read: (0, 0),
-            // A band of which the cache has everything need not be read.
+            // If the cache has all data of the band, the band need not be read.
             home: (if covered == written { 0 } else { written }, 0),
             back: (written.max(reaches), 0),
         })
     }
 
-    /// The band that was cleaned is at home. Data that the host has written to it meanwhile stay in the cache.
+    /// The cleaned band has been written. Data that the host has written to it in the meantime stay in the cache.
     fn commit(&mut self) {
         let Some(done) = self.cleaning.take() else {
             return;

@@ -8,8 +8,8 @@ pub(super) struct Extent {
     /// Its first address.
     pub address: u64,
     pub count: u64,
-    /// Where the first address lies: sectors of the log from its beginning on. So no two copies that were ever
-    /// written have the same.
+    /// Where the first address lies: the number of sectors written to the log before it. So no two copies that were
+    /// ever written have the same number.
     pub at: u64,
 }
 
@@ -18,7 +18,7 @@ impl Extent {
         self.address + self.count
     }
 
-    /// The part of it that lies in addresses `[from, past)`, which must not be empty.
+    /// The part of it in the addresses `[from, past)`; the part must not be empty.
     fn within(&self, from: u64, past: u64) -> Extent {
         let address = self.address.max(from);
         Extent {
@@ -42,8 +42,8 @@ impl Extents {
         self.0.is_empty()
     }
 
-    /// The extent that holds `address`, or else the ends of the gap around it: the address after the extent
-    /// before it (0 if there is none) and the first one of the extent behind it (`u64::MAX`).
+    /// The extent that holds `address`, or else the ends of the gap around it: the end of the extent before it (0 if
+    /// there is none) and the start of the extent behind it (`u64::MAX` if there is none).
     pub fn at(&self, address: u64) -> Result<Extent, (u64, u64)> {
         let before = self.0.range(..=address).next_back();
         match before {
@@ -74,7 +74,7 @@ impl Extents {
         }
     }
 
-    /// Forgets a part of one extent; what lies before and behind it stays.
+    /// Forgets a part of one extent and keeps the parts before and behind it.
     fn cut(&mut self, part: Extent) {
         let Ok(whole) = self.at(part.address) else {
             return;
@@ -109,7 +109,7 @@ impl Extents {
         now.filter(|e| lies_in(e, part)).collect()
     }
 
-    /// The addresses of `new` lie there from now on. It is joined to the extent that it continues.
+    /// The addresses of `new` lie in its sectors from now on. It is joined to the extent that it continues, if any.
     pub fn insert(&mut self, new: Extent) {
         self.remove(new.address, new.past());
         let before = self.0.range_mut(..new.address).next_back();

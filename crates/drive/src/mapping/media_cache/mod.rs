@@ -1,27 +1,26 @@
 //! A drive-managed shingled drive: a media cache that takes writes, and bands that are cleaned.
 //!
 //! # Model
-//! Tracks of a band overlap, so a band is written from its start on, as a whole. The first sectors of the layout,
-//! at the outer diameter, are the *media cache*. It is a log: a write goes to the sectors behind the last one, and
-//! a map says which addresses lie there. The rest of the layout holds the bands; each address has a fixed place,
-//! its *home*.
+//! The tracks of a band overlap, so a band is written as a whole, from its start. The first sectors of the layout, at
+//! the outer diameter, are the *media cache*. It is a log: each write goes to the sectors behind the last write, and a
+//! map records which addresses lie there. The rest of the layout holds the bands. Each address has a fixed place in a
+//! band, its *home*.
 //!
-//! A write that begins at the *write pointer* of its band, behind all that the band has, goes home directly. So
-//! a stream fills empty bands at full speed.
+//! A write that begins at the *write pointer* of its band, directly behind the band's data, goes to its home instead.
+//! So a sequential stream fills empty bands at full speed.
 //!
-//! *Cleaning* a band reads the extents that the cache has of it, then the band, and writes the band back with them.
-//! It takes the band of the oldest data in the cache (FIFO). It works track by track, when the drive is idle. A
-//! command waits for one track at most. When the cache is full, a write waits until bands are cleaned and there is
-//! room for it. While a band is cleaned, its data are read from their old places.
+//! *Cleaning* a band reads its extents from the cache, then the band itself, and writes the band back. It takes the
+//! band of the oldest data in the cache (FIFO). It works track by track when the drive is idle, so a command waits for
+//! one track at most. When the cache is full, a write waits until enough bands are cleaned. While a band is cleaned,
+//! commands read its data from their old places.
 //!
-//! Space in the log becomes free from its oldest end on, when the data there were cleaned or written again.
+//! Space in the log becomes free only at its oldest end, when the data there have been cleaned or overwritten.
 //! # Source
 //! A. Aghayev, P. Desnoyers, "Skylight: A Window on Shingled Disk Operation", FAST 2015: a persistent cache at the
 //! outer diameter, its size, static mapping of bands, their size, aggressive and lazy cleaning, FIFO order.
 //! # Validity
-//! The map is in memory; keeping it on the medium takes no time. A band is read into memory and written back in
-//! place; a safe copy of it against a loss of power is not written. A stream that overwrites bands goes through the
-//! cache.
+//! The map is in memory; writing it to the medium takes no time. A band is read into memory and written back in place.
+//! No copy is written to protect it against a loss of power. A stream that overwrites bands goes through the cache.
 
 mod clean;
 mod extents;
@@ -51,19 +50,20 @@ pub(crate) struct MediaCache {
     band: u64,
     /// Number of addresses.
     capacity: u64,
-    /// Most extents; `u64::MAX`: no limit.
+    /// The largest number of extents; `u64::MAX`: no limit.
     most_extents: u64,
     aggressive: bool,
-    /// How long the drive is idle before it cleans, in nanoseconds.
+    /// How long the drive must have been idle before it cleans, in nanoseconds.
     pub clean_after: u64,
     /// Lower bound of a write's movement, in nanoseconds.
     pub minimum_write: u64,
     cached: Extents,
-    /// What was written to the cache, oldest first. The sectors follow each other, around its end.
+    /// The extents written to the cache, oldest first. Their sectors follow each other and wrap around at the end.
     log: VecDeque<Extent>,
-    /// Where the log ends: all sectors that were ever written to it. They go around the cache.
+    /// Where the log ends: the number of sectors ever written to it. The position in the cache is this number modulo
+    /// its size.
     head: u64,
-    /// Write pointer of each band: the sectors that it has.
+    /// Write pointer of each band: the number of its sectors that have been written.
     written: Box<[u32]>,
     cleaning: Option<Cleaning>,
     /// Whether [`MediaCache::moved`] is kept.
@@ -83,7 +83,7 @@ impl MediaCache {
     /// The cache and the bands of a unit.
     ///
     /// # Errors
-    /// A cache that takes more than half of the medium, and so many bands that they cannot be held in memory.
+    /// A cache that takes more than half of the medium, or more bands than fit into memory.
     pub fn new(
         p: &MediaCacheParameters,
         m: &Mechanics,
@@ -137,7 +137,7 @@ impl MediaCache {
         match self.cached.at(address) {
             Ok(e) => {
                 let inside = address - e.address;
-                // The log goes around the cache.
+                // The log wraps around at the end of the cache.
                 let sector = (e.at + inside) % self.size;
                 let run = (e.count - inside).min(self.size - sector);
                 (sector, inside.min(sector), run)
@@ -164,7 +164,7 @@ impl MediaCache {
         true
     }
 
-    /// First and last of the addresses around `address` that lie in consecutive sectors of its track.
+    /// The first and the last of the addresses around `address` that lie in consecutive sectors of its track.
     pub fn track_bounds(&self, m: &Mechanics, address: u64) -> (u64, u64) {
         let (sector, before, run) = self.whereabouts(address);
         let (low, high) = m.layout.track_bounds(sector);

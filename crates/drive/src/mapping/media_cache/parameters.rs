@@ -14,14 +14,14 @@ use serde::Deserialize;
 pub(crate) struct MediaCacheParameters {
     /// Size of the media cache: 1 MiB to 1 TiB, and less than half of the medium. It is not offered as capacity.
     pub cache_size: Bytes,
-    /// Most extents in the map of the cache, 8 or more; 0: no limit. The cache is full when its sectors or its
-    /// extents are used up.
+    /// The largest number of extents in the map of the cache, 8 or more; 0: no limit. The cache is full when its
+    /// sectors or its extents are used up.
     pub cache_extents: u64,
     /// Size of a band, which is written as a whole: 64 KiB to 1 GiB. The last one may be smaller.
     pub band_size: Bytes,
     /// When bands are cleaned.
     pub cleaning: When,
-    /// With `aggressive`: how long the drive is idle before it cleans. 0 to 1 h.
+    /// With `aggressive`: how long the drive must have been idle before it cleans. 0 to 1 h.
     pub clean_after: Span,
     /// Whether the bands are written at the start.
     pub initial: Initial,
@@ -54,7 +54,7 @@ impl Default for MediaCacheParameters {
 /// The parameters of a description; `None` if it has another mapping.
 ///
 /// # Errors
-/// Unknown keys, numbers outside their bounds, and settings of the drive that do not go with a media cache, by
+/// Unknown keys, numbers outside their bounds, and settings of the drive that cannot be combined with a media cache, by
 /// dotted key.
 pub(crate) fn read(spec: &DriveSpec) -> Result<Option<MediaCacheParameters>, SpecError> {
     let named = spec.mapping.get("model").and_then(|m| m.as_str());

@@ -1,4 +1,4 @@
-//! The media cache against a naive medium: every sector remembers what was written to it last.
+//! The media cache is compared with a naive medium, in which every sector remembers what was written to it last.
 
 use super::{MediaCache, MediaCacheParameters, Physical, When, Writer};
 use crate::fixtures::small_drive;
@@ -11,7 +11,7 @@ use headstack_testkit::XorShift;
 use headstack_units::{Bytes, Turn};
 use std::collections::HashMap;
 
-/// What a sector holds: an address, and the number of the write that brought it.
+/// The content of a sector: an address, and the number of the write of the host.
 type Content = Option<(u64, u64)>;
 
 /// A medium, what the host expects on it, and the memory into which a band is read.
@@ -148,8 +148,8 @@ fn both(p: &MediaCacheParameters) -> (MediaCache, Naive) {
     (media, naive)
 }
 
-/// Random writes, some of them in streams, with random steps of cleaning in between. No copy is lost, bands are
-/// written in order, and in the end an idle drive has everything at home.
+/// Random writes, some of them sequential, with random steps of cleaning in between. No copy is lost, bands are written
+/// in order, and in the end an idle drive has all data in their homes.
 #[test]
 fn no_copy_is_lost_and_bands_are_written_in_order() {
     let mut noise = XorShift::default();

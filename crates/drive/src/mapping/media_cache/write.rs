@@ -1,4 +1,4 @@
-//! Writes of a drive with a media cache: to the cache, or home behind the write pointer of a band.
+//! Writes of a drive with a media cache: to the cache, or directly to their home at the write pointer of a band.
 
 use super::{Extent, MediaCache};
 use crate::buffer::Blocks;
@@ -7,7 +7,8 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{Order, Places};
 
 impl MediaCache {
-    /// How many sectors of a write of `count` from `address` on go to one kind of place, and whether that is home.
+    /// How many sectors of a write of `count` from `address` on go to the same kind of place, and whether this is their
+    /// home.
     pub fn piece(&self, address: u64, count: u32) -> (u32, bool) {
         let band = self.band_of(address);
         let (start, past) = self.bounds(band);
@@ -15,13 +16,13 @@ impl MediaCache {
             && self.cleaning.as_ref().is_none_or(|c| c.band != band);
         let most = match direct {
             true => past - address,
-            // In the cache a piece does not end with its band, unless the next band can take the rest.
+            // In the cache a piece may continue into the next band, unless that band can take the rest directly.
             false => self.to_direct(address, count).min(self.most()),
         };
         (u64::from(count).min(most) as u32, direct)
     }
 
-    /// How many sectors from `address` on there are before a band that takes the rest directly.
+    /// Number of sectors from `address` on before a band that takes the rest directly.
     fn to_direct(&self, address: u64, count: u32) -> u64 {
         let past = address + u64::from(count);
         let mut band = self.band_of(address) + 1;
@@ -44,20 +45,20 @@ impl MediaCache {
         (start, (start + self.band).min(self.capacity))
     }
 
-    /// The longest piece of a write that goes to the cache: a quarter of it, so that long writes find room.
+    /// The longest piece of a write that goes to the cache: a quarter of the cache, so that long writes find room.
     fn most(&self) -> u64 {
         self.size.div_ceil(4)
     }
 
-    /// Whether the cache has room for `count` sectors of a write, or its longest piece if that is less. A write may
-    /// divide an extent in three.
+    /// Whether the cache has room for `count` sectors of a write, or for its longest piece if that is less. A write
+    /// inside an extent divides it in three.
     pub fn has_room(&self, count: u32) -> bool {
         let oldest = self.log.front().map_or(self.head, |e| e.at);
         self.head - oldest + u64::from(count).min(self.most()) <= self.size
             && self.cached.len() + 2 <= self.most_extents
     }
 
-    /// The place of the next sectors of a write, which is taken.
+    /// Takes the place for the next sectors of a write and returns it.
     fn take(&mut self, m: &Mechanics, address: u64, count: u32, direct: bool) -> Option<Place> {
         let (sector, most) = match direct {
             true => (self.size + address, u64::MAX),
@@ -90,7 +91,7 @@ impl MediaCache {
         })
     }
 
-    /// Frees the oldest sectors of the log of which no address is the current copy.
+    /// Frees the oldest sectors of the log that hold no current copy.
     pub(super) fn trim(&mut self) {
         while let Some(oldest) = self.log.front() {
             if self.cached.first_copy(oldest).is_some() {
@@ -100,8 +101,8 @@ impl MediaCache {
         }
     }
 
-    /// The physical sectors that a range of host blocks covers only in part, `1 << shift` blocks each, and
-    /// their number.
+    /// The physical sectors that a range of host blocks covers only in part, and their number. A sector has `1 <<
+    /// shift` host blocks.
     pub fn edges(blocks: Blocks, shift: u32) -> ([u64; 2], usize) {
         let inside = (1u64 << shift) - 1;
         let (first, last) = (blocks.start >> shift, (blocks.past - 1) >> shift);

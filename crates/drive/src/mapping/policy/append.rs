@@ -1,10 +1,9 @@
-//! The end of the written area: its last cylinder or the next one.
+//! Appends to the written area: takes a free slot of its last cylinder or of the next one.
 //!
 //! # Model
-//! The slot that is reached soonest of the last active cylinder and the one after it. When a slot of the
-//! later one is taken, that one becomes the last active cylinder. Slots that become free behind it are left
-//! alone until the end of the disk is reached. From then on the slot that is reached soonest is taken, as
-//! by `eager`.
+//! Takes the slot that is reached first in the last active cylinder and the one after it. When a slot of the second is
+//! taken, that one becomes the last active cylinder. Slots that become free in earlier cylinders are not used until the
+//! end of the disk is reached. From then on the policy takes the slot that is reached first, like `eager`.
 //! # Source
 //! J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 3: "the write head is always on the
 //! last active cylinder".

@@ -1,13 +1,13 @@
-//! A free slot of the cylinder under the heads, else one of the nearest cylinder that has any.
+//! A free slot of the cylinder under the heads; if there is none, one of the nearest cylinder with a free slot.
 //!
 //! # Model
-//! Within the cylinder the slot that is reached soonest. The arm leaves a cylinder only when it is full,
-//! whatever the rotational wait there; then it goes to the nearest one with a free slot.
+//! Takes the slot of the cylinder that is reached first. The arm leaves a cylinder only when it is full, however long
+//! the rotational wait is. Then it goes to the nearest cylinder with a free slot.
 //! # Source
-//! The explanation in J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 3, of why cylinders
-//! matter: "the probability increases that we will have to leave the current cylinder".
+//! J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 3, explains why cylinders matter: "the
+//! probability increases that we will have to leave the current cylinder".
 //! # Validity
-//! As for `eager`. Waits up to a turn where a short seek would be faster.
+//! As for `eager`. Waits up to a turn even if a short seek would be faster.
 
 use super::{Policy, Search, Slot};
 use crate::plugin::{params, taken, Plugin};

@@ -1,9 +1,9 @@
-//! A free slot of the cylinder under the heads, else one at the frontier of the written area.
+//! A free slot of the cylinder under the heads; if there is none, one at the frontier of the written area.
 //!
 //! # Model
-//! Within a cylinder the slot that is reached soonest. When the cylinder under the heads is full, the arm
-//! goes to the first cylinder with a free slot from the highest one written so far on. When there is none,
-//! it takes the slot of the whole disk that is reached soonest.
+//! Takes the slot of the cylinder that is reached first. When the cylinder under the heads is full, the arm goes to the
+//! frontier: the first cylinder with a free slot, starting at the highest one written so far. If there is none, the
+//! policy takes the slot of the whole disk that is reached first.
 //! # Source
 //! A reading of J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 2: writes go near the
 //! present position, and new data extend the active area.

@@ -1,10 +1,11 @@
-//! The free slot that the heads reach soonest, anywhere on the disk.
+//! The free slot of the whole disk that the heads reach first.
 //!
 //! # Model
-//! The least sum of movement (with settling) and rotational wait over all free slots, exactly.
+//! Takes the slot with the smallest sum of movement, settling and rotational wait among all free slots. The result is
+//! exact.
 //!
-//! Slots of many cylinders pass at the same moment. `ties` says which one is taken: `nearest` keeps the
-//! written area dense, `any` leaves holes in it, in which later writes find slots.
+//! Slots of many cylinders pass at the same moment. `ties` says which of them is taken. `nearest` keeps the written
+//! area dense. `any` leaves holes in it, where later writes find slots.
 //! # Source
 //! R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based
 //! File Systems for a Programmable Disk", OSDI 1999, section 2; J. A. Chandy, "A Dual Actuator Logging Disk
@@ -28,7 +29,7 @@ pub const PLUGIN: Plugin<dyn Policy> = Plugin {
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct Eager {
-    /// Which of several slots is taken that pass at the same time.
+    /// Which of several slots is taken if they pass at the same time.
     ties: Ties,
 }
 

@@ -1,13 +1,13 @@
-//! Writing policies: which free slot takes the next block of a drive that chooses the places of writes.
+//! Writing policies: which free slot takes the next block, for drives that choose the places of their writes.
 //!
 //! # Contract
 //! - `choose` returns a free slot whenever the disk has a whole one.
 //! - The same state and history give the same choice.
-//! - `choose` changes nothing: it is also asked to predict, once for each arm that may write. `took` is
-//!   called when a slot has been taken.
+//! - `choose` changes nothing, because it is also called to predict, once for each arm that may write. `took` is called
+//!   when a slot has been taken.
 //!
-//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its
-//! own in [`Models`](crate::Models).
+//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. A program
+//! adds its own in [`Models`](crate::Models).
 
 #[cfg(test)]
 mod tests;
@@ -41,12 +41,12 @@ impl Search<'_> {
         self.frontier
     }
 
-    /// The slot of the whole disk that is reached soonest.
+    /// The slot of the whole disk that is reached first.
     pub fn soonest(&mut self, ties: Ties) -> Option<Slot> {
         self.slots.soonest(&self.from, Class::Whole, ties).map(Slot)
     }
 
-    /// The slot of these cylinders that is reached soonest; the first one of equal ones.
+    /// The slot of these cylinders that is reached first; of equal ones the first in their order.
     pub fn soonest_of(&mut self, cylinders: &[u32]) -> Option<Slot> {
         let mut best = None;
         for c in cylinders {
@@ -57,7 +57,7 @@ impl Search<'_> {
         best.map(Slot)
     }
 
-    /// The cylinder with a free slot that is nearest to `c`, the lower one of two.
+    /// The cylinder with a free slot that is nearest to `c`; of two the lower one.
     pub fn nearest(&mut self, c: u32) -> Option<u32> {
         let m = self.from.mechanics;
         self.slots.nearest(m, c, Class::Whole)
@@ -81,8 +81,8 @@ pub trait Policy: Send + std::fmt::Debug {
     /// The slot for the next block; `None` if no whole slot is free.
     fn choose(&self, search: &mut Search) -> Option<Slot>;
 
-    /// A slot in this cylinder was taken; the highest cylinder taken so far is `frontier`, the last one of
-    /// the disk `last`.
+    /// A slot in this cylinder was taken. `frontier` is the highest cylinder in which a slot was ever taken, and `last`
+    /// the last cylinder of the disk.
     fn took(&mut self, _cylinder: u32, _frontier: u32, _last: u32) {}
 }
 

@@ -1,21 +1,21 @@
-//! Host-managed zones: what a host may ask of a drive with shingled tracks.
+//! Host-managed zones: the rules for commands to a drive with shingled tracks.
 //!
 //! # Model
 //! The addresses are divided into zones. The first ones are *conventional*: blocks are written in any order.
 //! The others are *sequential write required*: each has a write pointer, and a write begins there. The
 //! conditions of a zone, the commands that change them and the errors are those of the standard ([`Sense`]).
 //!
-//! This is a state machine without mechanics. The drive asks it when a command arrives, in order of arrival,
-//! as a real drive does. So the write pointer advances when a write is accepted, and writes that follow each
-//! other may wait in the queue together. The firmware's scheduler may then serve them in another order.
+//! This is a state machine without mechanics. The drive checks each command with it when the command arrives, as a real
+//! drive does. The write pointer advances when a write is accepted, so consecutive writes may wait in the queue
+//! together. The firmware's scheduler may then serve them in another order.
 //!
-//! An implicitly opened zone is closed when another zone has to be opened and no more may be open: the one
-//! that was opened longest ago. The standard leaves the choice to the drive.
+//! If a zone must be opened when no more may be open, the zone that was implicitly opened longest ago is closed. The
+//! standard leaves this choice to the drive.
 //! # Source
-//! INCITS 536-2016 (ZBC) and INCITS 537-2016 (ZAC). What they leave open, such as the order of the checks, is
-//! as in Linux's `scsi_debug` and the tests of `libzbc`.
+//! INCITS 536-2016 (ZBC) and INCITS 537-2016 (ZAC). Where they leave a choice, such as the order of the checks, the
+//! model does what Linux's `scsi_debug` and the tests of `libzbc` do.
 //! # Validity
-//! Addresses are in the places of the layout. Each zone is taken to end with a guard that costs no capacity.
+//! Addresses have the places of the layout. The guards between zones take no capacity.
 
 mod parameters;
 mod report;
@@ -47,11 +47,11 @@ pub enum ZoneCondition {
     ExplicitlyOpened = 0x3,
     /// Written in part, and not open.
     Closed = 0x4,
-    /// It can be read and not be written any more.
+    /// It has failed: it can be read but no longer written.
     ReadOnly = 0xD,
     /// Written to its end, or finished.
     Full = 0xE,
-    /// It can be neither read nor written any more.
+    /// It has failed: it can no longer be read or written.
     Offline = 0xF,
 }
 
@@ -68,7 +68,7 @@ pub enum ZoneAction {
     Reset,
 }
 
-/// The zones that a command means.
+/// The zones to which a command applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ZoneId {
     /// The zone that begins with this 512-byte block.
@@ -93,9 +93,9 @@ pub(crate) struct Zones {
     capacity: u64,
     /// Blocks of a physical sector.
     sector_blocks: u64,
-    /// Most zones that may be open; `usize::MAX`: no limit.
+    /// The largest number of zones that may be open; `usize::MAX`: no limit.
     max_open: usize,
-    /// Reads may cross zones and pass write pointers (URSWRZ).
+    /// Whether reads may cross zones and pass write pointers (URSWRZ).
     unrestricted_reads: bool,
     zones: Box<[Zone]>,
     /// The implicitly opened zones, in the order in which they were opened.
@@ -148,8 +148,8 @@ impl Zones {
         Ok(zones)
     }
 
-    /// Examines a command that arrives, and advances the write pointer of a write. Commands that are empty or
-    /// reach past the end are left to the drive.
+    /// Checks a command that arrives, and advances the write pointer for a write. The drive itself checks commands that
+    /// are empty or reach past the end.
     ///
     /// # Errors
     /// The rule that the command breaks. Nothing has changed then.

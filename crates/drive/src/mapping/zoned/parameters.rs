@@ -15,7 +15,7 @@ pub(crate) struct Zoned {
     pub zone_size: Bytes,
     /// Number of conventional zones, which come first. Absent: one in a hundred, rounded up.
     pub conventional_zones: Option<u64>,
-    /// Most zones with a write pointer that may be open at once; 0: no limit.
+    /// The largest number of zones with a write pointer that may be open at once; 0: no limit.
     pub max_open_zones: u32,
     /// Whether reads may cross zones and pass write pointers (URSWRZ).
     pub unrestricted_reads: bool,

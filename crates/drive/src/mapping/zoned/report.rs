@@ -1,4 +1,4 @@
-//! REPORT ZONES: what a host learns of the zones.
+//! REPORT ZONES: what a host can learn about the zones.
 
 use super::{ZoneCondition, Zones};
 use headstack_units::Lba;
@@ -28,8 +28,8 @@ pub struct ZoneDescriptor {
     pub write_pointer: Option<Lba>,
 }
 
-/// Which zones REPORT ZONES lists. The numbers are those of the standard's field REPORTING OPTIONS. Those for
-/// zones that recommend a reset, or were not written in sequence, would list none.
+/// Which zones REPORT ZONES lists. The numbers are those of the standard's field REPORTING OPTIONS. The options for
+/// zones that recommend a reset, or were not written in sequence, are left out: they would list no zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ReportingOptions {
@@ -71,8 +71,8 @@ impl ReportingOptions {
 }
 
 impl Zones {
-    /// The zones from the one that holds `from` on, in order of address, of which `options` are true. Past
-    /// the end of the drive there are none.
+    /// The zones that match `options`, in order of address, starting with the zone that holds `from`. Past the end of
+    /// the drive there are none.
     pub fn report(
         &self,
         from: Lba,

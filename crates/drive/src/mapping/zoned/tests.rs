@@ -1,4 +1,4 @@
-//! The rules of zones against a naive model that knows single blocks, and against the tests of `libzbc`.
+//! The rules of zones are compared with a naive model of single blocks, and with the tests of `libzbc`.
 
 use super::ZoneCondition::{
     Closed, Empty, ExplicitlyOpened, Full, ImplicitlyOpened, NotWritePointer, Offline, ReadOnly,
@@ -9,7 +9,7 @@ use headstack_testkit::XorShift;
 use headstack_units::Bytes;
 use std::collections::{BTreeSet, HashSet};
 
-/// A command to a drive with zones. Blocks are counted in blocks.
+/// A command to a drive with zones. Addresses and lengths are in blocks.
 #[derive(Debug, Clone, Copy)]
 enum Op {
     Read(u64, u64),
@@ -496,8 +496,8 @@ fn every_sense_has_its_own_code_and_name() {
     assert_eq!(Sense::InsufficientZoneResources.code(), (0x7, 0x55, 0x0E));
 }
 
-/// Each reporting option lists the zones that the list of all zones gives its condition, from the zone on that
-/// holds the first block; its number is that of the standard.
+/// Each reporting option lists those of all zones that have its condition, starting with the zone that holds the first
+/// block. Its number is that of the standard.
 #[test]
 fn reports_list_the_zones_of_a_condition() {
     let size = 16;
