@@ -235,7 +235,7 @@ def test_times_that_run_backwards_are_sorted_when_asked(tmp_path):
 def test_models_lists_every_registry(capsys):
     assert main(["models", "--json"]) == 0
     kinds = json.loads(capsys.readouterr().out)
-    of_drives = ("cost", "layout", "power", "scheduler", "seek")
+    of_drives = ("cost", "layout", "power", "roles", "scheduler", "seek")
     folders = {kind: f"drive/src/{kind}" for kind in of_drives}
     folders |= {"organisation": "array/src/organisation", "reader": "trace/src/reader"}
     folders |= {"layer": "array/src/layer", "elevator": "array/src/layer/elevator"}
