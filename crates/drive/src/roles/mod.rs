@@ -111,6 +111,9 @@ pub trait RolePolicy: Send + fmt::Debug {
 
 plugins! { dyn RolePolicy: fixed, adaptive }
 
+/// A policy and its modes.
+type WithModes = (Box<dyn RolePolicy>, Vec<Mode>);
+
 /// The policy of a drive's roles and its modes, which are checked; `None` for a drive whose arms serve everything.
 ///
 /// # Errors
@@ -118,7 +121,7 @@ plugins! { dyn RolePolicy: fixed, adaptive }
 pub(crate) fn build(
     spec: &DriveSpec,
     policies: &[Plugin<dyn RolePolicy>],
-) -> Result<Option<(Box<dyn RolePolicy>, Vec<Mode>)>, SpecError> {
+) -> Result<Option<WithModes>, SpecError> {
     let within = |e: SpecError| e.within("parallelism.roles");
     let policy: Box<dyn RolePolicy> = match &spec.parallelism.roles {
         RolesSpec::Table(table) if table.is_empty() => return Ok(None),

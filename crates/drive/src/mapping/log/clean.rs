@@ -161,8 +161,8 @@ impl Log {
     /// How many blocks are moved after a write; 0 unless so few cylinders are empty that cleaning does not
     /// wait for idle time.
     pub fn pressure(&self) -> u32 {
-        let pressed = |c: &&Box<Clean>| c.wants() && c.empty_share() < c.pressed;
-        self.clean.as_ref().filter(pressed).map_or(0, |c| c.moves)
+        let pressed = |c: &&Clean| c.wants() && c.empty_share() < c.pressed;
+        self.clean.as_deref().filter(pressed).map_or(0, |c| c.moves)
     }
 
     /// The next move of cleaning, with an arm that is free at `at`; `None` if there is nothing to do, which is
