@@ -3,7 +3,7 @@
 use headstack_units::Time;
 
 /// Up to this number, times are kept in a plain list.
-const FEW: usize = 16;
+const FEW: usize = 4;
 
 /// Times by index. The earliest is always known; of equal times it is the one with the lowest index.
 ///
@@ -59,8 +59,10 @@ impl Timetable {
     // Not inlined: open arrivals have no timetable, and their path is shorter without its code.
     #[inline(never)]
     pub fn set(&mut self, i: usize, time: Time) {
-        match self.width {
-            0 => self.set_in_list(i, time),
+        match (self.width, self.list.len()) {
+            // Nearly every layer stands on a single one.
+            (0, 1) => self.first.0 = time,
+            (0, _) => self.set_in_list(i, time),
             _ => self.set_in_tree(i, time),
         }
     }

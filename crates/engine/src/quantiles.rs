@@ -18,7 +18,8 @@ pub const EXACT_LIMIT: usize = 1_000_000;
 /// Hyndman & Fan, "Sample quantiles in statistical packages", The American Statistician 50(4),
 /// 1996, definition 1.
 pub struct Quantiles {
-    /// Values in four bytes, which hold up to 4.29 s, as long as all values fit; and unused room behind them.
+    /// Values in four bytes, which hold up to 4.29 s, as long as all values fit; and unused room behind them. With a
+    /// histogram: values that it does not include yet.
     short: Vec<u32>,
     /// Number of values in `short`.
     n_short: usize,
@@ -116,13 +117,22 @@ impl Quantiles {
 
     #[inline(never)]
     fn add_slowly(&mut self, ns: u64) {
-        if matches!(self.store, Store::Short) {
-            if ns <= u64::from(u32::MAX) && self.n_short < self.limit {
+        let is_short = ns <= u64::from(u32::MAX);
+        match self.store {
+            Store::Short if is_short && self.n_short < self.limit => {
                 let room = (self.n_short + ROOM).min(self.limit);
                 self.short.resize(room, 0);
                 return self.add(ns);
             }
-            self.widen();
+            Store::Short => self.widen(),
+            Store::Histogram(_) => {
+                self.sort_in();
+                if is_short {
+                    self.short.resize(ROOM, 0);
+                    return self.add(ns);
+                }
+            }
+            Store::Wide(_) => {}
         }
         self.sum += u128::from(ns);
         self.count += 1;
@@ -153,6 +163,17 @@ impl Quantiles {
     fn leave_short(&mut self) {
         self.short = Vec::new();
         (self.n_short, self.settled) = (0, 0);
+    }
+
+    /// Puts the values that wait for it into the histogram, if there is one.
+    fn sort_in(&mut self) {
+        self.settle();
+        if let Store::Histogram(histogram) = &mut self.store {
+            for &value in &self.short[..self.n_short] {
+                histogram.saturating_record(u64::from(value));
+            }
+            (self.n_short, self.settled) = (0, 0);
+        }
     }
 
     /// From now on values are kept in bins.
@@ -205,6 +226,8 @@ impl Quantiles {
             (Store::Histogram(_), _) | (_, Store::Histogram(_)) => {
                 self.use_histogram();
                 other.use_histogram();
+                self.sort_in();
+                other.sort_in();
             }
             (Store::Wide(_), _) | (_, Store::Wide(_)) => {
                 self.widen();
@@ -286,7 +309,7 @@ impl Quantiles {
                 radix_sort(&mut self.short);
             }
             Store::Wide(list) => list.sort_unstable(),
-            Store::Histogram(_) => {}
+            Store::Histogram(_) => self.sort_in(),
         }
     }
 
