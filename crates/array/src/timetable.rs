@@ -56,13 +56,21 @@ impl Timetable {
     }
 
     /// Sets time `i`.
+    #[inline]
+    pub fn set(&mut self, i: usize, time: Time) {
+        // Most layers stand on a single one.
+        if self.list.len() == 1 {
+            self.first.0 = time;
+        } else {
+            self.set_among_many(i, time);
+        }
+    }
+
     // Not inlined: open arrivals have no timetable, and their path is shorter without its code.
     #[inline(never)]
-    pub fn set(&mut self, i: usize, time: Time) {
-        match (self.width, self.list.len()) {
-            // Nearly every layer stands on a single one.
-            (0, 1) => self.first.0 = time,
-            (0, _) => self.set_in_list(i, time),
+    fn set_among_many(&mut self, i: usize, time: Time) {
+        match self.width {
+            0 => self.set_in_list(i, time),
             _ => self.set_in_tree(i, time),
         }
     }

@@ -71,6 +71,9 @@ impl LowPower {
     }
 
     fn record(&mut self, told: Vec<ConditionPhase>, clock: u64) {
+        if told.is_empty() && self.pending.is_empty() {
+            return;
+        }
         let settled = &mut self.settled;
         self.pending.retain(|p| {
             if p.to <= clock {

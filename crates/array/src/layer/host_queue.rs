@@ -320,10 +320,11 @@ impl HostQueue {
         if !waited && !frozen && self.merge(q, now, child) {
             return true;
         }
-        if !self.queues[q].places.take(now, process, sync) {
+        let places = &mut self.queues[q].places;
+        if !places.take(now, process, sync, waited) {
             return false;
         }
-        let taken = u64::from(self.queues[q].places.taken());
+        let taken = u64::from(places.taken());
         self.counts.most_admitted = self.counts.most_admitted.max(taken);
         self.admit(child, now);
         self.insert(q, now, child, waited);
