@@ -5,7 +5,7 @@
 //! thread, so that other load on the machine has little effect.
 
 use headstack_array::organisation::{find, Context, ENTRIES};
-use headstack_array::Options;
+use headstack_array::{Experiment, Inputs, Options, RunOptions};
 use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec, Models};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
@@ -32,9 +32,10 @@ fn run() -> Result<(), String> {
         "log" => logging(n, rest)?,
         "depth" => (at_depth(n, rest)?, f64::NAN),
         "build" => (build(n, rest)?, f64::NAN),
+        "cap" => (cap(n, rest)?, f64::NAN),
         other => {
             return Err(format!(
-                "got case {other:?}, need spc, drive, log, raid, depth or build"
+                "got case {other:?}, need spc, drive, log, raid, depth, build or cap"
             ))
         }
     };
@@ -168,6 +169,60 @@ fn build(n: u64, rest: &[String]) -> Result<f64, String> {
         })
         .collect::<Result<Vec<Drive>, String>>()?;
     Ok(drives.len() as f64 / begun.core_seconds())
+}
+
+/// The system of Figure 10 of Khatib and Bandic, FAST 2016: 16 drives in three tiers under the caps of one power
+/// meter, 128 threads of random reads on each. Its duration comes before it.
+const SHELF: &str = r#"
+threads = 128
+devices = 16
+think_time = "60 us"
+requests = { reads = 1.0, size = "4 KiB", footprint = "4000787030016 B" }
+
+[[system]]
+drive = "ultrastar-7k4000-pcap"
+count = 16
+layers = [
+  "throttle",
+  { name = "host-queue", elevator = "deadline", merge = false, wake_time = "50 us" },
+]
+
+[system.capping]
+policy = "pcap-s"
+parameters = { tiers = [5, 5, 6] }
+efficiency = 0.83
+noise = "0.05 W"
+resolution = "0.1 W"
+tolerance = "1 W"
+caps = [
+  { at = "600 s", cap = "200 W" },
+  { at = "900 s", cap = "190 W" },
+  { at = "1200 s", cap = "185 W" },
+  { at = "1500 s", cap = "170 W" },
+  { at = "1800 s", cap = "195 W" },
+  { at = "2100 s", cap = "150 W" },
+  { at = "2700 s", cap = "180 W" },
+  { at = "3000 s", cap = "205 W" },
+]
+"#;
+
+/// `bench cap N`: N simulated seconds of [`SHELF`], per second.
+fn cap(n: u64, rest: &[String]) -> Result<f64, String> {
+    if let Some(more) = rest.first() {
+        return Err(format!("got {more:?} after the seconds, need nothing"));
+    }
+    let text = format!("[[workload.jobs]]\nduration = \"{n} s\"{SHELF}");
+    let experiment =
+        Experiment::from_toml(&text, "shelf.toml".as_ref()).map_err(|e| e.to_string())?;
+    let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
+    let inputs = Inputs::new(vec![drives.into()]);
+    let options = RunOptions {
+        threads: Some(1),
+        ..RunOptions::default()
+    };
+    let begun = Watch::start();
+    headstack_array::run(&experiment, &inputs, &options).map_err(|e| e.to_string())?;
+    Ok(n as f64 / begun.core_seconds())
 }
 
 /// Requests per second of wall time, and their mean number in the system.

@@ -709,7 +709,11 @@ impl<M: Member> Run<'_, '_, M> {
     }
 
     /// Returns the error that occurred since the last call, if any.
+    #[inline]
     fn take_failure(&mut self) -> Result<(), SimulateError> {
+        if self.failure.is_none() && self.host.failure.is_none() {
+            return Ok(());
+        }
         let failure = self.failure.take().or(self.host.failure.take());
         failure.map_or(Ok(()), Err)
     }

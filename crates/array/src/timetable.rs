@@ -3,7 +3,7 @@
 use headstack_units::Time;
 
 /// Up to this number, times are kept in a plain list.
-const FEW: usize = 16;
+const FEW: usize = 4;
 
 /// Times by index. The earliest is always known; of equal times it is the one with the lowest index.
 ///
@@ -56,9 +56,19 @@ impl Timetable {
     }
 
     /// Sets time `i`.
+    #[inline]
+    pub fn set(&mut self, i: usize, time: Time) {
+        // Most layers stand on a single one.
+        if self.list.len() == 1 {
+            self.first.0 = time;
+        } else {
+            self.set_among_many(i, time);
+        }
+    }
+
     // Not inlined: open arrivals have no timetable, and their path is shorter without its code.
     #[inline(never)]
-    pub fn set(&mut self, i: usize, time: Time) {
+    fn set_among_many(&mut self, i: usize, time: Time) {
         match self.width {
             0 => self.set_in_list(i, time),
             _ => self.set_in_tree(i, time),

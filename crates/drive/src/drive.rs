@@ -399,8 +399,7 @@ impl Drive {
     #[inline(never)]
     fn advance_in_order(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
         loop {
-            let next = self.units.iter().map(Unit::next_event).enumerate();
-            let (unit, served) = next.min_by_key(|(_, t)| *t).unwrap_or((0, Time::NEVER));
+            let (unit, served) = self.next_unit();
             // A tag that is freed before the next service starts admits a command first.
             if let Some((free, queue)) = self.next_admission() {
                 if free <= served && free < until {
@@ -428,6 +427,16 @@ impl Drive {
                 }
             }
         }
+    }
+
+    /// The unit with the earliest event, and the time of that event.
+    #[inline]
+    fn next_unit(&self) -> (usize, Time) {
+        if let [unit] = &self.units[..] {
+            return (0, unit.next_event());
+        }
+        let next = self.units.iter().map(Unit::next_event).enumerate();
+        next.min_by_key(|(_, t)| *t).unwrap_or((0, Time::NEVER))
     }
 
     /// Admits commands to a queue at `now`, in order of arrival, as far as its depth allows.

@@ -39,6 +39,12 @@ impl LowPower {
         self.rest.told()
     }
 
+    /// Whether the drive was active when it was last looked at, and nothing is decided beyond `now`.
+    #[inline]
+    pub fn is_active_at(&self, now: u64) -> bool {
+        self.rest.condition() == Condition::Active && self.decided() <= now
+    }
+
     /// Records that the drive has been idle since `idle_since`.
     pub fn rests_since(&mut self, idle_since: u64) {
         if idle_since > self.rest.told() {
@@ -71,6 +77,9 @@ impl LowPower {
     }
 
     fn record(&mut self, told: Vec<ConditionPhase>, clock: u64) {
+        if told.is_empty() && self.pending.is_empty() {
+            return;
+        }
         let settled = &mut self.settled;
         self.pending.retain(|p| {
             if p.to <= clock {

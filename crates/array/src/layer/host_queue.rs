@@ -255,6 +255,12 @@ impl HostQueue {
             let need = "4 KiB to 1 GiB";
             return Err(SpecError::new("max_request", max_request, need));
         }
+        let limits = Limits {
+            never: !p.merge,
+            front: p.front_merges,
+            blocks: max_request.0 / 512,
+            segments: p.max_segments,
+        };
         let mut queues = Vec::new();
         for blocks in below.member_blocks() {
             let context = elevator::Context {
@@ -270,7 +276,7 @@ impl HostQueue {
                     true => Places::legacy(n),
                     false => Places::tags(n, wake_batch),
                 },
-                edges: Edges::default(),
+                edges: Edges::new(&limits),
                 ahead: VecDeque::new(),
                 blocked: BTreeMap::new(),
                 woken: VecDeque::new(),
@@ -286,12 +292,7 @@ impl HostQueue {
             groups: Slab::new(),
             ends: PendingCompletions::default(),
             clock: LayerClock::default(),
-            limits: Limits {
-                never: !p.merge,
-                front: p.front_merges,
-                blocks: max_request.0 / 512,
-                segments: p.max_segments,
-            },
+            limits,
             wake_time: p.wake_time,
             sync_writes: p.sync_writes,
             order: 0,
@@ -319,10 +320,11 @@ impl HostQueue {
         if !waited && !frozen && self.merge(q, now, child) {
             return true;
         }
-        if !self.queues[q].places.take(now, process, sync) {
+        let places = &mut self.queues[q].places;
+        if !places.take(now, process, sync, waited) {
             return false;
         }
-        let taken = u64::from(self.queues[q].places.taken());
+        let taken = u64::from(places.taken());
         self.counts.most_admitted = self.counts.most_admitted.max(taken);
         self.admit(child, now);
         self.insert(q, now, child, waited);
@@ -368,7 +370,7 @@ impl HostQueue {
         let queue = &mut self.queues[q];
         queue.elevator.add(now, &queued(&run));
         queue.edges.add(&run);
-        if waited && queue.elevator.newest().is_none() {
+        if waited && !self.limits.never && queue.elevator.newest().is_none() {
             if let Some(before) = queue.edges.ending_at(run.write, run.lba) {
                 if self.merge_groups(q, now, before, slot) {
                     self.counts.merged_back += 1;

@@ -116,7 +116,7 @@ impl Throttle {
         let passing = &self.passing[*first as usize];
         let bytes = f64::from(passing.request.blocks) * 512.0;
         let gap_s = match self.limit {
-            RateLimit::Unlimited => 0.0,
+            RateLimit::Unlimited => return passing.arrival.max(self.last.unwrap_or_default()),
             RateLimit::Requests(rate) => 1.0 / rate.0,
             RateLimit::Bytes(rate) => bytes / rate.0,
         };

@@ -431,6 +431,8 @@ impl Drive {
     /// Starts the recovery of a resting drive for a command that arrives at `now`.
     fn wake(&mut self, now: Time) {
         let rests = match &self.control {
+            // Nearly always: it works, or its work ends just now.
+            Some(c) if c.last_end >= now.0 && c.low_power.is_active_at(now.0) => return,
             Some(c) => now.0 < c.low_power.decided() || self.rest_at(now.0),
             None => false,
         };

@@ -88,7 +88,10 @@ impl BatchDirection {
     }
 }
 
-/// The keys by which a waiting request is sorted.
+/// No request: the end of a list.
+const NONE: u32 = u32::MAX;
+
+/// A waiting request: the keys by which it is sorted, and its neighbours in the order of deadlines.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     direction: usize,
@@ -98,16 +101,36 @@ struct Place {
     deadline: Time,
     /// Decides between equal deadlines.
     turn: u64,
+    /// The request with the next earlier deadline, and the one with the next later; [`NONE`] at the ends.
+    earlier: u32,
+    later: u32,
 }
 
+/// The first and the last request of a direction in the order of deadlines, and their number.
+#[derive(Debug, Clone, Copy)]
+struct Fifo {
+    first: u32,
+    last: u32,
+    len: usize,
+}
+
+const EMPTY: Fifo = Fifo {
+    first: NONE,
+    last: NONE,
+    len: 0,
+};
+
 /// Waiting requests, by direction.
+///
+/// All requests of a direction get the same time to their deadline, so a new one has the latest. That is why a
+/// list in which each request knows its neighbours is enough.
 #[derive(Debug)]
 pub(crate) struct Sorted {
     expire: [Span; 2],
     /// The place of each request, by slot.
     places: Vec<Option<Place>>,
     trees: [BTreeSet<(u64, u64, u32)>; 2],
-    fifos: [BTreeSet<(Time, u64, u32)>; 2],
+    fifos: [Fifo; 2],
     order: u64,
 }
 
@@ -117,32 +140,53 @@ impl Sorted {
             expire: [read_expire, write_expire],
             places: Vec::new(),
             trees: Default::default(),
-            fifos: Default::default(),
+            fifos: [EMPTY; 2],
             order: 0,
         }
     }
 
+    /// Adds a request at `now`, which never decreases.
     pub fn add(&mut self, now: Time, request: &Queued) {
         let direction = usize::from(request.write);
         self.order += 1;
+        let last = self.fifos[direction].last;
         let place = Place {
             direction,
             lba: request.lba,
             order: self.order,
             deadline: now + self.expire[direction],
             turn: self.order,
+            earlier: last,
+            later: NONE,
         };
         let slot = request.slot as usize;
         if slot >= self.places.len() {
             self.places.resize(slot + 1, None);
         }
         self.places[slot] = Some(place);
-        self.enter(request.slot, place);
+        self.link(request.slot, last, NONE, direction);
+        self.fifos[direction].len += 1;
+        self.trees[direction].insert((place.lba, place.order, request.slot));
     }
 
-    fn enter(&mut self, slot: u32, p: Place) {
-        self.trees[p.direction].insert((p.lba, p.order, slot));
-        self.fifos[p.direction].insert((p.deadline, p.turn, slot));
+    /// Makes a request the neighbour of `earlier` and `later` in the order of deadlines.
+    fn link(&mut self, slot: u32, earlier: u32, later: u32, direction: usize) {
+        self.set_later(earlier, slot, direction);
+        self.set_earlier(later, slot, direction);
+    }
+
+    fn set_later(&mut self, of: u32, slot: u32, direction: usize) {
+        match self.places.get_mut(of as usize) {
+            Some(Some(place)) => place.later = slot,
+            _ => self.fifos[direction].first = slot,
+        }
+    }
+
+    fn set_earlier(&mut self, of: u32, slot: u32, direction: usize) {
+        match self.places.get_mut(of as usize) {
+            Some(Some(place)) => place.earlier = slot,
+            _ => self.fifos[direction].last = slot,
+        }
     }
 
     fn place(&self, slot: u32) -> Option<Place> {
@@ -152,7 +196,9 @@ impl Sorted {
     fn leave(&mut self, slot: u32) -> Option<Place> {
         let p = self.places.get_mut(slot as usize)?.take()?;
         self.trees[p.direction].remove(&(p.lba, p.order, slot));
-        self.fifos[p.direction].remove(&(p.deadline, p.turn, slot));
+        self.set_later(p.earlier, p.later, p.direction);
+        self.set_earlier(p.later, p.earlier, p.direction);
+        self.fifos[p.direction].len -= 1;
         Some(p)
     }
 
@@ -161,27 +207,41 @@ impl Sorted {
         self.leave(slot).map(|p| (p.direction, p.lba))
     }
 
+    /// A request has a new address; its deadline stays.
     pub fn resort(&mut self, request: &Queued) {
-        if let Some(place) = self.leave(request.slot) {
-            let place = Place {
-                lba: request.lba,
-                ..place
-            };
-            self.places[request.slot as usize] = Some(place);
-            self.enter(request.slot, place);
+        let slot = request.slot;
+        if let Some(Some(place)) = self.places.get_mut(slot as usize) {
+            let before = std::mem::replace(&mut place.lba, request.lba);
+            let (order, tree) = (place.order, &mut self.trees[place.direction]);
+            tree.remove(&(before, order, slot));
+            tree.insert((request.lba, order, slot));
         }
     }
 
-    /// Removes `gone`; `survivor` takes the earlier of the two deadlines.
+    /// Removes `gone`; `survivor`, of the same direction, takes the earlier of the two deadlines.
     pub fn absorb(&mut self, survivor: u32, gone: u32) {
-        let (Some(other), Some(mut place)) = (self.leave(gone), self.leave(survivor)) else {
+        if let (Some(other), Some(place)) = (self.place(gone), self.place(survivor)) {
+            if (other.deadline, other.turn) < (place.deadline, place.turn) {
+                self.take_turn_of(survivor, gone);
+            }
+        }
+        self.leave(gone);
+    }
+
+    /// Moves a request directly before another one in the order of deadlines, and gives it that one's deadline.
+    fn take_turn_of(&mut self, slot: u32, other: u32) {
+        let (Some(from), Some(to)) = (self.place(slot), self.place(other)) else {
             return;
         };
-        if (other.deadline, other.turn) < (place.deadline, place.turn) {
-            (place.deadline, place.turn) = (other.deadline, other.turn);
+        self.set_later(from.earlier, from.later, from.direction);
+        self.set_earlier(from.later, from.earlier, from.direction);
+        // The neighbours may have been each other's.
+        let earlier = self.place(other).map_or(NONE, |p| p.earlier);
+        if let Some(Some(place)) = self.places.get_mut(slot as usize) {
+            (place.deadline, place.turn) = (to.deadline, to.turn);
+            (place.earlier, place.later) = (earlier, other);
         }
-        self.places[survivor as usize] = Some(place);
-        self.enter(survivor, place);
+        self.link(slot, earlier, other, from.direction);
     }
 
     pub fn direction(&self, slot: u32) -> Option<usize> {
@@ -205,14 +265,96 @@ impl Sorted {
 
     /// The earliest deadline of a direction, and its request.
     pub fn oldest(&self, direction: usize) -> Option<(Time, u32)> {
-        self.fifos[direction].first().map(|e| (e.0, e.2))
+        let first = self.fifos[direction].first;
+        self.place(first).map(|p| (p.deadline, first))
     }
 
     pub fn waits(&self, direction: usize) -> bool {
-        !self.fifos[direction].is_empty()
+        self.fifos[direction].len > 0
     }
 
     pub fn len(&self) -> usize {
-        self.fifos.iter().map(BTreeSet::len).sum()
+        self.fifos.iter().map(|f| f.len).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A waiting request of the reference: deadline, turn, slot, direction.
+    type Waits = (Time, u64, u32, usize);
+
+    fn oldest_of(all: &[Waits], direction: usize) -> Option<(Time, u32)> {
+        let mine = all.iter().filter(|w| w.3 == direction);
+        mine.min().map(|w| (w.0, w.2))
+    }
+
+    /// Against a list that is searched: whatever is added, removed, moved and merged, the oldest is the same.
+    #[test]
+    fn the_oldest_is_that_of_a_list_which_is_searched() {
+        let mut sorted = Sorted::new(Span::from_ms(5.0), Span::from_ms(50.0));
+        let mut all: Vec<Waits> = Vec::new();
+        let mut free: Vec<u32> = (0..200).collect();
+        let mut x = 88_172_645_463_325_252u64;
+        for step in 0..20_000u64 {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            let now = Time(step / 3 * 1000);
+            let pick = |n: usize| (x >> 20) as usize % n;
+            match x % 5 {
+                0 | 1 if !free.is_empty() => {
+                    let slot = free.swap_remove(pick(free.len()));
+                    let (write, lba) = (x >> 50 & 1 == 1, x >> 54);
+                    let blocks = 1;
+                    sorted.add(
+                        now,
+                        &Queued {
+                            slot,
+                            write,
+                            lba,
+                            blocks,
+                        },
+                    );
+                    let direction = usize::from(write);
+                    all.push((now + sorted.expire[direction], step, slot, direction));
+                }
+                2 if !all.is_empty() => {
+                    let (.., slot, direction) = all.swap_remove(pick(all.len()));
+                    assert_eq!(sorted.remove(slot).map(|r| r.0), Some(direction));
+                    free.push(slot);
+                }
+                3 if !all.is_empty() => {
+                    let (.., slot, direction) = all[pick(all.len())];
+                    let (write, lba) = (direction == WRITE, x >> 54);
+                    sorted.resort(&Queued {
+                        slot,
+                        write,
+                        lba,
+                        blocks: 2,
+                    });
+                }
+                4 if all.len() > 1 => {
+                    let (a, b) = (pick(all.len()), pick(all.len() - 1));
+                    if a != b && all[a].3 == all[b].3 {
+                        let gone = all[b];
+                        sorted.absorb(all[a].2, gone.2);
+                        if (gone.0, gone.1) < (all[a].0, all[a].1) {
+                            (all[a].0, all[a].1) = (gone.0, gone.1);
+                        }
+                        all.swap_remove(b);
+                        free.push(gone.2);
+                    }
+                }
+                _ => {}
+            }
+            for direction in [READ, WRITE] {
+                let want = oldest_of(&all, direction);
+                assert_eq!(sorted.oldest(direction), want, "step {step}");
+                assert_eq!(sorted.waits(direction), want.is_some());
+            }
+            assert_eq!(sorted.len(), all.len());
+        }
     }
 }

@@ -47,7 +47,8 @@ pub(crate) struct Legacy {
     n: u32,
     /// Of async requests, and of sync requests.
     pools: [Pool; 2],
-    /// Remaining credits of each batcher, and the time at which it became one.
+    /// Remaining credits of each batcher, and the time at which it became one. A process that stands for a single
+    /// request is not among them: it is a batcher if it was woken.
     batchers: BTreeMap<Process, (u32, Time)>,
 }
 
@@ -107,10 +108,11 @@ impl Places {
         )
     }
 
-    /// Takes a place for a request of `process`; false if there is none, so that the process has to wait.
-    pub fn take(&mut self, now: Time, process: Process, sync: bool) -> bool {
+    /// Takes a place for a request of `process`; false if there is none, so that the process has to wait. `woken`:
+    /// the request waited before, and its process was woken.
+    pub fn take(&mut self, now: Time, process: Process, sync: bool, woken: bool) -> bool {
         match self {
-            Places::Legacy(l) => l.take(now, process, sync),
+            Places::Legacy(l) => l.take(now, process, sync, woken),
             Places::Tags(t) => {
                 let free = t.count < t.n && t.resize.is_none();
                 t.count += u32::from(free);
@@ -196,8 +198,12 @@ impl Legacy {
         })
     }
 
-    fn take(&mut self, now: Time, process: Process, sync: bool) -> bool {
-        let batcher = self.is_batcher(now, process);
+    fn take(&mut self, now: Time, process: Process, sync: bool, woken: bool) -> bool {
+        let single = process > LAST_NAMED;
+        let batcher = match single {
+            true => woken,
+            false => self.is_batcher(now, process),
+        };
         let pool = &mut self.pools[usize::from(sync)];
         let mut becomes = false;
         if pool.count + 1 >= self.n {
@@ -213,13 +219,13 @@ impl Legacy {
             return false;
         }
         pool.count += 1;
+        if single {
+            return true;
+        }
         if becomes {
             self.batchers.insert(process, (BATCH, now));
         }
-        if process > LAST_NAMED {
-            // The process number stands for a single request, which now has its place.
-            self.batchers.remove(&process);
-        } else if batcher || becomes {
+        if batcher || becomes {
             if let Some((credits, _)) = self.batchers.get_mut(&process) {
                 *credits -= 1;
             }
@@ -244,7 +250,9 @@ impl Legacy {
         let Some(process) = self.pools[usize::from(sync)].waiting.pop_front() else {
             return false;
         };
-        self.batchers.insert(process, (BATCH, now));
+        if process <= LAST_NAMED {
+            self.batchers.insert(process, (BATCH, now));
+        }
         woken.push_back(process);
         true
     }
@@ -314,12 +322,12 @@ mod tests {
     fn a_batcher_goes_beyond_the_pool_by_its_credits() {
         let mut places = Places::legacy(128);
         let now = Time(5);
-        let admitted = (0..1000).take_while(|_| places.take(now, 7, true)).count();
+        let admitted = (0..1000).take_while(|_| places.take(now, 7, true, false)).count();
         assert_eq!(admitted, 127 + 32);
         // No other process is admitted. The async pool is still empty. After 20 ms the batcher is not
         // admitted either.
-        assert!(!places.take(now, 8, true));
-        assert!(places.take(now, 8, false));
+        assert!(!places.take(now, 8, true, false));
+        assert!(places.take(now, 8, false, false));
         assert_eq!(places.taken(), 160);
     }
 
@@ -329,7 +337,7 @@ mod tests {
         for (n, hard) in [(4, 6), (8, 12), (16, 24), (32, 48)] {
             let mut places = Places::legacy(n);
             let admitted = (0..1000)
-                .take_while(|_| places.take(Time(0), 7, true))
+                .take_while(|_| places.take(Time(0), 7, true, false))
                 .count();
             assert_eq!(admitted, hard, "{n} places");
         }
@@ -340,9 +348,9 @@ mod tests {
     fn credits_end_with_time() {
         for (after, want) in [(19_999_999, true), (20_000_000, false)] {
             let mut places = Places::legacy(16);
-            let admitted = (0..16).filter(|_| places.take(Time(0), 7, true)).count();
+            let admitted = (0..16).filter(|_| places.take(Time(0), 7, true, false)).count();
             assert_eq!(admitted, 16);
-            assert_eq!(places.take(Time(after), 7, true), want, "{after} ns");
+            assert_eq!(places.take(Time(after), 7, true, false), want, "{after} ns");
         }
     }
 
@@ -352,16 +360,16 @@ mod tests {
         let mut places = Places::legacy(4);
         let mut woken = VecDeque::new();
         for process in 0..4 {
-            assert!(places.take(Time(0), process, true), "{process}");
+            assert!(places.take(Time(0), process, true, false), "{process}");
         }
         for process in 4..8 {
-            assert!(!places.take(Time(0), process, true));
+            assert!(!places.take(Time(0), process, true, false));
             places.wait(process, true);
         }
         for process in 4..8 {
             places.release(Time(1), true, &mut woken);
             assert_eq!(woken.pop_front(), Some(process));
-            assert!(places.take(Time(1), process, true));
+            assert!(places.take(Time(1), process, true, false));
             assert_eq!((places.taken(), woken.len()), (4, 0));
         }
     }
@@ -373,7 +381,7 @@ mod tests {
         let mut places = Places::tags(32, None);
         let mut woken = VecDeque::new();
         let admitted = (0..1000)
-            .take_while(|_| places.take(Time(0), 7, true))
+            .take_while(|_| places.take(Time(0), 7, true, false))
             .count();
         assert_eq!(admitted, 32);
         // Distributed in turn: list 0 has 100, 108, ..., list 1 has 101, 109, ...
@@ -397,16 +405,16 @@ mod tests {
     fn blk_mq_changes_its_size_when_it_is_empty() {
         let mut places = Places::tags(8, None);
         let mut woken = VecDeque::new();
-        assert!(places.take(Time(0), 1, true) && places.take(Time(0), 2, true));
+        assert!(places.take(Time(0), 1, true, false) && places.take(Time(0), 2, true, false));
         places.resize(Time(0), 4, &mut woken);
-        assert!(places.is_frozen() && !places.take(Time(0), 3, true));
+        assert!(places.is_frozen() && !places.take(Time(0), 3, true, false));
         places.wait(3, true);
         places.release(Time(1), true, &mut woken);
         assert!(places.is_frozen() && woken.is_empty());
         places.release(Time(1), true, &mut woken);
         assert_eq!(woken, [3]);
         let admitted = (0..1000)
-            .take_while(|_| places.take(Time(2), 7, true))
+            .take_while(|_| places.take(Time(2), 7, true, false))
             .count();
         assert_eq!(admitted, 4);
     }

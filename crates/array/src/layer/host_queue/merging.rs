@@ -29,15 +29,28 @@ impl Run {
     }
 }
 
-/// The waiting requests by their first block, and by the block after their last.
-#[derive(Debug, Default)]
+/// The waiting requests by their first block, and by the block after their last. Where nothing is merged they are
+/// not kept.
+#[derive(Debug)]
 pub(crate) struct Edges {
+    kept: bool,
     starts: BTreeSet<(bool, u64, u64, u32)>,
     ends: BTreeSet<(bool, u64, u64, u32)>,
 }
 
 impl Edges {
+    pub fn new(limits: &Limits) -> Edges {
+        Edges {
+            kept: !limits.never,
+            starts: BTreeSet::new(),
+            ends: BTreeSet::new(),
+        }
+    }
+
     pub fn add(&mut self, run: &Run) {
+        if !self.kept {
+            return;
+        }
         self.starts
             .insert((run.write, run.lba, run.order, run.slot));
         self.ends
@@ -45,6 +58,9 @@ impl Edges {
     }
 
     pub fn remove(&mut self, run: &Run) {
+        if !self.kept {
+            return;
+        }
         self.starts
             .remove(&(run.write, run.lba, run.order, run.slot));
         self.ends
