@@ -322,7 +322,9 @@ mod tests {
     fn a_batcher_goes_beyond_the_pool_by_its_credits() {
         let mut places = Places::legacy(128);
         let now = Time(5);
-        let admitted = (0..1000).take_while(|_| places.take(now, 7, true, false)).count();
+        let admitted = (0..1000)
+            .take_while(|_| places.take(now, 7, true, false))
+            .count();
         assert_eq!(admitted, 127 + 32);
         // No other process is admitted. The async pool is still empty. After 20 ms the batcher is not
         // admitted either.
@@ -348,7 +350,9 @@ mod tests {
     fn credits_end_with_time() {
         for (after, want) in [(19_999_999, true), (20_000_000, false)] {
             let mut places = Places::legacy(16);
-            let admitted = (0..16).filter(|_| places.take(Time(0), 7, true, false)).count();
+            let admitted = (0..16)
+                .filter(|_| places.take(Time(0), 7, true, false))
+                .count();
             assert_eq!(admitted, 16);
             assert_eq!(places.take(Time(after), 7, true, false), want, "{after} ns");
         }
