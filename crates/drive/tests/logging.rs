@@ -1,6 +1,8 @@
 //! Drives with a log mapping or with roles of arms: what must hold whatever they are asked.
 
-use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, RoleUse};
+use headstack_drive::{
+    Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Part, RoleUse,
+};
 use headstack_testkit::commands::shares;
 use headstack_testkit::disk::Disk;
 use headstack_testkit::SplitMix;
@@ -50,6 +52,11 @@ fn drives() -> Vec<(String, bool)> {
 
 /// Random commands at random times; the clock is also advanced in between if `steps` is set.
 fn run(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion> {
+    run_and_fail(drive, seed, steps, None)
+}
+
+/// The same; a part fails before command 200.
+fn run_and_fail(drive: &mut Drive, seed: u64, steps: bool, part: Option<Part>) -> Vec<Completion> {
     let mut draw = SplitMix(seed);
     let capacity = drive.capacity_blocks();
     let (mut now, mut done) = (0, Vec::new());
@@ -70,6 +77,9 @@ fn run(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion> {
             drive.advance(Time(before), &mut |c| done.push(*c));
         }
         drive.advance(Time(now), &mut |c| done.push(*c));
+        if let Some(part) = part.filter(|_| id == 200) {
+            drive.fail(Time(now), part).expect("a part");
+        }
         let request = DriveRequest {
             id,
             command,
@@ -108,6 +118,29 @@ fn every_command_completes_once() {
     }
 }
 
+/// A log of which an arm, or a head of it, fails while it runs: the other arm serves everything, and no command
+/// fails. Seeds 1 and up.
+#[test]
+fn the_other_arm_of_a_log_serves_when_one_fails() {
+    let mut seed = 0;
+    for (text, _) in drives().into_iter().filter(|d| d.1) {
+        for (arm, surface, warning) in [(0, None, true), (1, None, false), (0, Some(1), false)] {
+            seed += 1;
+            let part = Part {
+                stack: 0,
+                arm,
+                surface,
+                warning,
+            };
+            let made = || with_dash("dash = \"D1A2S1H1\"", &text);
+            let once = run_and_fail(&mut made(), seed, false, Some(part));
+            check_completions(&once, seed, &text);
+            let stepped = run_and_fail(&mut made(), seed, true, Some(part));
+            assert_eq!(once, stepped, "seed {seed}: {part:?}{text}");
+        }
+    }
+}
+
 /// The same with roles that change every few commands, with and without a map.
 #[test]
 fn every_command_completes_once_while_roles_change() {
@@ -142,25 +175,23 @@ fn completes_once(arms: &str, text: &str, seed: u64) -> Option<RoleUse> {
     };
     let mut drive = made();
     let once = run(&mut drive, seed, false);
-    let mut ids: Vec<u64> = once.iter().map(|c| c.id).collect();
-    ids.sort_unstable();
-    assert_eq!(
-        ids,
-        (0..400).collect::<Vec<u64>>(),
-        "seed {seed}: {arms}{text}"
-    );
-    for c in &once {
-        assert!(!c.error, "seed {seed}: {c:?}");
-        assert_eq!(
-            shares(c),
-            c.completion.0 - c.arrival.0,
-            "seed {seed}: {c:?}"
-        );
-    }
+    check_completions(&once, seed, &format!("{arms}{text}"));
     let stepped = run(&mut made(), seed, true);
     assert_eq!(once, stepped, "seed {seed}: {arms}{text}");
     let end = once.iter().map(|c| c.completion).max();
     drive.role_use(end.unwrap_or(Time::ZERO))
+}
+
+/// All 400 commands complete once, without error, and their shares add up.
+fn check_completions(done: &[Completion], seed: u64, drive: &str) {
+    let mut ids: Vec<u64> = done.iter().map(|c| c.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..400).collect::<Vec<u64>>(), "seed {seed}: {drive}");
+    for c in done {
+        assert!(!c.error, "seed {seed}: {c:?}");
+        let time = c.completion.0 - c.arrival.0;
+        assert_eq!(shares(c), time, "seed {seed}: {c:?}");
+    }
 }
 
 /// The small disk with this `dash` line.
