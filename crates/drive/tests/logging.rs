@@ -4,26 +4,11 @@ use headstack_drive::{
     Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Part, RoleUse,
 };
 use headstack_testkit::commands::shares;
-use headstack_testkit::disk::Disk;
+use headstack_testkit::disk::{uneven, Disk};
 use headstack_testkit::SplitMix;
 use headstack_units::{Lba, Time};
 
 const MS: u64 = 1_000_000;
-
-/// A small disk of uneven tracks with these tables.
-fn drive(more: &str) -> Drive {
-    let disk = Disk {
-        rpm: 7200,
-        surfaces: 3,
-        cylinders: 60,
-        sectors: 61,
-        skew: Some(("sectors", 5.0, 11.0)),
-    };
-    let seek = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 60\n\
-                [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
-    let spec: DriveSpec = disk.drive(&format!("{seek}{more}"));
-    Drive::builtin(&spec, &DriveOptions::default()).expect("a drive")
-}
 
 /// The drives of the test below: without and with buffer, one and several arms, roles, schedulers.
 fn drives() -> Vec<(String, bool)> {
@@ -194,23 +179,9 @@ fn check_completions(done: &[Completion], seed: u64, drive: &str) {
     }
 }
 
-/// The small disk with this `dash` line.
+/// A small disk of uneven tracks with this `dash` line and these tables.
 fn with_dash(dash: &str, more: &str) -> Drive {
-    if dash.is_empty() {
-        return drive(more);
-    }
-    let disk = Disk {
-        rpm: 7200,
-        surfaces: 3,
-        cylinders: 60,
-        sectors: 61,
-        skew: Some(("sectors", 5.0, 11.0)),
-    };
-    let seek = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 60\n\
-                [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
-    let text = format!("{dash}\n{}", disk.text(&format!("{seek}{more}")));
-    let spec: DriveSpec = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
-    Drive::builtin(&spec, &DriveOptions::default()).expect("a drive")
+    Drive::builtin(&uneven(dash, more), &DriveOptions::default()).expect("a drive")
 }
 
 /// Only arms with the role serve a command.

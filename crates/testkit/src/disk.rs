@@ -48,3 +48,19 @@ impl Disk {
         toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
     }
 }
+
+/// A small disk of three surfaces whose tracks hold no whole number of blocks, with this `dash` line, which may be
+/// empty, and these tables.
+pub fn uneven(dash: &str, tables: &str) -> DriveSpec {
+    let disk = Disk {
+        rpm: 7200,
+        surfaces: 3,
+        cylinders: 60,
+        sectors: 61,
+        skew: Some(("sectors", 5.0, 11.0)),
+    };
+    let seek = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 60\n\
+                [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
+    let text = format!("{dash}\n{}", disk.text(&format!("{seek}{tables}")));
+    toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}

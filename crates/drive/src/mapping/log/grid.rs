@@ -15,16 +15,14 @@ pub(super) struct SlotGrid {
 }
 
 impl SlotGrid {
-    /// The grid of the slots of `1 << shift` sectors; `None` if there is none.
+    /// The grid of the slots of `1 << shift` sectors; `None` if there is none. Seek times must never decrease with
+    /// distance.
     pub fn new(m: &Mechanics, shift: u32) -> Option<SlotGrid> {
         let grid = m.layout.grid()?;
         let slots = grid.sectors_per_track >> shift;
         let whole = slots > 1 && slots << shift == grid.sectors_per_track;
-        let cylinders = m.seek.cylinders();
-        let farther_is_later = (1..cylinders).all(|d| m.seek.ns(d - 1) <= m.seek.ns(d));
         let hides_switches = m.head_switch_ns() <= u64::from(m.seek.ns(1));
-        let plain = farther_is_later && hides_switches && !m.scales_rotation();
-        (whole && plain).then(|| SlotGrid {
+        (whole && hides_switches && !m.scales_rotation()).then(|| SlotGrid {
             offset: grid.offset,
             slots,
             slot_angle: ((1u128 << 64) / u128::from(grid.sectors_per_track)) as u64 * (1 << shift),

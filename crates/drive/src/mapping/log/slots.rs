@@ -83,6 +83,8 @@ impl FreeSlots {
     /// The slots of a geometry, of `1 << shift` sectors each. All are free except those of the initial blocks.
     pub fn new(m: &Mechanics, geometry: &GeometrySpec, shift: u32, initial: InOrder) -> FreeSlots {
         let cylinders = geometry.cylinders;
+        let least_seek = least_seek(m);
+        let farther_is_later = least_seek.is_none();
         let mut made = FreeSlots {
             cylinders: (0..cylinders).map(|_| None).collect(),
             some: [Levels::all(cylinders), Levels::all(cylinders)],
@@ -90,8 +92,8 @@ impl FreeSlots {
             shift,
             slots: m.layout.capacity() >> shift,
             initial,
-            least_seek: least_seek(m),
-            grid: SlotGrid::new(m, shift),
+            least_seek,
+            grid: SlotGrid::new(m, shift).filter(|_| farther_is_later),
         };
         made.skip_taken(m);
         made
