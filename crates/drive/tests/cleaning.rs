@@ -1,7 +1,7 @@
 //! Drives with a log that is cleaned: what must hold whatever they are asked.
 
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec};
-use headstack_testkit::commands::shares;
+use headstack_testkit::commands::check_completions;
 use headstack_testkit::disk::{uneven, Disk};
 use headstack_testkit::SplitMix;
 use headstack_units::{Lba, Time};
@@ -95,21 +95,7 @@ fn every_command_completes_once() {
                     format!("{tables}{log}[queue]\nscheduler = {scheduler:?}\n[cache]\n{buffer}");
                 let mut one = drive(dash, &text);
                 let once = run(&mut one, seed, false);
-                let mut ids: Vec<u64> = once.iter().map(|c| c.id).collect();
-                ids.sort_unstable();
-                assert_eq!(
-                    ids,
-                    (0..500).collect::<Vec<u64>>(),
-                    "seed {seed}: {dash} {text}"
-                );
-                for c in &once {
-                    assert!(!c.error, "seed {seed}: {c:?}");
-                    assert_eq!(
-                        shares(c),
-                        c.completion.0 - c.arrival.0,
-                        "seed {seed}: {c:?}"
-                    );
-                }
+                check_completions(&once, 500, &format!("seed {seed}: {dash} {text}"));
                 assert!(one.moved_blocks() > 0, "seed {seed}: {dash} {text}");
                 let mut two = drive(dash, &text);
                 let stepped = run(&mut two, seed, true);

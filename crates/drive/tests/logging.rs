@@ -3,7 +3,7 @@
 use headstack_drive::{
     Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Part, RoleUse,
 };
-use headstack_testkit::commands::shares;
+use headstack_testkit::commands::check_completions;
 use headstack_testkit::disk::{uneven, Disk};
 use headstack_testkit::SplitMix;
 use headstack_units::{Lba, Time};
@@ -119,7 +119,7 @@ fn the_other_arm_of_a_log_serves_when_one_fails() {
             };
             let made = || with_dash("dash = \"D1A2S1H1\"", &text);
             let once = run_and_fail(&mut made(), seed, false, Some(part));
-            check_completions(&once, seed, &text);
+            check_completions(&once, 400, &format!("seed {seed}: {text}"));
             let stepped = run_and_fail(&mut made(), seed, true, Some(part));
             assert_eq!(once, stepped, "seed {seed}: {part:?}{text}");
         }
@@ -160,23 +160,11 @@ fn completes_once(arms: &str, text: &str, seed: u64) -> Option<RoleUse> {
     };
     let mut drive = made();
     let once = run(&mut drive, seed, false);
-    check_completions(&once, seed, &format!("{arms}{text}"));
+    check_completions(&once, 400, &format!("seed {seed}: {arms}{text}"));
     let stepped = run(&mut made(), seed, true);
     assert_eq!(once, stepped, "seed {seed}: {arms}{text}");
     let end = once.iter().map(|c| c.completion).max();
     drive.role_use(end.unwrap_or(Time::ZERO))
-}
-
-/// All 400 commands complete once, without error, and their shares add up.
-fn check_completions(done: &[Completion], seed: u64, drive: &str) {
-    let mut ids: Vec<u64> = done.iter().map(|c| c.id).collect();
-    ids.sort_unstable();
-    assert_eq!(ids, (0..400).collect::<Vec<u64>>(), "seed {seed}: {drive}");
-    for c in done {
-        assert!(!c.error, "seed {seed}: {c:?}");
-        let time = c.completion.0 - c.arrival.0;
-        assert_eq!(shares(c), time, "seed {seed}: {c:?}");
-    }
 }
 
 /// A small disk of uneven tracks with this `dash` line and these tables.

@@ -28,3 +28,15 @@ pub fn shares(c: &Completion) -> u64 {
     let s = &c.components;
     s.queue + s.overhead + s.seek + s.rotation + s.transfer + s.bus
 }
+
+/// Checks that commands numbered from 0 to `count` complete once each and without error, and that the shares of their
+/// times add up. `what` names the case.
+pub fn check_completions(done: &[Completion], count: u64, what: &str) {
+    let mut ids: Vec<u64> = done.iter().map(|c| c.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..count).collect::<Vec<u64>>(), "{what}");
+    for c in done {
+        assert!(!c.error, "{what}: {c:?}");
+        assert_eq!(shares(c), response(c), "{what}: {c:?}");
+    }
+}
