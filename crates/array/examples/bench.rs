@@ -182,10 +182,7 @@ requests = { reads = 1.0, size = "4 KiB", footprint = "4000787030016 B" }
 [[system]]
 drive = "ultrastar-7k4000-pcap"
 count = 16
-layers = [
-  "throttle",
-  { name = "host-queue", elevator = "deadline", merge = false, wake_time = "50 us" },
-]
+layers = [{ name = "host-queue", elevator = "deadline", merge = false, wake_time = "50 us" }]
 
 [system.capping]
 policy = "pcap-s"

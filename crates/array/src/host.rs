@@ -9,7 +9,7 @@ use headstack_drive::join::Join;
 use headstack_drive::{Completion, Components};
 use headstack_engine::EventQueue;
 use headstack_trace::{Jobs, Pauses, Request};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// A request in flight.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ enum Issues {
     Loop {
         /// Of the loop's beginning, at time zero: a number, since there may be more of them than requests.
         first: u32,
-        /// Of what was completed, after the pause.
+        /// Of completed requests, after the pause.
         after: EventQueue<()>,
         pauses: Pauses,
     },
@@ -373,6 +373,15 @@ impl<'a, 'l> Host<'a, 'l> {
     /// Time at which the next request of a closed loop is issued.
     pub fn next_issue(&self) -> Time {
         self.issues.as_ref().map_or(Time::NEVER, Issues::next_time)
+    }
+
+    /// No request is issued earlier than this after a completion; zero without a closed loop.
+    pub fn least_pause(&self) -> Span {
+        match &self.issues {
+            Some(Issues::Loop { pauses, .. }) => pauses.least(),
+            Some(Issues::Jobs { jobs, .. }) => jobs.least_pause(),
+            None => Span::ZERO,
+        }
     }
 
     /// Removes the next issue of a closed loop.

@@ -355,6 +355,7 @@ impl<M: Member> Run<'_, '_, M> {
     fn closed_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         self.take_in_order();
         let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs(..));
+        let pause = self.host.least_pause();
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
@@ -372,7 +373,8 @@ impl<M: Member> Run<'_, '_, M> {
             if drive < issue {
                 now = drive;
                 self.pass_until(now);
-                self.step(member, now)?;
+                let until = self.limit(now, pause).min(issue);
+                self.step(member, now, until)?;
                 continue;
             }
             if issue == Time::NEVER {
@@ -688,13 +690,26 @@ impl<M: Member> Run<'_, '_, M> {
         self.due.as_ref().map_or((Time::NEVER, 0), Timetable::first)
     }
 
-    /// Advances one drive through its events at `time`, and no further.
+    /// How far the drive with the earliest event, at `time`, may be advanced by itself: until another drive or a mark
+    /// is due, or a completion can have led to another request. A completion is followed by a request after `pause`
+    /// at the earliest.
+    #[inline]
+    fn limit(&self, time: Time, pause: Span) -> Time {
+        if pause == Span::ZERO {
+            return Time(time.0 + 1);
+        }
+        let others = self.due.as_ref().map_or(time, Timetable::second);
+        let marks = self.next_sample.min(self.next_mark());
+        others.min(marks).clamp(Time(time.0 + 1), time + pause)
+    }
+
+    /// Advances one drive, whose next event is at `time`, through its events before `until`.
     #[inline(never)]
-    fn step(&mut self, member: usize, time: Time) -> Result<(), SimulateError> {
+    fn step(&mut self, member: usize, time: Time, until: Time) -> Result<(), SimulateError> {
         let host = &mut self.host;
         let drive = &mut self.members[member];
         let (waiting, in_flight) = (drive.queue_len(), host.in_flight);
-        drive.advance(Time(time.0 + 1), &mut |c| host.part_done(member, c));
+        drive.advance(until, &mut |c| host.part_done(member, c));
         if let Some(due) = &mut self.due {
             due.set(member, drive.next_event());
         }
@@ -743,7 +758,8 @@ impl<M: Member> Run<'_, '_, M> {
                 });
             }
             self.pass_until(time.max(now));
-            self.step(member, time.max(now))?;
+            let time = time.max(now);
+            self.step(member, time, Time(time.0 + 1))?;
             steps += 1;
             if steps % 1024 == 0 && self.options.progress.is_cancelled() {
                 self.host.outcome.partial = true;

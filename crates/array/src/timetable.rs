@@ -55,6 +55,22 @@ impl Timetable {
         (self.first.0, self.first.1 as usize)
     }
 
+    /// The earliest of all times but the first.
+    pub fn second(&self) -> Time {
+        if self.width == 0 {
+            let others = self.list.iter().enumerate();
+            let others = others.filter(|(i, _)| *i != self.first.1 as usize);
+            return others.map(|(_, time)| *time).min().unwrap_or(Time::NEVER);
+        }
+        let mut node = self.width + self.first.1 as usize;
+        let mut second = Time::NEVER;
+        while node > 1 {
+            second = second.min(self.nodes[node ^ 1].0);
+            node /= 2;
+        }
+        second
+    }
+
     /// Sets time `i`.
     #[inline]
     pub fn set(&mut self, i: usize, time: Time) {
@@ -142,6 +158,9 @@ mod tests {
                 list[i] = time;
                 let want = (0..n).map(|i| (list[i], i)).min().expect("a time");
                 assert_eq!(table.first(), want, "{n} times, step {step}");
+                let others = (0..n).filter(|i| *i != want.1).map(|i| list[i]);
+                let second = others.min().unwrap_or(Time::NEVER);
+                assert_eq!(table.second(), second, "{n} times, step {step}");
             }
         }
     }

@@ -76,6 +76,11 @@ impl ClosedLoop {
 }
 
 impl Pauses {
+    /// No think time is shorter than this one.
+    pub fn least(&self) -> Span {
+        Span(self.length.least_positive().round() as i64)
+    }
+
     /// The next think time.
     pub fn draw(&mut self) -> Span {
         Span(self.length.draw_positive(&mut self.random).round() as i64)

@@ -327,6 +327,12 @@ impl Jobs {
         self.groups[self.threads[thread as usize].group as usize].job as usize
     }
 
+    /// No thread is due earlier than this after the end of its request.
+    pub fn least_pause(&self) -> Span {
+        let least = self.pauses.iter().map(Pauses::least).min();
+        least.unwrap_or_default()
+    }
+
     /// When a thread is due next; [`Time::NEVER`] if none is until a request ends.
     #[inline]
     pub fn next_time(&self) -> Time {

@@ -259,21 +259,13 @@ impl Capper {
         in_flight: u64,
     ) {
         let w = &mut self.window;
-        let of = |times: &mut [u64]| {
-            [
-                mean(times),
-                quantile(times, 0.5),
-                quantile(times, 0.99),
-                quantile(times, 1.0),
-            ]
-        };
-        let (response_s, admitted_s) = (of(&mut w.response_ns), of(&mut w.admitted_ns));
-        let shown = self.meter.read(now).power.map(|w| w.0);
+        let (response_s, admitted_s) = (shown(&mut w.response_ns), shown(&mut w.admitted_ns));
+        let measured_w = self.meter.read(now).power.map(|w| w.0);
         self.outcome.series.points.push(CapPoint {
             t_s: now.since(self.first).as_secs_f64(),
             width_s,
             power_w: self.meter.before_supply(watts.iter().sum()),
-            measured_w: shown,
+            measured_w,
             cap_w: cap.map(|c| c.0),
             status,
             iops: w.response_ns.len() as f64 / width_s,
@@ -309,12 +301,32 @@ fn mean(times: &[u64]) -> Option<f64> {
     (!times.is_empty()).then(|| sum as f64 * 1e-9 / times.len() as f64)
 }
 
+/// Mean, median, 99th percentile and maximum in seconds, as [`quantile`].
+fn shown(times: &mut [u64]) -> [Option<f64>; 4] {
+    let s = |ns: &u64| *ns as f64 * 1e-9;
+    let (mean, most) = (mean(times), times.iter().max().map(s));
+    let Some(at) = place(times, 0.99) else {
+        return [mean, None, None, most];
+    };
+    let half = place(times, 0.5).unwrap_or(at);
+    // Below the 99th percentile lie fewer values, among them the median.
+    let p99 = *times.select_nth_unstable(at).1;
+    let p50 = *times[..=at].select_nth_unstable(half).1;
+    [mean, Some(s(&p50)), Some(s(&p99)), most]
+}
+
+/// The place in order of the smallest value that is at least as large as this share of the values.
+fn place(times: &[u64], q: f64) -> Option<usize> {
+    let rank = (q * times.len() as f64).ceil() as usize;
+    let at = rank.max(1) - 1;
+    (at < times.len()).then_some(at)
+}
+
 /// The smallest value that is at least as large as this share of the values, in seconds. It changes their order:
 /// sorting all of them would take longer.
 fn quantile(times: &mut [u64], q: f64) -> Option<f64> {
-    let rank = (q * times.len() as f64).ceil() as usize;
-    let at = rank.max(1) - 1;
-    (at < times.len()).then(|| *times.select_nth_unstable(at).1 as f64 * 1e-9)
+    let at = place(times, q)?;
+    Some(*times.select_nth_unstable(at).1 as f64 * 1e-9)
 }
 
 /// A drive as a policy sees it. Without a host queue of its own only its arms can be set.

@@ -85,6 +85,18 @@ impl LowerLayers {
         }
     }
 
+    /// As [`LowerLayers::step`], but goes on with the same layer until `until` or until another layer has an event. For
+    /// layers that submit nothing because of a completion.
+    #[inline]
+    pub fn step_until(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+        let (time, layer) = self.events.first();
+        if time != Time::NEVER {
+            let until = until.min(self.events.second()).max(Time(time.0 + 1));
+            self.layers[layer].advance(until, sink);
+            self.note(layer);
+        }
+    }
+
     /// Aborts a waiting request of a member, which then ends with an error.
     pub fn abort(&mut self, now: Time, member: u32, id: u64) {
         let (layer, _, _) = self.members[member as usize];
@@ -98,17 +110,32 @@ impl LowerLayers {
     /// # Errors
     /// The path is empty or names no layer, or that layer refuses the setting.
     pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        let n = self.layers.len();
         let Some((&first, rest)) = path.split_first() else {
             return Err(SpecError::new("setting", "no path", "one below this layer"));
         };
-        let layer = self.layers.get_mut(first as usize).ok_or_else(|| {
-            let need = format!("one of the {n} layers below, counted from 0");
-            SpecError::new("setting.path", first, need)
-        })?;
-        let result = layer.set(now, rest, setting);
-        self.note(first as usize);
+        let result = self.set_in(first, now, rest, setting);
         result.map_err(|e| e.within(&format!("below[{first}]")))
+    }
+
+    /// Passes a setting on to one of the layers, with the rest of the path.
+    ///
+    /// # Errors
+    /// There is no such layer, or it refuses the setting.
+    pub fn set_in(
+        &mut self,
+        layer: u32,
+        now: Time,
+        path: &[u32],
+        setting: &Setting,
+    ) -> Result<(), SpecError> {
+        let n = self.layers.len();
+        let Some(found) = self.layers.get_mut(layer as usize) else {
+            let need = format!("one of the {n} layers below, counted from 0");
+            return Err(SpecError::new("setting.path", layer, need));
+        };
+        let result = found.set(now, path, setting);
+        self.note(layer as usize);
+        result
     }
 
     /// Energy of all drives below, from the last reset to `until`.

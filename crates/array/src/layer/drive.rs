@@ -35,6 +35,8 @@ pub struct DriveLayer<M> {
     outcome: MemberOutcome,
     statistics: Statistics,
     early: Vec<Completion>,
+    /// The drive's next event.
+    next: Time,
 }
 
 impl<M: Member<Report = Completion>> DriveLayer<M> {
@@ -47,6 +49,7 @@ impl<M: Member<Report = Completion>> DriveLayer<M> {
             first += blocks;
         }
         DriveLayer {
+            next: drive.next_event(),
             drive,
             index,
             units,
@@ -62,11 +65,18 @@ impl<M: Member<Report = Completion>> DriveLayer<M> {
     /// Advances the drive to `until`; its completions wait for [`Layer::advance`].
     fn bring_to(&mut self, until: Time) {
         // Nearly always the drive was advanced so far already.
-        if self.drive.next_event() >= until {
+        if self.next >= until {
             return;
         }
         let early = &mut self.early;
         self.drive.advance(until, &mut |c| early.push(*c));
+        self.note();
+    }
+
+    /// Reads the drive's next event, after each call that may change it.
+    #[inline]
+    fn note(&mut self) {
+        self.next = self.drive.next_event();
     }
 }
 
@@ -139,11 +149,12 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
                 blocks: if flush { 0 } else { request.blocks },
             },
         );
+        self.note();
     }
 
     fn next_event(&self) -> Time {
         if self.refused.is_empty() && self.early.is_empty() {
-            self.drive.next_event().max(self.now)
+            self.next.max(self.now)
         } else {
             self.now
         }
@@ -166,6 +177,7 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
         };
         self.early.drain(..).for_each(|c| count.report(&c, sink));
         self.drive.advance(until, &mut |c| count.report(c, sink));
+        self.note();
     }
 
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
@@ -178,29 +190,34 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
         }
         self.bring_to(now);
         self.now = self.now.max(now);
-        match setting {
+        let result = match setting {
             Setting::Drive(setting) => self.drive.set(now, setting.clone()),
             Setting::FailPart(part) => self.drive.fail(now, *part),
-            Setting::Abort { id } => {
-                if !self.drive.abort(now, *id) {
-                    let need = "the name of a command that waits";
-                    return Err(SpecError::new("setting.abort", id, need));
-                }
+            Setting::Abort { id } if self.drive.abort(now, *id) => {
                 self.aborted.push(*id);
                 Ok(())
             }
+            Setting::Abort { id } => {
+                let need = "the name of a command that waits";
+                Err(SpecError::new("setting.abort", id, need))
+            }
             other => Err(not_supported("a drive", other, SETTINGS)),
-        }
+        };
+        self.note();
+        result
     }
 
     fn meter(&mut self, until: Time) -> DriveEnergy {
         self.bring_to(until);
-        self.drive.energy(until)
+        let energy = self.drive.energy(until);
+        self.note();
+        energy
     }
 
     fn reset_statistics(&mut self, now: Time) {
         self.bring_to(now);
         self.drive.reset_statistics(now);
+        self.note();
         self.statistics.reset(now);
         self.outcome = MemberOutcome::default();
     }
@@ -212,6 +229,7 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
     fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
         self.bring_to(until);
         self.drive.drive_joules(until, sums);
+        self.note();
     }
 
     fn arms(&self) -> Option<u32> {

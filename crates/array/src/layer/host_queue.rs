@@ -495,7 +495,16 @@ impl HostQueue {
     }
 
     /// Submits the requests of woken processes, then dispatches as far as the depth allows.
+    #[inline(always)]
     fn dispatch_ready(&mut self, q: usize, now: Time) {
+        let queue = &self.queues[q];
+        if !queue.woken.is_empty() || queue.below < queue.depth {
+            self.dispatch_woken(q, now);
+        }
+    }
+
+    #[inline(never)]
+    fn dispatch_woken(&mut self, q: usize, now: Time) {
         while let Some(process) = self.queues[q].woken.pop_front() {
             if self.wake_time > Span::ZERO {
                 let then = now + self.wake_time;
@@ -573,8 +582,8 @@ impl HostQueue {
     }
 
     /// A request has completed at the lower layer, and with it all submitted requests merged into it.
-    fn ended(&mut self, slot: u32, now: Time) {
-        let group = self.groups.remove(slot as usize);
+    fn ended(&mut self, slot: u32, now: Time, sink: &mut dyn FnMut(&Done)) {
+        let group = &self.groups[slot as usize];
         let q = group.queue as usize;
         let queue = &mut self.queues[q];
         queue.below -= 1;
@@ -582,20 +591,20 @@ impl HostQueue {
             queue.elevator.ended(slot);
         }
         queue.places.release(now, group.sync, &mut queue.woken);
-        let lower = group.announced.unwrap_or_default();
+        let mut done = group.announced.unwrap_or_default();
+        let queue_ns = done.components.queue + group.dispatched.0;
         let mut child = group.first;
         while child != NONE {
-            let s = self.submitted.remove(child as usize);
-            child = s.next;
-            let mut done = Done {
-                id: s.request.id,
-                arrival: s.arrival,
-                admitted: s.admitted,
-                ..lower
-            };
-            done.components.queue += group.dispatched.0 - s.arrival.0;
-            self.clock.finish(done);
+            let s = &self.submitted[child as usize];
+            (done.id, done.arrival, done.admitted) = (s.request.id, s.arrival, s.admitted);
+            done.components.queue = queue_ns - s.arrival.0;
+            let next = s.next;
+            self.submitted.remove(child as usize);
+            child = next;
+            self.clock.statistics.add_done(&done);
+            sink(&done);
         }
+        self.groups.remove(slot as usize);
         self.dispatch_ready(q, now);
     }
 
@@ -628,7 +637,7 @@ impl HostQueue {
     }
 
     /// Carries out the event of the queue at `now`: a completion, or otherwise a woken process submits.
-    fn next_ends(&mut self, now: Time) {
+    fn next_ends(&mut self, now: Time, sink: &mut dyn FnMut(&Done)) {
         if self.ends.next() > now {
             let (_, q) = self.next_waking();
             if let Some((_, process)) = self.queues[q].waking.pop_front() {
@@ -636,7 +645,7 @@ impl HostQueue {
                 self.dispatch_ready(q, now);
             }
         } else if let Some((_, slot)) = self.ends.pop() {
-            self.ended(slot, now);
+            self.ended(slot, now, sink);
         }
     }
 }
@@ -717,7 +726,7 @@ impl Layer for HostQueue {
             match self.clock.step(times, until, sink) {
                 None => return,
                 Some(NextEvent::LowerLayers) => self.step_below(),
-                Some(NextEvent::Own(now)) => self.next_ends(now),
+                Some(NextEvent::Own(now)) => self.next_ends(now, sink),
             }
         }
     }

@@ -72,7 +72,7 @@ impl Layer for Independent {
         let times = |below: &LowerLayers| (Time::NEVER, below.next_event());
         while self.clock.step(times(&self.below), until, sink).is_some() {
             let statistics = &mut self.clock.statistics;
-            self.below.step(&mut |done| {
+            self.below.step_until(until, &mut |done| {
                 statistics.add_done(done);
                 sink(done);
             });

@@ -78,8 +78,8 @@ impl Statistics {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
-    /// Adds the statistics of another layer of the same kind.
-    pub fn add(&mut self, other: &Statistics) {
+    /// Adds the requests of another layer, but not the layer's own counts.
+    pub fn add_requests(&mut self, other: &Statistics) {
         self.n_requests += other.n_requests;
         self.n_errors += other.n_errors;
         self.from_submission_ns += other.from_submission_ns;
@@ -88,6 +88,11 @@ impl Statistics {
         for (name, n) in &other.errors {
             *self.errors.entry(name).or_default() += n;
         }
+    }
+
+    /// Adds the statistics of another layer of the same kind.
+    pub fn add(&mut self, other: &Statistics) {
+        self.add_requests(other);
         for (name, n) in &other.counts {
             *self.counts.entry(name).or_default() += n;
         }

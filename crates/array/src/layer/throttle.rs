@@ -149,9 +149,9 @@ impl Throttle {
         }
     }
 
-    fn step_below(&mut self, sink: &mut dyn FnMut(&Done)) {
+    fn step_below(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
         let (passing, statistics) = (&mut self.passing, &mut self.clock.statistics);
-        self.below.step(&mut |done| {
+        self.below.step_until(until, &mut |done| {
             let own = passing.remove(done.id as usize);
             let mut done = Done {
                 id: own.request.id,
@@ -209,7 +209,7 @@ impl Layer for Throttle {
             };
             match self.clock.step((own, self.below.next_event()), until, sink) {
                 None => return,
-                Some(NextEvent::LowerLayers) => self.step_below(sink),
+                Some(NextEvent::LowerLayers) => self.step_below(own.min(until), sink),
                 Some(NextEvent::Own(now)) => self.release(now),
             }
         }

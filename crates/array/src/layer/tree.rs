@@ -1,8 +1,9 @@
-//! A tree of layers: built from its description, and used by the simulation as one member.
+//! Trees of layers: built from their description, and used by the simulation as one member.
 
+use super::below::LowerLayers;
 use super::{
     elevator, find, independent, throttle, Context, Done, DriveLayer, Entry, ErrorKind, Layer,
-    LayerResult, LowerCount, Request, Setting, ANYONE,
+    LayerResult, LowerCount, Request, Setting, Statistics, ANYONE,
 };
 use crate::capping::Knobs;
 use crate::change::Target;
@@ -81,8 +82,8 @@ pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
     })
 }
 
-/// Builds a tree of layers over drives. `specs` begins at the host: each entry takes the layers of the next
-/// entry, the last one takes the drives. Layers are of `entries`, elevators of `elevators`.
+/// Builds layers over drives. `specs` begins at the host: each entry takes the layers of the next entry, the last one
+/// takes the drives. Layers are of `entries`, elevators of `elevators`. Returns the uppermost layers.
 ///
 /// # Errors
 /// Unknown names and settings that a layer refuses, at `layers[i]`.
@@ -91,7 +92,7 @@ pub fn compose(
     specs: &[LayerSpec],
     entries: &[Entry],
     elevators: &'static [elevator::Entry],
-) -> Result<Box<dyn Layer>, SpecError> {
+) -> Result<Vec<Box<dyn Layer>>, SpecError> {
     let mut below = drives;
     for (i, spec) in specs.iter().enumerate().rev() {
         let made = spec
@@ -99,19 +100,10 @@ pub fn compose(
             .and_then(|e| one_height(below, spec, e, elevators));
         below = made.map_err(|e| e.within(&format!("layers[{i}]")))?;
     }
-    if below.len() == 1 {
-        if let Some(root) = below.pop() {
-            return Ok(root);
-        }
+    match below.is_empty() {
+        true => Err(SpecError::new("layers", "no drives", "at least one")),
+        false => Ok(below),
     }
-    let spec = LayerSpec {
-        name: independent::ENTRY.name.into(),
-        of: None,
-        params: Params::new(),
-    };
-    let mut top = one_height(below, &spec, &independent::ENTRY, elevators)?;
-    top.pop()
-        .ok_or_else(|| SpecError::new("layers", "no drives", "at least one"))
 }
 
 /// Builds all layers of one entry.
@@ -146,15 +138,15 @@ fn one_height(
     }
 }
 
-/// A tree of layers as one member of a simulation. Its logical units are the units of the root.
+/// Trees of layers as one member of a simulation. Its logical units are the units of the roots, in order; a root's
+/// path is its number.
 pub struct Tree {
-    root: Box<dyn Layer>,
+    roots: LowerLayers,
     /// First block and size of each unit, in 512-byte blocks.
     units: Vec<(u64, u64)>,
     /// Number of requests submitted.
     submitted: u64,
     announced: u64,
-    now: Time,
 }
 
 /// A completion that a tree announces.
@@ -176,7 +168,7 @@ impl CompletionReport for TreeCompletion {
 }
 
 impl Tree {
-    /// Builds the tree that `specs` describe over `drives`.
+    /// Builds what `specs` describe over `drives`.
     ///
     /// # Errors
     /// As [`compose`].
@@ -196,31 +188,28 @@ impl Tree {
         Ok(Tree::over(compose(drives, specs, entries, elevators)?))
     }
 
-    /// A tree over layers that are built already.
-    pub fn over(root: Box<dyn Layer>) -> Tree {
+    /// Trees with these roots.
+    pub fn over(roots: Vec<Box<dyn Layer>>) -> Tree {
+        let roots = LowerLayers::new(roots);
         let mut first = 0u64;
         let mut units = Vec::new();
-        for blocks in root.units() {
+        for blocks in roots.member_blocks() {
             units.push((first, blocks));
             first = first.saturating_add(blocks);
         }
         Tree {
-            root,
+            roots,
             units,
             submitted: 0,
             announced: 0,
-            now: Time::ZERO,
         }
     }
 
-    /// The uppermost layer.
-    pub fn root(&mut self) -> &mut dyn Layer {
-        &mut *self.root
-    }
-
-    /// The paths of the layers that are `steps` levels below the root, in order.
+    /// The paths of the layers that are `steps` levels below the roots, in order.
     fn paths(&self, steps: usize) -> Vec<Vec<u32>> {
-        let mut height: Vec<(Vec<u32>, &dyn Layer)> = vec![(Vec::new(), &*self.root)];
+        let roots = self.roots.layers().iter().enumerate();
+        let mut height: Vec<(Vec<u32>, &dyn Layer)> =
+            roots.map(|(i, root)| (vec![i as u32], &**root)).collect();
         for _ in 0..steps {
             let below = |(path, layer): &(Vec<u32>, &dyn Layer)| {
                 let path = path.clone();
@@ -233,12 +222,12 @@ impl Tree {
         height.into_iter().map(|(path, _)| path).collect()
     }
 
-    /// Levels from the root to the drives.
+    /// Levels from the roots to the drives.
     fn depth(&self) -> usize {
-        let mut layer: &dyn Layer = &*self.root;
+        let mut below = self.roots.layers();
         let mut depth = 0;
-        while let Some(below) = layer.below().first() {
-            layer = &**below;
+        while let Some(layer) = below.first().filter(|l| !l.below().is_empty()) {
+            below = layer.below();
             depth += 1;
         }
         depth
@@ -268,17 +257,33 @@ impl Tree {
         named.collect()
     }
 
+    /// Changes a setting of the layer at a path, which begins with the number of its root.
+    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        let (root, rest) = path.split_first().unwrap_or((&0, &[]));
+        self.roots.set_in(*root, now, rest, setting)
+    }
+
     /// Measurements of each drive up to `until`, in order of the drives.
     pub fn drives(&mut self, until: Time) -> Vec<MemberOutcome> {
         let mut all = Vec::new();
-        collect_drives(&mut *self.root, until, &mut all);
+        for root in self.roots.layers_mut() {
+            collect_drives(&mut **root, until, &mut all);
+        }
         all
     }
 
-    /// Statistics of the layers, from the host down; layers of the same name and level are added up.
+    /// Statistics of the layers, from the host down; layers of the same name and level are added up. Several roots
+    /// count as members of a layer `independent`.
     pub fn results(&self) -> Vec<LayerResult> {
         let mut results = Vec::new();
-        let mut height: Vec<&dyn Layer> = vec![&*self.root];
+        let mut height: Vec<&dyn Layer> = self.roots.layers().iter().map(|l| &**l).collect();
+        if height.len() > 1 {
+            let mut sum = Statistics::default();
+            height
+                .iter()
+                .for_each(|l| sum.add_requests(&l.statistics()));
+            results.push(sum.result(independent::ENTRY.name, 1));
+        }
         while let Some(first) = height.first() {
             let name = first.name();
             let mut sum = first.statistics();
@@ -347,27 +352,24 @@ impl Member for Tree {
         let at = request.lba.0;
         let unit = self.units.partition_point(|u| u.0 <= at).max(1) - 1;
         let first = self.units.get(unit).map_or(0, |u| u.0);
-        self.root.submit(
-            now,
-            Request {
-                id: request.id,
-                command: request.command,
-                unit: unit as u32,
-                lba: at - first,
-                blocks: request.blocks,
-                submitter: ANYONE,
-            },
-        );
-        self.now = self.now.max(now);
+        let request = Request {
+            id: request.id,
+            command: request.command,
+            unit: unit as u32,
+            lba: at - first,
+            blocks: request.blocks,
+            submitter: ANYONE,
+        };
+        self.roots.submit(now, unit as u32, request);
     }
 
     fn next_event(&self) -> Time {
-        self.root.next_event()
+        self.roots.next_event()
     }
 
     fn advance(&mut self, until: Time, sink: &mut impl FnMut(&TreeCompletion)) {
         let announced = &mut self.announced;
-        self.root.advance(until, &mut |done| {
+        let mut pass = |done: &Done| {
             *announced += 1;
             let completion = Completion {
                 id: done.id,
@@ -388,7 +390,10 @@ impl Member for Tree {
                 completion,
                 done: *done,
             });
-        });
+        };
+        while self.roots.next_event() < until {
+            self.roots.step_until(until, &mut pass);
+        }
     }
 
     fn queue_len(&self) -> usize {
@@ -396,25 +401,33 @@ impl Member for Tree {
     }
 
     fn energy(&mut self, until: Time) -> DriveEnergy {
-        self.root.meter(until)
+        self.roots.meter(until)
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.root.reset_statistics(now);
+        self.roots.reset_statistics(now);
     }
 
     fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
-        self.root.drive_joules(until, sums);
+        for root in self.roots.layers_mut() {
+            root.drive_joules(until, sums);
+        }
     }
 
     fn knobs(&self) -> Vec<Knobs> {
         let mut found = Vec::new();
-        find_knobs(&*self.root, &Knobs::default(), &mut found);
+        for (i, root) in self.roots.layers().iter().enumerate() {
+            let above = Knobs {
+                drive: vec![i as u32],
+                ..Knobs::default()
+            };
+            find_knobs(&**root, &above, &mut found);
+        }
         found
     }
 
     fn turn(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.root.set(now, way, setting)
+        self.set(now, way, setting)
     }
 
     fn is_meant(&self, _target: &Target, _index: u32) -> bool {
@@ -423,6 +436,6 @@ impl Member for Tree {
 
     fn change(&mut self, now: Time, target: &Target, setting: &Setting) -> Result<(), SpecError> {
         let mut paths = self.targets(target)?.into_iter();
-        paths.try_for_each(|path| self.root.set(now, &path, setting))
+        paths.try_for_each(|path| self.set(now, &path, setting))
     }
 }

@@ -223,6 +223,26 @@ fn trees_give_the_same_bytes_on_one_thread_and_on_two() {
     }
 }
 
+/// With a known least think time, a drive is advanced by itself through all events within it. That changes nothing: a
+/// normal distribution without deviation has the same think times, but none that is known to be the least.
+#[test]
+fn known_think_times_change_nothing() {
+    let normal = "{ distribution = \"normal\", mean = \"1 ms\", deviation = \"0 ms\" }";
+    let more = [
+        ("drives", "count = 4\norganisation = \"concatenate\""),
+        ("queues", "count = 4\norganisation = \"concatenate\"\nlayers = [{ name = \"throttle\", iops = \"90/s\" }, { name = \"host-queue\", wake_time = \"50 us\" }]"),
+    ];
+    let text = systems(&[TREES, &more].concat());
+    let other = text.replace("think = \"1 ms\"", &format!("think = {normal}"));
+    assert_ne!(text, other);
+    let [known, unknown] = [text, other].map(|text| go(&text, 1).expect("a run").systems);
+    assert_eq!(known.len(), 2 * (TREES.len() + more.len()));
+    for (a, b) in known.iter().zip(&unknown) {
+        let [a, b] = [a, b].map(|s| serde_json::to_value(s).expect("JSON"));
+        assert_eq!(a, b, "{}", a["name"]);
+    }
+}
+
 /// The log names the error of each failed request, with the same counts as the result.
 #[test]
 fn the_log_says_why_a_request_failed() {

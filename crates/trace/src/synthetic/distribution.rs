@@ -177,6 +177,17 @@ impl Sampler {
             Sampler::TwoValue(value, second, _) => value.max(second),
         }
     }
+    /// The least value of [`Sampler::draw_positive`].
+    pub(crate) fn least_positive(&self) -> f64 {
+        let least = match *self {
+            Sampler::Fixed(value) => value,
+            Sampler::Exponential(base, _) => base,
+            Sampler::Uniform(min, _) => min,
+            Sampler::Normal(..) => 0.0,
+            Sampler::TwoValue(value, second, _) => value.min(second),
+        };
+        least.max(0.0)
+    }
     /// Draws again while the value is negative (DiskSim's rule for times).
     #[inline]
     pub(crate) fn draw_positive<R: Rng>(&self, random: &mut R) -> f64 {

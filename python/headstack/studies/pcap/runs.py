@@ -72,15 +72,17 @@ def run(
     elevator: str = "deadline",
     seed: int = 1,
 ) -> Run:
-    """Return a run of jobs on one or more drives, each under a throttle and a queue of its own."""
+    """Return a run of jobs on one or more drives, each under a queue and, if needed, a throttle of its own."""
     workload: dict[str, Any] = {"name": "random reads", "jobs": [dict(j) for j in jobs]}
     if warm_up_s:
         workload["warm_up"] = f"{warm_up_s} s"
+    has_limit = throttle is not None or (capping or {}).get("policy") == "throttle"
+    limit = [{"name": "throttle", **(throttle or {})}] if has_limit else []
     table: dict[str, Any] = {
         "name": name,
         "drive": drive,
         "count": count,
-        "layers": [{"name": "throttle", **(throttle or {})}, queue(*queues, elevator)],
+        "layers": [*limit, queue(*queues, elevator)],
         **(system or {}),
     }
     if capping is not None:

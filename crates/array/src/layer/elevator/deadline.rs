@@ -74,8 +74,7 @@ impl Elevator for Deadline {
             }
         };
         self.batch += 1;
-        self.next = self.waiting.successor(slot);
-        self.waiting.remove(slot);
+        self.next = self.waiting.take(slot);
         Some(slot)
     }
 

@@ -1,10 +1,12 @@
 //! Waiting requests by direction, in order of address and in order of deadline.
 
+mod by_address;
+
 use super::Queued;
+use by_address::{ByAddress, Key};
 use headstack_engine::SpecError;
 use headstack_units::{Span, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// Index of the reads.
 pub(crate) const READ: usize = 0;
@@ -106,6 +108,16 @@ struct Place {
     later: u32,
 }
 
+impl Place {
+    fn key(&self, slot: u32) -> Key {
+        Key {
+            lba: self.lba,
+            order: self.order,
+            slot,
+        }
+    }
+}
+
 /// The first and the last request of a direction in the order of deadlines, and their number.
 #[derive(Debug, Clone, Copy)]
 struct Fifo {
@@ -129,7 +141,7 @@ pub(crate) struct Sorted {
     expire: [Span; 2],
     /// The place of each request, by slot.
     places: Vec<Option<Place>>,
-    trees: [BTreeSet<(u64, u64, u32)>; 2],
+    by_address: [ByAddress; 2],
     fifos: [Fifo; 2],
     order: u64,
 }
@@ -139,7 +151,7 @@ impl Sorted {
         Sorted {
             expire: [read_expire, write_expire],
             places: Vec::new(),
-            trees: Default::default(),
+            by_address: Default::default(),
             fifos: [EMPTY; 2],
             order: 0,
         }
@@ -166,7 +178,7 @@ impl Sorted {
         self.places[slot] = Some(place);
         self.link(request.slot, last, NONE, direction);
         self.fifos[direction].len += 1;
-        self.trees[direction].insert((place.lba, place.order, request.slot));
+        self.by_address[direction].insert(place.key(request.slot));
     }
 
     /// Makes a request the neighbour of `earlier` and `later` in the order of deadlines.
@@ -193,18 +205,24 @@ impl Sorted {
         self.places.get(slot as usize).copied().flatten()
     }
 
-    fn leave(&mut self, slot: u32) -> Option<Place> {
+    /// Removes a request; returns its place and the request behind it in order of address.
+    fn leave(&mut self, slot: u32) -> Option<(Place, Option<u32>)> {
         let p = self.places.get_mut(slot as usize)?.take()?;
-        self.trees[p.direction].remove(&(p.lba, p.order, slot));
+        let behind = self.by_address[p.direction].remove(p.key(slot));
         self.set_later(p.earlier, p.later, p.direction);
         self.set_earlier(p.later, p.earlier, p.direction);
         self.fifos[p.direction].len -= 1;
-        Some(p)
+        Some((p, behind))
     }
 
     /// Removes a request; returns its direction and address.
     pub fn remove(&mut self, slot: u32) -> Option<(usize, u64)> {
-        self.leave(slot).map(|p| (p.direction, p.lba))
+        self.leave(slot).map(|(p, _)| (p.direction, p.lba))
+    }
+
+    /// Removes a request; returns its successor.
+    pub fn take(&mut self, slot: u32) -> Option<u32> {
+        self.leave(slot)?.1
     }
 
     /// A request has a new address; its deadline stays.
@@ -212,9 +230,9 @@ impl Sorted {
         let slot = request.slot;
         if let Some(Some(place)) = self.places.get_mut(slot as usize) {
             let before = std::mem::replace(&mut place.lba, request.lba);
-            let (order, tree) = (place.order, &mut self.trees[place.direction]);
-            tree.remove(&(before, order, slot));
-            tree.insert((request.lba, order, slot));
+            let (now, keys) = (place.key(slot), &mut self.by_address[place.direction]);
+            keys.remove(Key { lba: before, ..now });
+            keys.insert(now);
         }
     }
 
@@ -251,16 +269,12 @@ impl Sorted {
     /// The next request behind this one in order of address, of the same direction.
     pub fn successor(&self, slot: u32) -> Option<u32> {
         let p = self.place(slot)?;
-        let from = (p.lba, p.order, slot + 1);
-        self.trees[p.direction].range(from..).next().map(|e| e.2)
+        self.by_address[p.direction].behind(p.key(slot))
     }
 
     /// The first request of a direction whose address is at least `lba`.
     pub fn at_or_behind(&self, direction: usize, lba: u64) -> Option<u32> {
-        self.trees[direction]
-            .range((lba, 0, 0)..)
-            .next()
-            .map(|e| e.2)
+        self.by_address[direction].at_or_behind(lba)
     }
 
     /// The earliest deadline of a direction, and its request.
