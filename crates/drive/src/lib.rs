@@ -31,6 +31,7 @@ pub mod roles;
 pub mod scheduler;
 pub mod seek;
 mod service;
+mod smooth_list;
 pub mod spec;
 pub mod stream;
 mod tags;

@@ -13,11 +13,11 @@
 
 use crate::bounds::bounded;
 use crate::plugin::{find, model, plugins, Plugin};
+use crate::smooth_list::SmoothList;
 use crate::spec::Params;
 use headstack_engine::SpecError;
 use headstack_units::{parse_with_units, Span};
 use serde::{Deserialize, Deserializer};
-use std::sync::Arc;
 
 /// A seek model; the contract is in this module's description.
 pub trait SeekModel: Send + Sync {
@@ -30,7 +30,7 @@ plugins! { dyn SeekModel: bang_bang, constant, hpl, linear, ng, table, three_poi
 /// A seek model evaluated for every distance of a drive.
 #[derive(Debug, Clone)]
 pub struct SeekTable {
-    ns: Arc<[u32]>,
+    ns: SmoothList,
 }
 
 impl SeekTable {
@@ -67,7 +67,13 @@ impl SeekTable {
             }
             ns.push(t as u32);
         }
-        Ok(SeekTable { ns: ns.into() })
+        Ok(SeekTable::of(&ns))
+    }
+
+    fn of(ns: &[u32]) -> SeekTable {
+        SeekTable {
+            ns: SmoothList::new(ns),
+        }
     }
 
     /// The table with every time multiplied by `factor`, from 0 to 4; times are limited to 4 s.
@@ -75,10 +81,8 @@ impl SeekTable {
         if factor == 1.0 {
             return self;
         }
-        let scale = |t: &u32| (f64::from(*t) * factor).round() as u32;
-        SeekTable {
-            ns: self.ns.iter().map(scale).collect(),
-        }
+        let scale = |t: u32| (f64::from(t) * factor).round() as u32;
+        SeekTable::of(&self.ns.iter().map(scale).collect::<Vec<_>>())
     }
 
     /// The table by distance in radial steps, so many per cylinder: each distance takes the time of the nearest
@@ -91,11 +95,11 @@ impl SeekTable {
         let last = self.ns.len() - 1;
         let time = |step: usize| match step {
             0 => 0,
-            step => self.ns[((step + (steps - 1) / 2) / steps).max(1).min(last)],
+            step => self
+                .ns
+                .at(((step + (steps - 1) / 2) / steps).max(1).min(last)),
         };
-        SeekTable {
-            ns: (0..self.ns.len() * steps).map(time).collect(),
-        }
+        SeekTable::of(&(0..self.ns.len() * steps).map(time).collect::<Vec<_>>())
     }
 
     /// Number of radial positions: cylinders, or the layout's steps.
@@ -107,10 +111,7 @@ impl SeekTable {
     /// have its time.
     #[inline]
     pub fn ns(&self, distance: u32) -> u32 {
-        match self.ns.get(distance as usize) {
-            Some(ns) => *ns,
-            None => self.ns[self.ns.len() - 1],
-        }
+        self.ns.at(distance as usize)
     }
 }
 
