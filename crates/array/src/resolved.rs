@@ -50,11 +50,16 @@ pub(crate) const PER_DRIVE: [&str; 6] = [
 /// Keys of `run` that have no effect on results.
 const NOT_DECIDING: [&str; 2] = ["threads", "log_requests"];
 
-/// Fills in the missing values of an experiment.
+/// Fills in the missing values of an experiment. `policies` has the defaults of the power-capping policy of each
+/// system, which depend on the drives.
 ///
 /// # Errors
 /// Drives that cannot be read.
-pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolved, SpecError> {
+pub(crate) fn resolve(
+    experiment: &Experiment,
+    inputs: &Inputs,
+    policies: &[Option<Params>],
+) -> Result<Resolved, SpecError> {
     let mut filler = Filler {
         experiment,
         inputs,
@@ -72,6 +77,7 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
     let mut common = take_table(document.entry("capping").or_insert(Value::Null));
     let in_common = !common.is_empty();
     filler.capping("capping", &mut common, in_common);
+    filler.common_parameters(&mut common, policies);
     if in_common {
         document.insert("capping".into(), Value::Object(common));
     }
@@ -79,7 +85,12 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
     for (i, system) in experiment.system.iter().enumerate() {
         let mut table = take_table(&mut document["system"][i]);
         if let Some(Value::Object(capping)) = table.get_mut("capping") {
-            filler.capping(&format!("system.{i}.capping"), capping, !in_common);
+            let place = format!("system.{i}.capping");
+            filler.capping(&place, capping, !in_common);
+            if has_parameters(capping) {
+                let defaults = policies.get(i).and_then(Option::as_ref);
+                filler.policy(&place, capping, defaults);
+            }
         }
         let all = filler.system(i, &mut table, system);
         drives.push(all.map_err(|e| e.within(&format!("system[{i}]")))?);
@@ -118,12 +129,16 @@ pub(crate) fn resolve(experiment: &Experiment, inputs: &Inputs) -> Result<Resolv
 
 /// The experiment without the listed defaults that would be filled in again. Listed values that were edited
 /// since, or for which this version has another default, stay.
-pub(crate) fn without_defaults(experiment: &Experiment, inputs: &Inputs) -> Option<Experiment> {
+pub(crate) fn without_defaults(
+    experiment: &Experiment,
+    inputs: &Inputs,
+    policies: &[Option<Params>],
+) -> Option<Experiment> {
     let listed = &experiment.defaults;
     if listed.is_empty() {
         return None;
     }
-    let filled = resolve(&without(experiment, listed)?, inputs).ok()?;
+    let filled = resolve(&without(experiment, listed)?, inputs, policies).ok()?;
     let document = Value::Object(experiment.document.clone());
     let same = |key: &&String| {
         let at = pointer(key);
@@ -185,6 +200,11 @@ fn sorted(value: Value) -> Value {
     }
 }
 
+/// Whether a system's table of power capping has parameters of its own; otherwise those of the common table hold.
+fn has_parameters(own: &Params) -> bool {
+    own.contains_key("policy") || own.contains_key("parameters")
+}
+
 struct Filler<'a> {
     experiment: &'a Experiment,
     inputs: &'a Inputs<'a>,
@@ -236,6 +256,31 @@ impl Filler<'_> {
         if fills && !table.is_empty() {
             self.fill_parameters(table, place, &Capping::defaults());
         }
+    }
+
+    /// Fills in the parameters of the policy that a table of power capping names.
+    fn policy(&mut self, place: &str, table: &mut Params, defaults: Option<&Params>) {
+        let Some(defaults) = defaults.filter(|d| !d.is_empty()) else {
+            return;
+        };
+        let mut parameters = take_table(table.entry("parameters").or_insert(Value::Null));
+        self.fill_parameters(&mut parameters, &format!("{place}.parameters"), defaults);
+        table.insert("parameters".into(), Value::Object(parameters));
+    }
+
+    /// Fills in the parameters of the common table of power capping: those on which all systems that use them agree.
+    fn common_parameters(&mut self, table: &mut Params, policies: &[Option<Params>]) {
+        let systems = self.experiment.system.iter().zip(policies);
+        let mut inherit = systems
+            .filter(|(system, _)| !has_parameters(&system.capping))
+            .filter_map(|(_, defaults)| defaults.as_ref());
+        let Some(mut all) = inherit.next().cloned() else {
+            return;
+        };
+        for other in inherit {
+            all.retain(|key, value| other.get(key) == Some(value));
+        }
+        self.policy("capping", table, Some(&all));
     }
 
     fn workload(&mut self, i: usize, table: &mut Params, w: &Workload) -> Result<(), SpecError> {

@@ -16,6 +16,7 @@ use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use crate::system::{Drivable, Members};
 use crate::usable;
 use headstack_drive::cost::{self, CostRange, Parts};
+use headstack_drive::spec::Params;
 use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
 use headstack_engine::random::nth;
 use headstack_engine::{printable, Progress, SpecError};
@@ -329,7 +330,12 @@ fn run_result(
     mut systems: Vec<SystemResult>,
     hashes: Hashes,
 ) -> Result<RunResult, SpecError> {
-    let given = without_defaults(experiment, inputs);
+    // All workloads of a system have the same drives, and so the same defaults.
+    let of_policies: Vec<Option<Params>> = systems
+        .chunks(experiment.workload.len())
+        .map(|of_one| Some(of_one.first()?.capping.as_ref()?.defaults.clone()))
+        .collect();
+    let given = without_defaults(experiment, inputs, &of_policies);
     let experiment = given.as_ref().unwrap_or(experiment);
     let Resolved {
         experiment: resolved,
@@ -337,7 +343,7 @@ fn run_result(
         drives,
         drive_files,
         cap_files,
-    } = resolve(experiment, inputs)?;
+    } = resolve(experiment, inputs, &of_policies)?;
     let mut files: Vec<Input> = Vec::new();
     let workloads = resolved["workload"].as_array().into_iter().flatten();
     for (table, hash) in workloads.zip(hashes) {

@@ -10,7 +10,7 @@
 //! use headstack_units::{Time, Watts};
 //!
 //! let plugin = policy::find("pcap-agile")?;
-//! let mut policy = (plugin.build)(&Parameters::new(), &[Device::default()])?;
+//! let mut policy = plugin.build(&Parameters::new(), &[Device::default()])?;
 //! let mut commands = [Command::default()];
 //! for second in 0..=10 {
 //!     let now = Time::from_secs_f64(f64::from(second));
@@ -36,7 +36,7 @@ pub mod ultrastar_7k4000;
 pub use command::{Actuator, Command, Device, RateLimit, Refused, LEAST_NR_REQUESTS};
 pub use controller::Controller;
 pub use guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
-pub use parameters::{ParameterError, Parameters};
+pub use parameters::{Parameter, ParameterError, Parameters, Reader};
 pub use pcap::{Gains, Mode, Pcap, Queues, Rounding};
 pub use policy::{Input, Policy, Status};
 pub use sample::{Sample, Sensor, Work};

@@ -74,6 +74,10 @@ fn one() -> u32 {
 /// The largest number of points of a map.
 const MOST: usize = 4096;
 
+/// What the parameter `map` must be.
+pub(crate) const NEED: &str =
+    "a list of 1 to 4096 tables with nr_requests, queue_depth, power and iops";
+
 /// The points of the parameter `map`, or the built-in ones that all devices accept.
 ///
 /// # Errors
@@ -86,8 +90,7 @@ pub(crate) fn read(
     let Some(value) = value else {
         return built_in(devices, statistic);
     };
-    let need =
-        format!("a list of 1 to {MOST} tables with nr_requests, queue_depth, power and iops");
+    let need = NEED;
     let entries = match value {
         Value::Array(entries) if (1..=MOST).contains(&entries.len()) => entries,
         Value::Array(entries) => {

@@ -1,6 +1,7 @@
 //! Parameters of policies: read key by key, each with its default and its bounds.
 
 use serde::de::DeserializeOwned;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -53,47 +54,90 @@ pub(crate) fn did_you_mean<'a>(got: &str, known: impl IntoIterator<Item = &'a st
     }
 }
 
-/// Reads a table and remembers which keys were read; [`Reader::finish`] refuses all others.
-pub(crate) struct Reader<'a> {
+/// A parameter that a policy reads from its table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    /// The key.
+    pub key: &'static str,
+    /// The value in force: that of the table, or the default. `None` if there is neither.
+    pub value: Option<Value>,
+    /// The value if the table lacks the key. `None` if there is none, or if each drive has another one.
+    pub default: Option<Value>,
+    /// The bounds, or the alternatives.
+    pub bounds: String,
+}
+
+/// Reads a table of parameters and records what it read. After the policy is built, keys that were not read are
+/// refused.
+pub struct Reader<'a> {
     table: &'a Parameters,
-    known: Vec<&'static str>,
+    read: Vec<Parameter>,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(table: &'a Parameters) -> Self {
+    /// A reader of this table.
+    pub fn new(table: &'a Parameters) -> Self {
         Reader {
             table,
-            known: Vec::new(),
+            read: Vec::new(),
         }
     }
 
-    /// The value as the table has it.
-    pub(crate) fn raw(&mut self, key: &'static str) -> Option<&'a Value> {
-        self.known.push(key);
-        self.table.get(key)
+    /// The value as the table has it; `bounds` says what is needed, for documentation.
+    pub fn raw(&mut self, key: &'static str, bounds: impl Into<String>) -> Option<&'a Value> {
+        self.record(key, None, bounds.into())
+    }
+
+    /// Records a key, and returns its value in the table.
+    fn record(
+        &mut self,
+        key: &'static str,
+        default: Option<Value>,
+        bounds: String,
+    ) -> Option<&'a Value> {
+        let given = self.table.get(key);
+        match self.read.iter_mut().find(|p| p.key == key) {
+            // Read for another drive, with another default: no value stands for all drives.
+            Some(known) if known.default != default => {
+                known.default = None;
+                known.value = given.cloned();
+            }
+            Some(_) => {}
+            None => self.read.push(Parameter {
+                key,
+                value: given.cloned().or_else(|| default.clone()),
+                default,
+                bounds,
+            }),
+        }
+        given
     }
 
     /// The value of `key`, or `default` if the table lacks it.
     ///
     /// # Errors
     /// A value of another kind or outside `bounds`.
-    pub(crate) fn number<T>(
+    pub fn number<T>(
         &mut self,
         key: &'static str,
         default: T,
         bounds: RangeInclusive<T>,
     ) -> Result<T, ParameterError>
     where
-        T: DeserializeOwned + PartialOrd + Display + Copy,
+        T: DeserializeOwned + Serialize + PartialOrd + Display + Copy,
     {
-        Ok(self.optional(key, bounds)?.unwrap_or(default))
+        let usual = serde_json::to_value(default).ok();
+        match self.record(key, usual, span(&bounds)) {
+            None => Ok(default),
+            Some(value) => one(key, value, &bounds),
+        }
     }
 
     /// The value of `key`, if the table has it.
     ///
     /// # Errors
     /// A value of another kind or outside `bounds`.
-    pub(crate) fn optional<T>(
+    pub fn optional<T>(
         &mut self,
         key: &'static str,
         bounds: RangeInclusive<T>,
@@ -101,7 +145,7 @@ impl<'a> Reader<'a> {
     where
         T: DeserializeOwned + PartialOrd + Display + Copy,
     {
-        match self.raw(key) {
+        match self.record(key, None, span(&bounds)) {
             None => Ok(None),
             Some(value) => one(key, value, &bounds).map(Some),
         }
@@ -111,20 +155,19 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// A value of another kind, outside `bounds`, or in descending order.
-    pub(crate) fn range(
+    pub fn range(
         &mut self,
         key: &'static str,
         default: (u32, u32),
         bounds: RangeInclusive<u32>,
     ) -> Result<(u32, u32), ParameterError> {
-        let Some(value) = self.raw(key) else {
+        let (low, high) = (bounds.start(), bounds.end());
+        let need = format!("two numbers in ascending order, from {low} to {high}");
+        let usual = Value::from(vec![default.0, default.1]);
+        let Some(value) = self.record(key, Some(usual), need.clone()) else {
             return Ok(default);
         };
-        let fail = || {
-            let (low, high) = (bounds.start(), bounds.end());
-            let need = format!("two numbers in ascending order, from {low} to {high}");
-            ParameterError::new(key, value, need)
-        };
+        let fail = || ParameterError::new(key, value, need);
         match serde_json::from_value::<(u32, u32)>(value.clone()) {
             Ok((low, high)) if low <= high && bounds.contains(&low) && bounds.contains(&high) => {
                 Ok((low, high))
@@ -133,20 +176,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of numbers inside `bounds`, if the table has it.
+    /// A list of numbers inside `bounds`: the table's, or else `default`.
     ///
     /// # Errors
     /// No list, an empty one, and a number of another kind or outside `bounds`.
-    pub(crate) fn list<T>(
+    pub fn list<T>(
         &mut self,
         key: &'static str,
+        default: Option<Vec<T>>,
         bounds: RangeInclusive<T>,
     ) -> Result<Option<Vec<T>>, ParameterError>
     where
-        T: DeserializeOwned + PartialOrd + Display + Copy,
+        T: DeserializeOwned + Serialize + PartialOrd + Display + Copy,
     {
-        match self.raw(key) {
-            None => Ok(None),
+        let usual = default.as_ref().and_then(|d| serde_json::to_value(d).ok());
+        let need = format!("a list of numbers, each {}", span(&bounds));
+        match self.record(key, usual, need) {
+            None => Ok(default),
             Some(Value::Array(values)) if !values.is_empty() => {
                 let item = |(i, value)| one(&format!("{key}[{i}]"), value, &bounds);
                 values
@@ -164,13 +210,16 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Any other value.
-    pub(crate) fn word<T: Copy>(
+    pub fn word<T: Copy + PartialEq>(
         &mut self,
         key: &'static str,
         default: T,
         words: &[(&'static str, T)],
     ) -> Result<T, ParameterError> {
-        let Some(value) = self.raw(key) else {
+        let names: Vec<&str> = words.iter().map(|w| w.0).collect();
+        let usual = words.iter().find(|w| w.1 == default);
+        let usual = usual.map(|w| Value::from(w.0));
+        let Some(value) = self.record(key, usual, names.join(", ")) else {
             return Ok(default);
         };
         let text = value.as_str().unwrap_or_default();
@@ -179,26 +228,26 @@ impl<'a> Reader<'a> {
             .find(|(word, _)| *word == text)
             .map(|(_, meaning)| *meaning)
             .ok_or_else(|| {
-                let names: Vec<&str> = words.iter().map(|w| w.0).collect();
                 let hint = did_you_mean(text, names.iter().copied());
                 ParameterError::new(key, value, format!("one of {}{hint}", names.join(", ")))
             })
     }
 
-    /// Refuses keys that were not read.
+    /// What was read, in this order.
     ///
     /// # Errors
-    /// The first unknown key, with the known ones.
-    pub(crate) fn finish(self) -> Result<(), ParameterError> {
+    /// The first key of the table that was not read, with those that were.
+    pub(crate) fn finish(self) -> Result<Vec<Parameter>, ParameterError> {
+        let known: Vec<&str> = self.read.iter().map(|p| p.key).collect();
         match self
             .table
             .iter()
-            .find(|(key, _)| !self.known.contains(&key.as_str()))
+            .find(|(key, _)| !known.contains(&key.as_str()))
         {
-            None => Ok(()),
+            None => Ok(self.read),
             Some((key, value)) => {
-                let hint = did_you_mean(key, self.known.iter().copied());
-                let need = match self.known.as_slice() {
+                let hint = did_you_mean(key, known.iter().copied());
+                let need = match known.as_slice() {
                     [] => "no keys".to_string(),
                     known => format!("one of the keys {}{hint}", known.join(", ")),
                 };
@@ -214,9 +263,11 @@ where
 {
     match serde_json::from_value::<T>(value.clone()) {
         Ok(number) if bounds.contains(&number) => Ok(number),
-        _ => {
-            let need = format!("{} to {}", bounds.start(), bounds.end());
-            Err(ParameterError::new(key, value, need))
-        }
+        _ => Err(ParameterError::new(key, value, span(bounds))),
     }
+}
+
+/// Bounds as text.
+fn span<T: Display>(bounds: &RangeInclusive<T>) -> String {
+    format!("{} to {}", bounds.start(), bounds.end())
 }

@@ -20,13 +20,58 @@ fn examples_build_and_unknown_keys_are_refused_by_name() {
     for plugin in PLUGINS {
         let devices = vec![Device::default(); drives_of(plugin)];
         let mut table = example(plugin);
-        if let Err(e) = (plugin.build)(&table, &devices) {
+        if let Err(e) = plugin.build(&table, &devices) {
             panic!("example of {}: {e}", plugin.name);
         }
         table.insert("no_such_key".into(), 1.into());
-        let error = (plugin.build)(&table, &devices).err().expect("an error");
+        let error = plugin.build(&table, &devices).err().expect("an error");
         assert_eq!(error.key, "no_such_key", "{}", plugin.name);
         assert_eq!(error.got, "1");
+    }
+}
+
+/// What a policy tells of its parameters is all that decides what it does: with every value that it told written
+/// into the table it tells the same, and commands the same.
+#[test]
+fn told_parameters_make_the_same_policy() {
+    for plugin in PLUGINS {
+        for drives in [1, drives_of(plugin)] {
+            let devices = vec![Device::default(); drives];
+            let short = example(plugin);
+            let build = |table| {
+                plugin
+                    .build_and_tell(table, &devices)
+                    .unwrap_or_else(|e| panic!("{}: {e}", plugin.name))
+            };
+            let (mut one, told) = build(&short);
+            let mut full = short.clone();
+            for p in &told {
+                assert!(!p.bounds.is_empty(), "{}: {}", plugin.name, p.key);
+                assert_eq!(
+                    p.value.is_none(),
+                    p.default.is_none() && !short.contains_key(p.key)
+                );
+                if let Some(value) = &p.value {
+                    full.insert(p.key.to_string(), value.clone());
+                }
+            }
+            let (mut two, again) = build(&full);
+            assert_eq!(told, again, "{}", plugin.name);
+            let mut commands = [
+                vec![Command::default(); drives],
+                vec![Command::default(); drives],
+            ];
+            for second in 1..200u64 {
+                let now = Time(second * 1_000_000_000);
+                // Above and below a cap that comes, changes and goes.
+                let sample = Sample::new(now, Watts(5.0 + (second * 7 % 11) as f64));
+                let cap = (second > 20).then_some(Watts(if second > 100 { 8.0 } else { 10.0 }));
+                let input = Input { now, cap, sample };
+                let status = one.step(&input, &mut commands[0]);
+                assert_eq!(status, two.step(&input, &mut commands[1]));
+                assert_eq!(commands[0], commands[1], "{} at {second} s", plugin.name);
+            }
+        }
     }
 }
 
@@ -39,7 +84,8 @@ fn a_wrong_number_of_drives_is_an_error() {
         };
         for n in wrong {
             let devices = vec![Device::default(); *n];
-            let error = (plugin.build)(&example(plugin), &devices)
+            let error = plugin
+                .build(&example(plugin), &devices)
                 .err()
                 .expect("an error");
             assert_eq!((error.key.as_str(), error.got), ("drives", n.to_string()));

@@ -328,8 +328,10 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
         arms: 2,
         ..Device::default()
     };
-    let mut policy =
-        (policy::find("feed-forward").expect("it").build)(&table, &[device]).expect("it builds");
+    let mut policy = policy::find("feed-forward")
+        .expect("it")
+        .build(&table, &[device])
+        .expect("it builds");
     let mut commands = [Command::default()];
     let mut arms = |from: u64, cap: f64, watts: &dyn Fn(u32) -> f64| {
         for s in from..from + 30 {

@@ -8,7 +8,10 @@ use headstack_control::{policy, Device, ParameterError, Parameters};
 fn error_of(name: &str, toml: &str, drives: usize) -> ParameterError {
     let table: Parameters = toml::from_str(toml).expect("TOML");
     let devices = vec![Device::default(); drives];
-    match (policy::find(name).expect("a policy").build)(&table, &devices) {
+    match policy::find(name)
+        .expect("a policy")
+        .build(&table, &devices)
+    {
         Ok(_) => panic!("{name} {toml}: got a policy, need an error"),
         Err(error) => error,
     }
@@ -247,7 +250,8 @@ fn several_arms_need_a_map_of_their_own() {
         ..Device::default()
     };
     let plugin = policy::find("feed-forward").expect("a policy");
-    let error = (plugin.build)(&Parameters::new(), &[device])
+    let error = plugin
+        .build(&Parameters::new(), &[device])
         .err()
         .expect("an error");
     assert_eq!(
@@ -318,4 +322,28 @@ fn defaults_are_those_of_table_1() {
             commands(&format!("mode = \"throughput\"\n{other}"))
         );
     }
+}
+
+/// Drives that are not alike may have different defaults. Then no value stands for all of them.
+#[test]
+fn defaults_that_differ_by_drive_are_not_told() {
+    let short = Device {
+        most_nr_requests: 16,
+        ..Device::default()
+    };
+    let plugin = policy::find("pcap-s").expect("a policy");
+    let told = |devices: &[Device]| {
+        let built = plugin.build_and_tell(&Parameters::new(), devices);
+        let (_, told) = built.expect("it builds");
+        let find = |key: &str| told.iter().find(|p| p.key == key).cloned();
+        (
+            find("nr_requests").expect("read"),
+            find("period").expect("read"),
+        )
+    };
+    let (queue, period) = told(&[short, Device::default()]);
+    assert_eq!((queue.value, queue.default), (None, None));
+    assert_eq!(period.default, Some("10 s".into()));
+    let (queue, _) = told(&[short, short]);
+    assert_eq!(queue.default, Some(vec![4, 16].into()));
 }

@@ -161,6 +161,20 @@ pub fn plugins() -> PyResult<String> {
     }
     let lists = inputs(Vec::new());
     let models = lists.models;
+    let capping: Vec<Value> = lists
+        .policies
+        .iter()
+        .map(|p| {
+            let parameters: Vec<Value> = p
+                .parameters()
+                .into_iter()
+                .map(|p| json!({"key": p.key, "default": p.default, "bounds": p.bounds}))
+                .collect();
+            let mut entry = entry(p.name, p.summary, p.example);
+            entry["parameters"] = parameters.into();
+            entry
+        })
+        .collect();
     let readers: Vec<Value> = lists
         .formats
         .iter()
@@ -172,7 +186,7 @@ pub fn plugins() -> PyResult<String> {
         .map(|o| json!({"name": o.name, "summary": o.summary}))
         .collect();
     serde_json::to_string(&json!({
-        "capping": list!(headstack_array::capping::POLICIES),
+        "capping": capping,
         "cleaning": list!(models.cleaning),
         "cost": list!(models.cost),
         "elevator": list!(lists.elevators),

@@ -6,8 +6,10 @@ use super::series::{CapPoint, CapSeries, DrivePoint};
 use super::{spec_error, Plan, Told};
 use crate::layer::Setting;
 use crate::member::Member;
+use headstack_control::policy::Need;
 use headstack_control::{
-    policy, Actuator, Command, Controller, Device, RateLimit, Refused, Sensor, Status, Work,
+    policy, Actuator, Command, Controller, Device, Parameter, RateLimit, Refused, Sensor, Status,
+    Work,
 };
 use headstack_drive::Setting as DriveSetting;
 use headstack_engine::{Quantiles, SpecError};
@@ -43,6 +45,8 @@ pub(crate) struct Done {
 /// The observations of a capped run.
 pub(crate) struct CappingOutcome {
     pub plan: Plan,
+    /// The policy's parameters.
+    pub parameters: Vec<Parameter>,
     pub series: CapSeries,
     /// Response times from admission, by drive.
     pub by_drive: Vec<Quantiles>,
@@ -107,13 +111,13 @@ impl Capper {
         }
         let table = &plan.table;
         let plugin = policy::find_in(&table.policy, policies).map_err(spec_error)?;
-        check_knobs(plugin.name, &knobs)?;
+        check_knobs(plugin, &knobs)?;
         let devices: Vec<Device> = knobs.iter().map(|(_, k)| device(k)).collect();
-        let policy =
-            (plugin.build)(&table.parameters, &devices).map_err(|e| match e.key.as_str() {
-                "drives" => spec_error(e),
-                _ => spec_error(e).within("parameters"),
-            })?;
+        let built = plugin.build_and_tell(&table.parameters, &devices);
+        let (policy, parameters) = built.map_err(|e| match e.key.as_str() {
+            "drives" => spec_error(e),
+            _ => spec_error(e).within("parameters"),
+        })?;
         let n = devices.len();
         Ok(Capper {
             controller: Controller::new(policy, &devices),
@@ -133,6 +137,7 @@ impl Capper {
             },
             outcome: CappingOutcome {
                 plan: plan.clone(),
+                parameters,
                 series: CapSeries::new(n, jobs),
                 by_drive: (0..n).map(|_| Quantiles::with_limit(EXACT)).collect(),
                 all: [Quantiles::with_limit(EXACT), Quantiles::with_limit(EXACT)],
@@ -350,19 +355,23 @@ fn device(knobs: &Knobs) -> Device {
     }
 }
 
-/// Checks the layers: every policy except `none` needs a host queue per drive, and `throttle` also a throttle.
-fn check_knobs(policy: &str, knobs: &[(usize, Knobs)]) -> Result<(), SpecError> {
-    let needs_queue = !["none", "throttle"].contains(&policy);
+/// Checks that each drive has the layers with the settings that the policy needs.
+fn check_knobs(plugin: &policy::Plugin, knobs: &[(usize, Knobs)]) -> Result<(), SpecError> {
     for (i, (_, k)) in knobs.iter().enumerate() {
-        let missing = match policy {
-            "throttle" if k.throttle.is_none() => "throttle",
-            _ if needs_queue && k.queue.is_none() => "host-queue",
-            _ => continue,
-        };
-        let got = format!("drive {i} without a {missing} of its own");
-        let need =
-            format!("a {missing} over each drive in the system's layers, for the policy {policy}");
-        return Err(SpecError::new("policy", got, need));
+        for need in plugin.needs {
+            let (layer, is_there) = match need {
+                Need::Queues => ("host-queue", k.queue.is_some()),
+                Need::RateLimit => ("throttle", k.throttle.is_some()),
+            };
+            if !is_there {
+                let got = format!("drive {i} without a {layer} of its own");
+                let need = format!(
+                    "a {layer} over each drive in the system's layers, for the policy {}",
+                    plugin.name
+                );
+                return Err(SpecError::new("policy", got, need));
+            }
+        }
     }
     Ok(())
 }

@@ -16,8 +16,11 @@
 
 use super::runtime::CappingOutcome;
 use super::series::status_name;
+use headstack_control::Parameter;
+use headstack_drive::spec::Params;
 use headstack_engine::Summary;
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How a cap was kept, and at what cost; the definitions are in this module's description.
@@ -25,6 +28,11 @@ use std::collections::BTreeMap;
 pub struct CappingResult {
     /// The policy.
     pub policy: String,
+    /// Its parameters, also those that the table leaves out.
+    pub parameters: Params,
+    /// The parameters that have a default, with it.
+    #[serde(skip)]
+    pub(crate) defaults: Params,
     /// Seconds that were observed, and those under a cap.
     pub observed_s: f64,
     /// Seconds under a cap.
@@ -137,6 +145,8 @@ pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
     let table = &outcome.plan.table;
     let mut result = CappingResult {
         policy: table.policy.clone(),
+        parameters: by_key(outcome, |p| p.value.as_ref()),
+        defaults: by_key(outcome, |p| p.default.as_ref()),
         observed_s: 0.0,
         capped_s: 0.0,
         violation_s: 0.0,
@@ -162,6 +172,16 @@ pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
     result.power_deviation_w = deviation(outcome, &segments);
     result.drives = drives(outcome);
     result
+}
+
+/// A value of each parameter that has it.
+fn by_key<'a>(
+    outcome: &'a CappingOutcome,
+    value: impl Fn(&'a Parameter) -> Option<&'a Value>,
+) -> Params {
+    let entry = |p: &'a Parameter| Some((p.key.to_string(), value(p)?.clone()));
+    let parameters: &'a [Parameter] = &outcome.parameters;
+    parameters.iter().filter_map(entry).collect()
 }
 
 fn share(part: u64, of: u64) -> f64 {

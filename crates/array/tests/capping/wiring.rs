@@ -394,3 +394,74 @@ fn a_write_among_many_readers_ends() {
         }
     }
 }
+
+/// A result names every parameter of the policies, with the values of the paper's Table 1, and which of them nobody
+/// gave. Run again, it names the same.
+#[test]
+fn a_result_holds_all_parameters_of_its_policies() {
+    let system = |name: &str, capping: &str| {
+        format!(
+            "[[system]]\nname = \"{name}\"\ndrive = \"ultrastar-7k4000-pcap\"\nlayers = [\"host-queue\"]\n{capping}\n"
+        )
+    };
+    let text = format!(
+        "[workload]\n{}[capping]\npolicy = \"pcap-agile\"\nparameters = {{ mode = \"throughput\" }}\n\
+         tolerance = \"0.2 W\"\n{}{}",
+        job(4, "duration = \"3 s\""),
+        system("all", ""),
+        system(
+            "own",
+            "capping = { policy = \"pcap-base\", parameters = { raise_factor = 3.0 } }"
+        ),
+    );
+    let experiment = Experiment::from_toml(&text, Path::new("x.toml")).expect("valid");
+    let result = go(&experiment, None).expect("it runs");
+    let table_1 = [
+        ("period", serde_json::json!("5 s")),
+        ("tolerance", serde_json::json!("0.2 W")),
+        ("raise_factor", serde_json::json!(2.0)),
+        ("lower_factor", serde_json::json!(8.0)),
+        ("host_queue_power", serde_json::json!("2 W")),
+        ("drive_queue_power", serde_json::json!("2 W")),
+        ("nr_requests", serde_json::json!([4, 32])),
+        ("queue_depth", serde_json::json!([1, 8])),
+        ("throughput_nr_requests", serde_json::json!(128)),
+        ("throughput_queue_depth", serde_json::json!(32)),
+    ];
+    let common = &result.experiment["capping"]["parameters"];
+    let in_force = &of(&result, "all")
+        .capping
+        .as_ref()
+        .expect("capping")
+        .parameters;
+    for (key, value) in table_1 {
+        assert_eq!(common[key], value, "{key}");
+        assert_eq!(in_force[key], value, "{key}");
+        let named = format!("capping.parameters.{key}");
+        assert!(result.defaults.contains(&named), "{named}");
+    }
+    assert_eq!(common["mode"], "throughput");
+    let own = &result.experiment["system"][1]["capping"]["parameters"];
+    assert_eq!(
+        (&own["raise_factor"], &own["lower_factor"]),
+        (&3.0.into(), &8.0.into())
+    );
+    assert!(own.get("nr_requests").is_none(), "{own}");
+    for given in [
+        "capping.parameters.mode",
+        "system.1.capping.parameters.raise_factor",
+    ] {
+        assert!(!result.defaults.iter().any(|k| k == given), "{given}");
+    }
+    assert!(result
+        .defaults
+        .iter()
+        .any(|k| k == "system.1.capping.parameters.lower_factor"));
+    let mut document = result.experiment.clone();
+    document["defaults"] = result.defaults.clone().into();
+    let again = Experiment::from_value(document, Path::new("")).expect("the resolved experiment");
+    let again = go(&again, None).expect("it runs again");
+    assert_eq!(again.experiment, result.experiment);
+    assert_eq!(again.defaults, result.defaults);
+    assert_eq!(again.run_id, result.run_id);
+}

@@ -62,12 +62,12 @@
 //! wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a change of
 //! setting is taken for an error of the map, within the bounds above.
 
-use super::{read_tiers, several, Drives, Input, Plugin, Policy, Status};
+use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::map::{self, Point, Statistic};
 use crate::parameters::Reader;
 use crate::pcap::tolerance;
-use crate::{Command, Device, ParameterError, Parameters};
+use crate::{Command, Device, ParameterError};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -76,7 +76,8 @@ pub const PLUGIN: Plugin = Plugin {
     summary: "best setting by a map of power and throughput that is corrected while it runs",
     example: "response_time = \"p99\"\nlatency_target = \"450 ms\"\nlatency_limit = \"750 ms\"",
     drives: Drives::Several,
-    build: |table, devices| Ok(Box::new(FeedForward::new(table, devices)?)),
+    needs: &[Need::Queues],
+    read: |reader, devices| Ok(Box::new(FeedForward::new(reader, devices)?)),
 };
 
 /// The largest correction of a point by one change, and the bound of all its corrections, in watts.
@@ -126,13 +127,12 @@ struct FeedForward {
 }
 
 impl FeedForward {
-    fn new(table: &Parameters, devices: &[Device]) -> Result<FeedForward, ParameterError> {
+    fn new(reader: &mut Reader, devices: &[Device]) -> Result<FeedForward, ParameterError> {
         several(devices)?;
         let n = devices.len();
-        let mut reader = Reader::new(table);
-        let settings = GuardSettings::read(&mut reader, Span(5_000_000_000), n)?;
+        let settings = GuardSettings::read(reader, Span(5_000_000_000), n)?;
         let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
-        let tolerance_w = tolerance(&mut reader, usual)?;
+        let tolerance_w = tolerance(reader, usual)?;
         let margin_w = tolerance_w * reader.number("margin_ratio", 0.25, -1.0..=1.0)?;
         let hour = Span(3_600_000_000_000);
         let target = reader.optional("latency_target", Span::from_ms(1.0)..=hour)?;
@@ -151,9 +151,8 @@ impl FeedForward {
         )?;
         let usual = if n == 1 { 1.0 } else { 0.83 };
         let efficiency = reader.number("efficiency", usual, 0.1..=1.0)?;
-        let counts = read_tiers(&mut reader, n)?;
-        let points = map::read(reader.raw("map"), devices, statistic)?;
-        reader.finish()?;
+        let counts = read_tiers(reader, n)?;
+        let points = map::read(reader.raw("map", map::NEED), devices, statistic)?;
         let mut policy = FeedForward {
             guard: Guard::new(settings),
             lowest: lowest(&points),
@@ -417,7 +416,7 @@ mod tests {
     /// The largest correction after a change at 5 s that is measured at 11 s; `interruption` is the cap at 6 s.
     fn corrected(interruption: Option<f64>) -> f64 {
         let device = Device::default();
-        let mut policy = FeedForward::new(&Parameters::new(), &[device]).expect("it builds");
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Parameters::new()), &[device]).expect("it builds");
         step(&mut policy, 0, Some(8.5), 9.15);
         step(&mut policy, 5, Some(8.5), 9.15);
         step(&mut policy, 6, interruption, 9.15);

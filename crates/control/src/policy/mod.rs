@@ -13,7 +13,7 @@
 //! To add one: write `crates/control/src/policy/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. The contract
 //! tests (`crates/control/tests/contract.rs`) run on every entry.
 
-use crate::parameters::did_you_mean;
+use crate::parameters::{did_you_mean, Parameter, Reader};
 use crate::{Command, Device, ParameterError, Parameters, Sample};
 use headstack_units::{Time, Watts};
 
@@ -59,15 +59,61 @@ pub struct Plugin {
     pub example: &'static str,
     /// Number of drives that it caps.
     pub drives: Drives,
-    /// Builds the policy for its drives.
+    /// What it must be able to set on each drive.
+    pub needs: &'static [Need],
+    /// Reads the policy's parameters and builds it for its drives; called by [`Plugin::build`].
+    ///
+    /// # Errors
+    /// Values out of bounds, a wrong number of drives.
+    pub read: Read,
+}
+
+/// Reads the parameters of a policy and builds it for its drives.
+pub type Read = fn(&mut Reader, &[Device]) -> Result<Box<dyn Policy>, ParameterError>;
+
+impl Plugin {
+    /// Builds the policy from its parameters for its drives.
     ///
     /// # Errors
     /// Unknown keys, values out of bounds, a wrong number of drives.
-    pub build: Build,
+    pub fn build(
+        &self,
+        table: &Parameters,
+        devices: &[Device],
+    ) -> Result<Box<dyn Policy>, ParameterError> {
+        self.build_and_tell(table, devices).map(|built| built.0)
+    }
+
+    /// The policy, and all parameters that it takes from the table, also those that the table leaves out.
+    ///
+    /// # Errors
+    /// As [`Plugin::build`].
+    pub fn build_and_tell(
+        &self,
+        table: &Parameters,
+        devices: &[Device],
+    ) -> Result<(Box<dyn Policy>, Vec<Parameter>), ParameterError> {
+        let mut reader = Reader::new(table);
+        let policy = (self.read)(&mut reader, devices)?;
+        Ok((policy, reader.finish()?))
+    }
+
+    /// The parameters for one drive with Linux's default settings, where the table gives none. Empty if the policy
+    /// has a parameter that must be given.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let built = self.build_and_tell(&Parameters::new(), &[Device::default()]);
+        built.map(|(_, told)| told).unwrap_or_default()
+    }
 }
 
-/// Builds a policy from its parameters for its drives.
-pub type Build = fn(&Parameters, &[Device]) -> Result<Box<dyn Policy>, ParameterError>;
+/// A setting of a drive that a policy cannot do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// The sizes of the queues: places at the host, and depth.
+    Queues,
+    /// A limit on the rate of requests or bytes.
+    RateLimit,
+}
 
 /// Number of drives that a policy caps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,13 +186,9 @@ fn several(devices: &[Device]) -> Result<(), ParameterError> {
 ///
 /// # Errors
 /// Numbers that do not add up to the number of drives.
-fn read_tiers(
-    reader: &mut crate::parameters::Reader,
-    drives: usize,
-) -> Result<Vec<usize>, ParameterError> {
-    let Some(tiers) = reader.list("tiers", 1u32..=10_000)? else {
-        return Ok(vec![drives]);
-    };
+fn read_tiers(reader: &mut Reader, drives: usize) -> Result<Vec<usize>, ParameterError> {
+    let one = u32::try_from(drives).ok().map(|n| vec![n]);
+    let tiers = reader.list("tiers", one, 1..=10_000)?.unwrap_or_default();
     let tiers: Vec<usize> = tiers.into_iter().map(|n| n as usize).collect();
     match tiers.iter().sum::<usize>() {
         sum if sum == drives => Ok(tiers),

@@ -8,8 +8,7 @@
 //! Any drives. A cap may be exceeded.
 
 use super::{several, Drives, Input, Plugin, Policy, Status};
-use crate::parameters::Reader;
-use crate::{Command, Device, ParameterError, Parameters};
+use crate::{Command, Device, ParameterError};
 
 /// Registration.
 pub const PLUGIN: Plugin = Plugin {
@@ -17,7 +16,8 @@ pub const PLUGIN: Plugin = Plugin {
     summary: "no power capping",
     example: "",
     drives: Drives::Several,
-    build: |table, devices| Ok(Box::new(Open::new(table, devices)?)),
+    needs: &[],
+    read: |_, devices| Ok(Box::new(Open::new(devices)?)),
 };
 
 struct Open {
@@ -25,9 +25,8 @@ struct Open {
 }
 
 impl Open {
-    fn new(table: &Parameters, devices: &[Device]) -> Result<Open, ParameterError> {
+    fn new(devices: &[Device]) -> Result<Open, ParameterError> {
         several(devices)?;
-        Reader::new(table).finish()?;
         let commands = devices.iter().map(|d| d.clamp(d.open)).collect();
         Ok(Open { commands })
     }

@@ -22,12 +22,12 @@
 //! As for [`Pcap`]. The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are not
 //! kept.
 
-use super::{only, Drives, Plugin};
+use super::{only, Drives, Need, Plugin};
 use crate::guard::{Guard, GuardSettings};
 use crate::parameters::Reader;
 use crate::pcap::{tolerance, Mode, Pcap, Queues};
 use crate::single::Single;
-use crate::{Device, ParameterError, Parameters};
+use crate::{Device, ParameterError};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -37,23 +37,22 @@ pub const PLUGIN: Plugin = Plugin {
         "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)",
     example: "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]",
     drives: Drives::One,
-    build: |table, devices| Ok(Box::new(build(table, only(devices, "pcap-agile")?)?)),
+    needs: &[Need::Queues],
+    read: |reader, devices| Ok(Box::new(read(reader, only(devices, "pcap-agile")?)?)),
 };
 
 /// The upper bounds of Table 1.
 pub(super) const BOUNDS: Queues = Queues { host: 32, drive: 8 };
 
-fn build(table: &Parameters, device: &Device) -> Result<Single, ParameterError> {
-    let mut reader = Reader::new(table);
-    let settings = GuardSettings::read(&mut reader, Span(5_000_000_000), 1)?;
-    let tolerance_w = tolerance(&mut reader, Watts(0.2))?;
+fn read(reader: &mut Reader, device: &Device) -> Result<Single, ParameterError> {
+    let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
+    let tolerance_w = tolerance(reader, Watts(0.2))?;
     let words = [
         ("tail-latency", Mode::TailLatency),
         ("throughput", Mode::Throughput),
     ];
     let mode = reader.word("mode", Mode::TailLatency, &words)?;
-    let pcap = Pcap::read(&mut reader, device, mode, Some(BOUNDS))?;
-    reader.finish()?;
+    let pcap = Pcap::read(reader, device, mode, Some(BOUNDS))?;
     Ok(Single {
         guard: Guard::new(settings),
         pcap,

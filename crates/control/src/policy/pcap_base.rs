@@ -23,12 +23,12 @@
 //! As for [`Pcap`]. The paper replaces this design by `pcap-agile`, because this design is slow when a cap is raised.
 //! It is included for comparison.
 
-use super::{only, Drives, Plugin};
+use super::{only, Drives, Need, Plugin};
 use crate::guard::{Guard, GuardSettings};
 use crate::parameters::Reader;
 use crate::pcap::{tolerance, Mode, Pcap};
 use crate::single::Single;
-use crate::{Device, ParameterError, Parameters};
+use crate::{Device, ParameterError};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -37,15 +37,14 @@ pub const PLUGIN: Plugin = Plugin {
     summary: "PCAP without bounds on the queues (FAST 2016, section 6.1)",
     example: "period = \"5 s\"\nraise_factor = 2\nlower_factor = 8\ntolerance = \"0.2 W\"",
     drives: Drives::One,
-    build: |table, devices| Ok(Box::new(build(table, only(devices, "pcap-base")?)?)),
+    needs: &[Need::Queues],
+    read: |reader, devices| Ok(Box::new(read(reader, only(devices, "pcap-base")?)?)),
 };
 
-fn build(table: &Parameters, device: &Device) -> Result<Single, ParameterError> {
-    let mut reader = Reader::new(table);
-    let settings = GuardSettings::read(&mut reader, Span(5_000_000_000), 1)?;
-    let tolerance_w = tolerance(&mut reader, Watts(0.2))?;
-    let pcap = Pcap::read(&mut reader, device, Mode::TailLatency, None)?;
-    reader.finish()?;
+fn read(reader: &mut Reader, device: &Device) -> Result<Single, ParameterError> {
+    let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
+    let tolerance_w = tolerance(reader, Watts(0.2))?;
+    let pcap = Pcap::read(reader, device, Mode::TailLatency, None)?;
     Ok(Single {
         guard: Guard::new(settings),
         pcap,

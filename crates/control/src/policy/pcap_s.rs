@@ -32,11 +32,11 @@
 //! (`rounding`): with `down`, a tier of six whose drive queues are not yet at 1 needs an error of 1.8 W before
 //! anything is lowered.
 
-use super::{pcap_agile, read_tiers, several, Drives, Input, Plugin, Policy, Status};
+use super::{pcap_agile, read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
 use crate::parameters::Reader;
 use crate::pcap::{tolerance, Mode, Pcap};
-use crate::{Command, Device, ParameterError, Parameters};
+use crate::{Command, Device, ParameterError};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -46,7 +46,8 @@ pub const PLUGIN: Plugin = Plugin {
         "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
     example: "share = \"strict\"\nefficiency = 0.83",
     drives: Drives::Several,
-    build: |table, devices| Ok(Box::new(Shelf::new(table, devices)?)),
+    needs: &[Need::Queues],
+    read: |reader, devices| Ok(Box::new(Shelf::new(reader, devices)?)),
 };
 
 struct Member {
@@ -81,16 +82,15 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn new(table: &Parameters, devices: &[Device]) -> Result<Shelf, ParameterError> {
+    fn new(reader: &mut Reader, devices: &[Device]) -> Result<Shelf, ParameterError> {
         several(devices)?;
-        let mut reader = Reader::new(table);
-        let settings = GuardSettings::read(&mut reader, Span(10_000_000_000), devices.len())?;
-        let tolerance_w = tolerance(&mut reader, Watts(1.0))?;
+        let settings = GuardSettings::read(reader, Span(10_000_000_000), devices.len())?;
+        let tolerance_w = tolerance(reader, Watts(1.0))?;
         let efficiency = reader.number("efficiency", 0.83, 0.1..=1.0)?;
-        let tiers = read_tiers(&mut reader, devices.len())?;
+        let tiers = read_tiers(reader, devices.len())?;
         let words = [("strict", Share::Strict), ("weight", Share::Weight)];
         let share = reader.word("share", Share::Strict, &words)?;
-        let weights = read_weights(&mut reader, share, tiers.len())?;
+        let weights = read_weights(reader, share, tiers.len())?;
         let mut members = Vec::with_capacity(devices.len());
         let tier_of = tiers
             .iter()
@@ -99,7 +99,7 @@ impl Shelf {
         for (tier, device) in tier_of.zip(devices) {
             members.push(Member {
                 pcap: Pcap::read(
-                    &mut reader,
+                    reader,
                     device,
                     Mode::TailLatency,
                     Some(pcap_agile::BOUNDS),
@@ -109,7 +109,6 @@ impl Shelf {
                 weight: weights[tier],
             });
         }
-        reader.finish()?;
         Ok(Shelf {
             guard: Guard::new(settings),
             tolerance_w,
@@ -172,7 +171,7 @@ fn read_weights(
     share: Share,
     tiers: usize,
 ) -> Result<Vec<f64>, ParameterError> {
-    let weights = reader.list("weights", 1e-9..=1e9)?;
+    let weights = reader.list("weights", None, 1e-9..=1e9)?;
     match (share, weights) {
         (Share::Strict, None) => Ok(vec![1.0; tiers]),
         (Share::Strict, Some(w)) => {

@@ -29,9 +29,9 @@
 //! Random work below its peak of power (90 requests per second on the paper's drive), and work of the kind for
 //! which the line was measured. Other drives and mixtures need other values.
 
-use super::{only, Drives, Input, Plugin, Policy, Status};
+use super::{only, Drives, Input, Need, Plugin, Policy, Status};
 use crate::parameters::Reader;
-use crate::{Command, Device, ParameterError, Parameters, RateLimit};
+use crate::{Command, Device, ParameterError, RateLimit};
 use headstack_units::{Bandwidth, Frequency, Watts};
 
 /// Registration.
@@ -40,10 +40,11 @@ pub const PLUGIN: Plugin = Plugin {
     summary: "limit on requests or bytes per second, from the cap alone (dm-throttle, FAST 2016)",
     example: "limit = \"iops\"\nbase = \"7.1 W\"",
     drives: Drives::One,
-    build: |table, devices| Ok(Box::new(Throttle::new(table, only(devices, "throttle")?)?)),
+    needs: &[Need::RateLimit],
+    read: |reader, devices| Ok(Box::new(Throttle::new(reader, only(devices, "throttle")?)?)),
 };
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Limit {
     Iops,
     Bandwidth,
@@ -62,8 +63,7 @@ struct Throttle {
 }
 
 impl Throttle {
-    fn new(table: &Parameters, device: &Device) -> Result<Throttle, ParameterError> {
-        let mut reader = Reader::new(table);
+    fn new(reader: &mut Reader, device: &Device) -> Result<Throttle, ParameterError> {
         let words = [("iops", Limit::Iops), ("bandwidth", Limit::Bandwidth)];
         let limit = reader.word("limit", Limit::Iops, &words)?;
         let watts = Watts(0.0)..=Watts(1000.0);
@@ -76,7 +76,7 @@ impl Throttle {
                 "least_megabytes_per_s",
             ),
         };
-        let throttle = Throttle {
+        Ok(Throttle {
             limit,
             base_w,
             slope: reader.number(slope.0, slope.1, 1e-6..=1000.0)?,
@@ -84,9 +84,7 @@ impl Throttle {
             least: reader.number(least, 1.0, 0.001..=1e6)?,
             open: device.clamp(device.open),
             cap_w: Some(0.0),
-        };
-        reader.finish()?;
-        Ok(throttle)
+        })
     }
 
     fn rate_limit(&self) -> RateLimit {
@@ -131,7 +129,7 @@ mod tests {
 
     fn limit_at(toml: &str, caps: &[Option<f64>]) -> RateLimit {
         let table = toml::from_str(toml).expect("TOML");
-        let mut policy = (PLUGIN.build)(&table, &[Device::default()]).expect("it builds");
+        let mut policy = PLUGIN.build(&table, &[Device::default()]).expect("it builds");
         let mut commands = [Command::default()];
         for cap in caps {
             let input = Input {

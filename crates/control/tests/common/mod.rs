@@ -46,7 +46,8 @@ pub fn drives_of(plugin: &Plugin) -> usize {
 pub fn build(name: &str, toml: &str, drives: usize) -> Box<dyn Policy> {
     let table = toml::from_str(toml).expect("TOML");
     let plugin = find(name).expect("a policy");
-    (plugin.build)(&table, &vec![Device::default(); drives])
+    plugin
+        .build(&table, &vec![Device::default(); drives])
         .unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
