@@ -119,9 +119,14 @@ impl LowPower {
         }
     }
 
-    /// Replaces the conditions by those of the drive at another speed.
+    /// Replaces the conditions by those of the drive at another speed. Timers stay as they are.
     pub fn set_design(&mut self, design: Conditions) {
-        self.design = design;
+        self.design = design.with_timers_of(&self.design);
+    }
+
+    /// Sets the timer of a condition. The conditions must have been advanced to the present time.
+    pub fn set_timer(&mut self, condition: Condition, timer: Option<u64>) {
+        self.design = self.design.with_timer(condition, timer);
     }
 
     /// From now on, phases are kept for [`LowPower::tell`].

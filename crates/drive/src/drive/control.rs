@@ -9,6 +9,7 @@
 //! | [`Setting::QueueDepth`] | at once; commands that hold a tag keep it |
 //! | [`Setting::Scheduler`] | at the next choice; waiting commands keep their age |
 //! | [`Setting::ArmsInMotion`] | at the next start: none while that many commands are in service |
+//! | [`Setting::IdleTimer`] | at once; a drive that is in the condition stays there until a command comes |
 //! | [`Setting::PowerCondition`], [`Setting::SpindleSpeed`] | when the drive has finished all commands that reached it before, buffered writes included; later commands wait for the change |
 //! | [`Drive::fail`] | at once; a command in service is still completed |
 //! | [`Drive::abort`] | at once, if the command waits; a command in service continues |
@@ -20,7 +21,7 @@ use super::{Drive, DriveDesign, InParts};
 use crate::bounds::{bounded, MOST_COMMANDS, MOST_PAUSE};
 use crate::command::{Command, Completion, DriveRequest};
 use crate::low_power::LowPower;
-use crate::power::conditions::{Condition, ConditionTime, Conditions};
+use crate::power::conditions::{Condition, ConditionTime, Conditions, LONGEST_TIMER};
 use crate::spec::{FaultSpec, Params};
 use crate::unit::Unit;
 use headstack_engine::SpecError;
@@ -47,6 +48,14 @@ pub enum Setting {
     ArmsInMotion(u32),
     /// A power condition of the drive; [`Condition::Active`] makes it ready for commands.
     PowerCondition(Condition),
+    /// The timer of a low-power condition: the time without work after which the drive enters it. A drive whose file
+    /// has no timers counts the time from the first such setting on.
+    IdleTimer {
+        /// The condition.
+        condition: Condition,
+        /// The timer, 1 ns or more; `None`: as the drive's file has it.
+        after: Option<Span>,
+    },
     /// Another speed for all spindles.
     SpindleSpeed {
         /// The new speed.
@@ -157,15 +166,12 @@ impl Drive {
                 Ok(())
             }
             Setting::PowerCondition(condition) => {
-                if !self.design.common.conditions.has(condition) {
-                    return Err(SpecError::new(
-                        "setting.power_condition",
-                        condition.name(),
-                        "a condition whose power and recovery the drive's file gives",
-                    ));
+                if !self.has_condition(condition) {
+                    return Err(no_condition("setting.power_condition", condition));
                 }
                 self.order(now, Order::Condition(condition))
             }
+            Setting::IdleTimer { condition, after } => self.set_timer(now, condition, after),
             Setting::SpindleSpeed { speed, takes } => {
                 let key = "setting.spindle_speed.takes";
                 bounded(key, takes, Span::ZERO..=MOST_PAUSE)?;
@@ -173,6 +179,35 @@ impl Drive {
                 self.order(now, Order::Speed(design, takes.non_negative()))
             }
         }
+    }
+
+    /// Whether the drive has a power condition: its file gives power and recovery.
+    pub fn has_condition(&self, condition: Condition) -> bool {
+        self.design.common.conditions.has(condition)
+    }
+
+    /// [`Setting::IdleTimer`].
+    fn set_timer(
+        &mut self,
+        now: Time,
+        condition: Condition,
+        after: Option<Span>,
+    ) -> Result<(), SpecError> {
+        if condition == Condition::Active || !self.has_condition(condition) {
+            return Err(no_condition("setting.idle_timer.condition", condition));
+        }
+        let timer = match after {
+            None => self.design.common.conditions.timer(condition),
+            Some(after) => {
+                let key = "setting.idle_timer.after";
+                Some(bounded(key, after, Span(1)..=LONGEST_TIMER)?.non_negative())
+            }
+        };
+        self.controlled(now);
+        if let Some(control) = &mut self.control {
+            control.low_power.set_timer(condition, timer);
+        }
+        Ok(())
     }
 
     /// Makes a part fail at `now`.
@@ -509,6 +544,12 @@ impl Drive {
         let control = self.control.as_ref();
         control.map(|c| c.low_power.time_until(until))
     }
+}
+
+/// The error of a setting with a condition that the drive does not have.
+fn no_condition(key: &str, condition: Condition) -> SpecError {
+    let need = "a low-power condition whose power and recovery the drive's file gives";
+    SpecError::new(key, condition.name(), need)
 }
 
 /// The completion of a command that the host has aborted.

@@ -10,7 +10,7 @@ use headstack_drive::{
     Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Phase, PhaseKind, Setting,
 };
 use headstack_testkit::disk::Disk;
-use headstack_units::{Lba, Time};
+use headstack_units::{Lba, Span, Time};
 
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -342,4 +342,46 @@ fn idle_drives_change_at_once() {
         .set(Time(31 * S), Setting::PowerCondition(Condition::IdleC))
         .unwrap_err();
     assert_eq!(refused.key, "setting.power_condition");
+}
+
+/// A drive that never rests by itself gets a timer for unloaded heads, then one for standby, then its own again. A
+/// read of a track ends at 10 ms.
+#[test]
+fn idle_timers_are_set_while_it_runs() {
+    let mut drive = new(&awake());
+    let read = |drive: &mut Drive, id: u64, at: u64| {
+        run(drive, &[(at, request(id, Command::Read, 0, 100))])[0].completion.0
+    };
+    assert_eq!(read(&mut drive, 0, 0), S / 100);
+    let set = |drive: &mut Drive, at: u64, condition, after| {
+        let setting = Setting::IdleTimer { condition, after };
+        drive.set(Time(at), setting)
+    };
+    let after = |s: u64| Some(Span((s * S) as i64));
+    set(&mut drive, S, Condition::IdleB, after(2)).unwrap();
+    // The drive had no timers: the time counts from 1 s on. The heads are unloaded from 3 to 3.5 s.
+    assert_eq!(drive.power_condition(Time(3 * S - 1)), Condition::Active);
+    assert_eq!(drive.power_condition(Time(3 * S + 1)), Condition::IdleB);
+    // 0.4 s to load them, and the turn that the read begins in.
+    assert!(read(&mut drive, 1, 10 * S) >= 10 * S + S * 4 / 10);
+    let ended = read(&mut drive, 2, 11 * S);
+    // Standby after three seconds, while the other timer has not expired yet: both count from the last completion.
+    set(&mut drive, 12 * S, Condition::Standby, after(3)).unwrap();
+    assert_eq!(drive.power_condition(Time(ended + 2 * S + 1)), Condition::IdleB);
+    assert_eq!(drive.power_condition(Time(ended + 3 * S + 1)), Condition::Standby);
+    // Without timers it stays there until a command comes, and then does not rest again.
+    for condition in [Condition::IdleB, Condition::Standby] {
+        set(&mut drive, 20 * S, condition, None).unwrap();
+    }
+    assert_eq!(drive.power_condition(Time(30 * S)), Condition::Standby);
+    assert!(read(&mut drive, 3, 30 * S) >= 33 * S);
+    assert_eq!(drive.power_condition(Time(60 * S)), Condition::Active);
+    for (condition, after, key) in [
+        (Condition::IdleC, after(1), "setting.idle_timer.condition"),
+        (Condition::Active, after(1), "setting.idle_timer.condition"),
+        (Condition::IdleB, Some(Span(0)), "setting.idle_timer.after"),
+    ] {
+        let refused = set(&mut drive, 60 * S, condition, after).unwrap_err();
+        assert_eq!(refused.key, key);
+    }
 }

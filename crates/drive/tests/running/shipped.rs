@@ -159,6 +159,10 @@ fn change(drive: &mut Drive, now: u64, id: u64, random: &mut impl Rng) {
         },
         2 => Setting::ArmsInMotion(random.random_range(1..3)),
         3 | 4 => Setting::PowerCondition(condition[random.random_range(0..3)]),
+        7 | 8 => Setting::IdleTimer {
+            condition: condition[random.random_range(1..3)],
+            after: [None, Some(Span::from_ms(40.0))][random.random_range(0..2)],
+        },
         5 => Setting::SpindleSpeed {
             speed,
             takes: Span::from_ms(random.random_range(0.0..300.0)),

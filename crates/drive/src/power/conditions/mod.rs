@@ -116,7 +116,7 @@ struct Step {
 }
 
 /// The longest timer that the standards can express: 32 bits of 100 ms.
-const LONGEST_TIMER: Span = Span((u32::MAX as i64) * 100_000_000);
+pub(crate) const LONGEST_TIMER: Span = Span((u32::MAX as i64) * 100_000_000);
 
 /// The table `power.conditions` of a drive file.
 #[derive(Deserialize, Serialize, Default)]
@@ -206,6 +206,29 @@ impl Conditions {
     /// Whether any timer is set.
     pub fn has_timer(&self) -> bool {
         self.steps.iter().flatten().any(|s| s.timer.is_some())
+    }
+
+    /// The timer of a condition, in nanoseconds.
+    pub fn timer(&self, condition: Condition) -> Option<u64> {
+        self.step(condition).and_then(|s| s.timer)
+    }
+
+    /// The same with another timer of one condition, if the drive has that.
+    #[must_use]
+    pub fn with_timer(mut self, condition: Condition, timer: Option<u64>) -> Conditions {
+        let at = Condition::LOW.iter().position(|c| *c == condition);
+        if let Some(step) = at.and_then(|at| self.steps[at].as_mut()) {
+            step.timer = timer;
+        }
+        self
+    }
+
+    /// The same with the timers of `other`.
+    #[must_use]
+    pub fn with_timers_of(self, other: &Conditions) -> Conditions {
+        Condition::LOW
+            .into_iter()
+            .fold(self, |all, c| all.with_timer(c, other.timer(c)))
     }
 
     fn step(&self, condition: Condition) -> Option<&Step> {
