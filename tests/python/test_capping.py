@@ -121,6 +121,27 @@ def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"none", "throttle", "pcap-base", "pcap-agile", "pcap-s", "feed-forward"} <= names
 
 
+def test_a_policy_is_shown_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "capping", "pcap-agile"]) == 0
+    text = capsys.readouterr().out
+    # Table 1 of the paper.
+    for parameter, default in (("period", "5 s"), ("nr_requests", "[4, 32]"), ("tolerance", "0.2")):
+        line = next(line for line in text.splitlines() if line.startswith(parameter))
+        assert default in line
+    assert main(["models", "capping", "pcap-agile", "--json"]) == 0
+    entry = json.loads(capsys.readouterr().out)
+    found = {p["key"]: p for p in entry["parameters"]}
+    assert found["mode"] == {
+        "key": "mode",
+        "default": "tail-latency",
+        "bounds": "tail-latency, throughput",
+    }
+    assert main(["models", "seek", "linear"]) == 0
+    assert "Example" in capsys.readouterr().out
+    assert main(["models", "capping", "pcap-agle"]) == 2
+    assert 'did you mean "pcap-agile"' in capsys.readouterr().err
+
+
 def test_seeds_give_paired_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     systems = [system("free", "none"), system("pcap", "pcap-agile", mode="throughput")]
     experiment = {
@@ -174,5 +195,8 @@ def test_a_result_holds_the_meter_and_the_file_of_caps(tmp_path: Path) -> None:
         assert (meter["noise"], meter["interval"]) == ("0.05 W", "1 s")
         assert "capping.interval" in document["defaults"]
         assert "capping.noise" not in document["defaults"]
+        found = document["experiment"]["system"][0]["capping"]["parameters"]
+        assert (found["raise_factor"], found["lower_factor"]) == (2, 8)
+        assert "system.0.capping.parameters.lower_factor" in document["defaults"]
     # Other caps are another run, also in a file of the same name.
     assert ids[0] != ids[1]

@@ -43,6 +43,8 @@ pub struct Change {
     pub arms_in_motion: Option<u32>,
     /// `active`, `idle_a`, `idle_b`, `idle_c` or `standby`.
     pub power_condition: Option<Condition>,
+    /// Timer of a low-power condition.
+    pub idle_timer: Option<IdleTimer>,
     /// New speed of the spindles.
     pub spindle_speed: Option<SpindleSpeed>,
     /// A part that fails.
@@ -65,6 +67,16 @@ pub struct Change {
     pub iops_limit: Option<Frequency>,
     /// Of a throttle: bytes per second; 0: no limit.
     pub bandwidth_limit: Option<Bandwidth>,
+}
+
+/// Timer of a low-power condition of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleTimer {
+    /// `idle_a`, `idle_b`, `idle_c` or `standby`.
+    pub condition: Condition,
+    /// Time without work; absent: as the drive's file has it.
+    pub after: Option<Span>,
 }
 
 /// New speed of all spindles of a drive.
@@ -305,7 +317,7 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
 }
 
 /// All settings that an entry can have, by key: those of drives, then those of layers.
-fn settings(change: &Change) -> [(&'static str, Option<Setting>); 15] {
+fn settings(change: &Change) -> [(&'static str, Option<Setting>); 16] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);
     let scheduler = |name: &String| Of::Scheduler {
@@ -315,6 +327,10 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 15] {
     let speed = |s: SpindleSpeed| Of::SpindleSpeed {
         speed: s.speed,
         takes: s.takes,
+    };
+    let timer = |t: IdleTimer| Of::IdleTimer {
+        condition: t.condition,
+        after: t.after,
     };
     let part = |f: Failure| Part {
         stack: f.stack,
@@ -342,6 +358,7 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 15] {
             "power_condition",
             drive(change.power_condition.map(Of::PowerCondition)),
         ),
+        ("idle_timer", drive(change.idle_timer.map(timer))),
         ("spindle_speed", drive(change.spindle_speed.map(speed))),
         ("fail", change.fail.map(part).map(Setting::FailPart)),
         ("nr_requests", change.nr_requests.map(Setting::Requests)),

@@ -3,6 +3,7 @@
 use crate::capping::Knobs;
 use crate::change::Target;
 use crate::layer::{self, drive, Done, ErrorKind};
+use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
     Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting,
 };
@@ -120,10 +121,15 @@ pub trait Member {
     fn arms(&self) -> u32 {
         1
     }
+    /// The low-power conditions that it has.
+    fn conditions(&self) -> Vec<Condition> {
+        Vec::new()
+    }
     /// The settings of each drive in it.
     fn knobs(&self) -> Vec<Knobs> {
         vec![Knobs {
             arms: self.arms(),
+            conditions: self.conditions(),
             ..Knobs::default()
         }]
     }
@@ -237,6 +243,10 @@ impl Member for Drive {
     }
     fn arms(&self) -> u32 {
         self.most_arms_in_motion()
+    }
+    fn conditions(&self) -> Vec<Condition> {
+        let has = |c: &Condition| self.has_condition(*c);
+        Condition::LOW.into_iter().filter(has).collect()
     }
     fn reset_statistics(&mut self, now: Time) {
         Drive::reset_statistics(self, now);

@@ -203,6 +203,27 @@ fn a_drive_goes_down_and_comes_back() {
     );
 }
 
+/// A timer set at 1 s: drive 1 rests from 3 s on (0.5 s to come to rest). The read at 10 s needs three seconds. With
+/// the file's own timer again, which is none, it does not rest after that.
+#[test]
+fn an_idle_timer_is_set_and_taken_back() {
+    let spec = drive("", WATTS);
+    let requests = vec![
+        track(0, 0, 0, 0),
+        track(0, 1, 0, 0),
+        track(10 * S, 1, 0, 0),
+        track(30 * S, 1, 0, 0),
+    ];
+    let text = "[[change]]\nat = \"1 s\"\ndrives = [1]\n\
+                idle_timer = { condition = \"standby\", after = \"2 s\" }\n\
+                [[change]]\nat = \"12 s\"\ndrives = [1]\nidle_timer = { condition = \"standby\" }\n";
+    let (records, outcome) = run(&spec, 2, requests, text, Options::default());
+    assert_eq!(ends(&records), [10.0, 10.0, 13_010.0, 30_010.0]);
+    let joules = outcome.members[1].energy.total_j();
+    let by_hand = 0.03 * 13.0 + 2.99 * 10.0 + 0.5 * 10.0 + 6.5 + 3.0 * 25.0 + 16.99 * 10.0;
+    assert!((joules - by_hand).abs() < 1e-9 * by_hand, "{joules}");
+}
+
 /// At half the speed a track takes 20 ms. At 1 s and at 2 s the platter has completed whole turns.
 #[test]
 fn a_spindle_slows_down() {
@@ -424,6 +445,14 @@ fn what_a_drive_refuses_is_named_with_its_place() {
         (
             "power_condition = \"idle_b\"",
             "power_condition: got idle_b, need a condition",
+        ),
+        (
+            "idle_timer = { condition = \"idle_b\", after = \"1 s\" }",
+            "idle_timer: got idle_b, need a condition",
+        ),
+        (
+            "idle_timer = { condition = \"standby\", after = \"0 s\" }",
+            "idle_timer: got 0 ms, need",
         ),
         (
             "spindle_speed = { speed = \"0 rpm\" }",

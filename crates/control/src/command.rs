@@ -1,6 +1,6 @@
 //! Settings that a policy may command, and the bounds that Linux sets for them.
 
-use headstack_units::{Bandwidth, Frequency};
+use headstack_units::{Bandwidth, Frequency, Span};
 use thiserror::Error;
 
 /// Linux raises smaller values of `nr_requests` to this one (`BLKDEV_MIN_RQ`).
@@ -24,6 +24,28 @@ pub enum RateLimit {
     Bytes(Bandwidth),
 }
 
+/// What a drive does after a time without work, besides what its own timers say. A request ends it, and waits until
+/// the drive is ready. (Extended Power Conditions of T10 and T13; `hdparm -S` for standby.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rest {
+    /// Nothing.
+    #[default]
+    Own,
+    /// It unloads its heads (`idle_b`).
+    Unload {
+        /// The time without work.
+        after: Span,
+    },
+    /// It spins down (`standby`).
+    Standby {
+        /// The time without work.
+        after: Span,
+    },
+}
+
+/// Bounds of the time after which a drive rests: the step of the timers of Extended Power Conditions, and a day.
+pub const REST_AFTER: (Span, Span) = (Span(100_000_000), Span(86_400_000_000_000));
+
 /// The complete setting of one drive. A command is not a change, so applying it twice has no further effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Command {
@@ -36,6 +58,8 @@ pub struct Command {
     pub arms: u32,
     /// Limit on the rate of requests or bytes.
     pub rate_limit: RateLimit,
+    /// What it does while it has no work.
+    pub rest: Rest,
 }
 
 impl Default for Command {
@@ -46,6 +70,7 @@ impl Default for Command {
             queue_depth: MOST_QUEUE_DEPTH,
             arms: 1,
             rate_limit: RateLimit::Unlimited,
+            rest: Rest::Own,
         }
     }
 }
@@ -64,6 +89,10 @@ pub struct Device {
     pub most_queue_depth: u32,
     /// Arm assemblies that the drive can move at once.
     pub arms: u32,
+    /// Whether it can unload its heads by a timer.
+    pub can_unload: bool,
+    /// Whether it can spin down by a timer.
+    pub can_stop: bool,
 }
 
 impl Default for Device {
@@ -74,12 +103,15 @@ impl Default for Device {
             least_queue_depth: 1,
             most_queue_depth: MOST_QUEUE_DEPTH,
             arms: 1,
+            can_unload: true,
+            can_stop: true,
         }
     }
 }
 
 impl Device {
-    /// The nearest setting that this drive accepts. A limit that is not finite and positive is removed.
+    /// The nearest setting that this drive accepts. A limit that is not finite and positive is removed, and a rest
+    /// that the drive does not have.
     pub fn clamp(&self, command: Command) -> Command {
         let within = |value: u32, low: u32, high: u32| value.max(low).min(high.max(low));
         let valid = match command.rate_limit {
@@ -105,6 +137,20 @@ impl Device {
             } else {
                 RateLimit::Unlimited
             },
+            rest: self.rest(command.rest),
+        }
+    }
+
+    fn rest(&self, rest: Rest) -> Rest {
+        let in_bounds = |after: Span| after.max(REST_AFTER.0).min(REST_AFTER.1);
+        match rest {
+            Rest::Unload { after } if self.can_unload => Rest::Unload {
+                after: in_bounds(after),
+            },
+            Rest::Standby { after } if self.can_stop => Rest::Standby {
+                after: in_bounds(after),
+            },
+            _ => Rest::Own,
         }
     }
 
@@ -156,6 +202,37 @@ mod tests {
             assert_eq!(device.clamp(command).queue_depth, got);
             assert_eq!(device.clamp(command).arms, 1);
         }
+    }
+
+    #[test]
+    fn a_rest_that_the_drive_does_not_have_is_none() {
+        let bare = Device {
+            can_unload: false,
+            ..Device::default()
+        };
+        let at = |device: &Device, rest| {
+            let command = Command {
+                rest,
+                ..Command::default()
+            };
+            device.clamp(command).rest
+        };
+        let second = Span(1_000_000_000);
+        let (unload, standby) = (
+            Rest::Unload { after: second },
+            Rest::Standby { after: second },
+        );
+        assert_eq!(at(&bare, unload), Rest::Own);
+        assert_eq!(at(&bare, standby), standby);
+        assert_eq!(at(&Device::default(), unload), unload);
+        // Timers count in tenths of a second.
+        let wanted = Rest::Unload {
+            after: Span(100_000_000),
+        };
+        assert_eq!(
+            at(&Device::default(), Rest::Unload { after: Span(-5) }),
+            wanted
+        );
     }
 
     #[test]

@@ -33,7 +33,9 @@ mod sample;
 mod single;
 pub mod ultrastar_7k4000;
 
-pub use command::{Actuator, Command, Device, RateLimit, Refused, LEAST_NR_REQUESTS};
+pub use command::{
+    Actuator, Command, Device, RateLimit, Refused, Rest, LEAST_NR_REQUESTS, REST_AFTER,
+};
 pub use controller::Controller;
 pub use guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 pub use parameters::{Parameter, ParameterError, Parameters, Reader};

@@ -4,8 +4,8 @@ mod common;
 
 use common::build;
 use headstack_control::{Actuator, Command, Controller, Device, Input, Policy, RateLimit, Refused};
-use headstack_control::{Sample, Sensor, Status};
-use headstack_units::{Frequency, Time, Watts};
+use headstack_control::{Rest, Sample, Sensor, Status, REST_AFTER};
+use headstack_units::{Frequency, Span, Time, Watts};
 
 /// A policy with a fixed command.
 struct Fixed(Command);
@@ -55,6 +55,7 @@ fn commands_are_clamped_and_given_once() {
         queue_depth: 99,
         arms: 0,
         rate_limit: RateLimit::Requests(Frequency(f64::NAN)),
+        rest: Rest::Standby { after: Span(0) },
     };
     let mut controller = Controller::new(Box::new(Fixed(wild)), &[Device::default(); 2]);
     let mut log = Log::default();
@@ -64,6 +65,9 @@ fn commands_are_clamped_and_given_once() {
         queue_depth: 32,
         arms: 1,
         rate_limit: RateLimit::Unlimited,
+        rest: Rest::Standby {
+            after: REST_AFTER.0,
+        },
     };
     assert_eq!(log.given, [(0, wanted), (1, wanted)]);
     assert_eq!(controller.in_force(), [Some(wanted), Some(wanted)]);

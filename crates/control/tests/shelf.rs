@@ -4,6 +4,9 @@ mod common;
 
 use common::build;
 use common::plant::{mean, Kind, Run, Second};
+use headstack_control::policy::{find, Policy};
+use headstack_control::{Command, Device, Input, Rest, Sample};
+use headstack_units::{Span, Time, Watts};
 
 const TIERS: [usize; 3] = [5, 5, 6];
 const STRICT: &str = "tiers = [5, 5, 6]";
@@ -171,4 +174,65 @@ fn feed_forward_over_tiers() {
             );
         }
     }
+}
+
+/// With `rest`, the tiers that lose power rest without work: not without a cap, not while a tier may draw all it can,
+/// and in the safe setting.
+#[test]
+fn capped_tiers_rest() {
+    let mut policy = build(
+        "pcap-s",
+        "tiers = [1, 1]\nrest = \"standby\"\nefficiency = 1",
+        2,
+    );
+    let mut commands = [Command::default(); 2];
+    let standby = Rest::Standby {
+        after: Span(60_000_000_000),
+    };
+    let mut second = 0;
+    // Steps of ten seconds, one reading each.
+    let mut after =
+        |policy: &mut dyn Policy, periods: u32, cap: Option<f64>, watts: Option<f64>| {
+            for _ in 0..periods {
+                second += 10;
+                let now = Time(second * 1_000_000_000);
+                let sample = match watts {
+                    Some(watts) => Sample::new(now, Watts(watts)),
+                    None => Sample::missing(now),
+                };
+                let cap = cap.map(Watts);
+                policy.step(&Input { now, cap, sample }, &mut commands);
+            }
+            [commands[0].rest, commands[1].rest]
+        };
+    assert_eq!(after(&mut *policy, 3, None, Some(18.0)), [Rest::Own; 2]);
+    // 8 W below the cap: both tiers get all they can use.
+    assert_eq!(
+        after(&mut *policy, 30, Some(26.0), Some(18.0)),
+        [Rest::Own; 2]
+    );
+    // 1.5 W above it: the last tier is cut.
+    assert_eq!(
+        after(&mut *policy, 1, Some(16.5), Some(18.0)),
+        [Rest::Own, standby]
+    );
+    assert_eq!(
+        after(&mut *policy, 60, Some(16.5), Some(18.0)),
+        [standby; 2]
+    );
+    assert_eq!(after(&mut *policy, 1, None, Some(18.0)), [Rest::Own; 2]);
+    assert_eq!(after(&mut *policy, 9, Some(16.5), None), [standby; 2]);
+    let drive = Device {
+        can_stop: false,
+        ..Device::default()
+    };
+    let table = toml::from_str("rest = \"standby\"").expect("TOML");
+    let built = find("pcap-s")
+        .expect("it")
+        .build(&table, &[Device::default(), drive]);
+    let error = built.err().expect("an error");
+    assert_eq!(
+        (error.key.as_str(), error.got.as_str()),
+        ("rest", "a rest that drive 1 does not have")
+    );
 }

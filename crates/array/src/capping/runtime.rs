@@ -8,9 +8,10 @@ use crate::layer::Setting;
 use crate::member::Member;
 use headstack_control::policy::Need;
 use headstack_control::{
-    policy, Actuator, Command, Controller, Device, Parameter, RateLimit, Refused, Sensor, Status,
-    Work,
+    policy, Actuator, Command, Controller, Device, Parameter, RateLimit, Refused, Rest, Sensor,
+    Status, Work,
 };
+use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
 use headstack_engine::{Quantiles, SpecError};
 use headstack_units::{Span, Time, Watts};
@@ -27,6 +28,8 @@ pub struct Knobs {
     pub throttle: Option<Vec<u32>>,
     /// Arm assemblies that can move at once.
     pub arms: u32,
+    /// The low-power conditions of the drive.
+    pub conditions: Vec<Condition>,
 }
 
 /// A request that ended.
@@ -347,10 +350,13 @@ fn device(knobs: &Knobs) -> Device {
             queue_depth,
             arms: knobs.arms,
             rate_limit: RateLimit::Unlimited,
+            rest: Rest::Own,
         },
         most_nr_requests: usual.most_nr_requests.max(nr_requests),
         most_queue_depth: usual.most_queue_depth.max(queue_depth),
         arms: knobs.arms,
+        can_unload: knobs.conditions.contains(&Condition::IdleB),
+        can_stop: knobs.conditions.contains(&Condition::Standby),
         ..usual
     }
 }
@@ -374,6 +380,15 @@ fn check_knobs(plugin: &policy::Plugin, knobs: &[(usize, Knobs)]) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The condition of a rest, and its timer.
+fn timer(rest: Rest) -> Option<(Condition, Span)> {
+    match rest {
+        Rest::Own => None,
+        Rest::Unload { after } => Some((Condition::IdleB, after)),
+        Rest::Standby { after } => Some((Condition::Standby, after)),
+    }
 }
 
 /// Carries out commands.
@@ -408,6 +423,17 @@ impl<M: Member> Turning<'_, M> {
         if wanted.arms != before.arms {
             let arms = Setting::Drive(DriveSetting::ArmsInMotion(wanted.arms));
             member.turn(now, &knobs.drive, &arms)?;
+        }
+        if wanted.rest != before.rest {
+            // First the timer of before as the drive's file has it, then the new one.
+            let timers = [
+                timer(before.rest).map(|t| (t.0, None)),
+                timer(wanted.rest).map(|t| (t.0, Some(t.1))),
+            ];
+            for (condition, after) in timers.into_iter().flatten() {
+                let timer = Setting::Drive(DriveSetting::IdleTimer { condition, after });
+                member.turn(now, &knobs.drive, &timer)?;
+            }
         }
         *self.n_changes += u64::from(before != *wanted);
         self.in_force[drive] = *wanted;

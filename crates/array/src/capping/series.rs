@@ -2,7 +2,7 @@
 
 use crate::output::{close, write};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
-use headstack_control::{Command, RateLimit, Status};
+use headstack_control::{Command, RateLimit, Rest, Status};
 use headstack_units::{Bandwidth, Frequency};
 use std::path::Path;
 use std::sync::Arc;
@@ -109,6 +109,15 @@ fn all(values: impl Iterator<Item = f64>) -> ArrayRef {
     Arc::new(Float64Array::from_iter_values(values))
 }
 
+/// The name of a rest in results.
+fn rest_name(rest: Rest) -> &'static str {
+    match rest {
+        Rest::Own => "own",
+        Rest::Unload { .. } => "unload",
+        Rest::Standby { .. } => "standby",
+    }
+}
+
 /// Writes the series of the system.
 ///
 /// # Shapes and units
@@ -171,7 +180,8 @@ pub fn write_series(path: &Path, series: &CapSeries) -> Result<(), String> {
 ///
 /// # Shapes and units
 /// One row per interval and drive: `t_s, drive, power_w, throughput_iops, nr_requests, queue_depth, arms, iops_limit,
-/// bandwidth_limit_bytes_per_s`; limits are null where there is none.
+/// bandwidth_limit_bytes_per_s, rest`; limits are null where there is none, and `rest` is what the drive is set to do
+/// without work: `own` (its own timers), `unload` or `standby`.
 ///
 /// # Errors
 /// The file, and why it cannot be written.
@@ -213,6 +223,13 @@ pub fn write_drives(path: &Path, series: &CapSeries) -> Result<(), String> {
             "bandwidth_limit_bytes_per_s".into(),
             some(d.iter().map(|d| limits(d.command.rate_limit)[1])),
             true,
+        ),
+        (
+            "rest".into(),
+            Arc::new(StringArray::from_iter_values(
+                d.iter().map(|d| rest_name(d.command.rest)),
+            )),
+            false,
         ),
     ];
     put(path, columns)

@@ -3,6 +3,7 @@
 use super::{not_supported, Done, ErrorKind, Layer, Request, Setting, Statistics};
 use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
+use headstack_drive::power::conditions::Condition;
 use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
@@ -13,6 +14,7 @@ pub(crate) const SETTINGS: &[&str] = &[
     "scheduler",
     "arms_in_motion",
     "power_condition",
+    "idle_timer",
     "spindle_speed",
     "fail",
     "abort",
@@ -234,6 +236,10 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
 
     fn arms(&self) -> Option<u32> {
         Some(self.drive.arms())
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        self.drive.conditions()
     }
 
     fn drive_outcome(&mut self, until: Time) -> Option<MemberOutcome> {

@@ -31,6 +31,7 @@ pub mod tree;
 pub mod volume;
 
 use headstack_control::RateLimit;
+use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
 use headstack_drive::{join, Command, Components, DriveEnergy, Part};
@@ -203,6 +204,7 @@ impl Setting {
             Setting::Drive(Of::Scheduler { .. }) => "scheduler",
             Setting::Drive(Of::ArmsInMotion(_)) => "arms_in_motion",
             Setting::Drive(Of::PowerCondition(_)) => "power_condition",
+            Setting::Drive(Of::IdleTimer { .. }) => "idle_timer",
             Setting::Drive(Of::SpindleSpeed { .. }) => "spindle_speed",
             Setting::FailPart(_) => "fail",
             Setting::Abort { .. } => "abort",
@@ -260,6 +262,10 @@ pub trait Layer: Send {
     /// Arm assemblies of the drive that can move at once; `None` if the layer is not a drive.
     fn arms(&self) -> Option<u32> {
         None
+    }
+    /// The low-power conditions of a drive; none of other layers.
+    fn conditions(&self) -> Vec<Condition> {
+        Vec::new()
     }
     /// Places and depth of a host queue; `None` of other layers.
     fn queue_sizes(&self) -> Option<(u32, u32)> {

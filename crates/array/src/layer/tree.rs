@@ -311,6 +311,7 @@ fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
     if let Some(arms) = layer.arms() {
         found.push(Knobs {
             arms,
+            conditions: layer.conditions(),
             ..above.clone()
         });
         return;

@@ -94,3 +94,80 @@ fn sixteen_drives_in_three_tiers_as_in_figure_10() {
         "{weighted:?} of {uncapped:?}"
     );
 }
+
+/// Two drives that work and two without work, on which one request each comes at 200 s. With `rest` the idle tier
+/// gives its watts first: by the drive file an idle drive draws 7.97 W, with unloaded heads 6.56 W and in standby
+/// 1.2 W, and it is ready 15 s after a request. Without it the tier that works gets longer response times.
+#[test]
+fn an_idle_tier_rests_under_a_cap() {
+    let jobs = format!(
+        "{}[[workload.jobs]]\nname = \"rare\"\nthreads = 1\nfirst_device = 2\ndevices = 2\nstart = \"200 s\"\n\
+         volume = \"4 KiB\"\nrequests = {{ reads = 1.0, size = \"4 KiB\", footprint = \"4 TB\" }}\n",
+        job(64, "devices = 2\nduration = \"300 s\"")
+    );
+    let mut bench = Bench::of(jobs, 0.0);
+    for rest in ["own", "unload", "standby"] {
+        let after = if rest == "own" {
+            ""
+        } else {
+            ", rest_after = \"5 s\""
+        };
+        let capping = format!(
+            "policy = \"pcap-s\"\nparameters = {{ tiers = [2, 2], efficiency = 1.0, rest = \"{rest}\"{after} }}\n{}",
+            schedule(&[(50.0, 36.0)])
+        );
+        bench.add(&Rig {
+            name: rest,
+            more: "drive = \"constellation-es3-4tb\"\ncount = 4",
+            capping: &capping,
+            ..Rig::default()
+        });
+    }
+    let result = bench.run();
+    let system = |name: &str| of(&result, name);
+    let series = |name: &str| &system(name).capping.as_ref().expect("capping").series;
+    for (name, watts) in [("own", 7.97), ("unload", 6.56), ("standby", 1.2)] {
+        for drive in [2, 3] {
+            for second in [110, 190] {
+                let drawn = series(name).drive_power_w[drive][second];
+                near(
+                    drawn,
+                    watts,
+                    0.005,
+                    &format!("{name}, drive {drive}, {second} s"),
+                );
+            }
+        }
+    }
+    // With the watts of the idle tier the other one may have short queues, and so short response times.
+    assert!(super::mean(system("standby"), "power", 110.0, 200.0) < 36.0);
+    let p50_s = |name: &str| {
+        let p50 = &series(name).admitted_p50_s[110..190];
+        p50.iter().flatten().sum::<f64>() / p50.len() as f64
+    };
+    assert!(
+        p50_s("own") > 2.0 * p50_s("standby"),
+        "{} and {} s",
+        p50_s("own"),
+        p50_s("standby")
+    );
+    let longest = |name: &str| {
+        let drives = &system(name).capping.as_ref().expect("capping").drives;
+        drives[2].admitted_response_time_s.max
+    };
+    inside(
+        longest("own"),
+        0.0,
+        0.1,
+        "a request on a drive that is ready",
+    );
+    inside(longest("unload"), 0.4, 0.5, "after loading the heads");
+    inside(longest("standby"), 15.0, 15.1, "after spinning up");
+    // It rests again afterwards.
+    near(
+        series("standby").drive_power_w[2][290],
+        1.2,
+        0.005,
+        "at 290 s",
+    );
+}

@@ -13,6 +13,10 @@
 //! queue. Each elected drive makes one step for its part. In both modes the parts add up to the whole error. If the
 //! weights differ extremely, `weight` acts like `strict`.
 //!
+//! With `rest`, drives that have no work rest while they are capped: while there is a cap and the drive does not have the
+//! setting with the highest power, (4, 8), it unloads its heads or spins down after `rest_after` without requests.
+//! So the tiers that lose power first are also the first to rest. A drive that works all the time is not affected.
+//!
 //! Parameters are those of `pcap-agile`, except `mode` and those of the throughput mode. The defaults are a period of
 //! 10 s, a tolerance of 1 W and a `most_power` of 100 W per drive. Further parameters:
 //!
@@ -22,21 +26,24 @@
 //! | `share` | `strict` | `strict`, `weight` |
 //! | `weights` | – | one per tier, 1e-9 to 1e9; needed with `weight` |
 //! | `efficiency` | 0.83 | 0.1 to 1; of the power supply |
+//! | `rest` | `own` | `own` (only the drive's own timers), `unload`, `standby` |
+//! | `rest_after` | 10 s; 60 s for `standby` | 100 ms to a day |
 //!
 //! # Source
 //! Khatib and Bandic, FAST 2016, section 8.3 (strict priority, T = 10 s, epsilon = 1 W). With this efficiency
 //! 16 drives draw the 205 W of its Figure 10 without a cap. The division of the error inside a tier is our
-//! reading of "treated equally"; shares by weight are not in the paper.
+//! reading of "treated equally"; shares by weight and `rest` are not in the paper, which caps drives that work.
 //! # Validity
 //! Drives of a shelf with one meter. With many drives per tier, a small error gives less than one step to each
 //! (`rounding`): with `down`, a tier of six whose drive queues are not yet at 1 needs an error of 1.8 W before
-//! anything is lowered.
+//! anything is lowered. A drive that spins up draws more than one that works, for some ten seconds; `rest` does not
+//! keep the cap then, and it does not limit how many drives spin up at once.
 
 use super::{pcap_agile, read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
 use crate::parameters::Reader;
 use crate::pcap::{tolerance, Mode, Pcap};
-use crate::{Command, Device, ParameterError};
+use crate::{Command, Device, ParameterError, Rest, REST_AFTER};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -44,7 +51,7 @@ pub const PLUGIN: Plugin = Plugin {
     name: "pcap-s",
     summary:
         "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
-    example: "share = \"strict\"\nefficiency = 0.83",
+    example: "share = \"strict\"\nefficiency = 0.83\nrest = \"unload\"",
     drives: Drives::Several,
     needs: &[Need::Queues],
     read: |reader, devices| Ok(Box::new(Shelf::new(reader, devices)?)),
@@ -78,6 +85,8 @@ struct Shelf {
     tolerance_w: f64,
     efficiency: f64,
     share: Share,
+    /// What a capped drive does without work.
+    rest: Rest,
     members: Vec<Member>,
 }
 
@@ -91,6 +100,7 @@ impl Shelf {
         let words = [("strict", Share::Strict), ("weight", Share::Weight)];
         let share = reader.word("share", Share::Strict, &words)?;
         let weights = read_weights(reader, share, tiers.len())?;
+        let rest = read_rest(reader, devices)?;
         let mut members = Vec::with_capacity(devices.len());
         let tier_of = tiers
             .iter()
@@ -114,6 +124,7 @@ impl Shelf {
             tolerance_w,
             efficiency,
             share,
+            rest,
             members,
         })
     }
@@ -194,6 +205,32 @@ fn read_weights(
     }
 }
 
+/// Reads `rest` and `rest_after`.
+///
+/// # Errors
+/// Values out of bounds, and a rest that a drive does not have.
+fn read_rest(reader: &mut Reader, devices: &[Device]) -> Result<Rest, ParameterError> {
+    let seconds = |s: i64| Span(s * 1_000_000_000);
+    let words = [
+        ("own", Rest::Own),
+        ("unload", Rest::Unload { after: seconds(10) }),
+        ("standby", Rest::Standby { after: seconds(60) }),
+    ];
+    let mut rest = reader.word("rest", Rest::Own, &words)?;
+    if let Rest::Unload { after } | Rest::Standby { after } = &mut rest {
+        *after = reader.number("rest_after", *after, REST_AFTER.0..=REST_AFTER.1)?;
+    }
+    let cannot = |d: &Device| d.clamp(Command { rest, ..d.open }).rest != rest;
+    match devices.iter().position(cannot) {
+        None => Ok(rest),
+        Some(i) => {
+            let got = format!("a rest that drive {i} does not have");
+            let need = "one that all drives have: idle_b for unload, standby for standby";
+            Err(ParameterError::new("rest", got, need))
+        }
+    }
+}
+
 impl Policy for Shelf {
     fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status {
         let turn = self.guard.turn(input);
@@ -210,9 +247,13 @@ impl Policy for Shelf {
         }
         let is_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;
         for (command, member) in commands.iter_mut().zip(&self.members) {
+            let is_capped = turn != Turn::Uncapped && !member.pcap.is_highest();
             *command = match is_open {
                 true => member.open,
-                false => member.pcap.queues.command(&member.open),
+                false => Command {
+                    rest: if is_capped { self.rest } else { member.open.rest },
+                    ..member.pcap.queues.command(&member.open)
+                },
             };
         }
         self.guard.status(&turn)

@@ -548,7 +548,7 @@ impl Drive {
 
 /// The error of a setting with a condition that the drive does not have.
 fn no_condition(key: &str, condition: Condition) -> SpecError {
-    let need = "a low-power condition whose power and recovery the drive's file gives";
+    let need = "a condition whose power and recovery the drive's file gives";
     SpecError::new(key, condition.name(), need)
 }
 

@@ -350,7 +350,9 @@ fn idle_drives_change_at_once() {
 fn idle_timers_are_set_while_it_runs() {
     let mut drive = new(&awake());
     let read = |drive: &mut Drive, id: u64, at: u64| {
-        run(drive, &[(at, request(id, Command::Read, 0, 100))])[0].completion.0
+        run(drive, &[(at, request(id, Command::Read, 0, 100))])[0]
+            .completion
+            .0
     };
     assert_eq!(read(&mut drive, 0, 0), S / 100);
     let set = |drive: &mut Drive, at: u64, condition, after| {
@@ -367,8 +369,14 @@ fn idle_timers_are_set_while_it_runs() {
     let ended = read(&mut drive, 2, 11 * S);
     // Standby after three seconds, while the other timer has not expired yet: both count from the last completion.
     set(&mut drive, 12 * S, Condition::Standby, after(3)).unwrap();
-    assert_eq!(drive.power_condition(Time(ended + 2 * S + 1)), Condition::IdleB);
-    assert_eq!(drive.power_condition(Time(ended + 3 * S + 1)), Condition::Standby);
+    assert_eq!(
+        drive.power_condition(Time(ended + 2 * S + 1)),
+        Condition::IdleB
+    );
+    assert_eq!(
+        drive.power_condition(Time(ended + 3 * S + 1)),
+        Condition::Standby
+    );
     // Without timers it stays there until a command comes, and then does not rest again.
     for condition in [Condition::IdleB, Condition::Standby] {
         set(&mut drive, 20 * S, condition, None).unwrap();
