@@ -105,6 +105,43 @@ fn the_policies_under_the_caps_of_figure_5() {
     inside(longest_s(throughput), 2.1, 3.3, "longest, throughput mode");
     inside(longest_s(throttle), 2.1, 3.3, "longest, throttle");
     assert!(longest_s(tail) / longest_s(throughput) < 0.6);
+    // The upper bound of the host's queue makes the short tail: the base controller differs in nothing else.
+    assert!(longest_s(base) > 1.5 * longest_s(tail));
+}
+
+/// The order of requests is what lets queues cap power. Where elevator and drive take requests as they come, 128
+/// threads draw as much as one does in Figure 7a, whatever the cap, and a batch job of Figure 8 is not slower.
+#[test]
+fn without_any_order_no_cap_is_kept() {
+    let mut bench = Bench::of(job(128, "duration = \"200 s\""), 0.0);
+    for (name, policy) in [
+        ("throughput", THROUGHPUT),
+        ("tail", AGILE),
+        ("free", "policy = \"none\"\n"),
+    ] {
+        let capping = format!("{policy}{}", schedule(&[(0.0, 8.0)]));
+        bench.add(&Rig {
+            name,
+            elevator: "none",
+            more: "scheduler = \"fcfs\"",
+            capping: &capping,
+            ..Rig::default()
+        });
+    }
+    let result = bench.run();
+    let free = of(&result, "free");
+    for (name, places) in [("throughput", 128.0), ("tail", 32.0)] {
+        let system = of(&result, name);
+        near(mean(system, "places", 120.0, 200.0), places, 0.0, "places");
+        near(mean(system, "depth", 120.0, 200.0), 1.0, 0.0, "depth");
+        assert!(mean(system, "power", 120.0, 200.0) >= 10.3, "{name}");
+        near(
+            system.throughput_iops / free.throughput_iops,
+            1.0,
+            0.02,
+            name,
+        );
+    }
 }
 
 /// Figure 7a: with fewer than four threads nothing can be reordered.

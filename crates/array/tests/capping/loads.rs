@@ -202,3 +202,74 @@ fn without_an_order_of_the_drive_its_queue_does_not_matter() {
     );
     near(many.power_w.mean, one.power_w.mean, 0.1, "power");
 }
+
+/// A buffer of 16 MiB that completes writes.
+const WRITE_CACHE: &str =
+    "cache = { enabled = true, segments = 512, segment_sectors = 128, write_segments = 256, \
+                           write_back = true, destage = \"idle\", read_ahead = \"none\" }";
+
+/// Power and throughput of a share of reads: open, at the lowest setting of both queues, and throttled to a cap of
+/// 9 W; without a write cache and with it.
+fn mixed(reads: f64) -> [[(f64, f64); 3]; 2] {
+    let jobs = super::job(128, "duration = \"230 s\"")
+        .replace("reads = 1.0", &format!("reads = {reads:?}"));
+    let mut bench = Bench::of(jobs, 30.0);
+    let throttle = "policy = \"throttle\"\ncaps = [{ at = \"0 s\", cap = \"9 W\" }]";
+    let kinds = [
+        ("open", (32, 128), ""),
+        ("lowest", (1, 128), ""),
+        ("throttle", (32, 128), throttle),
+    ];
+    for (cache, more) in [("off", ""), ("on", WRITE_CACHE)] {
+        for (name, queues, capping) in kinds {
+            let name = format!("{name}, cache {cache}");
+            bench.add(&Rig {
+                name: &name,
+                queues,
+                more,
+                capping,
+                ..Rig::default()
+            });
+        }
+    }
+    let result = bench.run();
+    ["off", "on"].map(|cache| {
+        kinds.map(|(name, ..)| {
+            let system = of(&result, &format!("{name}, cache {cache}"));
+            (system.power_w.mean, system.throughput_iops)
+        })
+    })
+}
+
+/// Queues cap power by the order of requests. Writes that the drive's buffer has completed are written in an order of
+/// its own, so both queues have no effect on them.
+#[test]
+fn queues_cap_reads_and_writes_but_not_what_the_write_cache_writes() {
+    let [off, on] = mixed(1.0);
+    for (off, on) in off.iter().zip(on) {
+        near(on.0, off.0, 0.05, "reads: power with a write cache");
+        near(
+            on.1 / off.1,
+            1.0,
+            0.01,
+            "reads: throughput with a write cache",
+        );
+    }
+    let [off, on] = mixed(0.0);
+    let [open, lowest, _] = off;
+    assert!(open.0 - lowest.0 > 1.0, "writes without a cache: {off:?}");
+    let [open, lowest, _] = on;
+    near(lowest.0, open.0, 0.05, "writes into a cache: power");
+    near(
+        lowest.1 / open.1,
+        1.0,
+        0.01,
+        "writes into a cache: throughput",
+    );
+    // The mechanism goes to and fro between reads and the sweep of the cache: no size of the queues brings the power
+    // below 9 W, a throttle does.
+    let [off, on] = mixed(0.5);
+    assert!(off[1].0 < 9.2, "half of them writes: {off:?}");
+    assert!(on[1].0 > 10.0 && on[1].0 > off[1].0 + 1.0, "{on:?}");
+    assert!(on[2].0 < 9.2, "{on:?}");
+}
