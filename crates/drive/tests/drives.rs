@@ -298,6 +298,14 @@ fn data_sheets() {
     let es3 = shipped::drive("constellation-es3-4tb");
     let watts = power::build(&es3.power, &Shape::of(&es3), power::PLUGINS).unwrap();
     assert!((watts.idle - 7.97).abs() < 0.01 && (watts.transfer - 10.70).abs() < 0.01);
+    // The manual prints watts beside the currents: idle, sequential reads, random reads. Random reads are 60 % seeks and
+    // 1 % transfers here.
+    let re = shipped::drive("wd-re-2tb");
+    let w = power::build(&re.power, &Shape::of(&re), power::PLUGINS).unwrap();
+    let random = 0.6 * w.seek + 0.39 * w.rotation + 0.01 * w.transfer;
+    for (got, printed) in [(w.idle, 6.4), (w.transfer, 8.1), (random, 9.0)] {
+        assert!((got - printed).abs() < 0.06, "{got} W, printed {printed} W");
+    }
 }
 
 /// Table 1 of the ISCA 2008 paper: megabytes, MB/s, actuators, watts per box, dollars per megabyte.

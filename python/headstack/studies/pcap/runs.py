@@ -31,9 +31,9 @@ CAPS_END = 2400
 OPEN, START = (32, 128), (1, 4)
 
 
-def job(threads: int = 128, **more: Any) -> dict[str, Any]:
-    """Return threads that read 4 KiB at random places of the drive."""
-    requests = {"reads": 1.0, "size": "4 KiB", "footprint": f"{CAPACITY} B"}
+def job(threads: int = 128, *, footprint: str = f"{CAPACITY} B", **more: Any) -> dict[str, Any]:
+    """Return threads that read 4 KiB at random places of the first `footprint` of the drive."""
+    requests = {"reads": 1.0, "size": "4 KiB", "footprint": footprint}
     return {"threads": threads, "think_time": THINK, "requests": requests, **more}
 
 
@@ -91,10 +91,16 @@ def run(
 
 
 def settled(
-    name: str, seconds: float, threads: int = 128, *, warm_up_s: float = 30.0, **more: Any
+    name: str,
+    seconds: float,
+    threads: int = 128,
+    *,
+    warm_up_s: float = 30.0,
+    footprint: str = f"{CAPACITY} B",
+    **more: Any,
 ) -> Run:
     """Return a run of constant random load, measured for `seconds` after the warm-up."""
-    jobs = [job(threads, duration=f"{warm_up_s + seconds} s")]
+    jobs = [job(threads, footprint=footprint, duration=f"{warm_up_s + seconds} s")]
     return run(name, jobs, warm_up_s=warm_up_s, **more)
 
 
