@@ -7,7 +7,7 @@ import pytest
 from headstack.errors import ConfigError
 from headstack.paired import difference, interval
 from headstack.studies import load
-from headstack.studies.pcap import PAPER
+from headstack.studies.pcap import PAPER, arms
 from headstack.studies.study import reproduce
 
 
@@ -62,6 +62,25 @@ def test_policies_are_compared_over_seeds(tmp_path: Path) -> None:
     table = compared["table"]
     assert all(len(row) == len(table["headings"]) for row in table["rows"])
     assert "± " in table["rows"][0][table["headings"].index("IOPS")]
+
+
+def test_what_the_second_arm_costs_under_a_cap() -> None:
+    table = arms.measure(depths=(1, 32), seconds=40)
+    at = {(r["system"], r["depth"]): r for r in table.to_dict("records")}
+    one, two = (at[f"shared surfaces, {n}", 32] for n in ("one arm", "two arms"))
+    halves = [at["own halves, both arms", d] for d in (1, 32)]
+    # The published 304 random reads per second at depth 16, here at twice that depth.
+    assert halves[1]["iops"] > 304
+    assert two["iops"] > 1.5 * one["iops"]
+    assert two["watts"] > one["watts"] + 1
+    assert two["p99_ms"] < one["p99_ms"]
+    # Each depth has more requests per second than a shorter one, and draws more.
+    assert halves[1]["iops"] > halves[0]["iops"]
+    # Between the two only one arm may move.
+    best = arms.cheapest(table, (one["watts"] + two["watts"]) / 2)
+    assert best["system"] != "shared surfaces, two arms" or best["depth"] == 1
+    assert arms.cheapest(table, two["watts"] + 0.1)["iops"] >= two["iops"]
+    assert arms.cheapest(table, one["watts"] + 0.01)["iops"] >= one["iops"]
 
 
 def test_a_paper_without_a_comparison_refuses_seeds(tmp_path: Path) -> None:

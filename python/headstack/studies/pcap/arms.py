@@ -4,7 +4,7 @@
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,13 @@ DRIVES: dict[str, dict[str, Any]] = {
 }
 
 
-def measure() -> pd.DataFrame:
+def measure(depths: Sequence[int] = DEPTHS, seconds: int = SECONDS) -> pd.DataFrame:
     """Return one row per drive and depth: ``system, depth, watts, iops, p99_ms``."""
     jobs = [
         {
             "threads": 128,
             "think_time": runs.THINK,
-            "duration": f"{SECONDS} s",
+            "duration": f"{seconds} s",
             "requests": {"reads": 1.0, "size": "4 KiB", "footprint": f"{CAPACITY * 99 // 100} B"},
         }
     ]
@@ -56,7 +56,7 @@ def measure() -> pd.DataFrame:
             "capping": {"policy": "none"},
         }
         for name, drive in DRIVES.items()
-        for depth in DEPTHS
+        for depth in depths
     ]
     result = headstack.run(
         workload={"jobs": jobs, "warm_up": "10 s"}, systems=systems, log_requests=False
