@@ -5,6 +5,7 @@
 //! experiment that gives the same numbers. A file may list in `defaults` which of its values were filled in by
 //! an earlier run. They stay marked as long as the same values would be filled in again.
 
+use crate::capping::caps::Signal;
 use crate::capping::Capping;
 use crate::drive_file::{load_drive, DriveFile};
 use crate::experiment::{Experiment, System, Workload};
@@ -252,6 +253,11 @@ impl Filler<'_> {
             if !self.cap_files.contains(&input) {
                 self.cap_files.push(input);
             }
+        }
+        if let Some(Value::Object(signal)) = table.get_mut("signal") {
+            let read = from_value::<Signal>(Value::Object(signal.clone()));
+            let all = read.map(|s| take_table(&mut value(s))).unwrap_or_default();
+            self.fill_parameters(signal, &format!("{place}.signal"), &all);
         }
         if fills && !table.is_empty() {
             self.fill_parameters(table, place, &Capping::defaults());

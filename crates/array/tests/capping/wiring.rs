@@ -406,7 +406,8 @@ fn a_result_holds_all_parameters_of_its_policies() {
     };
     let text = format!(
         "[workload]\n{}[capping]\npolicy = \"pcap-agile\"\nparameters = {{ mode = \"throughput\" }}\n\
-         tolerance = \"0.2 W\"\n{}{}",
+         tolerance = \"0.2 W\"\n\
+         signal = {{ mean = \"9 W\", deviation = \"1 W\", least = \"8 W\", most = \"10 W\" }}\n{}{}",
         job(4, "duration = \"3 s\""),
         system("all", ""),
         system(
@@ -441,6 +442,12 @@ fn a_result_holds_all_parameters_of_its_policies() {
         assert!(result.defaults.contains(&named), "{named}");
     }
     assert_eq!(common["mode"], "throughput");
+    let signal = &result.experiment["capping"]["signal"];
+    assert_eq!(
+        (&signal["every"], &signal["mean"]),
+        (&"4 s".into(), &"9 W".into())
+    );
+    assert!(result.defaults.iter().any(|k| k == "capping.signal.every"));
     let own = &result.experiment["system"][1]["capping"]["parameters"];
     assert_eq!(
         (&own["raise_factor"], &own["lower_factor"]),

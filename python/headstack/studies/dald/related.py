@@ -1,12 +1,13 @@
 """Related designs under the paper's workload: Loge and Mime, Trail, a shingled drive's media cache.
 
-Each is made of parts that the simulator has:
+Each design is built from models of the simulator:
 
-- **Loge, Mime**: a log whose writer takes the soonest slot of a small reserve, 3 % of the disk.
-- **Trail**: a mirror. The first disk serves reads and takes writes into its buffer, from which they
-  go in place when it is idle. The second disk only logs, at the place under its heads; a write is
-  complete when it is on the log.
-- **media cache**: a drive-managed shingled drive whose cache lies at the outer diameter.
+- **Loge, Mime**: a log that writes each block to the free slot which the heads reach first. 3 % of
+  the slots are free.
+- **Trail**: a mirror. The first disk serves reads. It takes writes into its buffer and writes them
+  in place when it is idle. The second disk only logs: it writes at the place under its heads. A
+  write is complete when it is on the log.
+- **media cache**: a drive-managed shingled drive. Its cache lies at the outer edge.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
-"""The paper's question for a drive of today: when a logging drive, or a second arm, is worth it.
+"""Whether a logging drive, or a second arm, is useful on a drive of today.
 
-The drive is the 18 TB one of ``drives/exos-x18.toml``, filled to a share with blocks in order of
-address and the free slots spread evenly over the disk, the state after a long time of random
-writes. Queues are deeper than one, two arms may both reach all data, and energy counts.
+The drive is the 18 TB drive of ``drives/exos-x18.toml``. A share of it is full, and the free slots
+lie evenly over the disk, as after a long time of random writes. Unlike in the paper, several
+requests are outstanding, both arms can reach all data, and the energy is measured too.
 """
 
 import csv
@@ -27,7 +27,7 @@ DRIVE = "exos-x18"
 #: Blocks of 4 KiB that the drive can hold.
 SLOTS = 35_156_656_128 // 8
 
-#: Shares of the slots that hold blocks, and the one that most tables use.
+#: Shares of the slots that hold blocks, and the share that most tables use.
 FULL, USUAL = (0.5, 0.7, 0.9, 0.95, 0.99), 0.9
 
 #: Requests outstanding in the closed loop.
@@ -58,7 +58,7 @@ FORMATS = {"wsrch-small.trace": "mqsim"}
 
 @dataclass(frozen=True)
 class Kind:
-    """A drive: with a log or without, with one arm or two, and what its arms serve."""
+    """A drive: with or without a log, with one or two arms, with or without roles for them."""
 
     log: bool
     arms: int = 1
@@ -95,7 +95,7 @@ KINDS = {
 
 
 def _blocks(share: float) -> int:
-    """Return the blocks of a drive filled to a share; a few less than it offers."""
+    """Return the number of blocks of a drive that is full to this share, rounded down."""
     return int(SLOTS * share * 0.999)
 
 
@@ -226,12 +226,16 @@ def tables(study: Study) -> list[Table]:
     rows = [[name, *(f"{t:.2f}" for t in times)] for name, times in by_share(study).items()]
     headings = ["drive", *(f"{share:.0%}" for share in FULL)]
     made.append(
-        Table(f"{DRIVE}: a durable random write in ms, by the share that is full", headings, rows)
+        Table(
+            f"{DRIVE}: mean time of a durable random write in ms, by the share that is full",
+            headings,
+            rows,
+        )
     )
     rates = sequential(study)
     rows = [[name, *(f"{rate:.0f}" for rate in row)] for name, row in rates.items()]
     headings = ["drive", *(f"{share:.1%}" for share in OVERWRITTEN)]
-    title = f"{DRIVE}: reads of 1 MiB in order in MB/s, by the share overwritten before"
+    title = f"{DRIVE}: rate of reads of 1 MiB in order in MB/s, by the share overwritten before"
     made.append(Table(title, headings, rows))
     rows = [[name, f"{rate:,.0f}"] for name, rate in sustained(study).items()]
     title = f"{DRIVE}, write cache on and full: random 4 KiB writes/s, 32 outstanding"

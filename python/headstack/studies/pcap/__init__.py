@@ -39,20 +39,22 @@ PAPER = Paper(
     "the Cloud, FAST 2016",
     choices=Choices(),
     about=(
-        "The figures were not available, only the text: what a part compares is a number or a "
-        "relation that the text states. Fitted to it are overhead, order and energy of seeks of "
-        "the drive, at the throughputs and powers that drives/ultrastar-7k4000-pcap.toml names; a "
-        "part whose value was fitted says so, and static powers were put in. The location of the "
-        "peak of power, the trends over both queues, and all that the controllers do are results.",
-        "Response times are from admission to the host's queue, as fio's completion latency: time "
-        "that a thread sleeps before its request exists is not in them. Counted from submission "
-        "almost no request of 128 threads would take less than 100 ms, whatever the policy.",
-        "What the paper leaves open was chosen: 128 threads, caps after minute 25, how fractions "
-        "of a step are rounded, which queue moves first, that PCAP starts at queues of (1, 4). "
-        "Where it contradicts itself, the part says so (inconsistent): idle power of 8 W against "
-        "6.5 W, 45 % idle time below 90 requests per second, 9.5 W against 9.2 W at the highest "
-        "throughput, 10 W with two threads, low throughput during the base controller's delay, "
-        "and 10 % under 100 ms with throttling.",
+        "The text of the paper was available, but not its figures. So each part compares with a "
+        "number or a relation that the text states. Some values of the drive were fitted to these "
+        "numbers: overhead, order of commands, energy of seeks. The file "
+        "drives/ultrastar-7k4000-pcap.toml says to which numbers. A part whose value was fitted "
+        "says so. Static powers are those of the text. All else is a result: where the peak of "
+        "power lies, how power changes with both queues, and what the controllers do.",
+        "Response times count from the admission to the host's queue, like fio's completion "
+        "latency. The time that a thread sleeps before its request exists is not part of them. "
+        "Counted from submission, almost none of the requests of 128 threads would take less than "
+        "100 ms, whatever the policy.",
+        "Where the paper leaves something open, a value was chosen: 128 threads, the caps after "
+        "minute 25, how fractions of a step are rounded, which queue changes first, and a start "
+        "with queues of (1, 4). Where the paper contradicts itself, the part says inconsistent: "
+        "idle power of 8 W or 6.5 W; 45 % idle time below 90 requests per second; 9.5 W or 9.2 W "
+        "at the highest throughput; 10 W with two threads; low throughput during the base "
+        "controller's delay; and 10 % under 100 ms with throttling.",
     ),
     claims=(
         Claim(

@@ -95,7 +95,7 @@ def controllers(study: Study) -> Outcome:
             219.0,
             longest,
             "{:.0f}",
-            note="truncating the steps; rounding up gives about 290",
+            note="fractions of a step are cut off; if they are rounded up, it is about 290",
         ),
         relation(
             "7.5 W cannot be reached",

@@ -17,8 +17,8 @@ RATES_IOPS = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 150, 200)
 #: Queue sizes of Figure 3.
 HOST, DRIVE = (4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16, 32)
 
-#: Drives of Figure 1 that have a file here. Of the Western Digital Re only the currents of the model
-#: with three discs are known; the paper's has five.
+#: Drives of Figure 1 that have a file here. Of the Western Digital Re only the currents of the
+#: model with three discs are known; the paper's model has five.
 SEAGATE, WD = "a Seagate drive of 4 TB", "WD Re, three discs of the paper's five"
 DRIVES = {
     "HDD-C, Ultrastar 7K4000": runs.DRIVE,
