@@ -112,7 +112,7 @@ def batch(study: Study) -> Outcome:
 
 def _bursts(together: bool) -> list[dict[str, Any]]:
     """Return the three parts of the load: a constant one, and bursts of 40 MB and 20 MB."""
-    more = {"rate": "1/s", "together": together, "duration": "3300 s"}
+    more: dict[str, Any] = {"rate": "1/s", "together": together, "duration": "3300 s"}
     constant = runs.job(64, name="constant", **more)
     first = runs.job(60, name="40 MB", start="300 s", volume="40 MB", every="900 s", bursts=3)
     second = runs.job(60, name="20 MB", start="600 s", volume="20 MB", every="900 s", bursts=3)
