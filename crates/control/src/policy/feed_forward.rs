@@ -416,7 +416,8 @@ mod tests {
     /// The largest correction after a change at 5 s that is measured at 11 s; `interruption` is the cap at 6 s.
     fn corrected(interruption: Option<f64>) -> f64 {
         let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&crate::Parameters::new()), &[device]).expect("it builds");
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Parameters::new()), &[device])
+            .expect("it builds");
         step(&mut policy, 0, Some(8.5), 9.15);
         step(&mut policy, 5, Some(8.5), 9.15);
         step(&mut policy, 6, interruption, 9.15);

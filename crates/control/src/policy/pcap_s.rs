@@ -108,12 +108,7 @@ impl Shelf {
             .flat_map(|(tier, n)| std::iter::repeat_n(tier, *n));
         for (tier, device) in tier_of.zip(devices) {
             members.push(Member {
-                pcap: Pcap::read(
-                    reader,
-                    device,
-                    Mode::TailLatency,
-                    Some(pcap_agile::BOUNDS),
-                )?,
+                pcap: Pcap::read(reader, device, Mode::TailLatency, Some(pcap_agile::BOUNDS))?,
                 open: device.clamp(device.open),
                 tier,
                 weight: weights[tier],
@@ -251,7 +246,11 @@ impl Policy for Shelf {
             *command = match is_open {
                 true => member.open,
                 false => Command {
-                    rest: if is_capped { self.rest } else { member.open.rest },
+                    rest: if is_capped {
+                        self.rest
+                    } else {
+                        member.open.rest
+                    },
                     ..member.pcap.queues.command(&member.open)
                 },
             };

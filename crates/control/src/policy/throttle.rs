@@ -129,7 +129,9 @@ mod tests {
 
     fn limit_at(toml: &str, caps: &[Option<f64>]) -> RateLimit {
         let table = toml::from_str(toml).expect("TOML");
-        let mut policy = PLUGIN.build(&table, &[Device::default()]).expect("it builds");
+        let mut policy = PLUGIN
+            .build(&table, &[Device::default()])
+            .expect("it builds");
         let mut commands = [Command::default()];
         for cap in caps {
             let input = Input {

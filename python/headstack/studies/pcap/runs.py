@@ -72,7 +72,7 @@ def run(
     elevator: str = "deadline",
     seed: int = 1,
 ) -> Run:
-    """Return a run of jobs on one or more drives, each under a queue and, if needed, a throttle of its own."""
+    """Return a run of jobs on one or more drives, each under a queue and perhaps a throttle."""
     workload: dict[str, Any] = {"name": "random reads", "jobs": [dict(j) for j in jobs]}
     if warm_up_s:
         workload["warm_up"] = f"{warm_up_s} s"
