@@ -53,6 +53,8 @@ pub struct Change {
     pub nr_requests: Option<u32>,
     /// Host queue: most requests below it at once.
     pub depth: Option<u32>,
+    /// Host queue: time to the deadline of reads that arrive from now on.
+    pub read_expire: Option<Span>,
     /// Volume: a member that is gone from now on.
     pub member_gone: Option<u32>,
     /// Volume: a member that comes back with the data that it had.
@@ -363,6 +365,7 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 16] {
         ("fail", change.fail.map(part).map(Setting::FailPart)),
         ("nr_requests", change.nr_requests.map(Setting::Requests)),
         ("depth", change.depth.map(Setting::Depth)),
+        ("read_expire", change.read_expire.map(Setting::ReadExpire)),
         ("member_gone", change.member_gone.map(Setting::MemberGone)),
         ("member_back", change.member_back.map(Setting::MemberBack)),
         (

@@ -12,6 +12,9 @@ const MOST_NR_REQUESTS: u32 = 2048;
 /// Native command queueing has 32 tags.
 const MOST_QUEUE_DEPTH: u32 = 32;
 
+/// Linux refuses longer times to a deadline: `INT_MAX` milliseconds (`deadline_read_expire_store`).
+pub const MOST_READ_EXPIRE: Span = Span(i32::MAX as i64 * 1_000_000);
+
 /// A limit on the requests that reach the host queue.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum RateLimit {
@@ -54,6 +57,10 @@ pub struct Command {
     /// Commands that the drive may hold (`/sys/block/DEVICE/device/queue_depth`). On SATA, 1 turns off native command
     /// queueing.
     pub queue_depth: u32,
+    /// Time from a read's arrival in the host's queue to its deadline, after which the elevator serves it out of turn
+    /// (`/sys/block/DEVICE/queue/iosched/read_expire`, in milliseconds). It concerns reads that arrive afterwards, and
+    /// the queue need not be emptied. `None`: leave it as it is.
+    pub read_expire: Option<Span>,
     /// Arm assemblies that may move at once.
     pub arms: u32,
     /// Limit on the rate of requests or bytes.
@@ -63,11 +70,13 @@ pub struct Command {
 }
 
 impl Default for Command {
-    /// The setting of Linux 3.0 for a SATA drive, as in the PCAP paper: 128 places, 32 commands, one arm.
+    /// The setting of Linux 3.0 for a SATA drive, as in the PCAP paper: 128 places, 32 commands, one arm. The expiry of
+    /// reads stays as it is.
     fn default() -> Command {
         Command {
             nr_requests: 128,
             queue_depth: MOST_QUEUE_DEPTH,
+            read_expire: None,
             arms: 1,
             rate_limit: RateLimit::Unlimited,
             rest: Rest::Own,
@@ -87,6 +96,9 @@ pub struct Device {
     pub least_queue_depth: u32,
     /// The greatest queue depth of the drive.
     pub most_queue_depth: u32,
+    /// The longest time to a read's deadline: [`MOST_READ_EXPIRE`] with the elevators `deadline` and `mq-deadline`.
+    /// `None` if the elevator has no deadlines; then `open` has none either.
+    pub most_read_expire: Option<Span>,
     /// Arm assemblies that the drive can move at once.
     pub arms: u32,
     /// Whether it can unload its heads by a timer.
@@ -102,6 +114,7 @@ impl Default for Device {
             most_nr_requests: MOST_NR_REQUESTS,
             least_queue_depth: 1,
             most_queue_depth: MOST_QUEUE_DEPTH,
+            most_read_expire: None,
             arms: 1,
             can_unload: true,
             can_stop: true,
@@ -110,8 +123,8 @@ impl Default for Device {
 }
 
 impl Device {
-    /// The nearest setting that this drive accepts. A limit that is not finite and positive is removed, and a rest
-    /// that the drive does not have.
+    /// The nearest setting that this drive accepts. What it does not have is removed: a limit that is not finite and
+    /// positive, a rest, and the expiry of reads if its elevator has none.
     pub fn clamp(&self, command: Command) -> Command {
         let within = |value: u32, low: u32, high: u32| value.max(low).min(high.max(low));
         let valid = match command.rate_limit {
@@ -131,6 +144,10 @@ impl Device {
                 self.least_queue_depth.max(1),
                 self.most_queue_depth,
             ),
+            read_expire: command
+                .read_expire
+                .zip(self.most_read_expire)
+                .map(|(expire, most)| expire.min(most).max(Span::ZERO)),
             arms: within(command.arms, 1, self.arms),
             rate_limit: if valid {
                 command.rate_limit
@@ -201,6 +218,31 @@ mod tests {
             };
             assert_eq!(device.clamp(command).queue_depth, got);
             assert_eq!(device.clamp(command).arms, 1);
+        }
+    }
+
+    /// Linux takes 0 to `INT_MAX` milliseconds; an elevator without deadlines has no such file.
+    #[test]
+    fn the_expiry_of_reads_is_clamped_or_left_alone() {
+        let with = Device {
+            most_read_expire: Some(MOST_READ_EXPIRE),
+            ..Device::default()
+        };
+        let most = Span::from_ms(2_147_483_647.0);
+        for (asked, got) in [
+            (Some(Span(-1)), Some(Span::ZERO)),
+            (Some(Span::ZERO), Some(Span::ZERO)),
+            (Some(Span::from_ms(2000.0)), Some(Span::from_ms(2000.0))),
+            (Some(Span(i64::MAX)), Some(most)),
+            (None, None),
+        ] {
+            let command = Command {
+                read_expire: asked,
+                ..Command::default()
+            };
+            assert_eq!(with.clamp(command).read_expire, got, "{asked:?}");
+            assert_eq!(with.accepts(&command), asked == got, "{asked:?}");
+            assert_eq!(Device::default().clamp(command).read_expire, None);
         }
     }
 

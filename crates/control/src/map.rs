@@ -1,7 +1,7 @@
 //! Power maps: a drive's power and throughput under each setting, for the policy `feed-forward`.
 
 use crate::parameters::ParameterError;
-use crate::ultrastar_7k4000::{look_up, IOPS, P99_S, POWER_W};
+use crate::ultrastar_7k4000::{look_up, Longer, IOPS, LONGER, LONGER_NR_REQUESTS, P99_S, POWER_W};
 use crate::{Command, Device};
 use headstack_units::{Span, Watts};
 use serde::Deserialize;
@@ -12,12 +12,18 @@ use serde_json::Value;
 pub(crate) struct Point {
     pub(crate) nr_requests: u32,
     pub(crate) queue_depth: u32,
+    /// Time from a read's arrival to its deadline; `None`: the drive's own.
+    pub(crate) read_expire: Option<Span>,
     pub(crate) arms: u32,
     pub(crate) power_w: f64,
     pub(crate) iops: f64,
     /// Response time from admission, in seconds: the mean or the 99th percentile, as the policy uses.
     pub(crate) response_time_s: f64,
 }
+
+/// The drive's own expiry of reads, as far as the map knows it: the default of Linux, for which the first tables of the
+/// built-in map were computed.
+const USUAL_READ_EXPIRE: Span = Span(500_000_000);
 
 /// Which response time is taken from the built-in map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,21 +37,30 @@ impl Point {
         Command {
             nr_requests: self.nr_requests,
             queue_depth: self.queue_depth,
+            read_expire: self.read_expire.or(open.read_expire),
             arms: self.arms,
             ..*open
         }
     }
 
     /// How near two settings are, from 1 (equal) to 0. It falls linearly with the sum of the differences of both
-    /// queues' sizes in octaves (factors of two), and is 0 from one octave on, or if the numbers of arms differ.
+    /// queues' sizes and of the expiry of reads in octaves (factors of two), and is 0 from one octave on, or if the
+    /// numbers of arms differ.
     pub(crate) fn nearness(&self, other: &Point) -> f64 {
-        let octaves = |a: u32, b: u32| (f64::from(a.max(1)) / f64::from(b.max(1))).log2().abs();
-        let apart = octaves(self.nr_requests, other.nr_requests)
-            + octaves(self.queue_depth, other.queue_depth);
+        let octaves = |a: f64, b: f64| (a / b).log2().abs();
+        let sizes = |a: u32, b: u32| octaves(f64::from(a.max(1)), f64::from(b.max(1)));
+        let apart = sizes(self.nr_requests, other.nr_requests)
+            + sizes(self.queue_depth, other.queue_depth)
+            + octaves(self.expire_ns(), other.expire_ns());
         match self.arms == other.arms {
             true => (1.0 - apart).max(0.0),
             false => 0.0,
         }
+    }
+
+    fn expire_ns(&self) -> f64 {
+        let expire = self.read_expire.unwrap_or(USUAL_READ_EXPIRE);
+        expire.non_negative().max(1) as f64
     }
 }
 
@@ -60,6 +75,7 @@ fn mean_time_s(nr_requests: u32, iops: f64) -> f64 {
 struct Entry {
     nr_requests: u32,
     queue_depth: u32,
+    read_expire: Option<Span>,
     #[serde(default = "one")]
     arms: u32,
     power: Watts,
@@ -121,14 +137,15 @@ pub(crate) fn read(
     Ok(points)
 }
 
-fn setting(point: &Point) -> (u32, u32, u32) {
-    (point.nr_requests, point.queue_depth, point.arms)
+fn setting(point: &Point) -> (u32, u32, Option<Span>, u32) {
+    let p = point;
+    (p.nr_requests, p.queue_depth, p.read_expire, p.arms)
 }
 
 fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
     let read: Entry = serde_json::from_value(entry.clone()).map_err(|e| {
         let need =
-            format!("nr_requests, queue_depth, power with its unit, iops, at most arms and response_time ({e})");
+            format!("nr_requests, queue_depth, power with its unit, iops, at most arms, read_expire and response_time ({e})");
         ParameterError::new("", entry, need)
     })?;
     if !(read.power.0 > 0.0 && read.power.0 <= 1000.0) {
@@ -154,12 +171,14 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
     let point = Point {
         nr_requests: read.nr_requests,
         queue_depth: read.queue_depth,
+        read_expire: read.read_expire,
         arms: read.arms,
         power_w: read.power.0,
         iops: read.iops,
         response_time_s: read.response_time.map_or(mean, Span::as_secs_f64),
     };
     for device in devices {
+        check_read_expire(&point, device)?;
         if !device.accepts(&point.command(&device.clamp(device.open))) {
             let got = format!(
                 "({}, {}, {})",
@@ -176,6 +195,19 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
     Ok(point)
 }
 
+/// A point with an expiry of reads is only for drives that have this setting.
+fn check_read_expire(point: &Point, device: &Device) -> Result<(), ParameterError> {
+    let Some(expire) = point.read_expire else {
+        return Ok(());
+    };
+    let need = match device.most_read_expire {
+        Some(most) if (Span(0)..=most).contains(&expire) => return Ok(()),
+        Some(most) => format!("0 s to {most}"),
+        None => "no such key: the drive's elevator has no expiry of reads".to_string(),
+    };
+    Err(ParameterError::new("read_expire", expire, need))
+}
+
 /// Sizes of both queues in the built-in map.
 const NR_REQUESTS: [u32; 27] = [
     4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96,
@@ -188,34 +220,61 @@ fn built_in(devices: &[Device], statistic: Statistic) -> Result<Vec<Point>, Para
         let need = format!("points for a drive with {} arms", device.arms);
         return Err(ParameterError::new("map", "nothing", need));
     }
-    let mut points = Vec::new();
-    for (nr_requests, queue_depth) in NR_REQUESTS
-        .iter()
-        .flat_map(|n| QUEUE_DEPTH.iter().map(move |d| (*n, *d)))
-        // The drive never holds more commands than the host's queue has places.
-        .filter(|(n, d)| d <= n)
-    {
-        let at = |table| look_up(table, f64::from(nr_requests), f64::from(queue_depth));
-        let iops = at(&IOPS);
-        let point = Point {
-            nr_requests,
-            queue_depth,
-            arms: 1,
-            power_w: at(&POWER_W),
-            iops,
-            response_time_s: match statistic {
-                Statistic::Mean => mean_time_s(nr_requests, iops),
-                Statistic::P99 => at(&P99_S),
-            },
-        };
-        let accepted = |d: &Device| d.accepts(&point.command(&d.clamp(d.open)));
-        if devices.iter().all(accepted) {
-            points.push(point);
-        }
+    let mut points: Vec<Point> = sizes().map(|(n, d)| usual(n, d, statistic)).collect();
+    for table in &LONGER {
+        let sizes = sizes().filter(|(n, _)| *n > LONGER_NR_REQUESTS[0]);
+        points.extend(sizes.map(|(n, d)| longer(table, n, d, statistic)));
     }
+    // Without the setting of an expiry, that of a point is none that a drive accepts.
+    points.retain(|p| {
+        let accepted = |d: &Device| d.accepts(&p.command(&d.clamp(d.open)));
+        devices.iter().all(accepted)
+    });
     if points.is_empty() {
         let need = "points that all drives accept: the built-in map has none";
         return Err(ParameterError::new("map", "nothing", need));
     }
     Ok(points)
+}
+
+/// The sizes of both queues. The drive never holds more commands than the host's queue has places.
+fn sizes() -> impl Iterator<Item = (u32, u32)> {
+    let all = NR_REQUESTS
+        .iter()
+        .flat_map(|n| QUEUE_DEPTH.iter().map(move |d| (*n, *d)));
+    all.filter(|(n, d)| d <= n)
+}
+
+/// A built-in point with the drive's own expiry of reads.
+fn usual(nr_requests: u32, queue_depth: u32, statistic: Statistic) -> Point {
+    let at = |table| look_up(table, f64::from(nr_requests), f64::from(queue_depth));
+    let iops = at(&IOPS);
+    Point {
+        nr_requests,
+        queue_depth,
+        read_expire: None,
+        arms: 1,
+        power_w: at(&POWER_W),
+        iops,
+        response_time_s: match statistic {
+            Statistic::Mean => mean_time_s(nr_requests, iops),
+            Statistic::P99 => at(&P99_S),
+        },
+    }
+}
+
+/// A built-in point with a longer expiry of reads.
+fn longer(tables: &Longer, nr_requests: u32, queue_depth: u32, statistic: Statistic) -> Point {
+    let at = |table| Longer::look_up(table, f64::from(nr_requests), f64::from(queue_depth));
+    let iops = at(&tables.iops);
+    Point {
+        read_expire: Some(tables.read_expire),
+        power_w: at(&tables.power_w),
+        iops,
+        response_time_s: match statistic {
+            Statistic::Mean => mean_time_s(nr_requests, iops),
+            Statistic::P99 => at(&tables.p99_s),
+        },
+        ..usual(nr_requests, queue_depth, statistic)
+    }
 }

@@ -53,6 +53,7 @@ fn commands_are_clamped_and_given_once() {
     let wild = Command {
         nr_requests: 1,
         queue_depth: 99,
+        read_expire: Some(headstack_units::Span(7)),
         arms: 0,
         rate_limit: RateLimit::Requests(Frequency(f64::NAN)),
         rest: Rest::Standby { after: Span(0) },
@@ -63,6 +64,7 @@ fn commands_are_clamped_and_given_once() {
     let wanted = Command {
         nr_requests: 4,
         queue_depth: 32,
+        read_expire: None,
         arms: 1,
         rate_limit: RateLimit::Unlimited,
         rest: Rest::Standby {

@@ -3,6 +3,7 @@
 mod common;
 
 use common::plant::{Kind, Run};
+use common::with_expiry;
 use headstack_control::{policy, Device, ParameterError, Parameters};
 
 fn error_of(name: &str, toml: &str, drives: usize) -> ParameterError {
@@ -241,6 +242,32 @@ fn wrong_points_of_a_map_are_errors() {
     let one = "{ nr_requests = 4, queue_depth = 1, power = \"8 W\", iops = 100 }";
     let twice = error_of("feed-forward", &format!("map = [{one}, {one}]"), 1);
     assert_eq!(twice.key, "map[1]");
+}
+
+/// A point with an expiry of reads is for elevators that have one, within the bounds of Linux.
+#[test]
+fn an_expiry_in_a_map_needs_a_drive_that_has_one() {
+    let errors = |expire: &str, device: Device| {
+        let point = format!(
+            "nr_requests = 4, queue_depth = 1, power = \"8 W\", iops = 1, read_expire = {expire}"
+        );
+        let own = "{ nr_requests = 4, queue_depth = 1, power = \"9 W\", iops = 1 }";
+        let table = toml::from_str(&format!("map = [{own}, {{ {point} }}]")).expect("TOML");
+        let plugin = policy::find("feed-forward").expect("a policy");
+        plugin.build(&table, &[device])
+            .err()
+            .map(|e| e.to_string())
+    };
+    let without = "map[1].read_expire: got 2 s, need no such key: the drive's elevator has no expiry of reads";
+    assert_eq!(
+        errors("\"2 s\"", Device::default()).as_deref(),
+        Some(without)
+    );
+    assert_eq!(errors("\"2 s\"", with_expiry()), None);
+    for wrong in ["\"-1 s\"", "\"25 days\"", "\"2147484 s\"", "2"] {
+        let error = errors(wrong, with_expiry()).expect(wrong);
+        assert!(error.starts_with("map[1]"), "{wrong}: {error}");
+    }
 }
 
 #[test]

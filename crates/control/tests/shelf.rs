@@ -14,6 +14,7 @@ const STRICT: &str = "tiers = [5, 5, 6]";
 fn shelf(seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
     Run {
         kinds: vec![Kind::default(); 16],
+        device: Device::default(),
         efficiency: 0.83,
         seed,
         phases: phases.to_vec(),

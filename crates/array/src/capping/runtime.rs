@@ -9,7 +9,7 @@ use crate::member::Member;
 use headstack_control::policy::Need;
 use headstack_control::{
     policy, Actuator, Command, Controller, Device, Parameter, RateLimit, Refused, Rest, Sensor,
-    Status, Work,
+    Status, Work, MOST_READ_EXPIRE,
 };
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
@@ -24,6 +24,8 @@ pub struct Knobs {
     pub drive: Vec<u32>,
     /// Path to the host queue that serves only this drive, with its places and its depth.
     pub queue: Option<(Vec<u32>, u32, u32)>,
+    /// Time from a read's arrival in that queue to its deadline, if its elevator has deadlines.
+    pub read_expire: Option<Span>,
     /// Path to the throttle that serves only this drive.
     pub throttle: Option<Vec<u32>>,
     /// Arm assemblies that can move at once.
@@ -348,12 +350,14 @@ fn device(knobs: &Knobs) -> Device {
         open: Command {
             nr_requests,
             queue_depth,
+            read_expire: knobs.read_expire,
             arms: knobs.arms,
             rate_limit: RateLimit::Unlimited,
             rest: Rest::Own,
         },
         most_nr_requests: usual.most_nr_requests.max(nr_requests),
         most_queue_depth: usual.most_queue_depth.max(queue_depth),
+        most_read_expire: knobs.read_expire.map(|expire| MOST_READ_EXPIRE.max(expire)),
         arms: knobs.arms,
         can_unload: knobs.conditions.contains(&Condition::IdleB),
         can_stop: knobs.conditions.contains(&Condition::Standby),
@@ -413,6 +417,12 @@ impl<M: Member> Turning<'_, M> {
             }
             if wanted.queue_depth != before.queue_depth {
                 member.turn(now, way, &Setting::Depth(wanted.queue_depth))?;
+            }
+            if let Some(expire) = wanted
+                .read_expire
+                .filter(|_| wanted.read_expire != before.read_expire)
+            {
+                member.turn(now, way, &Setting::ReadExpire(expire))?;
             }
         }
         if let Some(way) = &knobs.throttle {

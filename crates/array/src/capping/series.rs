@@ -3,7 +3,7 @@
 use crate::output::{close, write};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
 use headstack_control::{Command, RateLimit, Rest, Status};
-use headstack_units::{Bandwidth, Frequency};
+use headstack_units::{Bandwidth, Frequency, Span};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -179,9 +179,10 @@ pub fn write_series(path: &Path, series: &CapSeries) -> Result<(), String> {
 /// Writes the series of the drives.
 ///
 /// # Shapes and units
-/// One row per interval and drive: `t_s, drive, power_w, throughput_iops, nr_requests, queue_depth, arms, iops_limit,
-/// bandwidth_limit_bytes_per_s, rest`; limits are null where there is none, and `rest` is what the drive is set to do
-/// without work: `own` (its own timers), `unload` or `standby`.
+/// One row per interval and drive: `t_s, drive, power_w, throughput_iops, nr_requests, queue_depth, read_expire_s, arms,
+/// iops_limit, bandwidth_limit_bytes_per_s, rest`; limits are null where there is none, `read_expire_s` where the
+/// elevator has no deadlines. `rest` is what the drive is set to do without work: `own` (its own timers), `unload` or
+/// `standby`.
 ///
 /// # Errors
 /// The file, and why it cannot be written.
@@ -213,6 +214,14 @@ pub fn write_drives(path: &Path, series: &CapSeries) -> Result<(), String> {
         ),
         ("nr_requests".into(), u32s(|c| c.nr_requests), false),
         ("queue_depth".into(), u32s(|c| c.queue_depth), false),
+        (
+            "read_expire_s".into(),
+            some(
+                d.iter()
+                    .map(|d| d.command.read_expire.map(Span::as_secs_f64)),
+            ),
+            true,
+        ),
         ("arms".into(), u32s(|c| c.arms), false),
         (
             "iops_limit".into(),

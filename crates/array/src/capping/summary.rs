@@ -15,10 +15,11 @@
 //! | `n_changes` | settings that changed, over all drives |
 
 use super::runtime::CappingOutcome;
-use super::series::status_name;
-use headstack_control::Parameter;
+use super::series::{status_name, CapSeries};
+use headstack_control::{Command, Parameter};
 use headstack_drive::spec::Params;
 use headstack_engine::Summary;
+use headstack_units::Span;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -128,6 +129,8 @@ pub struct CappingSeries {
     pub nr_requests: Vec<f64>,
     /// Queue depth, mean over drives.
     pub queue_depth: Vec<f64>,
+    /// Time to the deadline of reads in seconds, mean over drives; none if a drive has no such setting.
+    pub read_expire_s: Vec<Option<f64>>,
     /// Arms that may move, mean over drives.
     pub arms: Vec<f64>,
     /// Requests per second of each job.
@@ -355,6 +358,7 @@ fn columns(outcome: &CappingOutcome) -> CappingSeries {
             .push(series.mean_at(i, |c| f64::from(c.nr_requests)));
         c.queue_depth
             .push(series.mean_at(i, |c| f64::from(c.queue_depth)));
+        c.read_expire_s.push(read_expire_s(series, i));
         c.arms.push(series.mean_at(i, |c| f64::from(c.arms)));
         for (column, d) in c.drive_power_w.iter_mut().zip(series.drives_at(i)) {
             column.push(d.power_w);
@@ -365,4 +369,10 @@ fn columns(outcome: &CappingOutcome) -> CappingSeries {
         c.job_iops.insert(name.clone(), iops);
     }
     c
+}
+
+/// Mean over the drives of the time to the deadline of reads at point `i`.
+fn read_expire_s(series: &CapSeries, i: usize) -> Option<f64> {
+    let of = |c: &Command| c.read_expire.map_or(f64::NAN, Span::as_secs_f64);
+    Some(series.mean_at(i, of)).filter(|s| s.is_finite())
 }

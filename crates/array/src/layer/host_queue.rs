@@ -36,6 +36,7 @@
 //! combines flushes; here each goes to the lower layer by itself.
 
 mod admission;
+mod expiry;
 mod merging;
 mod waking;
 
@@ -743,8 +744,9 @@ impl Layer for HostQueue {
                 }
                 Ok(())
             }
+            ([], Setting::ReadExpire(expire)) => self.set_read_expire(*expire),
             ([], other) => {
-                let known = &["nr_requests", "depth"];
+                let known = &["nr_requests", "depth", "read_expire"];
                 Err(not_supported("a host queue", other, known))
             }
             (path, setting) => self.below.set(now, path, setting),
@@ -782,6 +784,10 @@ impl Layer for HostQueue {
     fn queue_sizes(&self) -> Option<(u32, u32)> {
         let queue = self.queues.first()?;
         Some((queue.places.limit(), queue.depth))
+    }
+
+    fn read_expire(&self) -> Option<Span> {
+        self.queues.first()?.elevator.read_expire()
     }
 
     fn below(&self) -> &[Box<dyn Layer>] {

@@ -36,7 +36,7 @@ use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
 use headstack_drive::{join, Command, Components, DriveEnergy, Part};
 use headstack_engine::{did_you_mean, SpecError};
-use headstack_units::{Bandwidth, Time};
+use headstack_units::{Bandwidth, Span, Time};
 
 pub use drive::DriveLayer;
 pub use statistics::{LayerResult, Statistics};
@@ -181,6 +181,8 @@ pub enum Setting {
     Requests(u32),
     /// Most requests of a host queue at the lower layer at once.
     Depth(u32),
+    /// Time from a read's arrival in a host queue to its deadline, for reads that arrive from now on.
+    ReadExpire(Span),
     /// A member of a volume fails or is removed.
     MemberGone(u32),
     /// A removed member returns with its old data. Blocks that were written meanwhile are stale.
@@ -210,6 +212,7 @@ impl Setting {
             Setting::Abort { .. } => "abort",
             Setting::Requests(_) => "nr_requests",
             Setting::Depth(_) => "depth",
+            Setting::ReadExpire(_) => "read_expire",
             Setting::MemberGone(_) => "member_gone",
             Setting::MemberBack(_) => "member_back",
             Setting::MemberReplaced(_) => "member_replaced",
@@ -269,6 +272,11 @@ pub trait Layer: Send {
     }
     /// Places and depth of a host queue; `None` of other layers.
     fn queue_sizes(&self) -> Option<(u32, u32)> {
+        None
+    }
+    /// Time from a read's arrival to its deadline in a host queue; `None` of other layers, and of elevators without
+    /// deadlines.
+    fn read_expire(&self) -> Option<Span> {
         None
     }
     /// Measurements of the drive up to `until`; `None` if the layer is not a drive.

@@ -319,13 +319,14 @@ fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
     let mut own = above.clone();
     if let Some((nr_requests, depth)) = layer.queue_sizes() {
         own.queue = Some((own.drive.clone(), nr_requests, depth));
+        own.read_expire = layer.read_expire();
     }
     if layer.name() == throttle::ENTRY.name {
         own.throttle = Some(own.drive.clone());
     }
     let below = layer.below();
     if below.len() > 1 {
-        (own.queue, own.throttle) = (None, None);
+        (own.queue, own.read_expire, own.throttle) = (None, None, None);
     }
     for (i, layer) in below.iter().enumerate() {
         let drive = [&own.drive[..], &[i as u32]].concat();

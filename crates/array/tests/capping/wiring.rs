@@ -254,6 +254,38 @@ fn arms_are_set() {
     assert!(mean(system, "iops", 5.0, 30.0) > 1.3 * mean(system, "iops", 60.0, 90.0));
 }
 
+/// `feed-forward` sets the expiry of reads under a cap and restores it without one. An elevator without deadlines has
+/// none to set, and PCAP leaves it alone.
+#[test]
+fn the_expiry_of_reads_is_set() {
+    let caps = "caps = [{ at = \"30 s\", cap = \"8 W\" }, { at = \"80 s\" }]";
+    let mut bench = bench(100);
+    for (name, policy, elevator) in [
+        ("ours", "feed-forward", "deadline"),
+        ("blk-mq", "feed-forward", "mq-deadline"),
+        ("unsorted", "feed-forward", "none"),
+        ("theirs", "pcap-agile", "deadline"),
+    ] {
+        bench.add(&Rig {
+            name,
+            elevator,
+            capping: &format!("policy = \"{policy}\"\n{caps}"),
+            ..Rig::default()
+        });
+    }
+    let result = bench.run();
+    for (name, want) in [
+        ("ours", [Some(0.5), Some(2.0), Some(0.5)]),
+        ("blk-mq", [Some(0.5), Some(2.0), Some(0.5)]),
+        ("unsorted", [None; 3]),
+        ("theirs", [Some(0.5); 3]),
+    ] {
+        let capping = of(&result, name).capping.as_ref().expect("capping");
+        let expire = &capping.series.read_expire_s;
+        assert_eq!([expire[10], expire[70], expire[95]], want, "{name}");
+    }
+}
+
 /// At 50 requests per second, released one at a time, gaps are 20 ms; those held count their wait as queueing.
 #[test]
 fn a_throttle_paces() {

@@ -187,6 +187,36 @@ fn the_places_of_a_host_queue_change() {
     }
 }
 
+/// Batches of one: after the first read `mq-deadline` goes on at cylinder 10, unless the read of cylinder 90, which is
+/// the oldest, is late. With an expiry of 1 ms from 0.5 ms on it is. A change after its arrival comes too late: it keeps
+/// its deadline, and that of cylinder 10 does not matter while it is not the oldest.
+#[test]
+fn the_expiry_of_reads_in_a_host_queue_changes() {
+    let text = r#"
+        [[layers]]
+        name = "host-queue"
+        depth = 1
+        elevator_parameters = { read_expire = "1 s", fifo_batch = 1 }
+        [[change]]
+        at = "0.5 ms"
+        layer = "host-queue"
+        read_expire = "1 ms"
+    "#;
+    assert_eq!(run(1, text, three()).ends(), [10.0, 30.0, 50.0]);
+    let late = text.replace("0.5 ms", "1.5 ms");
+    assert_eq!(run(1, &late, three()).ends(), [10.0, 50.0, 30.0]);
+    let same = text.replace("\"1 ms\"", "\"1 s\"");
+    assert_eq!(run(1, &same, three()).ends(), [10.0, 50.0, 30.0]);
+    let error = refused(1, "layers = [{ name = \"host-queue\", elevator = \"none\" }]\n[[change]]\nat = \"1 s\"\nlayer = 0\nread_expire = \"1 s\"\n");
+    assert!(
+        error.starts_with(
+            "system[0].change[0].read_expire: got 1 s, need an elevator with deadlines"
+        ),
+        "{error}"
+    );
+    assert!(error.contains("not supported"), "{error}");
+}
+
 /// Drives under layers behave like bare ones (`tests/change.rs`): another order, another speed.
 #[test]
 fn drives_under_layers_change() {
@@ -367,7 +397,8 @@ fn what_cannot_be_is_named_with_its_place() {
         ("layer = 2\ninstances = [0, 3]\ndepth = 2", "instances[1]: got 3, need one of the 3 layers, counted from 0"),
         ("layer = 0\ndepth = 0", "depth: got 0, need 1 to 65536"),
         ("layer = 0\nnr_requests = 70000", "nr_requests: got 70000, need at most 65536"),
-        ("layer = 0\nmember_gone = 1", "member_gone: got member_gone, need one that a host queue supports: nr_requests, depth"),
+        ("layer = 0\nmember_gone = 1", "member_gone: got member_gone, need one that a host queue supports: nr_requests, depth, read_expire"),
+        ("layer = 0\nread_expire = \"-1 ms\"", "read_expire: got -1 ms, need a time that is not negative"),
         ("layer = 1\ndepth = 1", "depth: got depth, need one that the volume raid5 supports: member_gone, member_back, "),
         ("layer = 1\nmember_gone = 3", "member_gone: got 3, need one of the 3 members, counted from 0"),
         ("layer = 1\nmember_back = 0", "member_back: got 0, need a member that is gone"),

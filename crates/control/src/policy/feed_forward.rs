@@ -1,8 +1,8 @@
 //! Feed-forward: chooses the setting from a map of power and throughput, and corrects the map with measurements.
 //!
 //! # Model
-//! A setting `c` has the places of the host queue, the depth of the drive's queue and the arms in motion. The map
-//! contains for each setting the power `p(c)` and the throughput `x(c)` of one drive that has more requests waiting
+//! A setting `c` has the places of the host queue, the depth of the drive's queue, the expiry of reads and the arms in
+//! motion. The map contains for each setting the power `p(c)` and the throughput `x(c)` of one drive that has more requests waiting
 //! than places. `f(c)` is the corrected power, at first `p(c)`. Let `m` be the meter's mean over a period at setting
 //! `a`. The power at another setting is predicted only from the *difference* of two points:
 //!
@@ -16,10 +16,13 @@
 //!
 //! | mean of the period | what happens |
 //! |---|---|
-//! | within `tolerance` of the cap | nothing |
+//! | within `tolerance` of the cap | nothing; in the first period under a new cap, a setting with `m(c) <= cap - margin` that draws less, if it is better than `a` by 2 % |
 //! | too high | the best setting with `m(c) <= cap - margin` of those with `p(c) < p(a)`; if there is none, the one with the lowest `p` |
 //! | too low | the best setting with `m(c) <= cap - margin`, if it is better than `a` by 2 % |
 //! | the cap falls below `m` | as "too high", at once, with the last period's mean |
+//!
+//! Without a cap, the expiry of reads is the drive's own, and the best setting with it is taken. The same holds if the
+//! cap allows this setting and `k < 0.8`: the host's queue is then not full, and a longer expiry has no advantage.
 //!
 //! The *best* setting has the highest `x(c)` among those with `t(c) <= latency_target`; if none meets the target, the
 //! shortest `t(c)`. (For the current setting the target is 1.1 times as long.) Settings with `t(c) > latency_limit` are
@@ -29,7 +32,7 @@
 //!
 //! After a change from `a` to `b` the map is corrected. Let `e` be the measured minus the predicted change of one
 //! drive, limited to ±2 W. `f(b)` grows by `e / 2`, because a part of `e` is noise, but never leaves `p(b) ± 3 W`. The
-//! points near `b` probably have a similar error, so those within an octave of both queues' sizes grow too, by a part
+//! points near `b` probably have a similar error, so those within an octave of both queues' sizes and the expiry grow too, by a part
 //! that falls linearly to zero. Corrections decay with the time constant `forget_after`. Readings of the first `settle`
 //! after a change are ignored.
 //!
@@ -51,13 +54,17 @@
 //! | `forget_after` | 30 min | `period` to 1000 h |
 //! | `tiers` | one tier | numbers of drives, best tier first; they add up |
 //! | `efficiency` | 1; 0.83 for several drives | 0.1 to 1; of the power supply |
-//! | `map` | of an Ultrastar 7K4000 | 1 to 4096 tables `{ nr_requests, queue_depth, arms, power, iops, response_time }` |
+//! | `map` | of an Ultrastar 7K4000 | 1 to 4096 tables `{ nr_requests, queue_depth, read_expire, arms, power, iops, response_time }` |
+//!
+//! Points without `read_expire` leave the drive's own. The built-in map has points with 0.7, 1 and 2 s too. They are
+//! used if the drive's elevator has this setting.
 //!
 //! # Source
 //! Our own. The built-in map follows relations in Khatib and Bandic, FAST 2016, section 5.2; its numbers come
-//! from a model that was fitted to that paper's text.
+//! from a model that was fitted to that paper's text, and those of longer expiries from simulations
+//! ([`ultrastar_7k4000`](crate::ultrastar_7k4000)).
 //! # Validity
-//! The built-in map: random 4 KiB reads on a 7200 rpm drive with one arm. A drive with several arms needs its
+//! The built-in map: random 4 KiB reads on a 7200 rpm drive with one arm, whose own expiry of reads is 500 ms. A drive with several arms needs its
 //! own map. All drives of a shelf share one map. Throughput is not corrected: if the map orders the settings
 //! wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a change of
 //! setting is taken for an error of the map, within the bounds above.
@@ -89,6 +96,8 @@ const LEARN: f64 = 0.5;
 /// may be.
 const BETTER: f64 = 1.02;
 const SLACK: f64 = 1.1;
+/// The least `k` at which the host's queue counts as full.
+const FULL: f64 = 0.8;
 /// Bounds of `k`.
 const LEAST_RATIO: f64 = 0.1;
 const MOST_RATIO: f64 = 10.0;
@@ -108,6 +117,9 @@ struct FeedForward {
     points: Vec<Point>,
     /// Index of the point with the lowest power.
     lowest: usize,
+    /// The last cap, and whether no period under it has been looked at.
+    cap_w: Option<f64>,
+    is_new_cap: bool,
     tiers: Vec<Tier>,
     open: Vec<Command>,
     tolerance_w: f64,
@@ -156,6 +168,8 @@ impl FeedForward {
         let mut policy = FeedForward {
             guard: Guard::new(settings),
             lowest: lowest(&points),
+            cap_w: None,
+            is_new_cap: false,
             tiers: Vec::with_capacity(counts.len()),
             open: devices.iter().map(|d| d.clamp(d.open)).collect(),
             tolerance_w,
@@ -191,9 +205,16 @@ impl FeedForward {
         self.mean_before_w = None;
     }
 
-    /// The best point regardless of power.
+    /// The best point regardless of power, of those with the drive's own expiry of reads if there are any.
     fn best(&self) -> usize {
-        (0..self.points.len()).fold(0, |best, c| match self.beats(c, best) {
+        let has_own = |c: &usize| self.points[*c].read_expire.is_none();
+        let own = self.best_of((0..self.points.len()).filter(has_own));
+        own.or_else(|| self.best_of(0..self.points.len()))
+            .unwrap_or(0)
+    }
+
+    fn best_of(&self, candidates: impl Iterator<Item = usize>) -> Option<usize> {
+        candidates.reduce(|best, c| match self.beats(c, best) {
             true => c,
             false => best,
         })
@@ -225,8 +246,11 @@ impl FeedForward {
         self.learn_from(reading.power_w);
         self.mean_w = Some(reading.power_w);
         let error_w = reading.power_w - cap_w;
+        let is_new_cap = std::mem::take(&mut self.is_new_cap);
         if error_w.abs() > self.tolerance_w {
             self.plan(reading.power_w, cap_w);
+        } else if is_new_cap {
+            self.improve(reading.power_w, cap_w);
         }
     }
 
@@ -248,29 +272,62 @@ impl FeedForward {
             tier.at = point;
         }
         if has_changed {
-            self.mean_before_w = Some(mean_w);
-            self.guard.settle(self.settle);
+            self.changed(mean_w);
+        }
+    }
+
+    fn changed(&mut self, mean_before_w: f64) {
+        self.mean_before_w = Some(mean_before_w);
+        self.guard.settle(self.settle);
+    }
+
+    /// Takes better settings that draw less, and together so much less that the cap is kept.
+    fn improve(&mut self, mean_w: f64, cap_w: f64) {
+        let budget_w = ((cap_w - self.margin_w - mean_w) * self.efficiency).min(0.0);
+        let mut has_changed = false;
+        let tiers = if self.ratio < FULL {
+            0
+        } else {
+            self.tiers.len()
+        };
+        for i in 0..tiers {
+            let tier = &self.tiers[i];
+            let part_w = budget_w * tier.drives as f64 / self.open.len() as f64;
+            let candidates = (0..self.points.len())
+                .filter(|c| self.is_candidate(tier, *c, true) && change(tier, *c) <= part_w);
+            let better = self
+                .best_of(candidates)
+                .filter(|c| self.gain(*c, tier.at, SLACK) > BETTER);
+            let tier = &mut self.tiers[i];
+            tier.before = tier.at;
+            tier.at = better.unwrap_or(tier.at);
+            has_changed |= better.is_some();
+        }
+        if has_changed {
+            self.changed(mean_w);
         }
     }
 
     /// The best point of a tier whose power may change by at most `budget_w`.
     fn choose(&self, tier: &Tier, lower: bool, budget_w: f64) -> usize {
-        let mut best = None;
-        for c in 0..self.points.len() {
-            if !self.is_candidate(tier, c, lower) || change(tier, c) > budget_w {
-                continue;
-            }
-            if best.is_none_or(|b| self.beats(c, b)) {
-                best = Some(c);
-            }
-        }
-        let stays = change(tier, tier.at) <= budget_w;
-        match best {
+        let own_only = !lower && self.is_unhindered(tier, budget_w);
+        let may_take = |c: usize| !own_only || self.points[c].read_expire.is_none();
+        let candidates = (0..self.points.len()).filter(|c| {
+            may_take(*c) && self.is_candidate(tier, *c, lower) && change(tier, *c) <= budget_w
+        });
+        let stays = may_take(tier.at) && change(tier, tier.at) <= budget_w;
+        match self.best_of(candidates) {
             Some(best) if !stays || self.gain(best, tier.at, SLACK) > BETTER => best,
             Some(_) => tier.at,
             None if lower => self.floor(tier),
             None => tier.at,
         }
+    }
+
+    /// Whether the host's queue is not full and the budget allows the best point with the drive's own expiry of reads.
+    /// A longer expiry then has no advantage, and the throughputs of the map are not those of the drive.
+    fn is_unhindered(&self, tier: &Tier, budget_w: f64) -> bool {
+        self.ratio < FULL && change(tier, self.best()) <= budget_w
     }
 
     /// Whether a tier may change to point `c`: within the limit of the response time and, where power must fall,
@@ -370,6 +427,8 @@ fn lowest(points: &[Point]) -> usize {
 impl Policy for FeedForward {
     fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status {
         let turn = self.guard.turn(input);
+        self.is_new_cap |= self.guard.cap_w() != self.cap_w;
+        self.cap_w = self.guard.cap_w();
         match turn {
             Turn::Uncapped => {
                 self.set_all(self.best());

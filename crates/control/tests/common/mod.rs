@@ -1,11 +1,12 @@
 //! Helpers that the tests of this crate share.
 #![allow(dead_code)]
 
+pub mod expiry;
 pub mod plant;
 
 use headstack_control::policy::{find, Drives, Plugin};
-use headstack_control::{Device, Parameters, Policy};
-use headstack_units::{Time, Watts};
+use headstack_control::{Command, Device, Parameters, Policy, MOST_READ_EXPIRE};
+use headstack_units::{Span, Time, Watts};
 use proptest::test_runner::{Config, RngSeed};
 use std::hash::{BuildHasher, RandomState};
 
@@ -44,11 +45,28 @@ pub fn drives_of(plugin: &Plugin) -> usize {
 
 /// A policy from its name and parameters in TOML.
 pub fn build(name: &str, toml: &str, drives: usize) -> Box<dyn Policy> {
+    build_for(name, toml, &vec![Device::default(); drives])
+}
+
+/// A policy for these drives.
+pub fn build_for(name: &str, toml: &str, devices: &[Device]) -> Box<dyn Policy> {
     let table = toml::from_str(toml).expect("TOML");
     let plugin = find(name).expect("a policy");
     plugin
-        .build(&table, &vec![Device::default(); drives])
+        .build(&table, devices)
         .unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// A drive whose elevator has an expiry of reads, at first that of Linux.
+pub fn with_expiry() -> Device {
+    Device {
+        open: Command {
+            read_expire: Some(Span::from_ms(500.0)),
+            ..Command::default()
+        },
+        most_read_expire: Some(MOST_READ_EXPIRE),
+        ..Device::default()
+    }
 }
 
 /// Steps of one second through phases of `(seconds, cap in watts)`.

@@ -3,9 +3,11 @@
 //! rounding.
 //!
 //! The tables are those of a model of the paper's drive that was fitted to the text of FAST 2016 (section 5.2, 4 and
-//! 7.2): power and throughput by both queues with 128 threads, by the rate of a throttle, and by few threads.
+//! 7.2): power and throughput by both queues with 128 threads, by the rate of a throttle, and by few threads. Those for
+//! longer expiries of reads are simulated (`expiry.rs`).
 
-use headstack_control::ultrastar_7k4000::{look_up, IOPS, P99_S, POWER_W};
+use super::expiry::tables;
+use headstack_control::ultrastar_7k4000::{look_up, Longer, IOPS, P99_S, POWER_W};
 use headstack_control::{Actuator, Command, Policy, RateLimit, Refused, Sample, Sensor, Work};
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
@@ -77,7 +79,10 @@ impl Kind {
 
     pub fn iops(&self, command: &Command) -> f64 {
         let (host, drive) = self.filled(command);
-        let free = look_up(&IOPS, host, drive);
+        let free = match tables(command.read_expire, host) {
+            Some(longer) => Longer::look_up(&longer.iops, host, drive),
+            None => look_up(&IOPS, host, drive),
+        };
         match command.rate_limit {
             RateLimit::Requests(Frequency(rate)) => free.min(rate),
             _ => free,
@@ -89,7 +94,10 @@ impl Kind {
         let watts = match command.rate_limit {
             RateLimit::Requests(Frequency(rate)) => throttled(rate),
             _ if self.threads < 4 => FEW_THREADS_W,
-            _ => look_up(&POWER_W, host, drive),
+            _ => match tables(command.read_expire, host) {
+                Some(longer) => Longer::look_up(&longer.power_w, host, drive),
+                None => look_up(&POWER_W, host, drive),
+            },
         };
         7.1 + (watts - 7.1) * self.scale + self.offset_w
     }
@@ -97,7 +105,10 @@ impl Kind {
     /// 99 % of the response times from admission are not longer.
     pub fn p99_s(&self, command: &Command) -> f64 {
         let (host, drive) = self.filled(command);
-        look_up(&P99_S, host, drive)
+        match tables(command.read_expire, host) {
+            Some(longer) => Longer::look_up(&longer.p99_s, host, drive),
+            None => look_up(&P99_S, host, drive),
+        }
     }
 
     /// Little's law: admitted requests divided by throughput.
@@ -175,6 +186,8 @@ pub struct Second {
 /// A run: drives, schedule, and faults of the readings.
 pub struct Run {
     pub kinds: Vec<Kind>,
+    /// The settings that each drive accepts.
+    pub device: Device,
     pub efficiency: f64,
     pub seed: u64,
     /// `(seconds, cap)`, one after another.
@@ -188,6 +201,7 @@ impl Run {
     pub fn one(kind: Kind, seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
         Run {
             kinds: vec![kind],
+            device: Device::default(),
             efficiency: 1.0,
             seed,
             phases: phases.to_vec(),
@@ -207,10 +221,10 @@ impl Run {
         damage: impl Fn(usize, Sample) -> Sample,
     ) -> Vec<Second> {
         let n = self.kinds.len();
-        let mut controller = Controller::new(policy, &vec![Device::default(); n]);
+        let mut controller = Controller::new(policy, &vec![self.device; n]);
         let mut noise = Noise(self.seed);
         let mut knobs = Knobs {
-            next: vec![Command::default(); n],
+            next: vec![self.device.open; n],
             changes: 0,
         };
         let mut seconds: Vec<Second> = Vec::new();

@@ -17,7 +17,7 @@
 use super::sorted::{BatchDirection, Parameters, Sorted};
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::{params, taken};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -91,5 +91,13 @@ impl Elevator for Deadline {
 
     fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    fn read_expire(&self) -> Option<Span> {
+        Some(self.waiting.read_expire())
+    }
+
+    fn set_read_expire(&mut self, expire: Span) {
+        self.waiting.set_read_expire(expire);
     }
 }

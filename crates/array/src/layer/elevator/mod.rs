@@ -14,7 +14,7 @@ pub(crate) mod sorted;
 use headstack_drive::plugin::Taken;
 use headstack_drive::spec::Params;
 use headstack_engine::{did_you_mean, SpecError};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// A waiting request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,13 @@ pub trait Elevator: Send {
     fn newest(&self) -> Option<Vec<u32>> {
         None
     }
+    /// The time from a read's arrival to its deadline; `None` if reads have no deadline.
+    fn read_expire(&self) -> Option<Span> {
+        None
+    }
+    /// Sets the time to the deadline of reads that are added from now on; those that wait keep their deadline, as
+    /// in Linux (`/sys/block/DEVICE/queue/iosched/read_expire`). An elevator without deadlines ignores it.
+    fn set_read_expire(&mut self, _expire: Span) {}
 }
 
 /// What an elevator is built from.

@@ -15,7 +15,7 @@
 use super::sorted::{BatchDirection, Parameters, Sorted, READ, WRITE};
 use super::{Elevator, Entry, Queued};
 use headstack_drive::plugin::{params, taken};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -103,5 +103,13 @@ impl Elevator for MqDeadline {
 
     fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    fn read_expire(&self) -> Option<Span> {
+        Some(self.waiting.read_expire())
+    }
+
+    fn set_read_expire(&mut self, expire: Span) {
+        self.waiting.set_read_expire(expire);
     }
 }

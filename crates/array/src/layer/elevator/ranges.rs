@@ -170,6 +170,16 @@ impl Elevator for Ranges {
         range.at_drive = range.at_drive.saturating_sub(1);
     }
 
+    fn read_expire(&self) -> Option<Span> {
+        self.ranges.first()?.waiting.read_expire()
+    }
+
+    fn set_read_expire(&mut self, expire: Span) {
+        for range in &mut self.ranges {
+            range.waiting.set_read_expire(expire);
+        }
+    }
+
     fn len(&self) -> usize {
         self.ranges.iter().map(|r| r.waiting.len()).sum()
     }

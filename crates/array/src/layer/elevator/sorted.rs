@@ -1,4 +1,4 @@
-//! Waiting requests by direction, in order of address and in order of deadline.
+//! Waiting requests by direction, in order of address and in order of arrival, each with its deadline.
 
 mod by_address;
 
@@ -134,8 +134,9 @@ const EMPTY: Fifo = Fifo {
 
 /// Waiting requests, by direction.
 ///
-/// All requests of a direction get the same time to their deadline, so a new one has the latest. That is why a
-/// list in which each request knows its neighbours is enough.
+/// Each direction has a list in order of arrival, in which each request knows its neighbours. This is the order of
+/// deadlines unless the time to them was shortened while requests waited. Linux then also looks only at the deadline
+/// of the first request of the list.
 #[derive(Debug)]
 pub(crate) struct Sorted {
     expire: [Span; 2],
@@ -155,6 +156,16 @@ impl Sorted {
             fifos: [EMPTY; 2],
             order: 0,
         }
+    }
+
+    /// The time from a read's arrival to its deadline.
+    pub fn read_expire(&self) -> Span {
+        self.expire[READ]
+    }
+
+    /// Sets that time for reads that are added from now on.
+    pub fn set_read_expire(&mut self, expire: Span) {
+        self.expire[READ] = expire;
     }
 
     /// Adds a request at `now`, which never decreases.

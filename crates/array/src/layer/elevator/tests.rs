@@ -90,6 +90,48 @@ fn requests_past_their_deadline_begin_batches() {
     }
 }
 
+/// The time to the deadline changes while requests wait. By hand, as in Linux: each request keeps the deadline that it
+/// got when it arrived, and only the first of the list, in order of arrival, is asked for. Reads 50 and 10 arrive at
+/// 0 ms with 500 ms. Reads 70 and 30 arrive at 1 ms: with 2 s, or with 1 ms. At 600 ms the first two are late, so
+/// with batches of one 50 is first (the oldest), then 10. Then 30 or 70: with 2 s nothing is late, and the batch goes
+/// on behind 10 at 30; with 1 ms the oldest is 70.
+#[test]
+fn a_changed_deadline_concerns_later_requests() {
+    for name in ["deadline", "mq-deadline", "ranges"] {
+        for (changed, want) in [(2000.0, [0, 1, 3, 2]), (1.0, [0, 1, 2, 3])] {
+            let one = if name == "ranges" { "\nranges = 1" } else { "" };
+            let mut elevator = build(name, &format!("fifo_batch = 1{one}"));
+            assert_eq!(elevator.read_expire(), Some(Span::from_ms(500.0)));
+            let at = |ms: f64| Time::ZERO + Span::from_ms(ms);
+            elevator.add(at(0.0), &queued(0, false, 50));
+            elevator.add(at(0.0), &queued(1, false, 10));
+            elevator.set_read_expire(Span::from_ms(changed));
+            assert_eq!(elevator.read_expire(), Some(Span::from_ms(changed)));
+            elevator.add(at(1.0), &queued(2, false, 70));
+            elevator.add(at(1.0), &queued(3, false, 30));
+            let got = [0; 4].map(|_| elevator.take(at(600.0)).expect("one waits"));
+            assert_eq!(got, want, "{name}, {changed} ms");
+        }
+    }
+    // A shorter deadline behind a longer one is not seen until its request is the first of the list.
+    for name in ["deadline", "mq-deadline"] {
+        let mut elevator = build(name, "fifo_batch = 1\nread_expire = \"2 s\"");
+        elevator.add(Time::ZERO, &queued(0, false, 50));
+        elevator.add(Time::ZERO, &queued(1, false, 60));
+        elevator.set_read_expire(Span::from_ms(1.0));
+        elevator.add(Time::ZERO, &queued(2, false, 90));
+        elevator.add(Time::ZERO, &queued(3, false, 80));
+        let late = Time::ZERO + Span::from_ms(600.0);
+        let got = [0; 4].map(|_| elevator.take(late).expect("one waits"));
+        assert_eq!(
+            got,
+            [0, 1, 2, 3],
+            "{name}: 50 and 60 in order, then 90, which is late, before 80"
+        );
+    }
+    assert_eq!(build("none", "").read_expire(), None);
+}
+
 /// A request arrives between the one in service and the next one. `deadline` has fixed the next one and
 /// passes the new one over; `mq-deadline` serves it.
 #[test]
