@@ -26,9 +26,7 @@ DEPTHS = (1, 2, 4, 8, 16, 32)
 SECONDS, WARM_UP_S = 1800, 30
 
 
-def measure(
-    expiry_ms: float, elevator: str, seed: int
-) -> dict[tuple[int, int], Mapping[str, Any]]:
+def measure(expiry_ms: float, elevator: str, seed: int) -> dict[tuple[int, int], Mapping[str, Any]]:
     """Return the result for each pair of places and depth under random reads of 128 threads."""
     systems = []
     for places in PLACES:
