@@ -319,7 +319,7 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
 }
 
 /// All settings that an entry can have, by key: those of drives, then those of layers.
-fn settings(change: &Change) -> [(&'static str, Option<Setting>); 16] {
+fn settings(change: &Change) -> [(&'static str, Option<Setting>); 17] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);
     let scheduler = |name: &String| Of::Scheduler {

@@ -66,7 +66,7 @@ pub const LONGER_NR_REQUESTS: [u32; 6] = [16, 24, 32, 64, 96, 128];
 /// With the expiry of Linux, 500 ms, each batch of 16 begins at a request that has expired, far from the arm, if the
 /// host's queue is long. A longer expiry avoids this seek. Half an hour of the drive file `ultrastar-7k4000-pcap` under
 /// random 4 KiB reads of 128 threads, with the elevator `deadline`: `python -m headstack.studies.pcap.expiry`. The
-/// longest response time with 2 s is 3.5 s; with 500 ms it is 3.2 s.
+/// longest response time with 2 s is 3.5 s; with 500 ms it is 3.3 s.
 #[rustfmt::skip]
 pub const LONGER: [Longer; 3] = [
     Longer {

@@ -141,6 +141,19 @@ fn a_queue_that_is_not_full_keeps_its_own_expiry() {
     assert_eq!(settled(32), with_expiry().open);
 }
 
+/// A map of which every point has an expiry: settings are also raised when the queue is not full.
+#[test]
+fn a_map_without_the_own_expiry_is_used_as_a_whole() {
+    let point = |depth: u32, watts: f64, iops: u32| {
+        format!("{{ nr_requests = 128, queue_depth = {depth}, read_expire = \"2 s\", power = \"{watts} W\", iops = {iops} }}")
+    };
+    let map = format!("map = [{}, {}]", point(1, 7.76, 151), point(32, 9.18, 201));
+    let phases = [(60, Some(8.0)), (120, Some(12.0))];
+    let seconds = run(with_expiry(), 32, 1, &phases, ["feed-forward", &map]);
+    let depth = |s: usize| seconds[s].commands[0].queue_depth;
+    assert_eq!((depth(59), depth(179)), (1, 32));
+}
+
 /// A new cap within the tolerance (9.15 W at 9 W) is reason enough for a setting that draws less and does more.
 #[test]
 fn a_new_cap_leads_to_a_better_setting_at_once() {

@@ -327,7 +327,9 @@ impl FeedForward {
     /// Whether the host's queue is not full and the budget allows the best point with the drive's own expiry of reads.
     /// A longer expiry then has no advantage, and the throughputs of the map are not those of the drive.
     fn is_unhindered(&self, tier: &Tier, budget_w: f64) -> bool {
-        self.ratio < FULL && change(tier, self.best()) <= budget_w
+        let best = self.best();
+        let is_own = self.points[best].read_expire.is_none();
+        is_own && self.ratio < FULL && change(tier, best) <= budget_w
     }
 
     /// Whether a tier may change to point `c`: within the limit of the response time and, where power must fall,
