@@ -254,9 +254,7 @@ fn an_expiry_in_a_map_needs_a_drive_that_has_one() {
         let own = "{ nr_requests = 4, queue_depth = 1, power = \"9 W\", iops = 1 }";
         let table = toml::from_str(&format!("map = [{own}, {{ {point} }}]")).expect("TOML");
         let plugin = policy::find("feed-forward").expect("a policy");
-        plugin.build(&table, &[device])
-            .err()
-            .map(|e| e.to_string())
+        plugin.build(&table, &[device]).err().map(|e| e.to_string())
     };
     let without = "map[1].read_expire: got 2 s, need no such key: the drive's elevator has no expiry of reads";
     assert_eq!(
