@@ -86,7 +86,7 @@ pub(crate) fn operation(op: Op) -> usize {
     }
 }
 
-/// Measurements after the warm-up. Lists of three are by [`OPERATIONS`].
+/// Measurements after the warm-up. Lists of three are by operation: reads, writes, flushes.
 pub struct Outcome {
     /// Requests taken from the workload, the warm-up included.
     pub n_taken: u64,

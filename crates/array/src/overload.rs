@@ -4,7 +4,7 @@
 //! For open arrivals only; closed loops always keep up. The time from the end of the warm-up to the last
 //! arrival is divided into 20 equal parts, each with its mean number of requests in the system, `q`. Under a
 //! load that the system can just carry, `q` is a random walk without drift: its 19 steps have the mean 0. The
-//! system is overloaded if the mean step lies more than [`DEVIATIONS`] of its standard errors above 0. The
+//! system is overloaded if the mean step lies more than `DEVIATIONS` of its standard errors above 0. The
 //! standard deviation of a step is that of the 19 steps, but at least the square root of the number of requests
 //! in a part, which is that of a queue with Poisson arrivals.
 //! In a run far beyond capacity the arrivals may end before the time series has 20 buckets. The system is then

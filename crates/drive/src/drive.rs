@@ -123,7 +123,7 @@ impl Drive {
         self.units[0].mechanics()
     }
 
-    /// The largest value that [`Setting::ArmsInMotion`](crate::Setting::ArmsInMotion) can have.
+    /// The largest value that [`Setting::ArmsInMotion`] can have.
     pub fn most_arms_in_motion(&self) -> u32 {
         let most = self.units.iter().map(Unit::most_arms_in_motion);
         most.min().unwrap_or(1)

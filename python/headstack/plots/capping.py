@@ -17,6 +17,7 @@ STRIPS = (
     ("admitted_p99_s", "p99 (ms)", 1e3),
     ("nr_requests", "host queue", 1.0),
     ("queue_depth", "drive queue", 1.0),
+    ("read_expire_s", "read expiry (s)", 1.0),
 )
 STRIP_HEIGHT, OVERVIEW_HEIGHT = 120, 50
 
@@ -73,8 +74,11 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Any:
     x = alt.X("t:Q", title=None, scale=scale)
     base = alt.Chart(data)
     strips = []
-    for i, (column, title, _) in enumerate(STRIPS):
-        last = i == len(STRIPS) - 1
+    # The expiry is a setting of some elevators, which few policies change.
+    changes = data["read_expire_s"].nunique() > 1
+    wanted = [s for s in STRIPS if s[0] != "read_expire_s" or changes]
+    for i, (column, title, _) in enumerate(wanted):
+        last = i == len(wanted) - 1
         shown = x.title("time (min)") if last else x
         strip = _strip(base, column, title, shown, names)
         if column == "power_w":

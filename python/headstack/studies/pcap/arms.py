@@ -96,10 +96,10 @@ def figure(table: pd.DataFrame) -> Any:
             color=look.colour(names, None),
         )
     )
-    left = (lines + texts).properties(
-        width=380, height=300, title="Depth of the queue at each point"
-    )
-    return plots.style(alt.hconcat(left, p99.properties(width=300, height=300)))
+    left = (lines + texts).properties(width=380, height=300)
+    title = "Dual-actuator drives under 128 random readers; numbers: depth of the queue"
+    both = alt.hconcat(left, p99.properties(width=300, height=300), title=title)
+    return plots.style(both)
 
 
 def cheapest(table: pd.DataFrame, cap_w: float) -> Mapping[str, Any]:

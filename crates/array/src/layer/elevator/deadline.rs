@@ -2,7 +2,6 @@
 //!
 //! # Model
 //! Reads and writes are kept apart, each sorted by address, and each request has a deadline. Requests are
-//! dispatched in batches of one direction, in order of address. When a request is taken, the one behind it is
 //! dispatched in batches of one direction, in order of address. When a request is taken, its successor becomes
 //! the next one of the batch; deadlines are not checked inside a batch. A new batch is of reads, unless
 //! `writes_starved` batches of reads have gone before waiting writes. It begins with the oldest request if that
