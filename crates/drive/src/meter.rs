@@ -1,11 +1,11 @@
 //! Time and energy by state, exact for any interval.
 //!
 //! # Model
-//! A drive draws its idle power all the time. While an assembly seeks, waits or transfers, it draws the
-//! additional power of that state; several assemblies add up. The energy up to a time is the sum over the
-//! parts of phases before that time. So an interval is charged with what was drawn in it, even if a service
-//! began earlier or ends later. Where a drive says how the energy of a seek depends on its distance, that energy
-//! is added, evenly over the time of the movement. In a low-power condition the drive draws the power of that condition instead.
+//! A drive draws its idle power all the time. While an assembly seeks, waits or transfers, it draws the additional
+//! power of that state; several assemblies add up. The energy up to a time is the sum over the parts of phases before
+//! that time. So an interval is charged with what was drawn in it, even if a service began earlier or ends later. Where
+//! a drive says how the energy of a seek depends on its distance, that energy is added, evenly over the time of the
+//! movement. In a low-power condition the drive draws the power of that condition instead.
 //! # Validity
 //! Mean power of each state; no current peaks.
 

@@ -2,9 +2,9 @@
 //!
 //! # Model
 //! A setting `c` has the places of the host queue, the depth of the drive's queue, the expiry of reads and the arms in
-//! motion. The map contains for each setting the power `p(c)` and the throughput `x(c)` of one drive that has more requests waiting
-//! than places. `f(c)` is the corrected power, at first `p(c)`. Let `m` be the meter's mean over a period at setting
-//! `a`. The power at another setting is predicted only from the *difference* of two points:
+//! motion. The map contains for each setting the power `p(c)` and the throughput `x(c)` of one drive that has more
+//! requests waiting than places. `f(c)` is the corrected power, at first `p(c)`. Let `m` be the meter's mean over a
+//! period at setting `a`. The power at another setting is predicted only from the *difference* of two points:
 //!
 //! ```text
 //! m(c) = m + n · (f(c) - f(a)) / efficiency        n drives
@@ -32,9 +32,9 @@
 //!
 //! After a change from `a` to `b` the map is corrected. Let `e` be the measured minus the predicted change of one
 //! drive, limited to ±2 W. `f(b)` grows by `e / 2`, because a part of `e` is noise, but never leaves `p(b) ± 3 W`. The
-//! points near `b` probably have a similar error, so those within an octave of both queues' sizes and the expiry grow too, by a part
-//! that falls linearly to zero. Corrections decay with the time constant `forget_after`. Readings of the first `settle`
-//! after a change are ignored.
+//! points near `b` probably have a similar error, so those within an octave of both queues' sizes and the expiry grow
+//! too, by a part that falls linearly to zero. Corrections decay with the time constant `forget_after`. Readings of the
+//! first `settle` after a change are ignored.
 //!
 //! With several drives, each tier has one setting. The tiers choose in order, the best tier first. Each leaves at least
 //! the lowest power that the tiers after it can draw.
@@ -64,10 +64,10 @@
 //! from a model that was fitted to that paper's text, and those of longer expiries from simulations
 //! ([`ultrastar_7k4000`](crate::ultrastar_7k4000)).
 //! # Validity
-//! The built-in map: random 4 KiB reads on a 7200 rpm drive with one arm, whose own expiry of reads is 500 ms. A drive with several arms needs its
-//! own map. All drives of a shelf share one map. Throughput is not corrected: if the map orders the settings
-//! wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a change of
-//! setting is taken for an error of the map, within the bounds above.
+//! The built-in map: random 4 KiB reads on a 7200 rpm drive with one arm, whose own expiry of reads is 500 ms. A drive
+//! with several arms needs its own map. All drives of a shelf share one map. Throughput is not corrected: if the map
+//! orders the settings wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a
+//! change of setting is taken for an error of the map, within the bounds above.
 
 use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};

@@ -13,8 +13,8 @@
 //! queue. Each elected drive makes one step for its part. In both modes the parts add up to the whole error. If the
 //! weights differ extremely, `weight` acts like `strict`.
 //!
-//! With `rest`, drives that have no work rest while they are capped: while there is a cap and the drive does not have the
-//! setting with the highest power, (4, 8), it unloads its heads or spins down after `rest_after` without requests.
+//! With `rest`, drives that have no work rest while they are capped: while there is a cap and the drive does not have
+//! the setting with the highest power, (4, 8), it unloads its heads or spins down after `rest_after` without requests.
 //! So the tiers that lose power first are also the first to rest. A drive that works all the time is not affected.
 //!
 //! Parameters are those of `pcap-agile`, except `mode` and those of the throughput mode. The defaults are a period of

@@ -5,8 +5,8 @@
 //! positioning times only about: an error with that standard deviation is added to each at each choice. It is the
 //! sum of four even errors, so it never exceeds 3.5 deviations, and depends on the time and the command alone.
 //! # Source
-//! Seltzer, Chen and Ousterhout, USENIX Winter 1990; Jacobson and Wilkes, HPL-CSL-91-7 (aged SATF); DiskSim policy 14 with weight = w / 1000. The error is ours: firmware
-//! predicts imperfectly.
+//! Seltzer, Chen and Ousterhout, USENIX Winter 1990; Jacobson and Wilkes, HPL-CSL-91-7 (aged SATF); DiskSim policy 14
+//! with weight = w / 1000. The error is ours: firmware predicts imperfectly.
 //! # Validity
 //! Ageing is linear. Weight 0 is SPTF; a large weight is FCFS.
 

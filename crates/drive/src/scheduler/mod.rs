@@ -7,8 +7,8 @@
 //! - Positional schedulers predict with [`View::cost`], which calls the same functions as the service.
 //! - Of equal commands the one that has waited longest is chosen.
 //!
-//! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
-//! in [`Models`](crate::Models).
+//! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its
+//! own in [`Models`](crate::Models).
 
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, Path};

@@ -15,10 +15,10 @@
 //! A scan begins with the heads at cylinder 0 and surface 0. It reads each track in one turn and begins with the sector
 //! that passes first. So its time is the sum of the movements and of one turn for each track.
 //! # Source
-//! M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a Log-Structured File System", ACM TOCS
-//! 10(1), 1992, section 4 (two checkpoint regions, roll-forward); R. Y. Wang, T. E. Anderson, D. A. Patterson,
-//! "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999, section 3 (scan of the headers). The list of tracks
-//! is chosen.
+//! M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a Log-Structured File System", ACM TOCS 10(1),
+//! 1992, section 4 (two checkpoint regions, roll-forward); R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log
+//! Based File Systems for a Programmable Disk", OSDI 1999, section 3 (scan of the headers). The list of tracks is
+//! chosen.
 //! # Validity
 //! A block written in place, because no slot was free, has no second copy: a loss of power in the middle of
 //! that write destroys it.
