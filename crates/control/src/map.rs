@@ -91,8 +91,9 @@ fn one() -> u32 {
 const MOST: usize = 4096;
 
 /// What the parameter `map` must be.
-pub(crate) const NEED: &str =
-    "a list of 1 to 4096 tables with nr_requests, queue_depth, power and iops";
+pub(crate) fn need() -> String {
+    format!("a list of 1 to {MOST} tables with nr_requests, queue_depth, power and iops")
+}
 
 /// The points of the parameter `map`, or the built-in ones that all devices accept.
 ///
@@ -106,14 +107,13 @@ pub(crate) fn read(
     let Some(value) = value else {
         return built_in(devices, statistic);
     };
-    let need = NEED;
     let entries = match value {
         Value::Array(entries) if (1..=MOST).contains(&entries.len()) => entries,
         Value::Array(entries) => {
             let got = format!("{} points", entries.len());
-            return Err(ParameterError::new("map", got, need));
+            return Err(ParameterError::new("map", got, need()));
         }
-        other => return Err(ParameterError::new("map", other, need)),
+        other => return Err(ParameterError::new("map", other, need())),
     };
     let mut points: Vec<Point> = Vec::with_capacity(entries.len());
     for (i, entry) in entries.iter().enumerate() {

@@ -110,31 +110,25 @@ impl LowerLayers {
     /// # Errors
     /// The path is empty or names no layer, or that layer refuses the setting.
     pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        let result = self.pass_on(now, path, setting);
+        result.map_err(|e| match path.first() {
+            Some(first) => e.within(&format!("below[{first}]")),
+            None => e,
+        })
+    }
+
+    /// As [`LowerLayers::set`]; the error does not name the layer.
+    pub fn pass_on(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        let n = self.layers.len();
         let Some((&first, rest)) = path.split_first() else {
             return Err(SpecError::new("setting", "no path", "one below this layer"));
         };
-        let result = self.set_in(first, now, rest, setting);
-        result.map_err(|e| e.within(&format!("below[{first}]")))
-    }
-
-    /// Passes a setting on to one of the layers, with the rest of the path.
-    ///
-    /// # Errors
-    /// There is no such layer, or it refuses the setting.
-    pub fn set_in(
-        &mut self,
-        layer: u32,
-        now: Time,
-        path: &[u32],
-        setting: &Setting,
-    ) -> Result<(), SpecError> {
-        let n = self.layers.len();
-        let Some(found) = self.layers.get_mut(layer as usize) else {
+        let Some(layer) = self.layers.get_mut(first as usize) else {
             let need = format!("one of the {n} layers below, counted from 0");
-            return Err(SpecError::new("setting.path", layer, need));
+            return Err(SpecError::new("setting.path", first, need));
         };
-        let result = found.set(now, path, setting);
-        self.note(layer as usize);
+        let result = layer.set(now, rest, setting);
+        self.note(first as usize);
         result
     }
 

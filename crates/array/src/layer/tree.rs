@@ -257,12 +257,6 @@ impl Tree {
         named.collect()
     }
 
-    /// Changes a setting of the layer at a path, which begins with the number of its root.
-    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        let (root, rest) = path.split_first().unwrap_or((&0, &[]));
-        self.roots.set_in(*root, now, rest, setting)
-    }
-
     /// Measurements of each drive up to `until`, in order of the drives.
     pub fn drives(&mut self, until: Time) -> Vec<MemberOutcome> {
         let mut all = Vec::new();
@@ -429,7 +423,7 @@ impl Member for Tree {
     }
 
     fn turn(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.set(now, way, setting)
+        self.roots.pass_on(now, way, setting)
     }
 
     fn is_meant(&self, _target: &Target, _index: u32) -> bool {
@@ -438,6 +432,6 @@ impl Member for Tree {
 
     fn change(&mut self, now: Time, target: &Target, setting: &Setting) -> Result<(), SpecError> {
         let mut paths = self.targets(target)?.into_iter();
-        paths.try_for_each(|path| self.set(now, &path, setting))
+        paths.try_for_each(|path| self.roots.pass_on(now, &path, setting))
     }
 }

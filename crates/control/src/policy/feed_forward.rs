@@ -164,7 +164,7 @@ impl FeedForward {
         let usual = if n == 1 { 1.0 } else { 0.83 };
         let efficiency = reader.number("efficiency", usual, 0.1..=1.0)?;
         let counts = read_tiers(reader, n)?;
-        let points = map::read(reader.raw("map", map::NEED), devices, statistic)?;
+        let points = map::read(reader.raw("map", map::need()), devices, statistic)?;
         let mut policy = FeedForward {
             guard: Guard::new(settings),
             lowest: lowest(&points),
@@ -283,14 +283,12 @@ impl FeedForward {
 
     /// Takes better settings that draw less, and together so much less that the cap is kept.
     fn improve(&mut self, mean_w: f64, cap_w: f64) {
+        if self.ratio < FULL {
+            return;
+        }
         let budget_w = ((cap_w - self.margin_w - mean_w) * self.efficiency).min(0.0);
         let mut has_changed = false;
-        let tiers = if self.ratio < FULL {
-            0
-        } else {
-            self.tiers.len()
-        };
-        for i in 0..tiers {
+        for i in 0..self.tiers.len() {
             let tier = &self.tiers[i];
             let part_w = budget_w * tier.drives as f64 / self.open.len() as f64;
             let candidates = (0..self.points.len())

@@ -1,7 +1,7 @@
 """Power of drives, of rates and of queues: PCAP-1 to PCAP-3."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
 from headstack.studies.study import Outcome, Study, Table
@@ -17,19 +17,32 @@ RATES_IOPS = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 150, 200)
 #: Queue sizes of Figure 3.
 HOST, DRIVE = (4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16, 32)
 
-#: Drives of Figure 1 that have a file here. Of the Western Digital Re only the currents of the
-#: model with three discs are known; the paper's model has five.
-SEAGATE, WD = "a Seagate drive of 4 TB", "WD Re, three discs of the paper's five"
-DRIVES = {
-    "HDD-C, Ultrastar 7K4000": runs.DRIVE,
-    SEAGATE: "constellation-es3-4tb",
-    WD: "wd-re-2tb",
-}
 
-#: Why the dynamic power of a drive is what it is.
-ORIGINS = {
-    SEAGATE: "its file has the currents of its manual; the paper prints no number for it",
-    WD: "another model of the family, with the currents of its manual; the paper prints no number",
+class Sample(NamedTuple):
+    """A drive of Figure 1 that has a file here."""
+
+    drive: str
+    #: Why its dynamic power is what it is.
+    note: str
+    #: What random reads cover.
+    footprint: str = f"{runs.CAPACITY} B"
+    kind: Kind = Kind.RESULT
+
+
+#: By name. Of the Western Digital Re only the currents of the model with three discs are known; the
+#: paper's model has five.
+SAMPLES = {
+    "HDD-C, Ultrastar 7K4000": Sample(runs.DRIVE, "its own powers were fitted to the paper's text"),
+    "a Seagate drive of 4 TB": Sample(
+        "constellation-es3-4tb",
+        "its file has the currents of its manual; the paper prints no number for it",
+    ),
+    "WD Re, three discs of the paper's five": Sample(
+        "wd-re-2tb",
+        "another model of the family, with the currents of its manual; the paper prints no number",
+        "2000 GB",
+        Kind.CONTROL,
+    ),
 }
 
 
@@ -70,36 +83,34 @@ def four_drives(study: Study) -> Outcome:
     """Judge Figure 1: the power of random and sequential loads beyond the static power."""
     length = seconds(study) / 4
     wanted = []
-    for title, drive in DRIVES.items():
+    for title, sample in SAMPLES.items():
         wanted += [
             runs.settled(
                 f"{title}, random",
                 length,
                 queues=runs.START,
-                drive=drive,
-                footprint="2000 GB" if title == WD else f"{runs.CAPACITY} B",
+                drive=sample.drive,
+                footprint=sample.footprint,
             ),
-            _sequential(f"{title}, sequential", length, drive),
+            _sequential(f"{title}, sequential", length, sample.drive),
         ]
     idle = [
         runs.run(
             f"{title}, idle",
             [runs.job(1, footprint="2000 GB", rate="0.02/s", duration="301 s")],
-            drive=drive,
+            drive=sample.drive,
         )
-        for title, drive in DRIVES.items()
+        for title, sample in SAMPLES.items()
     ]
     found = study.run(wanted + idle)
     parts: list[Part] = []
     figure: dict[str, dict[str, float]] = {}
     rows = []
-    for title, drive in DRIVES.items():
+    for title, sample in SAMPLES.items():
         power = {k: found[f"{title}, {k}"]["power_w"]["mean"] for k in ("random", "sequential")}
         # The paper's static power is that with unloaded heads.
-        static = 5.5 if drive == runs.DRIVE else found[f"{title}, idle"]["power_w"]["idle"]
+        static = 5.5 if sample.drive == runs.DRIVE else found[f"{title}, idle"]["power_w"]["idle"]
         dynamic = {k: v - static for k, v in power.items()}
-        note = ORIGINS.get(title, "its own powers were fitted to the paper's text")
-        kind_of_part = Kind.CONTROL if title == WD else Kind.RESULT
         for kind, most in (("sequential", 4.0), ("random", 5.0)):
             parts.append(
                 relation(
@@ -109,8 +120,8 @@ def four_drives(study: Study) -> Outcome:
                     Rule.LITTLE_HIGHER,
                     ("the paper's most", most),
                     W,
-                    note=note,
-                    kind=kind_of_part,
+                    note=sample.note,
+                    kind=sample.kind,
                 )
             )
         parts.append(
@@ -121,7 +132,7 @@ def four_drives(study: Study) -> Outcome:
                 Rule.HIGHER,
                 ("sequential", dynamic["sequential"]),
                 W,
-                kind=kind_of_part,
+                kind=sample.kind,
             )
         )
         figure[title] = {"static": static, "dynamic, random": dynamic["random"]}

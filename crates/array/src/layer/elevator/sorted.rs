@@ -288,7 +288,7 @@ impl Sorted {
         self.by_address[direction].at_or_behind(lba)
     }
 
-    /// The earliest deadline of a direction, and its request.
+    /// The first request of a direction in its list, and that request's deadline.
     pub fn oldest(&self, direction: usize) -> Option<(Time, u32)> {
         let first = self.fifos[direction].first;
         self.place(first).map(|p| (p.deadline, first))
