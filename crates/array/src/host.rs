@@ -66,7 +66,7 @@ enum Issues {
 const NO_THREAD: u32 = u32::MAX;
 
 impl Issues {
-    fn next_time(&self) -> Time {
+    fn next_time(&mut self) -> Time {
         match self {
             Issues::Loop {
                 first: 0, after, ..
@@ -371,8 +371,8 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// Time at which the next request of a closed loop is issued.
-    pub fn next_issue(&self) -> Time {
-        self.issues.as_ref().map_or(Time::NEVER, Issues::next_time)
+    pub fn next_issue(&mut self) -> Time {
+        self.issues.as_mut().map_or(Time::NEVER, Issues::next_time)
     }
 
     /// No request is issued earlier than this after a completion; zero without a closed loop.

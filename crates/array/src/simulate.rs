@@ -10,6 +10,7 @@
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
+mod end;
 mod feed;
 mod marks;
 
@@ -202,6 +203,8 @@ struct Run<'a, 'l, M> {
     direct: Vec<Direct>,
     // Next time at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
+    // Time of the latest sample, change or step of the power capping controller.
+    passed: Time,
     sampled: ByMode,
     schedule: Schedule<'a>,
     // Next event of each drive, if drives are taken in order of time: in closed loops, and after the last
@@ -210,6 +213,8 @@ struct Run<'a, 'l, M> {
     // Earliest time at which something other than an arrival may be due.
     next_check: Time,
     first: Option<Time>,
+    // No request arrives later than this; NEVER before the first one, and without a duration.
+    over: Time,
     last_arrival: Time,
     failure: Option<SimulateError>,
     taken: u64,
@@ -287,11 +292,13 @@ pub fn simulate<'a, 'l, M: Member>(
         device_blocks: Vec::new(),
         direct: Vec::new(),
         next_sample: Time::NEVER,
+        passed: Time::ZERO,
         sampled: ByMode::default(),
         schedule: Schedule::new(&options.changes),
         due: None,
         next_check: Time::ZERO,
         first: None,
+        over: Time::NEVER,
         last_arrival: Time::ZERO,
         failure: None,
         taken: 0,
@@ -349,7 +356,8 @@ impl<M: Member> Run<'_, '_, M> {
                 }
             }
         }
-        self.drain(now)
+        // A request after the run's duration does not advance the run to its time.
+        self.drain(self.last_arrival)
     }
 
     fn closed_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
@@ -359,7 +367,18 @@ impl<M: Member> Run<'_, '_, M> {
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
-            let issue = self.host.next_issue();
+            // It must be known whether a request follows before time passes to it, because nothing is measured after
+            // the end of the run.
+            if !by_jobs && next == feed.batch.len() {
+                if !self.refill(feed)? {
+                    break;
+                }
+                next = 0;
+            }
+            let issue = self.next_issue();
+            if issue == Time::NEVER && self.host.in_flight == 0 {
+                break;
+            }
             let (drive, member) = self.earliest();
             // Completions that a drive has ready are due now, whatever its next event.
             let drive = drive.max(now);
@@ -393,12 +412,6 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 continue;
             }
-            if next == feed.batch.len() {
-                if !self.refill(feed)? {
-                    break;
-                }
-                next = 0;
-            }
             self.host.take_issue();
             if !self.arrive(now, &feed.batch[next]) {
                 break;
@@ -408,6 +421,15 @@ impl<M: Member> Run<'_, '_, M> {
         // Requests in flight complete; no more are issued.
         self.host.end_loop();
         self.drain(now)
+    }
+
+    /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then.
+    fn next_issue(&mut self) -> Time {
+        let issue = self.host.next_issue();
+        match issue > self.over {
+            true => Time::NEVER,
+            false => issue,
+        }
     }
 
     /// The thread that is due issues its request, if it has one; false as [`Run::arrive`].
@@ -525,11 +547,10 @@ impl<M: Member> Run<'_, '_, M> {
         if let Some(capper) = &mut self.host.capper {
             capper.begin(first);
         }
-        let over = match self.options.duration {
-            Some(duration) => first + duration,
-            None => Time::NEVER,
-        };
-        if now > over {
+        if let Some(duration) = self.options.duration {
+            self.over = first + duration;
+        }
+        if now > self.over {
             return false;
         }
         if !self.measuring {
@@ -541,7 +562,7 @@ impl<M: Member> Run<'_, '_, M> {
         }
         self.pass_until(now);
         self.next_check = if self.measuring {
-            self.next_sample.min(over).min(self.next_mark())
+            self.next_sample.min(self.over).min(self.next_mark())
         } else {
             Time::ZERO
         };
@@ -731,66 +752,5 @@ impl<M: Member> Run<'_, '_, M> {
         }
         let failure = self.failure.take().or(self.host.failure.take());
         failure.map_or(Ok(()), Err)
-    }
-
-    /// After the last arrival: completes everything in flight, unless the run was cancelled.
-    fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
-        self.take_failure()?;
-        if self.measuring {
-            self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
-        }
-        self.take_in_order();
-        let mut steps = 0u64;
-        while self.host.in_flight > 0 && !self.host.outcome.partial {
-            let (time, member) = self.earliest();
-            let due = self.next_mark();
-            let is_stuck = time == Time::NEVER && self.schedule.due == Time::NEVER;
-            if due <= time.max(now) && !is_stuck && due != Time::NEVER {
-                self.pass_until(due);
-                self.take_failure()?;
-                continue;
-            }
-            if time == Time::NEVER {
-                let waiting = self.host.in_flight;
-                return Err(SimulateError::Lost {
-                    drive: member,
-                    waiting,
-                });
-            }
-            self.pass_until(time.max(now));
-            let time = time.max(now);
-            self.step(member, time, Time(time.0 + 1))?;
-            steps += 1;
-            if steps % 1024 == 0 && self.options.progress.is_cancelled() {
-                self.host.outcome.partial = true;
-            }
-        }
-        self.report();
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Outcome, SimulateError> {
-        self.host.settle();
-        self.take_failure()?;
-        if self.measuring {
-            let end = self.host.outcome.end;
-            self.pass_until(end);
-            self.take_failure()?;
-            self.sample(end);
-            for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
-                o.energy = member.energy(end);
-            }
-        }
-        let end = self.host.outcome.end;
-        for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
-            o.observe(member, end);
-        }
-        self.host.outcome.changes = self.schedule.counts();
-        self.host.outcome.n_taken = self.taken;
-        let capping = self.host.capper.take().map(Capper::into_outcome);
-        self.host.outcome.capping = capping;
-        let open = matches!(self.options.arrivals, Arrivals::Open);
-        self.host.outcome.last_arrival = open.then_some(self.last_arrival);
-        Ok(self.host.outcome)
     }
 }

@@ -217,6 +217,8 @@ struct Group {
     left: u64,
     /// Threads that still work in the present burst.
     working: u32,
+    /// When the last thread found the present burst over.
+    rested: Time,
 }
 
 /// One thread.
@@ -297,6 +299,7 @@ impl Jobs {
                 bursts_left: job.bursts - 1,
                 left: job.volume.map_or(u64::MAX, |v| v.0),
                 working: job.threads,
+                rested: Time::ZERO,
             });
             let gap_ns = job.rate.map_or(0.0, |r| 1e9 / r.0);
             for _ in 0..job.threads {
@@ -333,20 +336,35 @@ impl Jobs {
         least.unwrap_or_default()
     }
 
-    /// When a thread is due next; [`Time::NEVER`] if none is until a request ends.
+    /// When a thread issues a request next; [`Time::NEVER`] if none does until a request ends. Threads whose burst is
+    /// over when they are due issue nothing, so time need not pass to them.
     #[inline]
-    pub fn next_time(&self) -> Time {
-        self.due.next_time()
+    pub fn next_time(&mut self) -> Time {
+        while let Some((at, &number)) = self.due.peek() {
+            if !self.is_over(number, at) {
+                return at;
+            }
+            self.due.pop();
+            self.rest(number, at);
+        }
+        Time::NEVER
+    }
+
+    /// Whether a thread that is due at `at` issues nothing, because its burst is over.
+    #[inline]
+    fn is_over(&self, number: u32, at: Time) -> bool {
+        let group = &self.groups[self.threads[number as usize].group as usize];
+        let job = &self.jobs[group.job as usize];
+        group.left == 0 || job.duration.is_some_and(|d| at >= group.burst + d)
     }
 
     /// What the thread that is due issues, and its number; `None` if it issues nothing, because its burst is over.
     pub fn take(&mut self) -> Option<(Request, u32)> {
         let (now, number) = self.due.pop()?;
+        let over = self.is_over(number, now);
         let thread = &mut self.threads[number as usize];
         let group = &mut self.groups[thread.group as usize];
-        let job = &self.jobs[group.job as usize];
-        let over = job.duration.is_some_and(|d| now >= group.burst + d);
-        let next = match over || group.left == 0 {
+        let next = match over {
             true => None,
             false => group.generator.next(),
         };
@@ -367,12 +385,14 @@ impl Jobs {
         let at = self.threads[number as usize].group;
         let group = &mut self.groups[at as usize];
         group.working -= 1;
+        // Threads are not always told in order of time.
+        group.rested = group.rested.max(now);
         if group.working > 0 || group.bursts_left == 0 {
             return;
         }
         let job = &self.jobs[group.job as usize];
         group.bursts_left -= 1;
-        group.burst = (group.burst + job.every.unwrap_or_default()).max(now);
+        group.burst = (group.burst + job.every.unwrap_or_default()).max(group.rested);
         group.left = job.volume.map_or(u64::MAX, |v| v.0);
         group.working = job.threads;
         let mine = self.threads.iter_mut().enumerate();

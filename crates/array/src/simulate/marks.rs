@@ -22,6 +22,7 @@ impl<M: Member> Run<'_, '_, M> {
             if at > now || at == Time::NEVER {
                 return;
             }
+            self.passed = at;
             if self.schedule.due == at {
                 let happened = self.schedule.happen(self.members, &mut self.host);
                 self.failure = happened.err().map(SimulateError::Change);
@@ -62,6 +63,16 @@ impl<M: Member> Run<'_, '_, M> {
             transfer: sum.transfer - last.transfer,
             standby: sum.standby - last.standby,
         };
+        let joules = [
+            since.idle,
+            since.seek,
+            since.rotation,
+            since.transfer,
+            since.standby,
+        ];
+        // The difference of two sums may be wrong in the last digits.
+        let least = -1e-9 * sum.total().max(1.0);
+        debug_assert!(joules.iter().all(|j| *j >= least), "{since:?} J at {at:?}");
         self.host.outcome.series.add_energy(at, since);
     }
 
