@@ -12,6 +12,8 @@
 
 mod feed;
 mod marks;
+mod seen;
+mod warm_up;
 
 use crate::capping::{Capper, Plan as CapPlan};
 use crate::change::{Planned, Schedule};
@@ -25,34 +27,12 @@ use crate::room::Room;
 use crate::timetable::Timetable;
 use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
-use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
-use headstack_trace::{Arrivals, Jobs, Op, Request, Requests, TraceError};
+use headstack_trace::{Alignment, Arrivals, Jobs, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-/// What is left out of the statistics at the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum WarmUp {
-    /// This many requests.
-    Requests(u64),
-    /// Requests that arrive within this time after the first.
-    Time(Span),
-}
-
-impl<'de> Deserialize<'de> for WarmUp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let need = "a number of requests, or a length of time such as \"10 s\"";
-        by_kind(deserializer, need, |value| match value {
-            Value::Number(ref n) if n.is_u64() => Some(from_value(value).map(WarmUp::Requests)),
-            Value::String(_) => Some(from_value(value).map(WarmUp::Time)),
-            _ => None,
-        })
-    }
-}
+pub use warm_up::WarmUp;
 
 /// What happens to a request beyond the end of its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -248,6 +228,9 @@ pub fn simulate<'a, 'l, M: Member>(
         n_requests: 0,
         errors_by: [0; 3],
         n_dropped: 0,
+        beyond: None,
+        alignment: Alignment::default(),
+        covered: None,
         bytes_by: [0; 3],
         response: Grouped::with_limit(options.exact_limit),
         service: Grouped::with_limit(options.exact_limit),
@@ -341,13 +324,18 @@ fn capper<M: Member>(
 impl<M: Member> Run<'_, '_, M> {
     fn open_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         let mut now = Time::ZERO;
-        'run: while self.refill(feed)? {
+        let mut going = true;
+        while going && self.refill(feed)? {
+            let mut taken = 0;
             for request in &feed.batch {
                 now = now.max(request.time);
-                if !self.arrive(now, request) {
-                    break 'run;
+                going = self.arrive(now, request);
+                if !going {
+                    break;
                 }
+                taken += 1;
             }
+            self.host.outcome.see(&feed.batch[..taken]);
         }
         self.drain(now)
     }
@@ -394,10 +382,11 @@ impl<M: Member> Run<'_, '_, M> {
                 continue;
             }
             if next == feed.batch.len() {
+                self.host.outcome.see(&feed.batch);
+                next = 0;
                 if !self.refill(feed)? {
                     break;
                 }
-                next = 0;
             }
             self.host.take_issue();
             if !self.arrive(now, &feed.batch[next]) {
@@ -405,6 +394,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             next += 1;
         }
+        self.host.outcome.see(&feed.batch[..next]);
         // Requests in flight complete; no more are issued.
         self.host.end_loop();
         self.drain(now)
@@ -426,6 +416,7 @@ impl<M: Member> Run<'_, '_, M> {
                 return false;
             }
         }
+        self.host.outcome.alignment.add(&request);
         self.arrive(now, &request)
     }
 
@@ -561,11 +552,15 @@ impl<M: Member> Run<'_, '_, M> {
         let flush = request.op == Op::Flush;
         let past = blocks > size || request.lba.0 > size - blocks;
         let mut failed = false;
+        if !flush && past && measured {
+            self.host.outcome.see_beyond(&request, size);
+        }
         if !flush && (past || blocks == 0) {
             match self.options.past_end {
                 PastEnd::Wrap if blocks > 0 && blocks <= size => {
                     // A request that still reaches beyond the device is moved to end at the device's end.
-                    request.lba = Lba((request.lba.0 % size).min(size - blocks));
+                    let inside = (request.lba.0 as i64).rem_euclid(size as i64) as u64;
+                    request.lba = Lba(inside.min(size - blocks));
                 }
                 PastEnd::DropCounted => {
                     self.host.outcome.n_dropped += measured as u64;
@@ -740,6 +735,10 @@ impl<M: Member> Run<'_, '_, M> {
             self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
         }
         self.take_in_order();
+        if self.host.outcome.partial {
+            // What completed until the interrupt counts, so that parts of systems can be compared.
+            self.advance_all(self.last_arrival);
+        }
         let mut steps = 0u64;
         while self.host.in_flight > 0 && !self.host.outcome.partial {
             let (time, member) = self.earliest();
@@ -786,7 +785,8 @@ impl<M: Member> Run<'_, '_, M> {
             o.observe(member, end);
         }
         self.host.outcome.changes = self.schedule.counts();
-        self.host.outcome.n_taken = self.taken;
+        let (first, last) = (self.first, self.last_arrival);
+        self.host.outcome.cover(self.taken, first, last);
         let capping = self.host.capper.take().map(Capper::into_outcome);
         self.host.outcome.capping = capping;
         let open = matches!(self.options.arrivals, Arrivals::Open);
