@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from headstack.warned import Warned
+
 #: Called from time to time with the number of requests done and their total, if known.
 Progress = Callable[[int, int | None], None]
 
@@ -189,13 +191,16 @@ class Result:
         lines = _lines(systems[:_MOST_SHOWN])
         if len(systems) > _MOST_SHOWN:
             lines.append(f"  ... and {len(systems) - _MOST_SHOWN} more")
+        names = ", ".join(dict.fromkeys(w.name for w in self.warnings if w.name))
+        if names:
+            lines.append(f"  warnings: {names}; see .warnings")
         return "\n".join([f"headstack.Result: {head}{', partial' * self.partial}", *lines])
 
     def _repr_html_(self) -> str:
-        """Return the comparison table for notebooks, with the report's warnings below it."""
+        """Return the comparison table for notebooks, with the report's warnings above it."""
         from html import escape
 
-        from headstack import table
+        from headstack import table, warned
 
         columns = table.columns(self.document)
         align = ["left" if c.text else "right" for c in columns]
@@ -210,11 +215,12 @@ class Result:
 
         head = line("th", (c.title for c in columns))
         body = "".join(line("td", row) for row in table.rows(self.document, columns))
-        below = [table.note(self.document), *table.warnings(self.document)]
+        above = warned.lines(warned.of_document(self.document))
         if self.partial:
-            below.insert(0, "partial results, of the requests completed until the interrupt")
-        notes = "".join(f"<p>{escape(text)}</p>" for text in below)
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{notes}"
+            above.insert(0, "partial results, of the requests completed until the interrupt")
+        notes = "".join(f"<p>{escape(text)}</p>" for text in above)
+        note = f"<p>{escape(table.note(self.document))}</p>"
+        return f"{notes}<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}"
 
     def __iter__(self) -> Iterator[Record]:
         return (Record(s) for s in self.document["systems"])
@@ -237,6 +243,13 @@ class Result:
             if system["name"] == which:
                 return Record(system)
         raise KeyError(need_one_of("system", which, (str(s["name"]) for s in systems)))
+
+    @property
+    def warnings(self) -> "list[Warned]":
+        """What makes the numbers mislead, and the way out: `headstack.warned.Warned`."""
+        from headstack import warned
+
+        return warned.of(self.document)
 
     @property
     def partial(self) -> bool:

@@ -14,7 +14,8 @@ from headstack import api, outputs, paired, plots, report
 from headstack.errors import ConfigError
 from headstack.plots import capping as figures
 from headstack.suggest import need_one_of
-from headstack.table import note, warnings
+from headstack.table import note
+from headstack.warned import of_document
 
 #: The page that ``headstack cap-sim`` writes.
 PAGE = "capping.html"
@@ -293,7 +294,7 @@ def to_html(document: Mapping[str, Any], title: str, folder: str = "figures") ->
         title=title,
         note=note(document),
         run_id=document.get("run_id"),
-        warnings=list(dict.fromkeys(warnings(document))),
+        warnings=of_document(document),
         heads=[title for _, title, _ in listed],
         rows=cells(rows, listed, "–"),  # noqa: RUF001
         texts=sum(key in TEXTS for key, _, _ in listed),

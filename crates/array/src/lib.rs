@@ -11,7 +11,6 @@ mod drive_file;
 mod expected;
 pub mod experiment;
 mod host;
-mod ignored;
 pub mod layer;
 pub mod member;
 pub mod open;
@@ -29,6 +28,7 @@ pub mod simulate;
 mod system;
 mod timetable;
 mod usable;
+pub mod warnings;
 
 pub use document::read_toml;
 pub use experiment::Experiment;

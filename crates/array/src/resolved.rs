@@ -501,6 +501,7 @@ impl Filler<'_> {
             sha256: file.as_ref().and_then(|file| file.sha256.clone()),
             missing: described.missing,
             defaults: described.defaults,
+            unsaid: described.unsaid,
             description: described.description,
         };
         if let Some(file) = file.filter(|file| !self.drive_files.contains(file)) {

@@ -14,6 +14,8 @@ mod by_jobs;
 mod end;
 mod feed;
 mod marks;
+mod seen;
+mod warm_up;
 
 use crate::capping::{Capper, Plan as CapPlan};
 use crate::change::{Planned, Schedule};
@@ -27,34 +29,12 @@ use crate::room::Room;
 use crate::timetable::Timetable;
 use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
-use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
-use headstack_trace::{Arrivals, Jobs, Op, Request, Requests, TraceError};
+use headstack_trace::{Alignment, Arrivals, Jobs, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-/// What is left out of the statistics at the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum WarmUp {
-    /// This many requests.
-    Requests(u64),
-    /// Requests that arrive within this time after the first.
-    Time(Span),
-}
-
-impl<'de> Deserialize<'de> for WarmUp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let need = "a number of requests, or a length of time such as \"10 s\"";
-        by_kind(deserializer, need, |value| match value {
-            Value::Number(ref n) if n.is_u64() => Some(from_value(value).map(WarmUp::Requests)),
-            Value::String(_) => Some(from_value(value).map(WarmUp::Time)),
-            _ => None,
-        })
-    }
-}
+pub use warm_up::WarmUp;
 
 /// What happens to a request beyond the end of its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -255,6 +235,9 @@ pub fn simulate<'a, 'l, M: Member>(
         errors_by: [0; 3],
         failed_ns: 0,
         n_dropped: 0,
+        beyond: None,
+        alignment: Alignment::default(),
+        covered: None,
         bytes_by: [0; 3],
         response: Grouped::with_limit(options.exact_limit),
         service: Grouped::with_limit(options.exact_limit),
@@ -354,13 +337,18 @@ fn capper<M: Member>(
 impl<M: Member> Run<'_, '_, M> {
     fn open_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         let mut now = Time::ZERO;
-        'run: while self.refill(feed)? {
+        let mut going = true;
+        while going && self.refill(feed)? {
+            let mut taken = 0;
             for request in &feed.batch {
                 now = now.max(request.time);
-                if !self.arrive(now, request) {
-                    break 'run;
+                going = self.arrive(now, request);
+                if !going {
+                    break;
                 }
+                taken += 1;
             }
+            self.host.outcome.see(&feed.batch[..taken]);
         }
         // A request after the run's duration does not advance the run to its time.
         self.drain(self.last_arrival)
@@ -376,10 +364,11 @@ impl<M: Member> Run<'_, '_, M> {
             // It must be known whether a request follows before time passes to it, because nothing is measured after
             // the end of the run.
             if !by_jobs && next == feed.batch.len() {
+                self.host.outcome.see(&feed.batch);
+                next = 0;
                 if !self.refill(feed)? {
                     break;
                 }
-                next = 0;
             }
             let issue = self.next_issue();
             if issue == Time::NEVER && self.host.in_flight == 0 {
@@ -424,6 +413,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             next += 1;
         }
+        self.host.outcome.see(&feed.batch[..next]);
         // Requests in flight complete; no more are issued.
         self.host.end_loop();
         self.drain(now)
@@ -569,11 +559,15 @@ impl<M: Member> Run<'_, '_, M> {
         let flush = request.op == Op::Flush;
         let past = blocks > size || request.lba.0 > size - blocks;
         let mut failed = false;
+        if !flush && past && measured {
+            self.host.outcome.see_beyond(&request, size);
+        }
         if !flush && (past || blocks == 0) {
             match self.options.past_end {
                 PastEnd::Wrap if blocks > 0 && blocks <= size => {
                     // A request that still reaches beyond the device is moved to end at the device's end.
-                    request.lba = Lba((request.lba.0 % size).min(size - blocks));
+                    let inside = (request.lba.0 as i64).rem_euclid(size as i64) as u64;
+                    request.lba = Lba(inside.min(size - blocks));
                 }
                 PastEnd::DropCounted => {
                     self.host.outcome.n_dropped += measured as u64;

@@ -117,8 +117,11 @@ fn the_drivers_queue_is_the_drives() {
     assert_eq!(system["scheduler"], "c-look");
     assert_eq!(system["queue_depth"], 0);
     assert_eq!(go(&import).n_errors, 0);
-    let loud: Vec<String> = import.warnings();
-    assert!(!loud.iter().any(|w| w.contains("Scheduler")), "{loud:?}");
+    let loud = import.warnings();
+    assert!(
+        !loud.iter().any(|w| w.text.contains("Scheduler")),
+        "{loud:?}"
+    );
 }
 
 fn processors(n: u32) -> String {
@@ -404,14 +407,14 @@ fn what_has_no_counterpart_is_a_warning_with_its_place() {
         let start = format!("small.parv:{}:", line(place));
         let found = warnings
             .iter()
-            .any(|w| w.starts_with(&start) && w.contains(want));
+            .any(|w| w.text.starts_with(&start) && w.text.contains(want));
         assert!(found, "{start} {want}: {warnings:#?}");
     }
     // The bus becomes a link with one time for both directions.
     assert!(
         warnings
             .iter()
-            .any(|w| w.contains("the slower direction's time")),
+            .any(|w| w.text.contains("the slower direction's time")),
         "{warnings:?}"
     );
 }
@@ -465,7 +468,7 @@ fn disksims_own_files_become_experiments() {
         let import =
             import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
         let gaps = import.warnings();
-        let gaps = gaps.iter().filter(|w| w.contains("belong to no zone"));
+        let gaps = gaps.iter().filter(|w| w.text.contains("belong to no zone"));
         assert!(gaps.count() <= import.drives.len(), "{}", path.display());
         let mut short = import.clone();
         match &mut short.document["workload"][0]["synthetic"] {

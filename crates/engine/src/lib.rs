@@ -1,5 +1,5 @@
 //! Parts of every simulation that know nothing of drives: ordered events, random streams, statistics,
-//! progress, and descriptions with their errors.
+//! progress, warnings, and descriptions with their errors.
 //!
 //! Everything here is deterministic. Sums are kept in integers, so a result does not depend on the order in
 //! which values arrive.
@@ -13,6 +13,7 @@ pub mod quantiles;
 pub mod queue;
 pub mod random;
 pub mod series;
+pub mod warning;
 
 pub use batches::Batches;
 pub use error::{did_you_mean, needed_to_write, printable, system_error, told, SpecError};
@@ -21,3 +22,4 @@ pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};
 pub use queue::EventQueue;
 pub use series::{ByMode, Series, SeriesPoint};
+pub use warning::{Check, Warning};

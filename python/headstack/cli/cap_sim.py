@@ -56,7 +56,7 @@ def command(
       headstack cap-sim examples/capping.toml --seeds 10 --against throttling
 
     """
-    from headstack import capping
+    from headstack import capping, warned
     from headstack.cli import INTERRUPTED, _options, _terminal
 
     _terminal.check_form(form, as_json)
@@ -99,6 +99,8 @@ def command(
     else:
         shown = capping.columns(rows, narrow=form == _terminal.TEXT)
         headings = [(title, key in capping.TEXTS) for key, title, _ in shown]
+        for line in warned.lines(warned.of_document(result.document)):
+            _terminal.say(line, form)
         _terminal.print_table(headings, capping.cells(rows, shown, _terminal.NONE), form=form)
     _terminal.told(written, as_json, form)
     return INTERRUPTED if result.partial else None

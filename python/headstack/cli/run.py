@@ -50,7 +50,7 @@ def command(
 
     """
     import headstack
-    from headstack import table
+    from headstack import table, warned
     from headstack.cli import INTERRUPTED, _options, _terminal
 
     _terminal.check_form(form, as_json)
@@ -83,14 +83,20 @@ def command(
         data = form == _terminal.CSV
         columns = (table.data_columns if data else table.columns)(result.document)
         headings = [(c.title, c.text) for c in columns]
+        for line in warned.lines(warned.of_document(result.document)):
+            _terminal.say(line, form)
         _terminal.print_table(headings, table.rows(result.document, columns), form=form)
+        for title, shown, rows in () if data else table.prefixes(result.document):
+            _terminal.between(form)
+            _terminal.say(title, form)
+            if rows:
+                _terminal.print_table([(c.title, c.text) for c in shown], rows, form=form)
         columns, rows = table.operations(result.document)
         # CSV is limited to one table.
         if rows and not data:
             _terminal.between(form)
             _terminal.print_table([(c.title, c.text) for c in columns], rows, form=form)
-        for line in (table.note(result.document), *table.warnings(result.document)):
-            _terminal.say(line, form)
+        _terminal.say(table.note(result.document), form)
     _terminal.told(written, as_json, form)
     if result.partial:
         text = f"{name}: partial results, of the requests completed until the interrupt"

@@ -22,6 +22,7 @@ impl<M: Member> Run<'_, '_, M> {
                 return false;
             }
         }
+        self.host.outcome.alignment.add(&request);
         self.arrive(now, &request)
     }
 }

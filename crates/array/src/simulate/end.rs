@@ -14,6 +14,10 @@ impl<M: Member> Run<'_, '_, M> {
             self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
         }
         self.take_in_order();
+        if self.host.outcome.partial {
+            // What completed until the interrupt counts, so that parts of systems can be compared.
+            self.advance_all(self.last_arrival);
+        }
         let mut steps = 0u64;
         while self.host.in_flight > 0 && !self.host.outcome.partial {
             let (time, member) = self.earliest();
@@ -63,7 +67,8 @@ impl<M: Member> Run<'_, '_, M> {
             o.observe(member, end);
         }
         self.host.outcome.changes = self.schedule.counts();
-        self.host.outcome.n_taken = self.taken;
+        let (first, last) = (self.first, self.last_arrival);
+        self.host.outcome.cover(self.taken, first, last);
         let capping = self.host.capper.take().map(Capper::into_outcome);
         self.host.outcome.capping = capping;
         let open = matches!(self.options.arrivals, Arrivals::Open);
