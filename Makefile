@@ -13,7 +13,7 @@ STAMP := $(VENV)/.ready
 .PHONY: demo test bench lint format docs mutants install clean
 
 demo: install
-	$(BIN)/headstack run examples/demo.toml --out out/demo
+	$(BIN)/headstack run examples/demo.toml --out out/demo --force
 	@echo "report: out/demo/report.html"
 
 test: export HEADSTACK_PROFILE = checked

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
@@ -508,6 +508,7 @@ def run(
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
+    replace: bool = True,
     log_requests: bool = True,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -531,7 +532,8 @@ def run(
             are merged, None removes a value.
         seed: replaces the experiment's seed.
         out: directory for results and tables; without it they are kept as long as the result.
-        log_requests: whether to log every request (`Result.requests`).
+        replace: whether earlier results in `out` are replaced; else they are an error.
+        log_requests: whether to log every request (`Result.requests`): about 40 bytes of disk each.
         threads: number of threads; all cores by default. It has no effect on the results.
         progress: called from time to time with the number of requests done and their total
             (None: unknown). An exception that it raises ends the run and is raised again here.
@@ -594,7 +596,7 @@ def run(
             return Result(simulate(directory), directory, keep)
         from headstack import outputs
 
-        with outputs.replacing(directory) as written:
+        with outputs.replacing(directory, keep_earlier=not replace) as written:
             answer = simulate(written.path)
             written.run_id = answer.get("run_id")
     return Result(answer, directory)
@@ -613,10 +615,10 @@ def load(results: str | os.PathLike[str]) -> Result:
     path = Path(results)
     if path.is_dir():
         path = path / outputs.RESULTS_FILE
-    if path.name == outputs.RESULTS_FILE and path.parent.is_dir():
-        outputs.check(path.parent)
+    listed = path.name == outputs.RESULTS_FILE and path.parent.is_dir()
     try:
-        document = json.loads(path.read_text(encoding="utf-8-sig"))
+        with outputs.checked(path.parent) if listed else nullcontext():
+            document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as e:
         raise ConfigError(f"{path}: got {told(e)}, need a results file of headstack run") from None
     except (ValueError, RecursionError):

@@ -35,6 +35,17 @@ Settings = Annotated[
     ),
 ]
 
+#: ``--force`` of commands that write results
+Force = Annotated[
+    bool, Option("--force", help="With --out: replace the earlier results in the folder.")
+]
+
+#: ``--no-figures`` of commands that write a page
+Figures = Annotated[
+    bool,
+    Option(help="With a page, also write its figures as PNG and SVG, into a folder beside it."),
+]
+
 #: ``--on-error``
 OnError = Annotated[
     str,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Form, Settings, SourcesAnywhere
+from headstack.cli._options import Figures, Force, Form, Settings, SourcesAnywhere
 
 
 def command(
@@ -20,15 +20,23 @@ def command(
             "--out",
             "-o",
             metavar="DIR",
-            help="Write report.html, figures/, result.json and Parquet tables.",
+            help="Write report.html, figures/, result.json and series as Parquet.",
         ),
     ] = None,
+    force: Force = False,
     as_json: Annotated[
         bool, Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
     settings: Settings = None,
     form: Form = "text",
-    requests: Annotated[bool, Option(help="With --out: one row per request as Parquet.")] = True,
+    requests: Annotated[
+        bool,
+        Option(
+            help="With --out: write one row per request and system as Parquet, about 40 MB for a "
+            "million of them.",
+        ),
+    ] = False,
+    figures: Figures = True,
     seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
     threads: Annotated[
         int | None, Option(min=1, help="Threads to use; results do not depend on it.")
@@ -44,6 +52,7 @@ def command(
     Examples:
       headstack run examples/demo.toml
       headstack run examples/demo.toml --out out/demo
+      headstack run examples/demo.toml --out out/requests --requests --no-figures
       headstack run examples/demo.toml --set system.0.scheduler=sptf --format markdown
       generate | headstack run - --set run.max_requests=1000
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
@@ -61,6 +70,7 @@ def command(
             _terminal.standard_input() if given else experiment,
             set=_options.settings(settings),
             out=out,
+            replace=force,
             log_requests=requests and out is not None,
             seed=seed,
             threads=threads,
@@ -76,7 +86,8 @@ def command(
         from headstack import report
 
         title = f"Headstack: {name if given else experiment.stem}"
-        written.append(report.write(result.document, out / "report.html", title=title))
+        page = out / "report.html"
+        written.append(report.write(result.document, page, title=title, with_figures=figures))
     if as_json:
         print(result.to_json())
     else:

@@ -303,9 +303,9 @@ def load(folder: Path, name: str) -> dict[str, Any]:
 
     """
     path = folder / f"{name}.json"
-    outputs.check(folder, path.name)
     try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        with outputs.checked(folder, path.name):
+            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
         raise ConfigError(f"{path}: got {told(e)}, need what headstack reproduce writes") from None
     except (ValueError, RecursionError):
