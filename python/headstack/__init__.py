@@ -14,27 +14,6 @@ from headstack import _core
 from headstack.errors import ConfigError, DeviceError, HeadstackError, TraceError
 
 if TYPE_CHECKING:
-    from headstack import (
-        api,
-        calibration,
-        capping,
-        comparison,
-        datasheet,
-        drives,
-        errors,
-        formulas,
-        frames,
-        inference,
-        plots,
-        population,
-        report,
-        resolved,
-        streaming,
-        table,
-        trace_figures,
-        validation,
-        workload,
-    )
     from headstack.api import Result, load, run
 
 __version__: str = _core.version()

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from headstack.errors import ConfigError, HeadstackError, told
+from headstack.errors import ConfigError, HeadstackError, not_json, told
 
 #: The list of a folder's files.
 MANIFEST = "manifest.json"
@@ -94,8 +94,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     except OSError as e:
         raise ConfigError(f"{path}: got {told(e)}, need a manifest of headstack") from None
-    except (ValueError, RecursionError):
-        raise ConfigError(f"{path}: got text that is not JSON, need a manifest") from None
+    except (ValueError, RecursionError) as e:
+        raise ConfigError(f"{path}: got {not_json(e)}, need a manifest of headstack") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
     if not isinstance(files, list) or not all(_is_entry(f) for f in files):
         raise ConfigError(f'{path}: got no list "files", need a manifest of headstack')

@@ -28,7 +28,9 @@ pub mod run;
 pub mod simulate;
 mod system;
 mod timetable;
+mod toml_words;
 mod usable;
+mod workload_table;
 
 pub use document::read_toml;
 pub use experiment::Experiment;

@@ -24,6 +24,15 @@ Form = Annotated[
     ),
 ]
 
+#: ``--wide``
+Wide = Annotated[
+    bool,
+    Option(
+        "--wide",
+        help="Print all columns, also where the terminal has no room for them beside each other.",
+    ),
+]
+
 #: ``--set``
 Settings = Annotated[
     list[str] | None,

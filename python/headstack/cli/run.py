@@ -1,10 +1,14 @@
 """``headstack run``."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Figures, Force, Form, Settings, SourcesAnywhere
+from headstack.cli._options import Figures, Force, Form, Settings, SourcesAnywhere, Wide
+
+if TYPE_CHECKING:
+    from headstack.table import Column
 
 
 def command(
@@ -29,6 +33,7 @@ def command(
     ] = False,
     settings: Settings = None,
     form: Form = "text",
+    wide: Wide = False,
     requests: Annotated[
         bool,
         Option(
@@ -93,13 +98,14 @@ def command(
     else:
         data = form == _terminal.CSV
         columns = (table.data_columns if data else table.columns)(result.document)
-        headings = [(c.title, c.text) for c in columns]
-        _terminal.print_table(headings, table.rows(result.document, columns), form=form)
+        whole = _print(columns, table.rows(result.document, columns), result.document, form, wide)
         columns, rows = table.operations(result.document)
         # CSV is limited to one table.
         if rows and not data:
             _terminal.between(form)
-            _terminal.print_table([(c.title, c.text) for c in columns], rows, form=form)
+            whole &= _print(columns, rows, result.document, form, wide)
+        if not whole:
+            _terminal.say(_terminal.MORE)
         for line in (table.note(result.document), *table.warnings(result.document)):
             _terminal.say(line, form)
     _terminal.told(written, as_json, form)
@@ -108,3 +114,19 @@ def command(
         _terminal.say(text, as_json=True)
         return INTERRUPTED
     return None
+
+
+def _print(
+    columns: "Sequence[Column]",
+    rows: Sequence[Sequence[str]],
+    document: Mapping[str, Any],
+    form: str,
+    wide: bool,
+) -> bool:
+    """Print a table of results; return whether all columns had room."""
+    from headstack import table
+    from headstack.cli import _terminal
+
+    short = None if wide else table.short(columns, document["systems"])
+    headings = [(c.title, c.text) for c in columns]
+    return _terminal.print_table(headings, rows, form=form, short=short)
