@@ -16,6 +16,8 @@ class Column(NamedTuple):
     text: bool = False
     #: Left out if no system has a value.
     optional: bool = False
+    #: Left out where a terminal has no room for all columns.
+    wide: bool = False
     #: A mark after a number that needs a warning.
     mark: Callable[[Mapping[str, Any]], str] = lambda system: ""
 
@@ -83,14 +85,20 @@ COLUMNS = (
     Column("system", lambda s: s["name"], text=True),
     Column("workload", lambda s: s.get("workload"), text=True),
     Column("seen", _seen, text=True),
-    Column("requests", lambda s: s.get("n_requests"), _count),
-    Column("errors", lambda s: s.get("n_errors"), _count),
+    Column("requests", lambda s: s.get("n_requests"), _count, wide=True),
+    Column("errors", lambda s: s.get("n_errors"), _count, wide=True),
     Column("IOPS", lambda s: s.get("throughput_iops"), lambda v: f"{v:,.1f}"),
     Column("mean ms", _part("response_time_s", "mean"), _ms, mark=_growing),
     Column("p50 ms", _part("response_time_s", "p50"), _ms, mark=_growing),
-    Column("p90 ms", _part("response_time_s", "p90"), _ms, mark=_growing),
+    Column("p90 ms", _part("response_time_s", "p90"), _ms, wide=True, mark=_growing),
     Column("p99 ms", _part("response_time_s", "p99"), _ms, mark=_growing),
-    Column("queue", lambda s: s.get("queue_depth_mean"), lambda v: f"{v:,.2f}", mark=_growing),
+    Column(
+        "queue",
+        lambda s: s.get("queue_depth_mean"),
+        lambda v: f"{v:,.2f}",
+        wide=True,
+        mark=_growing,
+    ),
     Column("busy %", lambda s: s.get("utilisation"), lambda v: f"{100 * v:.1f}", optional=True),
     Column("power W", _part("power_w", "mean"), _watts, mark=_default_power),
     Column("drives $", _price, _span, optional=True),
@@ -99,24 +107,25 @@ COLUMNS = (
         lambda s: s.get("energy_cost_usd"),
         _dollars,
         optional=True,
+        wide=True,
         mark=_default_power,
     ),
 )
 
 #: Columns of one operation of a system; before them are columns of system and operation.
 OPERATION_COLUMNS = (
-    Column("requests", lambda o: o.get("n_requests"), _count),
+    Column("requests", lambda o: o.get("n_requests"), _count, wide=True),
     Column("errors", lambda o: o.get("n_errors") or None, _count, optional=True),
     Column("IOPS", lambda o: o.get("throughput_iops"), lambda v: f"{v:,.1f}"),
     Column("MB/s", lambda o: o.get("throughput_bytes_per_s"), lambda v: f"{v / 1e6:,.2f}"),
     Column("mean ms", _part("response_time_s", "mean"), _ms, mark=_growing),
     Column("± ms", lambda o: _half_width(o), _ms, optional=True),
     Column("p50 ms", _part("response_time_s", "p50"), _ms, mark=_growing),
-    Column("p90 ms", _part("response_time_s", "p90"), _ms, mark=_growing),
+    Column("p90 ms", _part("response_time_s", "p90"), _ms, wide=True, mark=_growing),
     Column("p99 ms", _part("response_time_s", "p99"), _ms, mark=_growing),
     Column("p99.9 ms", _part("response_time_s", "p999"), _ms, mark=_growing),
-    Column("p99.99 ms", _part("response_time_s", "p9999"), _ms, mark=_growing),
-    Column("max ms", _part("response_time_s", "max"), _ms, mark=_growing),
+    Column("p99.99 ms", _part("response_time_s", "p9999"), _ms, wide=True, mark=_growing),
+    Column("max ms", _part("response_time_s", "max"), _ms, wide=True, mark=_growing),
 )
 
 
@@ -188,6 +197,15 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
     found = [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
     found = [c for c in found if c.title != "seen" or any(s.get("covered") for s in systems)]
     return [part for c in found for part in (by_kind(c, systems))]
+
+
+def short(columns: Sequence[Column], systems: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Return the indices of the columns that suffice where there is no room for all.
+
+    That of errors is one of them only if there are some.
+    """
+    errors = any(s.get("n_errors") for s in systems)
+    return [i for i, c in enumerate(columns) if not c.wide or (errors and c.title == "errors")]
 
 
 def price_kind(system: Mapping[str, Any]) -> str | None:

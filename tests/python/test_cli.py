@@ -80,7 +80,7 @@ def test_run_writes_report_tables_and_figures(experiment, tmp_path):
     assert "fcfs" in done.stdout
     assert (out / "report.html").stat().st_size > 100_000
     assert (out / "figures" / "response-time.png").read_bytes().startswith(b"\x89PNG")
-    assert list(out.glob("requests-*.parquet"))
+    assert list(out.glob("series-*.parquet"))
     again = run("report", out, "-o", tmp_path / "again.html", "--no-figures")
     assert again.returncode == 0, again.stderr
 
@@ -608,7 +608,7 @@ def test_a_rust_binary_runs_the_same_experiment(experiment, tmp_path):
     binary = rust_example("run")
     for file, out in [(experiment, "toml"), (ROOT / "examples" / "demo.toml", "demo")]:
         rust = subprocess.run([binary, file], capture_output=True, check=True).stdout
-        done = run("run", file, "--json", "--out", tmp_path / out, "--no-requests")
+        done = run("run", file, "--json", "--out", tmp_path / out)
         assert done.returncode == 0, done.stderr
         written = (tmp_path / out / "result.json").read_bytes()
         document = json.loads(rust)

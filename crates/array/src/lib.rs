@@ -27,8 +27,10 @@ pub mod run;
 pub mod simulate;
 mod system;
 mod timetable;
+mod toml_words;
 mod usable;
 pub mod warnings;
+mod workload_table;
 
 pub use document::read_toml;
 pub use experiment::Experiment;

@@ -144,9 +144,10 @@ impl SpecError {
 
 /// The hint `; did you mean "x"?`, or an empty text if no known name is near.
 pub fn did_you_mean<'a>(got: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let got = got.to_lowercase();
     known
         .into_iter()
-        .map(|k| (strsim::jaro_winkler(got, k), k))
+        .map(|k| (strsim::jaro_winkler(&got, &k.to_lowercase()), k))
         .filter(|(score, _)| *score > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, k)| format!("; did you mean {k:?}?"))
@@ -214,6 +215,7 @@ mod tests {
     fn the_nearest_name_is_the_hint() {
         let known = ["fcfs", "sptf", "look"];
         assert_eq!(did_you_mean("stpf", known), "; did you mean \"sptf\"?");
+        assert_eq!(did_you_mean("SPTF", known), "; did you mean \"sptf\"?");
         assert_eq!(did_you_mean("quark", known), "");
     }
 }

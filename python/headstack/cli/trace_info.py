@@ -64,6 +64,8 @@ def _opened(opened: Mapping[str, Any]) -> Iterator[list[str]]:
     fits = opened["fits"]
     if fits is None:
         why = "as named"
+    elif not fits:
+        why = "fits most of the first lines, not all"
     else:
         others = ", ".join(f"{name} ({score})" for name, score in fits[1:]) or "none"
         why = f"fits best: {fits[0][1]} of 100; others that fit: {others}"

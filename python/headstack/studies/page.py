@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headstack import outputs, report
-from headstack.errors import ConfigError, told
+from headstack.errors import ConfigError, not_json, told
 from headstack.studies.rules import KINDS, Verdict
 from headstack.studies.study import NOT_ASKED, Paper, Study
 
@@ -303,11 +303,12 @@ def load(folder: Path, name: str) -> dict[str, Any]:
 
     """
     path = folder / f"{name}.json"
-    outputs.check(folder, path.name)
     try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        with outputs.checked(folder, path.name):
+            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
         raise ConfigError(f"{path}: got {told(e)}, need what headstack reproduce writes") from None
-    except (ValueError, RecursionError):
-        raise ConfigError(f"{path}: got text that is not JSON, need a document") from None
+    except (ValueError, RecursionError) as e:
+        need = "what headstack reproduce writes"
+        raise ConfigError(f"{path}: got {not_json(e)}, need {need}") from None
     return document
