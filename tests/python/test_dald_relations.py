@@ -8,6 +8,7 @@ import math
 
 import pytest
 
+from headstack.studies.as_code import Study
 from headstack.studies.dald import PAPER
 from headstack.studies.dald.cylinders import geometry
 from headstack.studies.dald.latency import TABLES, crossing, expected_read
@@ -22,7 +23,6 @@ from headstack.studies.dald.systems import (
     system,
 )
 from headstack.studies.runs import Run
-from headstack.studies.study import Study
 
 DRIVES = (IBM, CHEETAH)
 

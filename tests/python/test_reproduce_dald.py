@@ -6,9 +6,9 @@ Brackets hold mean access times in ms of a separate simulator of the same model 
 import numpy as np
 import pytest
 
+from headstack.studies.as_code import Study
 from headstack.studies.dald import PAPER, adaptive, cleaning, related
 from headstack.studies.dald.systems import CHEETAH, IBM, measured
-from headstack.studies.study import Study
 
 #: Mean access times by architecture, write frequency and share of new writes.
 SEPARATE = {

@@ -15,6 +15,7 @@ from test_cli import run as command
 from headstack import plots, population, studies
 from headstack.population.format import track_bytes
 from headstack.studies import rules
+from headstack.studies.as_code import reproduce
 from headstack.studies.rules import Kind, Rule, Verdict
 from headstack.studies.snowflakes import (
     extents,
@@ -28,7 +29,6 @@ from headstack.studies.snowflakes import (
     sweeps,
     zoning,
 )
-from headstack.studies.study import reproduce
 
 PAPER = studies.load("snowflakes")
 IDS = [f"SNOW-{n}" for n in range(1, 6)]

@@ -1,6 +1,6 @@
 """J. A. Chandy, "A Dual Actuator Logging Disk Architecture": claims DALD-1 to DALD-8."""
 
-from headstack.studies.study import Choice, Claim, Paper
+from headstack.studies.as_code import Choice, Claim, Paper
 
 from . import adaptive, cleaning, cylinders, latency, today
 from .systems import Choices

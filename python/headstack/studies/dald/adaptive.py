@@ -16,9 +16,9 @@ import pandas as pd
 
 from headstack import plots
 from headstack.plots import look
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Kind, Rule, relation
 from headstack.studies.runs import Run
-from headstack.studies.study import Outcome, Study, Table
 
 from .systems import CHEETAH, IBM, INITIAL, TITLES, measured, system
 

@@ -8,9 +8,9 @@ states with and without cleaning. A disk needs cleaning if this makes its writes
 from collections.abc import Mapping
 from typing import Any
 
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Rule, relation
 from headstack.studies.runs import Run
-from headstack.studies.study import Outcome, Study, Table
 
 from .systems import IBM, Choices, system
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Kind, Rule, relation
-from headstack.studies.study import Outcome, Study, Table
 
 from .latency import MS, TABLES
 from .systems import CHEETAH, ETAS, IBM, WRITES, measured

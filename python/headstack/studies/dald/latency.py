@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 
 from headstack import plots
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study, Table
 
 from . import related, today
 from .systems import (

@@ -12,8 +12,8 @@ Each design is built from models of the simulator:
 
 from typing import Any
 
+from headstack.studies.as_code import Study, Table
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, Table
 
 from .systems import IBM, Access, Choices, access, load, system
 

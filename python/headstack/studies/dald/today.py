@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from headstack import plots
+from headstack.studies.as_code import Study, Table
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, Table
 
 from .systems import ROLES
 

@@ -5,7 +5,7 @@ Drives are drawn by `headstack.population` and swept by the drive model (`headst
 
 from dataclasses import dataclass
 
-from headstack.studies.study import Choice, Claim, Paper, Study
+from headstack.studies.as_code import Choice, Claim, Paper, Study
 
 from . import implications, statistics, sweeps, zoning
 from .sets import SEEDS, Changes

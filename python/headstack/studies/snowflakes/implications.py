@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from headstack import population
 from headstack.population import Population
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Kind, Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, extents, fleet, modern, partition, sets, spindles, stripes
 from .sets import Changes

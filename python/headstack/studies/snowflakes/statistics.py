@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Kind, Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, sets
 from .sets import Changes, Spread

@@ -7,8 +7,8 @@ import numpy as np
 from headstack import population
 from headstack.population import Policy
 from headstack.population.format import track_bytes
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Kind, Rule, relation
-from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, sets
 
