@@ -98,7 +98,7 @@ class Picture:
         y: the y axis.
         where: values of columns to which its table is limited.
         colour: the column whose values have colours.
-        legend: title of the legend.
+        legend: title of the legend; ``none`` for no legend.
         colours: colours of values, if not those of the palette: names of parts of time, or codes.
         mark: the mark of its only layer.
         layers: its layers, if there are several.

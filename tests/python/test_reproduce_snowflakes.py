@@ -15,7 +15,6 @@ from test_cli import run as command
 from headstack import plots, population, studies
 from headstack.population.format import track_bytes
 from headstack.studies import rules
-from headstack.studies.as_code import reproduce
 from headstack.studies.rules import Kind, Rule, Verdict
 from headstack.studies.snowflakes import (
     extents,
@@ -29,6 +28,7 @@ from headstack.studies.snowflakes import (
     sweeps,
     zoning,
 )
+from headstack.studies.study import reproduce
 
 PAPER = studies.load("snowflakes")
 IDS = [f"SNOW-{n}" for n in range(1, 6)]

@@ -18,8 +18,8 @@ from headstack.suggest import need_one_of
 
 Rows = Sequence[Mapping[str, Any]]
 
-#: Most values of an axis that are all labelled, and most labels that are written horizontally.
-FEW, LEVEL = 10, 6
+#: Most values of an axis that are all labelled, and most letters of names that are side by side.
+FEW, LEVEL = 10, 90
 
 
 def draw(
@@ -80,7 +80,7 @@ class _Drawing:
             return self._curves(said)
         if not self.panels:
             return look.style(self._panel(None).properties(title=title, description=said))
-        panels = [self._panel(p).properties(title=str(p)) for p in self.panels]
+        panels = [self._panel(p).properties(title=str(p).split("\n")) for p in self.panels]
         together = alt.vconcat if self.picture.down else alt.hconcat
         return look.style(together(*panels, title=title, description=said))
 
@@ -125,14 +125,15 @@ class _Drawing:
         elif axis.kind == "N":
             names = list(dict.fromkeys(str(r[column]) for r in order))
             own["sort"] = names
-            level = len(names) <= LEVEL or kind is alt.Y
+            level = sum(map(len, names)) <= LEVEL or kind is alt.Y
             own["axis"] = alt.Axis(labelAngle=0 if level else -40, labelLimit=240)
         else:
             values = list(axis.values) or self._few(axis, column, order, kind)
             shown = axis.format or ("~g" if axis.log or values else "")
             own["axis"] = alt.Axis(values=values or alt.Undefined, format=shown or alt.Undefined)
         if axis.kind != "N":
-            own["scale"] = _scale(kind, axis, any(x.mark == "text" for x in self.layers))
+            below = any(float(r.get(column) or 0) < 0 for r in order)
+            own["scale"] = _scale(kind, axis, below and any(x.mark == "text" for x in self.layers))
         return kind(f"{_field(column)}:{axis.kind}", **own)
 
     def _few(self, axis: Axis, column: str, order: Rows, kind: Any) -> list[float]:
@@ -147,15 +148,23 @@ class _Drawing:
             return alt.value(plain)
         given = self.picture.colours
         palette = [look.PALETTE[i % len(look.PALETTE)] for i in range(len(self.names))]
+        if self.picture.legend == "none":
+            legend: Any = None
+        else:
+            stroke = any(x.mark in ("line", "ring") for x in self.layers)
+            legend = alt.Legend(
+                orient="bottom",
+                columns=2 if stroke else 3,
+                labelLimit=430,
+                symbolType="stroke" if stroke else alt.Undefined,
+            )
         codes = [_code(given[n]) if n in given else palette[i] for i, n in enumerate(self.names)]
         return alt.Color(
             f"{_field(self.picture.colour)}:N",
             title=self.picture.legend or None,
             sort=self.names,
             scale=alt.Scale(domain=self.names, range=codes),
-            legend=alt.Legend(orient="bottom", columns=2, labelLimit=430, symbolType="stroke")
-            if any(x.mark in ("line", "ring") for x in self.layers)
-            else alt.Legend(orient="bottom", columns=3, labelLimit=430),
+            legend=legend,
         )
 
     # Marks.
@@ -272,7 +281,18 @@ class _Drawing:
         ends = {"x2": layer.x2, "y2": layer.y2}
         return {k: f"{_field(v)}:Q" for k, v in ends.items() if v}
 
+    def _paper_levels(self, levels: Rows) -> list[Any]:
+        base = alt.Chart(pd.DataFrame(list(levels))).encode(y="y:Q")
+        rule = base.mark_rule(color=look.INK, strokeDash=[8, 3, 2, 3], strokeWidth=1.3)
+        named = base.transform_calculate(label="'paper: ' + datum.text").encode(x=alt.value(4))
+        return [rule, look.halo(named, alt.value(look.INK), "label:N", dy=-7, align="left")]
+
     def _paper(self, points: Rows) -> list[Any]:
+        levels = [p for p in points if p["x"] == ""]
+        points = [p for p in points if p["x"] != ""]
+        drawn = self._paper_levels(levels) if levels else []
+        if not points:
+            return drawn
         frame = pd.DataFrame(list(points)).rename(columns={"text": "said"})
         x = f"x:{self.picture.x.kind}"
         base = alt.Chart(frame).encode(x=x, y="y:Q", tooltip=["what:N", "said:N"])
@@ -283,20 +303,24 @@ class _Drawing:
                 shape="diamond", size=110, filled=False, strokeWidth=2, color=look.INK, opacity=1
             )
         named = base.transform_calculate(label="'paper: ' + datum.said")
-        return [marks, look.halo(named, alt.value(look.INK), "label:N", dy=12, dx=6, align="left")]
+        return [
+            *drawn,
+            marks,
+            look.halo(named, alt.value(look.INK), "label:N", dy=12, dx=6, align="left"),
+        ]
 
 
 #: Marks of layers beside ``curve``, which fills a picture alone.
 MARKS = ("line", "point", "ring", "bar", "rect", "rule", "tick", "range", "level", "text")
 
 
-def _scale(kind: Any, axis: Axis, texts: bool) -> Any:
+def _scale(kind: Any, axis: Axis, room: bool) -> Any:
     free = not axis.domain
     own: dict[str, Any] = {"nice": kind is alt.Y and not axis.log and free}
     own |= {"type": "log", "base": axis.log} if axis.log else {"zero": axis.zero}
     if not free:
         own["domain"] = list(axis.domain)
-    elif kind is alt.Y and (axis.log or texts):
+    elif kind is alt.Y and (axis.log or room):
         # Room for marks and texts at the ends.
         own["padding"] = 16
     return alt.Scale(**own)

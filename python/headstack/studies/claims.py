@@ -74,10 +74,10 @@ class Falsifier:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a figure shows the paper's number of a part."""
+    """Where a figure shows the paper's number of a part: at a place of x, or as a level."""
 
     figure: str
-    x: str | float
+    x: str | float = ""
     panel: str = ""
 
 
