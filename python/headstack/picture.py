@@ -103,7 +103,8 @@ class Picture:
         mark: the mark of its only layer.
         layers: its layers, if there are several.
         panel: the column whose values have panels of their own.
-        down: whether panels are below each other.
+        pictures: pictures that are drawn side by side instead, each with its own axes.
+        down: whether panels or pictures are below each other.
         width: width of a panel in pixels.
         height: its height.
 
@@ -121,6 +122,7 @@ class Picture:
     mark: str = "line"
     layers: tuple[Layer, ...] = ()
     panel: str = ""
+    pictures: "tuple[Picture, ...]" = ()
     down: bool = False
     width: int = 0
     height: int = 0

@@ -8,8 +8,6 @@ import math
 
 import pytest
 
-from headstack.studies.as_code import Study
-from headstack.studies.dald import PAPER
 from headstack.studies.dald.cylinders import geometry
 from headstack.studies.dald.latency import TABLES, crossing, expected_read
 from headstack.studies.dald.systems import (
@@ -23,6 +21,7 @@ from headstack.studies.dald.systems import (
     system,
 )
 from headstack.studies.runs import Run
+from headstack.studies.study import Study
 
 DRIVES = (IBM, CHEETAH)
 
@@ -56,7 +55,7 @@ class Means:
     """Results by drive and point."""
 
     def __init__(self, folder):
-        study = Study("dald", folder, quick=False, traces={}, choices=PAPER.choices)
+        study = Study("dald", folder, quick=False, traces={}, choices=Choices())
         self.study = study
         self.found = {}
         for drive in DRIVES:

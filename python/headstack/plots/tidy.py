@@ -19,7 +19,7 @@ from headstack.suggest import need_one_of
 Rows = Sequence[Mapping[str, Any]]
 
 #: Most values of an axis that are all labelled, and most letters of names that are side by side.
-FEW, LEVEL = 10, 90
+FEW, LEVEL = 12, 90
 
 
 def draw(
@@ -40,7 +40,22 @@ def draw(
         ConfigError: a table, a column or a mark is unknown, or there is nothing to draw.
 
     """
-    return _Drawing(picture, tables, paper, scope or {}).chart()
+    if not picture.pictures:
+        return _Drawing(picture, tables, paper, scope or {}).chart()
+    charts = [_Drawing(p, tables, (), scope or {}).plain(p.title) for p in picture.pictures]
+    return _together(picture, charts)
+
+
+def _together(picture: Picture, charts: Sequence[Any]) -> Any:
+    """Return charts side by side or below each other, in the style of all figures."""
+    title, said = _titles(picture.title)
+    together = alt.vconcat if picture.down else alt.hconcat
+    return look.style(together(*charts, title=title, description=said))
+
+
+def _titles(title: str | tuple[str, ...]) -> tuple[Any, str]:
+    """Return a title as Altair takes it, and in one line."""
+    return (list(title), " ".join(title)) if isinstance(title, tuple) else (title, title)
 
 
 class _Drawing:
@@ -62,6 +77,8 @@ class _Drawing:
         self.names = list(dict.fromkeys(str(r[colour]) for r in every if r.get(colour) is not None))
         self.panels = list(dict.fromkeys(r[picture.panel] for r in every)) if picture.panel else []
         self.every = every
+        #: A chart beside others cannot have the selection of the nearest point: its name is taken.
+        self.alone = not self.panels
 
     def _rows(self, layer: Layer, tables: Mapping[str, Rows], scope: Mapping[str, Any]) -> Rows:
         name = layer.table or self.picture.table
@@ -73,16 +90,18 @@ class _Drawing:
 
     def chart(self) -> Any:
         """Return the chart in the style of all figures."""
-        title: Any = self.picture.title
-        title = list(title) if isinstance(title, tuple) else title
-        said = " ".join(title) if isinstance(title, list) else title
+        title, said = _titles(self.picture.title)
         if self.layers[0].mark == "curve":
             return self._curves(said)
         if not self.panels:
             return look.style(self._panel(None).properties(title=title, description=said))
         panels = [self._panel(p).properties(title=str(p).split("\n")) for p in self.panels]
-        together = alt.vconcat if self.picture.down else alt.hconcat
-        return look.style(together(*panels, title=title, description=said))
+        return _together(self.picture, panels)
+
+    def plain(self, title: str | tuple[str, ...]) -> Any:
+        """Return the chart for a place beside others."""
+        self.alone = False
+        return self._panel(None).properties(**({"title": _titles(title)[0]} if title else {}))
 
     def _curves(self, title: str) -> Any:
         found = {
@@ -129,7 +148,7 @@ class _Drawing:
             own["axis"] = alt.Axis(labelAngle=0 if level else -40, labelLimit=240)
         else:
             values = list(axis.values) or self._few(axis, column, order, kind)
-            shown = axis.format or ("~g" if axis.log or values else "")
+            shown = axis.format or ("~g" if axis.log else "")
             own["axis"] = alt.Axis(values=values or alt.Undefined, format=shown or alt.Undefined)
         if axis.kind != "N":
             below = any(float(r.get(column) or 0) < 0 for r in order)
@@ -210,7 +229,7 @@ class _Drawing:
             alt.Tooltip(f"{place['x'].shorthand}", title=self.picture.x.title or "x"),
             alt.Tooltip(f"{place['y'].shorthand}", format=",.4~g", title=self.picture.y.title),
         ]  # fmt: skip
-        if self.panels or any(x.mark == "line" for x in self.layers[: self.layers.index(layer)]):
+        if not self.alone or any(x.mark == "line" for x in self.layers[: self.layers.index(layer)]):
             return [line]
         return [line, look.pointed(base, tooltip, **place, color=colour)]
 

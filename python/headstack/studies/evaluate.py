@@ -216,15 +216,16 @@ def _falsified(
 
 def listings(claim: Claim, tables: Rows) -> list[Table]:
     """Return the printed tables of a claim."""
-    return [
-        _listing(listing, select(tables[listing.table], {**scope, **listing.where}), scope, at)
-        for listing, scope, at in expand(claim.listings, tables, {}, partial=False)
-    ]
+    found = []
+    for listing, scope, at in expand(claim.listings, tables, {}, partial=False):
+        rows = select(tables[listing.table], {**scope, **listing.where})
+        if not rows and tables[listing.table]:
+            raise ConfigError(f"{at}: got no row of {listing.table}, need one or more")
+        found.append(_listing(listing, rows, scope, at))
+    return found
 
 
 def _listing(listing: Listing, rows: Sequence[Row], scope: Row, at: str) -> Table:
-    if not rows:
-        raise ConfigError(f"{at}: got no row of {listing.table}, need one or more")
     rows = [{**scope, **r} for r in rows]
     headings = [heading for heading, _ in (*listing.rows, *listing.columns)]
     across = list(dict.fromkeys(r[listing.across] for r in rows)) if listing.across else []
@@ -242,7 +243,7 @@ def _listing(listing: Listing, rows: Sequence[Row], scope: Row, at: str) -> Tabl
             own = [text(listing.cell, r, at) for r in group if r[listing.across] == value]
             cells.append(listing.join.join(own))
         printed.append(cells)
-    return Table(text(listing.title, rows[0], at), headings, printed)
+    return Table(text(listing.title, rows[0] if rows else scope, at), headings, printed)
 
 
 def beside(claim: Claim, tables: Rows) -> str:

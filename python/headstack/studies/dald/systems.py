@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headstack.studies.as_code import Study
 from headstack.studies.runs import Run
+from headstack.studies.study import Study
 
 #: Blocks of 4 KB that are written before the run: 1,000,000 sectors.
 INITIAL = 125_000
