@@ -21,6 +21,7 @@ from headstack import drives, plots, studies
 from headstack._bridge import call
 from headstack.errors import ConfigError
 from headstack.studies import page, rules
+from headstack.studies.as_code import Study, reproduce
 from headstack.studies.isca08 import arrays, background, bottleneck, designs, systems
 from headstack.studies.isca08.arrays import Cell, p90_ms
 from headstack.studies.isca08.charts import RESPONSE_BINS_MS
@@ -35,7 +36,6 @@ from headstack.studies.isca08.systems import (
 )
 from headstack.studies.rules import Kind, Rule, Verdict
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, reproduce
 
 PAPER = studies.load("isca08")
 IDS = [f"IDP-{n}" for n in range(1, 14)]

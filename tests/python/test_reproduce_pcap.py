@@ -7,8 +7,8 @@ import pytest
 from headstack.errors import ConfigError
 from headstack.paired import difference, interval
 from headstack.studies import load
+from headstack.studies.as_code import reproduce
 from headstack.studies.pcap import PAPER, arms
-from headstack.studies.study import reproduce
 
 
 def test_every_claim_of_the_ledger_is_there() -> None:

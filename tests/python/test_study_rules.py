@@ -8,8 +8,8 @@ from conftest import ROOT
 
 from headstack.errors import ConfigError
 from headstack.studies import rules
+from headstack.studies.as_code import Choice, Claim, Outcome, Paper, reproduce
 from headstack.studies.rules import Kind, Part, Rule, Verdict, holds, not_run, number, relation
-from headstack.studies.study import Choice, Claim, Outcome, Paper, reproduce
 from headstack.studies.traces import FOLDER, VARIABLE, find
 
 YES, NO = Verdict.REPRODUCED, Verdict.DEVIATES

@@ -1,6 +1,6 @@
 """Intra-disk parallelism: an idea whose time has come (ISCA 2008), claim by claim."""
 
-from headstack.studies.study import Choice, Claim, Paper, Study
+from headstack.studies.as_code import Choice, Claim, Paper, Study
 
 from . import arms, arrays, background, bottleneck, designs, drive_power
 from .systems import Choices

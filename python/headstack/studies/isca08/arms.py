@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+from headstack.studies.as_code import Outcome, Study
 from headstack.studies.rules import Kind, Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study
 
 from . import charts
 from .arrays import Cell

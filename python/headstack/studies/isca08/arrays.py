@@ -10,9 +10,9 @@ import altair as alt
 import pandas as pd
 
 from headstack import plots
+from headstack.studies.as_code import SEEDS, Outcome, Study, Table
 from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
 from headstack.studies.runs import Run
-from headstack.studies.study import SEEDS, Outcome, Study, Table
 
 from . import charts
 from .systems import Choices, Systems, keeps_up, watts

@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 
 from headstack import plots
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Part, Rule, relation
 from headstack.studies.runs import Run
-from headstack.studies.study import Outcome, Study, Table
 
 from .designs import light
 from .systems import LARGE, dash, mean_ms, watts

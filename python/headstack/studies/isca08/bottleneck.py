@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from headstack.studies.as_code import Outcome, Study
 from headstack.studies.rules import Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study
 
 from . import charts
 from .systems import (

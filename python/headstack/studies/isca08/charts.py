@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from headstack import plots
-from headstack.studies.study import Study, Table
+from headstack.studies.as_code import Study, Table
 
 from .systems import (
     Load,

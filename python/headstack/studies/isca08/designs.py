@@ -12,9 +12,9 @@ import pandas as pd
 
 from headstack import _bridge, drives, plots
 from headstack.errors import ConfigError
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
 from headstack.studies.runs import Run
-from headstack.studies.study import Outcome, Study, Table
 
 from .systems import LARGE, Systems, dash, mean_ms
 

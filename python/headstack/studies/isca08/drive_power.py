@@ -3,8 +3,8 @@
 from itertools import pairwise
 from typing import Any
 
+from headstack.studies.as_code import Outcome, Study
 from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
-from headstack.studies.study import Outcome, Study
 
 from . import charts
 from .bottleneck import W

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from headstack import _bridge, drives
+from headstack.studies.as_code import Study
 from headstack.studies.rules import Kind
 from headstack.studies.runs import Run
-from headstack.studies.study import Study
 
 #: The large drive of the paper.
 LARGE = "barracuda-es-750"

@@ -5,7 +5,7 @@ Each figure is simulated with the drive, queues, threads and meter of the paper'
 
 from dataclasses import dataclass
 
-from headstack.studies.study import Choice, Claim, Comparison, Paper
+from headstack.studies.as_code import Choice, Claim, Comparison, Paper
 
 from . import control, loads, ours, power
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, runs
 from .control import curves

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from headstack import paired
+from headstack.studies.as_code import Study, Table
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, Table
 
 from . import loads, runs
 

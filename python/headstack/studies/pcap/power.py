@@ -3,8 +3,8 @@
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from headstack.studies.as_code import Outcome, Study, Table
 from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
-from headstack.studies.study import Outcome, Study, Table
 
 from . import charts, runs
 

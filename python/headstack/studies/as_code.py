@@ -1,0 +1,417 @@
+"""Papers whose claims are still functions: the way before `claims`, until all are data.
+
+A claim's function gets a `Study` for simulations and figures, and returns an `Outcome` with the
+parts that it compared. See `headstack.studies.rules` for parts and verdicts.
+
+A `Choice` is a value that the paper leaves open and that affects a verdict: the claim is judged
+again with each alternative, and the results are shown beside the verdict.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import headstack
+from headstack import plots
+from headstack.errors import ConfigError, HeadstackError
+from headstack.studies import rules
+from headstack.studies.rules import NOTHING, Part, Verdict
+from headstack.studies.runs import Report, Run, Store
+from headstack.studies.traces import Found, find
+from headstack.suggest import need_one_of
+
+#: Runs whose range the error bars of a figure show, each with a seed of its own.
+SEEDS = 3
+
+#: Reason why a claim was not run that the user did not select.
+NOT_ASKED = "not asked for"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers shown beside a claim: headings, then rows of text."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass
+class Outcome:
+    """The result of one claim.
+
+    Attributes:
+        parts: the compared parts.
+        refused: the simulator's error, if nothing could be compared.
+        figures: names of figures, the claim's own first.
+        tables: further numbers.
+        beside: what a reader of the verdict must know.
+
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    refused: str = ""
+    figures: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    beside: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the parts that count."""
+        return rules.verdict(self.parts)
+
+    @property
+    def why(self) -> str:
+        """Why it deviates or was not run; empty if it is reproduced."""
+        return self.refused or rules.why(self.parts)
+
+    @property
+    def deviation(self) -> float | None:
+        """The largest deviation of a number that counts."""
+        found = [p.deviation for p in self.parts if p.counts and p.deviation is not None]
+        return max(found, key=abs, default=None)
+
+
+class Study:
+    """The tools of a claim's function: runs, figures, choices, and the size of runs.
+
+    Attributes:
+        quick: whether to use fewer requests.
+        traces: trace files by workload.
+        choices: values for what the paper leaves open, a dataclass of the paper's module.
+        varied: whether a claim is judged again with another choice: no figures, few requests.
+        runs: all runs so far.
+        out: directory for all that the study writes.
+
+    """
+
+    def __init__(
+        self,
+        paper: str,
+        out: Path,
+        *,
+        quick: bool,
+        traces: Mapping[str, Path],
+        choices: Any = None,
+        report: Report | None = None,
+    ) -> None:
+        self.quick = quick
+        self.traces = dict(traces)
+        self.choices = choices
+        self.varied = False
+        self.store = Store(out / "runs", report)
+        self.label = paper
+        self.specs: dict[str, dict[str, Any]] = {}
+        self.runs: list[Run] = []
+        self._folder = Path("figures") / paper
+        self.out = out
+
+    def vary(self, **choices: Any) -> "Study":
+        """Return a study with other choices that shares the finished runs and draws no figures."""
+        other = copy.copy(self)
+        other.choices = replace(self.choices, **choices)
+        other.quick = other.varied = True
+        return other
+
+    def run(self, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
+        """Return the result of each run by its system's name; names must be different."""
+        wanted = list(runs)
+        self.runs += wanted
+        results = self.store.get(wanted, self.label)
+        by_name = {str(r["name"]): r for r in results}
+        if len(by_name) != len(wanted):
+            raise ConfigError(f"{self.label}: got systems of one name, need different names")
+        return by_name
+
+    def seeds(self) -> range:
+        """Return the seeds whose range the error bars of a figure show; one where nothing is drawn.
+
+        The first one is the seed that the claim is judged with.
+        """
+        return range(self.choices.seed, self.choices.seed + (1 if self.varied else SEEDS))
+
+    def figure(self, name: str, chart: Callable[[], Any]) -> str:
+        """Write a figure as PNG and SVG and add it to the page; return the name."""
+        if not self.varied:
+            drawn = chart()
+            plots.save(drawn, self.out / self._folder / name)
+            self.specs[name] = drawn.to_dict()
+        return name
+
+    def figure_files(self) -> list[str]:
+        """Return the files of all figures that were drawn, relative to the output folder."""
+        return [str(self._folder / f"{name}{end}") for name in self.specs for end in plots.SUFFIXES]
+
+    def path(self, figure: str) -> str:
+        """Return the file of a figure, relative to the output folder."""
+        return str(self._folder / f"{figure}.png")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value that the paper leaves open: the choice, and its alternatives.
+
+    Attributes:
+        what: what is chosen.
+        taken: the chosen value.
+        otherwise: changes to the paper's choices, by name.
+        applies: whether it can be varied in a study; a trace's rate needs the trace.
+
+    """
+
+    what: str
+    taken: str
+    otherwise: Mapping[str, Mapping[str, Any]]
+    applies: Callable[[Study], bool] = lambda _: True
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One numbered claim of a paper.
+
+    Attributes:
+        id: its number in the ledger, such as ``IDP-3``.
+        what: the claim as a heading.
+        paper: the paper's value or statement.
+        judge: the function that compares.
+        choices: choices that affect its verdict.
+
+    """
+
+    id: str
+    what: str
+    paper: str
+    judge: Callable[[Study], Outcome]
+    choices: Sequence[Choice] = ()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems against each other over several seeds, beside the claims of a paper.
+
+    Attributes:
+        judge: compares them; returns rows for the document and their table.
+        workloads: patterns of the names of further trace files, by workload; an absent trace
+            leaves out what needs it.
+
+    """
+
+    judge: Callable[[Study, Sequence[int]], tuple[list[dict[str, Any]], Table]]
+    workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its claims.
+
+    Attributes:
+        name: name on the command line.
+        title: title as cited.
+        claims: in the order of the ledger.
+        workloads: patterns of the names of trace files, by workload.
+        about: paragraphs for the top of the page.
+        choices: default choices.
+        compared: what is compared over several seeds, if anything.
+
+    """
+
+    name: str
+    title: str
+    claims: Sequence[Claim]
+    workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    about: Sequence[str] = ()
+    choices: Any = None
+    compared: Comparison | None = None
+
+    def chosen(self, ids: Sequence[str]) -> list[Claim]:
+        """Return the claims with these ids, all claims if none are given.
+
+        Raises:
+            ConfigError: the paper has no claim with that id.
+
+        """
+        known = {c.id: c for c in self.claims}
+        for wanted in ids:
+            if wanted.upper() not in known:
+                raise ConfigError(need_one_of(f"{self.name}: claim", wanted, known))
+        asked = {i.upper() for i in ids}
+        return [c for c in self.claims if not asked or c.id in asked]
+
+
+def _judge(claim: Claim, study: Study) -> Outcome:
+    try:
+        return claim.judge(study)
+    except HeadstackError as e:
+        # If one claim cannot be run, the others are still judged.
+        return Outcome(refused=f"the simulator refused: {e}")
+
+
+def _shown(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts for a summary: those that count, or else all that were run."""
+    return [p for p in parts if p.counts] or [
+        p for p in parts if p.verdict not in (Verdict.NOT_RUN, Verdict.INPUT)
+    ]
+
+
+def _sensitivity(
+    claim: Claim, study: Study, taken: Outcome
+) -> tuple[list[dict[str, Any]], Table | None]:
+    """Judge a claim again with each alternative; return rows for the document, and a table."""
+    listed, columns = [], {"as chosen": taken}
+    for choice in claim.choices:
+        if not choice.applies(study):
+            continue
+        alternatives = []
+        for name, changes in choice.otherwise.items():
+            study.label = f"{claim.id} with {name}"
+            outcome = _judge(claim, study.vary(**changes))
+            columns[name] = outcome
+            alternatives.append(
+                {
+                    "taken": name,
+                    "verdict": str(outcome.verdict),
+                    "stand_in": rules.stand_in(outcome.parts),
+                    "changes": _changes(taken, outcome),
+                    "why": outcome.refused,
+                }
+            )
+        listed.append({"choice": choice.what, "taken": choice.taken, "otherwise": alternatives})
+    if len(columns) == 1:
+        return listed, None
+    rows = []
+    for part in _shown(taken.parts):
+        cells = (_cell(o, part.what) for o in columns.values())
+        rows.append([part.what, *cells])
+    title = f"Sensitivity: what comes out with other choices ({MET}: holds, {MISSED}: does not)"
+    return listed, Table(title, ["part", *columns], rows)
+
+
+#: Marks of a cell of the sensitivity table.
+MET, MISSED = "✓", "✗"
+
+
+def _cell(outcome: Outcome, what: str) -> str:
+    part = next((p for p in outcome.parts if p.what == what), None)
+    if part is None or part.verdict is Verdict.NOT_RUN:
+        return NOTHING
+    mark = {Verdict.REPRODUCED: f" {MET}", Verdict.DEVIATES: f" {MISSED}"}.get(part.verdict, "")
+    return part.brief + mark
+
+
+def _changes(taken: Outcome, other: Outcome) -> list[str]:
+    """Return a line for each part whose verdict changes with another choice."""
+    before = {p.what: p.verdict for p in _shown(taken.parts)}
+    return [
+        f"{p.what}: {p.verdict}, {p.ours}"
+        for p in other.parts
+        if p.what in before and p.verdict is not before[p.what]
+    ]
+
+
+def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str, Any]:
+    choices, sensitivity = _sensitivity(claim, study, outcome) if asked else ([], None)
+    parts = outcome.parts
+    tables = [*([sensitivity] if sensitivity else ()), *outcome.tables]
+    counted = [p for p in parts if p.counts]
+    return {
+        "id": claim.id,
+        "what": claim.what,
+        "paper": claim.paper,
+        "ours": "; ".join(f"{p.what}: {p.ours}" for p in counted) or NOTHING,
+        "deviation": outcome.deviation,
+        "verdict": str(outcome.verdict),
+        "figure": study.path(outcome.figures[0]) if outcome.figures else None,
+        "why": outcome.why,
+        "beside": outcome.beside,
+        "stand_in": rules.stand_in(parts),
+        "judged_on": list(dict.fromkeys(p.workload for p in counted if p.workload)),
+        "choices": choices,
+        "parts": [p.document() for p in parts],
+        "figures": [study.path(f) for f in outcome.figures],
+        "tables": [
+            {"title": t.title, "headings": list(t.headings), "rows": [list(r) for r in t.rows]}
+            for t in tables
+        ],
+    }
+
+
+def reproduce(
+    paper: Paper,
+    out: Path,
+    *,
+    ids: Sequence[str] = (),
+    quick: bool = False,
+    traces: Mapping[str, Path] | None = None,
+    report: Report | None = None,
+    seeds: int = 0,
+) -> tuple[dict[str, Any], Study]:
+    """Judge the claims of a paper; return the document and the study with its figures.
+
+    Runs are stored in ``out/runs``: a repeated call simulates only missing ones.
+
+    Args:
+        paper: the paper.
+        out: folder of runs and figures.
+        ids: claims to judge; the others are `not-run`. All if empty.
+        quick: whether to use fewer requests.
+        traces: trace files by workload; `traces.find` searches for the others.
+        report: called with progress.
+        seeds: over how many seeds systems are compared, instead of claims judged unless `ids`
+            names some; 0 for no comparison.
+
+    Raises:
+        ConfigError: an id or a trace that the paper does not have; seeds for a paper that has no
+            comparison.
+
+    """
+    chosen = {c.id for c in paper.chosen(ids)} if ids or not seeds else set()
+    compared = _comparison(paper, seeds)
+    found = find({**paper.workloads, **(compared.workloads if compared else {})}, traces)
+    files = {name: f.path for name, f in found.items()}
+    study = Study(paper.name, out, quick=quick, traces=files, choices=paper.choices, report=report)
+    rows = []
+    for claim in paper.claims:
+        study.label = claim.id
+        asked = claim.id in chosen
+        outcome = _judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
+        rows.append(_row(claim, outcome, study, asked))
+    document = _document(paper, quick, found, rows)
+    if compared is not None:
+        document["compared"] = _compared(compared, study, range(1, seeds + 1))
+        document["traces"] |= {w: found[w].document() for w in compared.workloads if w in found}
+    return document, study
+
+
+def _comparison(paper: Paper, seeds: int) -> Comparison | None:
+    if seeds and paper.compared is None:
+        raise ConfigError(f"--seeds: got {seeds}, need none: {paper.name} compares nothing by seed")
+    return paper.compared if seeds else None
+
+
+def _compared(compared: Comparison, study: Study, seeds: Sequence[int]) -> dict[str, Any]:
+    rows, table = compared.judge(study, seeds)
+    return {
+        "seeds": list(seeds),
+        "rows": rows,
+        "table": {
+            "title": table.title,
+            "headings": list(table.headings),
+            "rows": [list(r) for r in table.rows],
+        },
+    }
+
+
+def _document(
+    paper: Paper, quick: bool, found: Mapping[str, Found], rows: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "paper": paper.name,
+        "title": paper.title,
+        "quick": quick,
+        "version": headstack.__version__,
+        "traces": {w: found[w].document() if w in found else None for w in paper.workloads},
+        "rules": {str(rule): text for rule, text in rules.RULES.items()},
+        "claims": rows,
+    }
