@@ -116,6 +116,24 @@ pub struct TableSchema {
     pub others: Option<&'static str>,
 }
 
+impl Field {
+    /// What it may be, as tables of documentation say it: its bounds, or else what is needed.
+    pub fn need(&self) -> String {
+        match &self.bounds {
+            Some(bounds) => bounds.shown.clone(),
+            None => self.kind.need(),
+        }
+    }
+
+    /// Its default, if it has one.
+    pub fn default(&self) -> Option<&Value> {
+        match &self.usual {
+            Usual::Value(value) => Some(value),
+            Usual::Required | Usual::Nothing => None,
+        }
+    }
+}
+
 impl Kind {
     /// What is needed, in a few words, as messages and tables of documentation say it.
     pub fn need(&self) -> String {

@@ -33,6 +33,7 @@ mod error;
 mod kind;
 mod parameter;
 mod place;
+mod reader;
 mod reading;
 mod registry;
 
@@ -44,6 +45,7 @@ pub use headstack_schema_derive::{Choice, Table};
 pub use kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
 pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::Place;
+pub use reader::{Named, Reader, Taken};
 pub use reading::{
     by_kind, missing, misspelt, read, read_beside, read_table, shown, wrong_kind, InRange, Scalar,
 };

@@ -217,7 +217,8 @@ fn entries_outside<B, T: InRange<B>>(
     })
 }
 
-fn span<B: Display>(range: &RangeInclusive<B>) -> String {
+/// Bounds as messages show them.
+pub(crate) fn span<B: Display>(range: &RangeInclusive<B>) -> String {
     format!("{} to {}", range.start(), range.end())
 }
 
@@ -236,6 +237,17 @@ pub fn check_range<B: Scalar, T: InRange<B>>(
     }
 }
 
+impl Bounds {
+    /// The bounds of a range.
+    pub fn of<B: Scalar>(range: &RangeInclusive<B>) -> Bounds {
+        Bounds {
+            least: range.start().write(),
+            most: range.end().write(),
+            shown: span(range),
+        }
+    }
+}
+
 /// The description of one parameter.
 pub fn field_of<B: Scalar>(
     key: (&'static str, Option<&'static str>),
@@ -244,11 +256,7 @@ pub fn field_of<B: Scalar>(
     usual: Usual,
     range: Option<RangeInclusive<B>>,
 ) -> Field {
-    let bounds = range.map(|range| Bounds {
-        least: range.start().write(),
-        most: range.end().write(),
-        shown: span(&range),
-    });
+    let bounds = range.map(|range| Bounds::of(&range));
     Field {
         key: key.0,
         alias: key.1,
