@@ -6,7 +6,7 @@
 //! of several forms is read by [`by_kind`]: serde's untagged enums cannot say what is wrong with the form
 //! that was meant.
 
-use crate::error::{did_you_mean, SpecError};
+use crate::{did_you_mean, SpecError};
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::{Map, Value};
 

@@ -6,7 +6,6 @@
 
 pub mod batches;
 pub mod describe;
-pub mod error;
 pub mod grouped;
 pub mod progress;
 pub mod quantiles;
@@ -16,8 +15,10 @@ pub mod series;
 pub mod warning;
 
 pub use batches::Batches;
-pub use error::{did_you_mean, needed_to_write, printable, system_error, told, SpecError};
 pub use grouped::Grouped;
+pub use headstack_schema::{
+    did_you_mean, needed_to_write, printable, system_error, told, SpecError,
+};
 pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};
 pub use queue::EventQueue;

@@ -10,6 +10,7 @@ use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
 use headstack_drive::{cost, power, DriveDesign, DriveSpec};
 use headstack_engine::{SpecError, Warning};
+use headstack_schema::Field;
 use headstack_trace::{read_validate, ValidateRecord};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -169,7 +170,7 @@ pub fn plugins() -> PyResult<String> {
             let parameters: Vec<Value> = p
                 .parameters()
                 .into_iter()
-                .map(|p| json!({"key": p.key, "default": p.default, "bounds": p.bounds}))
+                .map(|p| parameter(&p.field))
                 .collect();
             let mut entry = entry(p.name, p.summary, p.example);
             entry["parameters"] = parameters.into();
@@ -403,4 +404,14 @@ pub fn validate(
         }
     }
     serde_json::to_string(&result).map_err(json)
+}
+
+/// One parameter of a model, for tables of documentation.
+fn parameter(field: &Field) -> Value {
+    json!({
+        "key": field.key,
+        "what": field.doc,
+        "default": field.default(),
+        "bounds": field.need(),
+    })
 }

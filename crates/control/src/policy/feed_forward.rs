@@ -39,7 +39,7 @@
 //! With several drives, each tier has one setting. The tiers choose in order, the best tier first. Each leaves at least
 //! the lowest power that the tiers after it can draw.
 //!
-//! Parameters are `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
+//! Params are `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
 //! `pcap-base`, and:
 //!
 //! | key | default | bounds |
@@ -72,9 +72,9 @@
 use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::map::{self, Point, Statistic};
-use crate::parameters::Reader;
+use headstack_schema::{Choice, Parameter, Reader, SpecError};
 use crate::pcap::tolerance;
-use crate::{Command, Device, ParameterError};
+use crate::{Command, Device};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -112,6 +112,15 @@ struct Tier {
     power_w: Vec<f64>,
 }
 
+/// Whether something is done.
+#[derive(Clone, Copy, PartialEq, Choice)]
+enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
 struct FeedForward {
     guard: Guard,
     points: Vec<Point>,
@@ -139,32 +148,31 @@ struct FeedForward {
 }
 
 impl FeedForward {
-    fn new(reader: &mut Reader, devices: &[Device]) -> Result<FeedForward, ParameterError> {
+    fn new(reader: &mut Reader, devices: &[Device]) -> Result<FeedForward, SpecError> {
         several(devices)?;
         let n = devices.len();
         let settings = GuardSettings::read(reader, Span(5_000_000_000), n)?;
         let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
         let tolerance_w = tolerance(reader, usual)?;
-        let margin_w = tolerance_w * reader.number("margin_ratio", 0.25, -1.0..=1.0)?;
+        let margin_w = tolerance_w * reader.number(("margin_ratio", "How far below the cap the policy aims, as a part of the tolerance; below zero it aims above."), 0.25, -1.0..=1.0)?;
         let hour = Span(3_600_000_000_000);
-        let target = reader.optional("latency_target", Span::from_ms(1.0)..=hour)?;
+        let target = reader.optional(("latency_target", "Response time that the chosen setting should not exceed."), Span::from_ms(1.0)..=hour)?;
         let least = target.unwrap_or(Span::from_ms(1.0));
-        let limit = reader.optional("latency_limit", least..=hour)?;
-        let words = [("mean", Statistic::Mean), ("p99", Statistic::P99)];
-        let statistic = reader.word("response_time", Statistic::Mean, &words)?;
+        let limit = reader.optional(("latency_limit", "Response time that no setting may exceed; it has precedence over the cap."), least..=hour)?;
+        let statistic = reader.word(("response_time", "The statistic of response times that target, limit and samples mean."), Statistic::Mean)?;
         let usual = Span(2_000_000_000.min(settings.period.0 / 2));
-        let settle = reader.number("settle", usual, Span::ZERO..=settings.period)?;
-        let learn = reader.word("learn", true, &[("on", true), ("off", false)])?;
+        let settle = reader.number(("settle", "Time after a change in which readings do not count."), usual, Span::ZERO..=settings.period)?;
+        let learn = reader.word(("learn", "Whether the map is corrected with measurements."), Switch::On)? == Switch::On;
         let longest = Span(1000 * hour.0);
         let forget_after = reader.number(
-            "forget_after",
+            ("forget_after", "Time constant with which corrections of the map decay."),
             Span(hour.0 / 2).max(settings.period),
             settings.period..=longest,
         )?;
         let usual = if n == 1 { 1.0 } else { 0.83 };
-        let efficiency = reader.number("efficiency", usual, 0.1..=1.0)?;
+        let efficiency = reader.number(("efficiency", "Efficiency of the power supply between the meter and the drives."), usual, 0.1..=1.0)?;
         let counts = read_tiers(reader, n)?;
-        let points = map::read(reader.raw("map", map::need()), devices, statistic)?;
+        let points = map::read(reader.raw(("map", "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000."), Vec::<map::Entry>::kind()), devices, statistic)?;
         let mut policy = FeedForward {
             guard: Guard::new(settings),
             lowest: lowest(&points),
@@ -475,7 +483,7 @@ mod tests {
     /// The largest correction after a change at 5 s that is measured at 11 s; `interruption` is the cap at 6 s.
     fn corrected(interruption: Option<f64>) -> f64 {
         let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&crate::Parameters::new()), &[device])
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device])
             .expect("it builds");
         step(&mut policy, 0, Some(8.5), 9.15);
         step(&mut policy, 5, Some(8.5), 9.15);
