@@ -183,7 +183,7 @@ fn by_key<'a>(
     outcome: &'a CappingOutcome,
     value: impl Fn(&'a Taken) -> Option<&'a Value>,
 ) -> Params {
-    let entry = |p: &'a Parameter| Some((p.field.key.to_string(), value(p)?.clone()));
+    let entry = |p: &'a Taken| Some((p.field.key.to_string(), value(p)?.clone()));
     let parameters: &'a [Taken] = &outcome.parameters;
     parameters.iter().filter_map(entry).collect()
 }
