@@ -248,6 +248,7 @@ impl Drive {
                 .and_then(|i| control.held.remove(i))
             {
                 self.done.push(aborted(&request, arrival, now));
+                control.completes(now);
                 return true;
             }
         }
@@ -308,6 +309,9 @@ impl Drive {
         let Some((request, arrival)) = found else {
             return false;
         };
+        if let Some(control) = &mut self.control {
+            control.completes(now);
+        }
         if in_parts {
             self.joins[name as usize].parts = 0;
             self.free_joins.push(name as usize);

@@ -378,6 +378,12 @@ impl Core {
         }
     }
 
+    /// Whether a cache on the medium is cleaned, step by step.
+    #[inline]
+    pub fn cleans_bands(&self) -> bool {
+        matches!(self.mapping, Mapping::MediaCache(_))
+    }
+
     /// Whether the buffer alone would serve a read at `now`.
     pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Blocks) -> bool {
         let segments = &self.buffer.segments;
