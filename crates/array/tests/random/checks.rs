@@ -379,7 +379,10 @@ fn series(system: &SystemResult, file: &Path) -> Checked {
         ("power_standby_w", p.standby),
     ] {
         // A mode that ends where a sample does may differ by the rounding of a difference.
-        let least = -ROUNDING * p.mean;
+        let least = match p.mean.is_finite() {
+            true => -ROUNDING * p.mean,
+            false => 0.0,
+        };
         let lowest = column(name).into_iter().fold(f64::INFINITY, f64::min);
         need!("no negative sample", lowest >= least, "{name}: {lowest} W");
         if system.duration_s > 0.0 {
