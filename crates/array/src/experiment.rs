@@ -81,6 +81,8 @@ pub struct Workload {
     /// Jobs: threads that wait for their requests.
     #[serde(default)]
     pub jobs: Vec<Params>,
+    /// Processors that the threads of all jobs think on; absent: threads need none.
+    pub processors: Option<u32>,
     /// What statistics leave out: a length of time, or a number of requests.
     pub warm_up: Option<WarmUp>,
     /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
@@ -460,6 +462,14 @@ impl Experiment {
                     format!("{key}.format_parameters"),
                     got,
                     need,
+                ));
+            }
+            if let (Some(n), true) = (w.processors, w.jobs.is_empty()) {
+                let place = format!("{key}.processors");
+                return Err(SpecError::new(
+                    place,
+                    format!("{n} without jobs"),
+                    "no key here",
                 ));
             }
             check_sizes(&key, w.device_blocks.as_deref())?;

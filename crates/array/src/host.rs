@@ -446,11 +446,13 @@ impl<'a, 'l> Host<'a, 'l> {
         let o = &mut self.outcome;
         o.n_requests += 1;
         o.end = o.end.max(answer.completion);
+        let response = answer.completion.since(arrival).0 as u64;
         if answer.error.is_some() {
             o.errors_by[kind] += 1;
+            o.failed_ns += u128::from(response);
+            o.series.add_failed(arrival, answer.completion);
             return;
         }
-        let response = answer.completion.since(arrival).0 as u64;
         o.response.add(kind, response);
         o.batches.add(response);
         let service = response.saturating_sub(answer.components.queue);

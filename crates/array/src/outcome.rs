@@ -23,6 +23,8 @@ pub struct MemberOutcome {
     pub n_seeks: u64,
     /// Sum of response times, nanoseconds.
     pub response_ns: u128,
+    /// Sum of the times that failed ones were there, nanoseconds.
+    pub failed_ns: u128,
     /// Energy and time by mode since the warm-up.
     pub energy: DriveEnergy,
     /// Parts taken out of use, the warm-up included.
@@ -50,12 +52,14 @@ impl MemberOutcome {
     #[inline]
     pub(crate) fn count(&mut self, c: &Completion) {
         self.n_requests += 1;
+        let response_ns = c.completion.since(c.arrival).0 as u128;
         if c.error {
             self.n_errors += 1;
+            self.failed_ns += response_ns;
         } else {
             self.n_cache_hits += c.cache_hit as u64;
             self.n_seeks += c.moved() as u64;
-            self.response_ns += c.completion.since(c.arrival).0 as u128;
+            self.response_ns += response_ns;
         }
     }
 
@@ -94,6 +98,8 @@ pub struct Outcome {
     pub n_requests: u64,
     /// Failed ones; they have no response time.
     pub errors_by: [u64; 3],
+    /// Sum of the times that failed ones were in the system, nanoseconds.
+    pub failed_ns: u128,
     /// Requests left out because of [`PastEnd::DropCounted`].
     pub n_dropped: u64,
     /// Bytes of the requests that succeeded.

@@ -431,7 +431,7 @@ impl Filler<'_> {
         table: &mut Params,
         system: &System,
     ) -> Result<(), SpecError> {
-        for (i, spec) in system.layers()?.into_iter().enumerate() {
+        for (i, spec) in system.listed_layers()?.into_iter().enumerate() {
             let all = (layer::find(&spec.name, self.inputs.layers)?.parameters)(
                 &spec.params,
                 self.inputs.elevators,

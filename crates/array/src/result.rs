@@ -96,7 +96,7 @@ pub struct SystemResult {
     pub nonzero_seek_ratio: f64,
     /// Share of requests served from buffers.
     pub cache_hit_ratio: f64,
-    /// Mean number of requests in the system.
+    /// Mean number of requests in the system, failed ones included.
     pub queue_depth_mean: f64,
     /// Mean over the drives of the share of time in which the mechanism seeks, waits or transfers, for
     /// requests or in the background.
@@ -282,7 +282,7 @@ pub struct DriveResult {
     pub nonzero_seek_ratio: f64,
     /// Share served from the buffer.
     pub cache_hit_ratio: f64,
-    /// Mean number of requests at the drive.
+    /// Mean number of requests at the drive, failed ones included.
     pub queue_depth_mean: f64,
     /// Share of time in which the mechanism seeks, waits or transfers, for requests or in the background; the
     /// mean of several assemblies that can work at once.
@@ -369,7 +369,7 @@ impl Cost {
 pub struct SeriesColumns {
     /// Start of each bucket.
     pub t_s: Vec<f64>,
-    /// Mean number of requests in the system.
+    /// Mean number of requests in the system, failed ones included.
     pub queue_depth: Vec<f64>,
     /// Mean response time of the completions in each bucket.
     pub response_time_mean_s: Vec<f64>,
@@ -424,7 +424,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
         response_time_mean_s: mean_s(m.response_ns, done),
         nonzero_seek_ratio: ratio(m.n_seeks, done),
         cache_hit_ratio: ratio(m.n_cache_hits, done),
-        queue_depth_mean: m.response_ns as f64 * 1e-9 / seconds,
+        queue_depth_mean: (m.response_ns + m.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
         energy_j: energy_j(e),
@@ -530,7 +530,7 @@ pub fn summarise(
         },
         nonzero_seek_ratio: ratio(outcome.n_seeks, done),
         cache_hit_ratio: ratio(outcome.n_cache_hits, done),
-        queue_depth_mean: response.sum_ns() as f64 * 1e-9 / seconds,
+        queue_depth_mean: (response.sum_ns() + outcome.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
         energy_j: energy_j(&total),

@@ -603,7 +603,11 @@ impl<'a> Job<'a> {
             arrivals: match (closed, jobs.is_empty()) {
                 (Some(closed), _) => Arrivals::Closed(closed),
                 (None, true) => arrivals,
-                (None, false) => Arrivals::Jobs(jobs, self.workload_seed()),
+                (None, false) => Arrivals::Jobs {
+                    jobs,
+                    processors: workload.processors,
+                    seed: self.workload_seed(),
+                },
             },
             warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
             max_requests: run.max_requests,

@@ -10,6 +10,7 @@
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
+mod by_jobs;
 mod end;
 mod feed;
 mod marks;
@@ -253,6 +254,7 @@ pub fn simulate<'a, 'l, M: Member>(
         n_taken: 0,
         n_requests: 0,
         errors_by: [0; 3],
+        failed_ns: 0,
         n_dropped: 0,
         bytes_by: [0; 3],
         response: Grouped::with_limit(options.exact_limit),
@@ -279,7 +281,11 @@ pub fn simulate<'a, 'l, M: Member>(
         }
     }
     let jobs = match &options.arrivals {
-        Arrivals::Jobs(jobs, seed) => Some(Jobs::new(jobs, *seed)?),
+        Arrivals::Jobs {
+            jobs,
+            processors,
+            seed,
+        } => Some(Jobs::new(jobs, *processors, *seed)?),
         _ => None,
     };
     let capper = capper(options, members, jobs.as_ref())?;
@@ -321,7 +327,7 @@ pub fn simulate<'a, 'l, M: Member>(
             run.host.close(closed.outstanding, closed.pauses()?);
             run.closed_loop(&mut feed)?;
         }
-        Arrivals::Jobs(..) => {
+        Arrivals::Jobs { .. } => {
             if let Some(jobs) = jobs {
                 run.host.employ(jobs);
             }
@@ -363,7 +369,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     fn closed_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         self.take_in_order();
-        let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs(..));
+        let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs { .. });
         let pause = self.host.least_pause();
         let mut now = Time::ZERO;
         let mut next = 0;
@@ -424,8 +430,8 @@ impl<M: Member> Run<'_, '_, M> {
         self.drain(now)
     }
 
-    /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then, or it has all
-    /// its requests.
+    /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then, or the run
+    /// has all its requests.
     fn next_issue(&mut self) -> Time {
         let issue = self.host.next_issue();
         let full = self.options.max_requests.is_some_and(|n| self.taken >= n);
@@ -433,25 +439,6 @@ impl<M: Member> Run<'_, '_, M> {
             true => Time::NEVER,
             false => issue,
         }
-    }
-
-    /// The thread that is due issues its request, if it has one; false as [`Run::arrive`].
-    fn arrive_of_jobs(&mut self, now: Time) -> bool {
-        let Some(request) = self.host.take_of_jobs() else {
-            return true;
-        };
-        if self.taken % BATCH as u64 == 0 {
-            self.report();
-            self.host.settle();
-            if self.options.progress.is_cancelled() {
-                self.host.outcome.partial = true;
-                return false;
-            }
-            if self.options.max_requests.is_some_and(|n| self.taken >= n) {
-                return false;
-            }
-        }
-        self.arrive(now, &request)
     }
 
     fn report(&mut self) {

@@ -17,6 +17,7 @@ pub(crate) fn injects_failures(system: &System, drive: &DriveSpec) -> bool {
     !drive.parallelism.faults.is_empty()
         || system.change.iter().any(fails)
         || system.layers.iter().any(gone)
+        || gone(&system.organisation)
 }
 
 /// Refuses an outcome without requests, and one with a higher share of failed requests than

@@ -499,4 +499,57 @@ mod tests {
         );
         assert_eq!(corrected(None), 0.0);
     }
+
+    /// Exactly the tolerance from the cap, on both sides, is within it: nothing changes. A little more is not. All numbers
+    /// are sums of powers of two, so that their differences are exact.
+    #[test]
+    fn the_tolerance_itself_is_within_it() {
+        let table = "tolerance = \"0.25 W\"\nmap = [\
+            { nr_requests = 128, queue_depth = 32, power = \"9.5 W\", iops = 200 },\
+            { nr_requests = 128, queue_depth = 4, power = \"8.5 W\", iops = 150 },\
+            { nr_requests = 128, queue_depth = 1, power = \"7.5 W\", iops = 100 }]";
+        let table: crate::Parameters = toml::from_str(table).expect("TOML");
+        // The first cap leads to the middle point, the second is in force for several periods.
+        let settled = |watts: f64| {
+            let device = Device::default();
+            let mut policy =
+                FeedForward::new(&mut Reader::new(&table), &[device]).expect("it builds");
+            policy.learn = false;
+            let begun = (0..=15).map(|s| (s, 8.75, 8.5));
+            let rest = (16..=60).map(|s| (s, 8.5, watts));
+            let mut seen = Vec::new();
+            for (s, cap, watts) in begun.chain(rest) {
+                let watts = if policy.tiers[0].at == 0 { 9.5 } else { watts };
+                step(&mut policy, s, Some(cap), watts);
+                seen.push(policy.tiers[0].at);
+            }
+            assert_eq!(seen[15], 1, "{seen:?}");
+            *seen.last().expect("steps")
+        };
+        assert_eq!(settled(8.75), 1);
+        assert_eq!(settled(8.765625), 2);
+    }
+
+    /// Errors of the map beyond all bounds: its own point is corrected by 1 W for each change, and by 3 W in all, in both
+    /// directions.
+    #[test]
+    fn corrections_reach_their_bounds() {
+        let device = Device::default();
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Parameters::new()), &[device])
+            .expect("it builds");
+        let at = policy.best();
+        let point_w = policy.points[at].power_w;
+        for (error_w, want) in [
+            (100.0, [1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]),
+            (-100.0, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -3.0]),
+        ] {
+            for want in want {
+                (policy.tiers[0].at, policy.tiers[0].before) = (at, policy.lowest);
+                policy.mean_before_w = Some(9.0);
+                policy.learn_from(9.0 + error_w);
+                let off_w = policy.tiers[0].power_w[at] - point_w;
+                assert!((off_w - want).abs() < 1e-9, "{off_w} {want}");
+            }
+        }
+    }
 }

@@ -120,6 +120,9 @@ impl Document {
         if let Some(duration) = work.duration {
             run.insert("duration".into(), duration.into());
         }
+        if let Some(n) = work.max_requests {
+            run.insert("max_requests".into(), n.into());
+        }
         let mut workload = work.table;
         if let Some(warm_up) = run.remove("warm_up") {
             workload.insert("warm_up".into(), warm_up);
