@@ -184,7 +184,8 @@ struct Run<'a, 'l, M> {
     direct: Vec<Direct>,
     // Next time at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
-    // Time of the latest sample, change or step of the power capping controller.
+    // The time that the run has reached: of the latest sample, change or step of the power capping controller, and after
+    // the last arrival of the latest event.
     passed: Time,
     sampled: ByMode,
     schedule: Schedule<'a>,
@@ -419,10 +420,12 @@ impl<M: Member> Run<'_, '_, M> {
         self.drain(now)
     }
 
-    /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then.
+    /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then, or the run
+    /// has all its requests.
     fn next_issue(&mut self) -> Time {
         let issue = self.host.next_issue();
-        match issue > self.over {
+        let full = self.options.max_requests.is_some_and(|n| self.taken >= n);
+        match full || issue > self.over {
             true => Time::NEVER,
             false => issue,
         }

@@ -18,7 +18,8 @@ fn drive_dirs() -> Vec<PathBuf> {
 /// Requests from a small table of the workload (`n`, `gap_us`, `devices`) or from a generator.
 fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     let table = w.workload.synthetic.clone().unwrap_or_default();
-    if w.workload.trace.is_some() || table.contains_key("n_requests") {
+    let has_jobs = !w.workload.jobs.is_empty();
+    if w.workload.trace.is_some() || has_jobs || table.contains_key("n_requests") {
         return open_workload(w);
     }
     let get = |key: &str| table.get(key).and_then(|v| v.as_u64()).unwrap_or(1);
@@ -641,7 +642,7 @@ fn registries_are_those_that_are_passed() {
         (
             "independant",
             ENTRIES,
-            "got \"independant\", need one of independent, concatenate, raid0; did you mean \"independent\"?",
+            "got \"independant\", need one of independent, concatenate, raid0, raid1, raid10, raid5; did you mean \"independent\"?",
         ),
     ] {
         let error = run_with(name, entries).unwrap_err().to_string();

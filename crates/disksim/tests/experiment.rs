@@ -195,12 +195,14 @@ fn open_generators_run_as_long_as_there_are_processors() {
     }
 }
 
-/// The files of DiskSim with several generators, if available, against DiskSim's own mean response times (ms). Its value
-/// is one run of 10,000 requests; ours is over 100,000, so that its error is that of DiskSim's run.
+/// A file of DiskSim with several generators, if available, against DiskSim's own mean response times (ms). Its value is one
+/// run of 10,000 requests. The means of such runs have standard deviations of 1.0 and 1.3 % (twelve seeds of ours); ours is
+/// over 100,000. So two of DiskSim's deviations are allowed; the file as it is stays within 1 %.
 #[test]
-fn disksims_own_loads_respond_as_in_disksim() {
+fn disksims_own_load_responds_as_in_disksim() {
     let Some(folder) = shared() else { return };
-    for (processors, want_ms, rate) in [(1, 10.937, 40.06), (3, 12.718, 120.17)] {
+    for (processors, want_ms, rate, bound) in [(1, 10.937, 40.06, 0.01), (3, 12.718, 120.17, 0.026)]
+    {
         let path = folder.join("3disks.parv");
         let mut import =
             import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
@@ -209,20 +211,19 @@ fn disksims_own_loads_respond_as_in_disksim() {
         import.document["run"]["max_requests"] = 100_000.into();
         import.document["run"]["duration"] = Value::Null;
         let result = go(&import);
-        let mean_ms = 1e3 * result.response_time_s.mean;
-        println!(
-            "{processors} processors: {mean_ms:.3} ms, {:.2}/s",
-            result.throughput_iops
-        );
+        let (mean_ms, iops) = (1e3 * result.response_time_s.mean, result.throughput_iops);
+        println!("{processors} processors: {mean_ms:.3} ms, {iops:.2}/s");
         assert!(
-            (mean_ms / want_ms - 1.0).abs() < 0.01,
+            (mean_ms / want_ms - 1.0).abs() < bound,
             "{processors}: {mean_ms} {want_ms}"
         );
         assert!(
-            (result.throughput_iops / rate - 1.0).abs() < 0.02,
-            "{}",
-            result.throughput_iops
+            (iops / rate - 1.0).abs() < 0.02,
+            "{processors}: {iops} {rate}"
         );
+        // One processor runs one generator, which has one disk.
+        let served = result.drives.iter().filter(|d| d.n_requests > 0).count();
+        assert_eq!(served, processors);
     }
 }
 

@@ -477,18 +477,20 @@ impl Jobs {
         self.due.push(next, 0, Due::Issue(number));
     }
 
-    /// When a thread is due next; [`Time::NEVER`] if none is until a request ends. Threads whose burst is over when they
-    /// are due issue nothing, so time need not pass to them.
+    /// When a thread issues a request next; [`Time::NEVER`] if none does until a request ends. Threads whose burst is
+    /// over when they are due issue nothing, so time need not pass to them.
     #[inline]
     pub fn next_time(&mut self) -> Time {
         while let Some((at, due)) = self.due.peek() {
-            let number = match *due {
-                Due::Issue(number) if self.is_over(number, at) => number,
-                Due::Issue(_) | Due::Ready(_) => return at,
-            };
-            self.due.pop();
-            self.leave_processor(at);
-            self.rest(number, at);
+            match (due, &self.processors) {
+                (Due::Issue(number), None) if self.is_over(*number, at) => {
+                    let number = *number;
+                    self.due.pop();
+                    self.rest(number, at);
+                }
+                // A thread gives its processor away at its time, not before.
+                _ => return at,
+            }
         }
         Time::NEVER
     }

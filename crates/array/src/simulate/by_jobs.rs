@@ -8,9 +8,6 @@ use headstack_units::Time;
 impl<M: Member> Run<'_, '_, M> {
     /// The thread that is due issues its request, if it has one; false as [`Run::arrive`].
     pub(super) fn arrive_of_jobs(&mut self, now: Time) -> bool {
-        if self.options.max_requests.is_some_and(|n| self.taken >= n) {
-            return false;
-        }
         let Some(request) = self.host.take_of_jobs() else {
             return true;
         };

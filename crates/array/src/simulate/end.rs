@@ -13,6 +13,7 @@ impl<M: Member> Run<'_, '_, M> {
         if self.measuring {
             self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
         }
+        self.passed = self.passed.max(now);
         self.take_in_order();
         if self.host.outcome.partial {
             // What completed until the interrupt counts, so that parts of systems can be compared.
@@ -37,6 +38,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             self.pass_until(time.max(now));
             let time = time.max(now);
+            self.passed = time;
             self.step(member, time, Time(time.0 + 1))?;
             steps += 1;
             if steps % 1024 == 0 && self.options.progress.is_cancelled() {
@@ -51,18 +53,19 @@ impl<M: Member> Run<'_, '_, M> {
     pub(super) fn finish(mut self) -> Result<Outcome, SimulateError> {
         self.host.settle();
         self.take_failure()?;
-        if self.measuring {
-            // What was sampled belongs to the run, also if it was stopped or no request followed.
-            let end = self.host.outcome.end.max(self.passed);
-            self.host.outcome.end = end;
-            self.pass_until(end);
-            self.take_failure()?;
-            self.sample(end);
-            for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
-                o.energy = member.energy(end);
-            }
+        if !self.measuring {
+            // The warm-up has left no request, so there is no time to be measured.
+            self.begin(self.passed);
         }
-        let end = self.host.outcome.end;
+        // A run that was stopped has passed the last completion that is known.
+        let end = self.host.outcome.end.max(self.passed);
+        self.host.outcome.end = end;
+        self.pass_until(end);
+        self.take_failure()?;
+        self.sample(end);
+        for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
+            o.energy = member.energy(end);
+        }
         for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
             o.observe(member, end);
         }

@@ -1,8 +1,8 @@
 //! Layers in experiments: compared with the same drives without layers, in trees, on one thread and on two.
 
-use arrow_array::{Array, BooleanArray, Int64Array, StringArray};
+use arrow_array::{Array, BooleanArray, StringArray, UInt64Array};
 use headstack_array::{
-    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
+    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult, SystemResult,
 };
 use headstack_engine::describe::from_value;
 use headstack_trace::Synthetic;
@@ -191,19 +191,18 @@ fn redundant_organisations_are_layers() {
     }
     let named: Vec<(&str, &str)> = list.iter().map(|keys| ("x", keys.as_str())).collect();
     let result = go(&systems(&named), 1).expect("a run");
+    // As text, in which numbers that do not exist are equal.
+    let json = |s: &SystemResult| serde_json::to_string(s).expect("JSON");
     let of = |system: usize, workload: usize| &result.systems[2 * system + workload];
     for pair in (0..list.len()).step_by(2) {
         for workload in [0, 1] {
             let (a, b) = (of(pair, workload), of(pair + 1, workload));
-            assert_eq!(a, b, "{}", list[pair]);
+            assert!(json(a) == json(b), "{}", list[pair]);
             assert!(a.n_errors == 0 && a.n_requests > 2000);
         }
         if pair % 6 == 2 {
-            let counts = &of(pair, 0).layers[0].counts;
-            assert!(
-                counts["rebuilt_bytes"] > 0 && counts["members_lost"] == 1,
-                "{counts:?}"
-            );
+            let rebuilt = of(pair, 0).layers[0].counts["rebuilt_bytes"];
+            assert!(rebuilt > 0, "{}", list[pair]);
             assert!(of(pair, 0).changes.is_some_and(|c| c.n_done == 4));
         }
     }
@@ -219,7 +218,8 @@ fn redundant_organisations_are_layers() {
         ..Inputs::new(dirs)
     };
     let again = run(&again, &inputs, &RunOptions::default()).expect("a run");
-    assert_eq!(again.systems, result.systems);
+    let [again, first] = [again, result].map(|r| r.systems.iter().map(json).collect::<Vec<_>>());
+    assert!(again == first);
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn the_log_says_why_a_request_failed() {
             let times = |name| {
                 column(name)
                     .as_any()
-                    .downcast_ref::<Int64Array>()
+                    .downcast_ref::<UInt64Array>()
                     .expect("times")
             };
             let (from, to) = (times("arrival_ns"), times("completion_ns"));

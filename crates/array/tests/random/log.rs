@@ -23,13 +23,15 @@ pub struct Row {
     pub error_kind: Option<String>,
 }
 
+/// The batches of a table; an empty one if it has no rows.
 fn batches(file: &Path) -> Vec<RecordBatch> {
     let opened = File::open(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    let reader = ParquetRecordBatchReaderBuilder::try_new(opened).and_then(|b| b.build());
-    let reader = reader.unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    reader
-        .map(|batch| batch.expect("a readable batch"))
-        .collect()
+    let builder = ParquetRecordBatchReaderBuilder::try_new(opened);
+    let builder = builder.unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let empty = RecordBatch::new_empty(builder.schema().clone());
+    let reader = builder.build().expect("a readable table");
+    let batches = reader.map(|batch| batch.expect("a readable batch"));
+    std::iter::once(empty).chain(batches).collect()
 }
 
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> &'a dyn Array {

@@ -1,6 +1,6 @@
 //! Random experiments over all features. Whatever is combined, what `checks` states must hold.
 //!
-//! `HEADSTACK_THOROUGH` multiplies the number of experiments, `HEADSTACK_SEED` is the first seed. An experiment that
+//! `HEADSTACK_THOROUGH` multiplies the number of experiments (0: one), `HEADSTACK_SEED` is the first seed. An experiment that
 //! fails is made smaller as long as it still fails; the message then has its seed and the folder with its files, which
 //! `headstack run` takes.
 
@@ -14,10 +14,14 @@ mod log;
 mod trial;
 
 use case::{Case, Scope};
+use headstack_engine::Progress;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Mutex;
+use std::time::Duration;
 use trial::{run_case, Finding, Outcome};
 
 /// Experiments in one run of the tests.
@@ -27,12 +31,12 @@ const FIRST: u64 = 1;
 /// Most findings that are made smaller and shown.
 const SHOWN: usize = 10;
 
-fn of_environment(name: &str, usual: u64) -> u64 {
+fn of_environment<T: FromStr>(name: &str, usual: T) -> T {
     let Ok(text) = std::env::var(name) else {
         return usual;
     };
     let number = text.parse();
-    number.unwrap_or_else(|_| panic!("{name}: got {text:?}, need a whole number"))
+    number.unwrap_or_else(|_| panic!("{name}: got {text:?}, need a number"))
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -43,11 +47,15 @@ fn folder(name: &str) -> PathBuf {
 
 /// Runs a case; features that the experiment refuses are left out. The case that ran, or `None` if nothing is left
 /// to leave out, with the errors.
-fn accepted(seed: u64, folder: &Path) -> (Option<(Case, Outcome)>, Vec<String>) {
+fn accepted(
+    seed: u64,
+    folder: &Path,
+    progress: &Progress,
+) -> (Option<(Case, Outcome)>, Vec<String>) {
     let mut case = draw::case(seed);
     let mut errors = Vec::new();
     loop {
-        match run_case(&case, folder) {
+        match run_case(&case, folder, progress) {
             Outcome::Refused(error) => {
                 let is_smaller = case.drop_refused(&error);
                 errors.push(error);
@@ -60,14 +68,39 @@ fn accepted(seed: u64, folder: &Path) -> (Option<(Case, Outcome)>, Vec<String>) 
     }
 }
 
+/// An experiment takes some milliseconds. One that takes so long does not end, and is cancelled.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Does some work, and cancels it if it does not end.
+fn watched<T>(seed: u64, progress: &Progress, work: impl FnOnce() -> T) -> T {
+    let (done, is_done) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                println!("seed {seed} runs for more than {PATIENCE:?}");
+                progress.cancel();
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
 /// The smallest case found that fails in the same check.
 fn smaller(mut case: Case, mut finding: Finding, folder: &Path) -> (Case, Finding) {
-    let mut fails = |smaller: &Case, finding: &mut Finding| match run_case(smaller, folder) {
-        Outcome::Failed(found) if found.check == finding.check => {
-            *finding = found;
-            true
+    let fails = |smaller: &Case, finding: &mut Finding| {
+        let progress = Progress::new();
+        let outcome = watched(smaller.seed, &progress, || {
+            run_case(smaller, folder, &progress)
+        });
+        match outcome {
+            Outcome::Failed(found) if found.check == finding.check => {
+                *finding = found;
+                true
+            }
+            _ => false,
         }
-        _ => false,
     };
     loop {
         let before = case.features.len();
@@ -122,7 +155,11 @@ impl Tally {
             *self.features.entry(words.trim().to_string()).or_default() += 1;
         }
         match outcome {
-            Outcome::Failed(finding) => self.findings.push((case, finding)),
+            Outcome::Failed(finding) => {
+                let text: String = finding.text.chars().take(200).collect();
+                println!("seed {seed}: {}: {text}", finding.check);
+                self.findings.push((case, finding));
+            }
             _ => self.passed += 1,
         }
     }
@@ -130,8 +167,9 @@ impl Tally {
 
 #[test]
 fn random_experiments_keep_what_holds_for_every_run() {
-    let count = USUAL * of_environment("HEADSTACK_THOROUGH", 1);
-    let first = of_environment("HEADSTACK_SEED", FIRST);
+    let count = USUAL as f64 * of_environment("HEADSTACK_THOROUGH", 1.0);
+    let count = (count.round() as u64).max(1);
+    let first: u64 = of_environment("HEADSTACK_SEED", FIRST);
     println!("seeds {first} to {}", first + count - 1);
     let (next, tally) = (AtomicU64::new(first), Mutex::new(Tally::default()));
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -143,7 +181,13 @@ fn random_experiments_keep_what_holds_for_every_run() {
                 if seed >= first + count {
                     return;
                 }
-                let (ran, errors) = accepted(seed, &folder(&format!("worker-{worker}")));
+                let began = std::time::Instant::now();
+                let folder = folder(&format!("worker-{worker}"));
+                let progress = Progress::new();
+                let (ran, errors) = watched(seed, &progress, || accepted(seed, &folder, &progress));
+                if began.elapsed().as_secs() > 4 {
+                    println!("slow {seed} {:?}", began.elapsed());
+                }
                 tally.lock().expect("no panic").add(seed, ran, errors);
             });
         }
@@ -173,7 +217,7 @@ fn told((case, finding): (Case, Finding)) -> String {
     trial::write(&case, &folder);
     let experiment = folder.join(trial::EXPERIMENT);
     format!(
-        "HEADSTACK_SEED={} fails: {}: {}\nheadstack run {}\n{}",
+        "HEADSTACK_SEED={} HEADSTACK_THOROUGH=0 fails: {}: {}\nheadstack run {}\n{}",
         case.seed,
         finding.check,
         finding.text,
@@ -184,10 +228,6 @@ fn told((case, finding): (Case, Finding)) -> String {
 
 fn report(tally: &Tally) {
     println!("{} passed, {} found", tally.passed, tally.findings.len());
-    for (case, finding) in &tally.findings {
-        let text: String = finding.text.chars().take(160).collect();
-        println!("  {}: {}: {text}", case.seed, finding.check);
-    }
     println!("features: {:?}", tally.features);
     let refused = tally.refused.iter();
     refused.for_each(|(error, n)| println!("  refused {n}: {error}"));
@@ -234,7 +274,7 @@ fn every_entry_of_a_registry_is_drawn() {
     headstack_array::capping::POLICIES
         .iter()
         .for_each(|p| add("policy\":", p.name));
-    let cases = (FIRST..FIRST + 5 * USUAL).map(|seed| draw::case(seed).document().to_string());
+    let cases = (FIRST..FIRST + 10 * USUAL).map(|seed| draw::case(seed).document().to_string());
     let all = cases.collect::<Vec<_>>().concat();
     let missing: Vec<&String> = names.iter().filter(|n| !all.contains(n.as_str())).collect();
     assert!(missing.is_empty(), "never drawn: {missing:?}");

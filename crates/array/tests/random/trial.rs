@@ -3,6 +3,7 @@
 use crate::case::{Case, TRACE};
 use crate::checks;
 use headstack_array::{run, Experiment, Inputs, Overrides, RunError, RunOptions, RunResult};
+use headstack_engine::Progress;
 use headstack_testkit::shipped;
 use std::cell::RefCell;
 use std::fs;
@@ -50,9 +51,11 @@ pub fn write(case: &Case, folder: &Path) {
 }
 
 /// Runs a case in a folder.
-pub fn run_case(case: &Case, folder: &Path) -> Outcome {
+///
+/// `progress` may cancel it, which is a finding.
+pub fn run_case(case: &Case, folder: &Path, progress: &Progress) -> Outcome {
     write(case, folder);
-    match caught(|| in_folder(folder)) {
+    match caught(|| in_folder(folder, progress)) {
         Ok(Ok(())) => Outcome::Passed,
         Ok(Err(Wrong::Refused(error))) => Outcome::Refused(error),
         Ok(Err(Wrong::Found(finding))) => Outcome::Failed(finding),
@@ -65,7 +68,7 @@ enum Wrong {
     Found(Finding),
 }
 
-fn in_folder(folder: &Path) -> Result<(), Wrong> {
+fn in_folder(folder: &Path, progress: &Progress) -> Result<(), Wrong> {
     let file = folder.join(EXPERIMENT);
     let opened = Experiment::open(&file, &Overrides::default());
     let experiment = opened.map_err(|e| Wrong::Refused(e.to_string()))?;
@@ -75,7 +78,7 @@ fn in_folder(folder: &Path) -> Result<(), Wrong> {
             threads: Some(threads),
             out_dir: Some(out.clone()),
             log_requests,
-            ..RunOptions::default()
+            progress: progress.clone(),
         };
         let inputs = Inputs::new(vec![shipped::folder()]);
         let result = run(&experiment, &inputs, &options).map_err(of_run)?;

@@ -27,13 +27,21 @@ pub fn draw(draw: &mut Draw, s: usize, system: &mut System) {
     }
     layers.reverse();
     system.layers = layers.iter().map(|(n, w, _)| (n.clone(), *w)).collect();
-    for (i, (name, width, mut table)) in layers.into_iter().enumerate() {
+    let mut keys = Vec::new();
+    for (_, width, mut table) in layers {
         if width > 1 && width < system.count {
             table["of"] = json!(width);
         }
-        // A layer that is left out would change the numbers of the others.
-        let path = "layers/+".to_string();
-        draw.need(scope, format!("layer {i} {name}"), vec![(path, table)]);
+        keys.push(("layers/+".to_string(), table));
+    }
+    add(draw, scope, system, keys);
+}
+
+/// All layers are one feature, because changes name them by number.
+fn add(draw: &mut Draw, scope: Scope, system: &System, keys: Vec<(String, Value)>) {
+    let names: Vec<&str> = system.layers.iter().map(|(name, _)| &**name).collect();
+    if !names.is_empty() {
+        draw.add(scope, format!("layers {}", names.join(" ")), keys);
     }
 }
 
@@ -51,8 +59,12 @@ fn any(draw: &mut Draw, below: u32) -> (&'static Entry, u32) {
             }
         }
     };
-    let alone = entry.name.starts_with("raid") && width == 1;
-    match alone {
+    let least = match entry.name {
+        "raid5" => 3,
+        "raid1" | "raid10" => 2,
+        _ => 1,
+    };
+    match width < least {
         true => any(draw, below),
         false => (entry, width),
     }
@@ -180,17 +192,18 @@ fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
     let mut queue = json!({ "name": "host-queue" });
     host_queue(draw, &mut queue);
     layers.push(queue);
-    for layer in layers {
-        let name = layer["name"].as_str().unwrap_or_default().to_string();
-        system.layers.push((name.clone(), 1));
-        draw.need(scope, format!("layer {name}"), edits([("layers/+", layer)]));
-    }
+    let named = |layer: &Value| layer["name"].as_str().unwrap_or_default().to_string();
+    system.layers = layers.iter().map(|layer| (named(layer), 1)).collect();
+    let each = layers
+        .into_iter()
+        .map(|layer| ("layers/+".to_string(), layer));
+    add(draw, scope, system, each.collect());
     let watts = f64::from(system.count) * 12.0;
     let mut keys = edits([("capping/policy", json!(policy.name))]);
     if draw.chance(0.6) {
         keys.extend(inside("capping/parameters", &example(policy.example)));
     }
-    let mut cap = |draw: &mut Draw| json!(format!("{:.3} W", watts * draw.scale(0.1, 1.2)));
+    let cap = |draw: &mut Draw| json!(format!("{:.3} W", watts * draw.scale(0.1, 1.2)));
     let source = match draw.index(3) {
         0 => {
             let signal = json!({
