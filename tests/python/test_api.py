@@ -16,7 +16,18 @@ import pytest
 from conftest import ROOT, SHARED
 
 import headstack
-from headstack import api, calibration, drives, frames, outputs, plain, plots, report, table
+from headstack import (
+    api,
+    calibration,
+    drives,
+    frames,
+    outputs,
+    plain,
+    plots,
+    report,
+    table,
+    warned,
+)
 
 
 def test_tables_agree(experiment):
@@ -121,12 +132,25 @@ def test_systems_of_one_name_stay_apart(document):
         assert len(set(named)) == 3
 
 
+FAILED = {
+    "name": "failed-requests",
+    "system": "</script> two",
+    "workload": "made up",
+    "text": "250 of 1,000 requests failed: its times and rate cannot be compared",
+    "way_out": "look at error_kind",
+}
+
+
 def test_failed_requests_are_said(document):
-    assert table.warnings(document) == []
-    document["systems"][1]["n_errors"] = 250
-    (line,) = table.warnings(document)
+    assert "requests failed" not in report.to_html(document)
+    document["warnings"] = [FAILED]
+    ((line,),) = (group.lines for group in warned.of_document(document))
     assert "250 of 1,000 requests failed" in line
     assert html.escape(line) in report.to_html(document)
+
+
+def texts(result: headstack.Result) -> list[str]:
+    return [w.text for w in result.warnings]
 
 
 def test_records_left_out_are_said(tmp_path):
@@ -142,10 +166,8 @@ def test_records_left_out_are_said(tmp_path):
         assert system["n_requests"] == 3
         counts = {"n_skipped": 1, "n_clamped": 0, "n_zero_sized": 1}
         assert system["trace_records"] == counts
-    assert table.warnings(result.document) == [
-        "t: 1 wrong records left out",
-        "t: 1 requests of no bytes left out",
-    ]
+    assert texts(result)[:2] == ["1 wrong records left out", "1 requests of no bytes left out"]
+    assert {w.workload for w in result.warnings[:2]} == {"t"}
 
 
 def test_writes_of_parts_of_sectors_are_said(tmp_path):
@@ -155,11 +177,11 @@ def test_writes_of_parts_of_sectors_are_said(tmp_path):
         trace.write_text("".join(records))
         workload = {"trace": str(trace), "format": "spc"}
         result = headstack.run(workload=workload, systems=[{"drive": "exos-x18"}])
-        return table.warnings(result.document)
+        return texts(result)
 
     assert lines(0) == []
     (line,) = lines(63)
-    assert "sectors of 4 KiB were written in part" in line
+    assert "200 of 200 writes (100.0 %) do not cover whole sectors of 4 KiB" in line
 
 
 def test_parts_out_of_use_are_said():
@@ -179,12 +201,12 @@ def test_parts_out_of_use_are_said():
             }
         ],
     )
-    failed, arm, head = table.warnings(result.document)
-    assert failed.startswith("fails: ")
+    failed, arm, head = texts(result)
+    assert {w.system for w in result.warnings} == {"fails"}
     assert "requests failed" in failed
-    assert arm == "fails: barracuda-es-750[0]: stack 0, arm 1 out of use from 5.000 s"
+    assert arm == "barracuda-es-750[0]: stack 0, arm 1 out of use from 5.000 s"
     place = "stack 0, arm 0, head of surface 3"
-    assert head.startswith(f"fails: barracuda-es-750[0]: {place} out of use from 10.0")
+    assert head.startswith(f"barracuda-es-750[0]: {place} out of use from 10.0")
 
 
 def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):
@@ -522,7 +544,7 @@ def test_repr_says_what_matters(document):
 
 
 def test_notebooks_show_the_table(document):
-    document["systems"][1]["n_errors"] = 250
+    document["warnings"] = [FAILED]
     shown = api.Result(document)._repr_html_()
     rows = table.rows(document, table.columns(document))
     assert shown.count("<tr>") == 1 + len(rows)

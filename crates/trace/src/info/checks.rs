@@ -124,9 +124,7 @@ const PARTIAL_RATIO: f64 = 0.01;
 fn misaligned(trace: &TraceSummary) -> Option<Warning> {
     let share = |of: &dyn Fn(&&OperationSummary) -> bool| {
         let rows = || trace.operations.iter().filter(of);
-        let partial: f64 = rows()
-            .map(|o| o.unaligned_ratio * o.n_requests as f64)
-            .sum();
+        let partial = rows().fold(0.0, |n, o| n + o.unaligned_ratio * o.n_requests as f64);
         partial / rows().map(|o| o.n_requests).sum::<u64>().max(1) as f64
     };
     let all = share(&|o| o.op != "flush");
@@ -240,5 +238,23 @@ mod tests {
         assert_eq!(names(times(1_000_000, FEWEST))[0].0, "coarse-times");
         assert_eq!(names(times(1_500_000, FEWEST)), []);
         assert_eq!(names(times(0, FEWEST))[0].0, "coarse-times");
+    }
+
+    #[test]
+    fn formats_that_fit_equally_are_ambiguous() {
+        let told = |fits: &[(&'static str, u8)]| {
+            let read = Counters::default();
+            read.detected(fits.to_vec());
+            let found = warnings(&TraceInfo::new().summary(), &read);
+            let texts: Vec<String> = found.into_iter().map(|w| w.text).collect();
+            texts.join("; ")
+        };
+        let text = told(&[("mqsim", 60), ("disksim", 60), ("spc", 59)]);
+        assert!(
+            text.starts_with("the trace fits disksim as well as "),
+            "{text}"
+        );
+        assert_eq!(told(&[("mqsim", 60), ("disksim", 59)]), "");
+        assert_eq!(told(&[]), "");
     }
 }

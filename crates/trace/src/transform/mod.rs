@@ -268,14 +268,14 @@ impl Transformed {
         let has_data = r.op != Op::Flush;
         let mut start = r.lba.0 as i64 + if has_data { self.shift } else { 0 };
         if let Some(bases) = &self.bases {
-            let Some((base, size)) = bases.get(&r.device) else {
-                let need = format!("one of the {} devices with a size", bases.len());
-                return Err(self.wrong("concatenate", format!("device {}", r.device), need));
-            };
             if start < 0 {
                 let got = format!("block {} of device {}", r.lba.0, r.device);
                 return Err(self.wrong("shift", got, "blocks that stay in their device"));
             }
+            let Some((base, size)) = bases.get(&r.device) else {
+                let need = format!("one of the {} devices with a size", bases.len());
+                return Err(self.wrong("concatenate", format!("device {}", r.device), need));
+            };
             let end = start as u64 + u64::from(r.blocks);
             if end > *size {
                 let need = format!("an end within the device's {size} blocks");
@@ -602,7 +602,7 @@ mod tests {
     fn what_does_not_fit_is_named() {
         for (toml, need) in [
             ("time_scale = 0.0", "transform.time_scale"),
-            ("align = '1 kB'", "transform.align: got 1 kB, need a multiple of 512 bytes"),
+            ("align = '1 kB'", "transform.align: got 1000 B, need a multiple of 512 bytes"),
             ("align = '0 B'", "transform.align: got 0 B, need a multiple of 512 bytes"),
             ("align = '2 GiB'", "transform.align: got 2 GiB, need a multiple"),
             ("shift = 36028797018963968", "transform.shift:1: got block 0, need blocks below 2^55"),
