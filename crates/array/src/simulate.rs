@@ -194,9 +194,12 @@ struct Run<'a, 'l, M> {
     due: Option<Timetable>,
     // Earliest time at which something other than an arrival may be due.
     next_check: Time,
-    first: Option<Time>,
+    // Whether the first request has arrived.
+    started: bool,
     // No request arrives later than this; NEVER before the first one, and without a duration.
     over: Time,
+    // End of a warm-up that lasts a time; NEVER before the first arrival, and once it is over.
+    warm: Time,
     last_arrival: Time,
     failure: Option<SimulateError>,
     taken: u64,
@@ -287,8 +290,9 @@ pub fn simulate<'a, 'l, M: Member>(
         schedule: Schedule::new(&options.changes),
         due: None,
         next_check: Time::ZERO,
-        first: None,
+        started: false,
         over: Time::NEVER,
+        warm: Time::NEVER,
         last_arrival: Time::ZERO,
         failure: None,
         taken: 0,
@@ -522,23 +526,14 @@ impl<M: Member> Run<'_, '_, M> {
     /// samples. False when the run is over.
     #[cold]
     fn check(&mut self, now: Time, id: u64) -> bool {
-        let first = *self.first.get_or_insert(now);
-        self.schedule.begin(first);
-        if let Some(capper) = &mut self.host.capper {
-            capper.begin(first);
-        }
-        if let Some(duration) = self.options.duration {
-            self.over = first + duration;
+        if !self.started {
+            self.start(now);
         }
         if now > self.over {
             return false;
         }
-        if !self.measuring {
-            match self.options.warm_up {
-                WarmUp::Requests(n) if id >= n => self.begin(now),
-                WarmUp::Time(span) if now >= first + span => self.begin(first + span),
-                _ => {}
-            }
+        if !self.measuring && matches!(self.options.warm_up, WarmUp::Requests(n) if id >= n) {
+            self.begin(now);
         }
         self.pass_until(now);
         self.next_check = if self.measuring {
@@ -547,6 +542,21 @@ impl<M: Member> Run<'_, '_, M> {
             Time::ZERO
         };
         self.failure.is_none()
+    }
+
+    /// The first request arrives: times of the run count from now on.
+    fn start(&mut self, first: Time) {
+        self.started = true;
+        self.schedule.begin(first);
+        if let Some(capper) = &mut self.host.capper {
+            capper.begin(first);
+        }
+        if let Some(duration) = self.options.duration {
+            self.over = first + duration;
+        }
+        if let WarmUp::Time(span) = self.options.warm_up {
+            self.warm = first + span;
+        }
     }
 
     /// Handles a request that may reach beyond its device, be a flush, or need a plan.
@@ -650,6 +660,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// Ends the warm-up: counters start at `now`.
     fn begin(&mut self, now: Time) {
+        self.warm = Time::NEVER;
         self.pass_until(now);
         self.measuring = true;
         self.advance_all(now);

@@ -10,6 +10,7 @@
 mod case;
 mod checks;
 mod draw;
+mod found;
 mod log;
 mod trial;
 
@@ -39,10 +40,10 @@ fn of_environment<T: FromStr>(name: &str, usual: T) -> T {
     number.unwrap_or_else(|_| panic!("{name}: got {text:?}, need a number"))
 }
 
+/// A folder of this process.
 fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("random")
-        .join(name)
+    let own = format!("random-{}", std::process::id());
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(own).join(name)
 }
 
 /// Runs a case; features that the experiment refuses are left out. The case that ran, or `None` if nothing is left
@@ -181,19 +182,19 @@ fn random_experiments_keep_what_holds_for_every_run() {
                 if seed >= first + count {
                     return;
                 }
-                let began = std::time::Instant::now();
                 let folder = folder(&format!("worker-{worker}"));
                 let progress = Progress::new();
                 let (ran, errors) = watched(seed, &progress, || accepted(seed, &folder, &progress));
-                if began.elapsed().as_secs() > 4 {
-                    println!("slow {seed} {:?}", began.elapsed());
-                }
                 tally.lock().expect("no panic").add(seed, ran, errors);
             });
         }
     });
     let mut tally = tally.into_inner().expect("no panic");
     report(&tally);
+    if tally.findings.is_empty() {
+        // Whether the folder remains has no effect on later runs.
+        let _ = std::fs::remove_dir_all(folder(""));
+    }
     assert!(
         tally.lost.is_empty(),
         "refused as a whole: {:?}",
@@ -214,7 +215,7 @@ fn random_experiments_keep_what_holds_for_every_run() {
 fn told((case, finding): (Case, Finding)) -> String {
     let folder = folder(&format!("seed-{}", case.seed));
     let (case, finding) = smaller(case, finding, &folder);
-    trial::write(&case, &folder);
+    trial::write(&case.toml(), case.trace.as_deref(), &folder);
     let experiment = folder.join(trial::EXPERIMENT);
     format!(
         "HEADSTACK_SEED={} HEADSTACK_THOROUGH=0 fails: {}: {}\nheadstack run {}\n{}",

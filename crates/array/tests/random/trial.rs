@@ -40,12 +40,12 @@ pub enum Outcome {
 /// The file name of a case's experiment.
 pub const EXPERIMENT: &str = "experiment.toml";
 
-/// Writes the files of a case into a folder, which is made anew.
-pub fn write(case: &Case, folder: &Path) {
+/// Writes an experiment and its trace into a folder, which is made anew.
+pub fn write(experiment: &str, trace: Option<&str>, folder: &Path) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).expect("a folder");
-    fs::write(folder.join(EXPERIMENT), case.toml()).expect("a file");
-    if let Some(trace) = &case.trace {
+    fs::write(folder.join(EXPERIMENT), experiment).expect("a file");
+    if let Some(trace) = trace {
         fs::write(folder.join(TRACE), trace).expect("a file");
     }
 }
@@ -54,21 +54,24 @@ pub fn write(case: &Case, folder: &Path) {
 ///
 /// `progress` may cancel it, which is a finding.
 pub fn run_case(case: &Case, folder: &Path, progress: &Progress) -> Outcome {
-    write(case, folder);
+    write(&case.toml(), case.trace.as_deref(), folder);
     match caught(|| in_folder(folder, progress)) {
-        Ok(Ok(())) => Outcome::Passed,
+        Ok(Ok(_)) => Outcome::Passed,
         Ok(Err(Wrong::Refused(error))) => Outcome::Refused(error),
         Ok(Err(Wrong::Found(finding))) => Outcome::Failed(finding),
         Err(panic) => Outcome::Failed(Finding::new("no panic", panic)),
     }
 }
 
-enum Wrong {
+/// Why an experiment has no result, or a wrong one.
+#[derive(Debug)]
+pub enum Wrong {
     Refused(String),
     Found(Finding),
 }
 
-fn in_folder(folder: &Path, progress: &Progress) -> Result<(), Wrong> {
+/// Runs and checks the experiment in a folder.
+pub fn in_folder(folder: &Path, progress: &Progress) -> Result<RunResult, Wrong> {
     let file = folder.join(EXPERIMENT);
     let opened = Experiment::open(&file, &Overrides::default());
     let experiment = opened.map_err(|e| Wrong::Refused(e.to_string()))?;
@@ -88,7 +91,8 @@ fn in_folder(folder: &Path, progress: &Progress) -> Result<(), Wrong> {
     checks::all(&result, &out).map_err(Wrong::Found)?;
     let (again, out_again) = go(2, false)?;
     checks::same(&result, &again).map_err(Wrong::Found)?;
-    checks::same_files(&out, &out_again).map_err(Wrong::Found)
+    checks::same_files(&out, &out_again).map_err(Wrong::Found)?;
+    Ok(result)
 }
 
 fn of_run(error: RunError) -> Wrong {
