@@ -248,9 +248,9 @@ def test_organisations_with_redundancy_are_one_word():
     drive = {"drive": "barracuda-es-750", "count": 4, "change": [gone]}
     named = drive | {"name": "named", "organisation": "raid5"}
     layered = drive | {"name": "layered", "organisation": "concatenate", "layers": ["raid5"]}
-    result = headstack.run(workload={"synthetic": load}, systems=[named, layered])
+    result = ran(workload={"synthetic": load}, systems=[named, layered])
     a, b = (dict(s) for s in result.document["systems"])
-    assert a.pop("name") == "named" and b.pop("name") == "layered"
+    assert (a.pop("name"), b.pop("name")) == ("named", "layered")
     assert json.dumps(a) == json.dumps(b)
     assert a["n_errors"] == 0
     assert a["layers"][0]["counts"]["degraded_reads"] > 0
