@@ -102,10 +102,12 @@ def _row(systems: list[System | None]) -> Row:
     # Different parts of a workload do not compare.
     found = prefix.common(there)
     if found is None:
-        bare = [None if s is None else {k: s[k] for k in ("name", "workload")} for s in systems]
+        bare: list[System | None] = [
+            None if s is None else {k: s[k] for k in ("name", "workload")} for s in systems
+        ]
         return row._replace(systems=bare, prefix_s=0.0)
     parts = iter(found.systems)
-    cut = [None if s is None else next(parts) for s in systems]
+    cut: list[System | None] = [None if s is None else next(parts) for s in systems]
     return row._replace(systems=cut, prefix_s=found.seconds)
 
 
@@ -250,7 +252,7 @@ def _signed(number: float, form: Callable[[Any], str], whole: bool) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return how the numbers of each result were computed, and the systems that were not compared."""
+    """Return how the numbers of each result were computed, and what was not compared."""
     lines = []
     for label, document in zip(comparison.labels, comparison.documents, strict=True):
         partial = ", partial" if document.get("partial") else ""

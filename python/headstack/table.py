@@ -167,7 +167,7 @@ PREFIX_TITLES = ("system", "workload", "requests", "IOPS", "mean ms", "queue", "
 
 
 def prefixes(document: Mapping[str, Any]) -> Iterator[tuple[str, list[Column], list[list[str]]]]:
-    """Yield, for each workload of an interrupted run, a title, columns and rows of its common prefix.
+    """Yield title, columns and rows of the common prefix of each workload of an interrupted run.
 
     Without a common prefix there are no rows, and the title says so.
     """

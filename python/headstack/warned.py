@@ -53,8 +53,8 @@ def _warned(one: Any) -> Warned:
     # Earlier versions wrote lines of text.
     if not isinstance(one, Mapping):
         return Warned("", None, None, str(one), "")
-    values = {key: one.get(key) for key in Warned._fields}
-    return Warned(**{**values, **{k: str(values[k] or "") for k in ("name", "text", "way_out")}})
+    name, text, way_out = (str(one.get(key) or "") for key in ("name", "text", "way_out"))
+    return Warned(name, one.get("system"), one.get("workload"), text, way_out)
 
 
 def groups(warnings: Iterable[Warned], *, several: bool) -> list[Group]:

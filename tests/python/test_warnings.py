@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SHARED
 
 import headstack
 from headstack import _bridge, cli, prefix, report, table, warned
@@ -76,7 +76,11 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
             r"a footprint of 30 TB on device 0 of 18 TB: 1\d\d of 300 requests \([34]\d\.\d %\)",
             "left out",
         ],
-        [one(FITS, EXOS), one(BIG, EXOS, "past_end = 'wrap'"), one(BIG, f"{EXOS}\ncount = 2\norganisation = 'raid0'")],
+        [
+            one(FITS, EXOS),
+            one(BIG, EXOS, "past_end = 'wrap'"),
+            one(BIG, f"{EXOS}\ncount = 2\norganisation = 'raid0'"),
+        ],
     ),
     "failed-requests": (
         one(BIG, EXOS) + ALL,
@@ -87,13 +91,17 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
         one('n_requests = 4000, rate = "1000/s", footprint = "10 GB"'),
         ["cannot keep up"],
         # The same drive under the load that it is asked to carry as fast as it can.
-        [one('n_requests = 4000, rate = "40/s", footprint = "10 GB"'), one('n_requests = 4000, arrivals = "closed"')],
+        [
+            one('n_requests = 4000, rate = "40/s", footprint = "10 GB"'),
+            one('n_requests = 4000, arrivals = "closed"'),
+        ],
     ),
     "misaligned": (
         one(WRITES, EXOS, "shift = 7"),
         # 4 KiB at an offset of 7 blocks: two sectors in part. A turn at 7200 rpm takes 8.33 ms.
         [
-            r"^300 of 300 writes \(100\.0 %\) do not cover whole sectors of 4 KiB: \d+ sectors, [12]\.\d\d for each",
+            r"^300 of 300 writes \(100\.0 %\) do not cover whole sectors of 4 KiB: \d+ sectors, ",
+            r" sectors, [12]\.\d\d for each write",
             r"a turn of 8\.33 ms",
             r"100\.0 % of all requests begin 7 blocks after a multiple of 8",
         ],
@@ -107,12 +115,16 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     ),
     "idle-drives": (
         one(LOAD, FOUR),
-        [r"3 of 4 drives got no request \(barracuda-es-750\[1\], barracuda-es-750\[2\], "],
-        [one(f"{LOAD}, devices = 4", FOUR), one(LOAD, f"{FOUR}organisation = 'raid0'"), one(LOAD, f"{FOUR}{GONE}")],
+        [r'3 of 4 drives got no request \("barracuda-es-750\[1\]", "barracuda-es-750\[2\]", '],
+        [
+            one(f"{LOAD}, devices = 4", FOUR),
+            one(LOAD, f"{FOUR}organisation = 'raid0'"),
+            one(LOAD, f"{FOUR}{GONE}"),
+        ],
     ),
     "unlike-write-caches": (
         one(LOAD, f'{TWO}drive = "barracuda-es-750"'),
-        [r"in the buffer in a \(write-back\), and on the medium in b \(write-through\)"],
+        [r'in the buffer in "a" \(write-back\), and on the medium in "b" \(write-through\)'],
         [
             one(LOAD, TWO + WRITE_BACK),
             one(f"{LOAD}, reads = 1.0", f'{TWO}drive = "barracuda-es-750"'),
@@ -142,7 +154,10 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     ),
     "default-values": (
         one('n_requests = 50, rate = "9/s", footprint = "50 MB"', 'drive = "bare.toml"'),
-        [r"nothing is said of bare's cache \(taken: no buffer\), queue \(taken: order of arrival\), power"],
+        [
+            r"nothing is said of bare's cache \(taken: no buffer\), ",
+            r"queue \(taken: order of arrival\), power \(taken: that of a default model\)",
+        ],
         [one('n_requests = 50, rate = "9/s", footprint = "50 MB"', 'drive = "whole.toml"')],
     ),
     "late-changes": (
@@ -302,7 +317,9 @@ def test_what_an_import_does_not_take_over_is_told(tmp_path):
     corpus = ROOT / "fuzz" / "corpus" / "disksim_parser" / "drive.parv"
     drive = tmp_path / "drive.parv"
     for last, n in (("19", 0), ("20", 1)):
-        drive.write_text(corpus.read_text().replace("cylinder number = 19", f"cylinder number = {last}"))
+        drive.write_text(
+            corpus.read_text().replace("cylinder number = 19", f"cylinder number = {last}")
+        )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             _bridge.call("import_disksim", str(drive), False)
@@ -376,7 +393,9 @@ def test_a_workload_that_is_too_large_is_an_error_in_these_words(files):
     with pytest.raises(headstack.ConfigError) as error:
         run(files, one(BIG, EXOS))
     told = str(error.value)
-    assert re.search(r"workload\[0\]: got a footprint of 30 TB on device 0 of 18 TB in system", told)
+    assert re.search(
+        r"workload\[0\]: got a footprint of 30 TB on device 0 of 18 TB in system", told
+    )
     assert re.search(r"where [34]\d\.\d % of the requests fail, need a workload within the", told)
 
 
@@ -453,7 +472,10 @@ def test_an_interrupted_run_says_how_much_it_has_seen(tmp_path):
     (found,) = by_name(result, "interrupted")
     share = covered["n_requests"] / 200_000
     assert found.system == "two"
-    assert f"{covered['n_requests']:,} of 200,000 requests ({share:.1%}".replace("%", " %") in found.text
+    assert (
+        f"{covered['n_requests']:,} of 200,000 requests ({share:.1%}".replace("%", " %")
+        in found.text
+    )
     columns = table.columns(result.document)
     seen = [c.title for c in columns].index("seen")
     cells = [row[seen] for row in table.rows(result.document, columns)]
@@ -493,13 +515,22 @@ def test_the_common_prefix_is_shown(tmp_path, capsys, monkeypatch):
     result = interrupted(tmp_path, at=250_000)
     ((title, columns, rows),) = table.prefixes(result.document)
     assert re.fullmatch(r"synthetic: the first [\d,.]+ s, which all systems have seen", title)
-    assert [c.title for c in columns] == ["system", "requests", "IOPS", "mean ms", "queue", "power W"]
+    assert [c.title for c in columns] == [
+        "system",
+        "requests",
+        "IOPS",
+        "mean ms",
+        "queue",
+        "power W",
+    ]
     assert [row[0] for row in rows] == ["one", "two"]
     assert title in report.to_html(result.document)
     monkeypatch.setattr(headstack, "run", lambda *_, **__: result)
     assert cli.main(["run", str(tmp_path / "two.toml")]) == 130
     shown = capsys.readouterr().out
-    assert shown.index("warning (interrupted): two: ") < shown.index("partial: ") < shown.index(title)
+    assert (
+        shown.index("warning (interrupted): two: ") < shown.index("partial: ") < shown.index(title)
+    )
 
 
 def test_a_comparison_takes_equal_prefixes(tmp_path):
@@ -560,3 +591,29 @@ def test_parts_are_cut_at_whole_buckets():
         assert one_["response_time_s"]["mean"] == pytest.approx(4.0)
         assert one_["power_w"]["mean"] == pytest.approx(4.0)
     assert prefix.common([system("short", 1.0, 9, covered={"until_s": 1.9}), slow]) is None
+
+
+CLOUD = SHARED / "data" / "traces" / "cloudPhysicsIO.vscsi"
+
+
+@pytest.mark.skipif(not CLOUD.is_file(), reason="../shared is absent")
+def test_a_recorded_trace_that_is_off_by_a_partition(tmp_path):
+    """The same requests at the beginnings of sectors: milliseconds instead of seconds."""
+
+    def p99(more: dict[str, Any]) -> tuple[float, list[str]]:
+        (system,) = (
+            result := headstack.run(
+                workload={"trace": CLOUD, **more},
+                systems={"drive": "exos-x18", "organisation": "concatenate"},
+                log_requests=False,
+            )
+        )
+        found = by_name(result, "misaligned")
+        return system.response_time_s.p99, [w.way_out for w in found]
+
+    slow, (way_out,) = p99({})
+    assert way_out.startswith("shift = -7 ")
+    assert p99({"shift": -7})[0] < slow / 1000
+    aligned, none = p99({"align": "4 KiB"})
+    assert aligned < slow / 1000
+    assert none == []

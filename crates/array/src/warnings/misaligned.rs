@@ -38,12 +38,10 @@ fn tell_of(result: &SystemResult, tell: &mut dyn FnMut(Warning)) {
         result.duration_s * result.drives.len() as f64,
     );
     let Some((offset, share)) = seen.shared_offset() else {
-        let way_out = match 2 * seen.partial_writes > seen.writes {
-            true => CHECK.way_out.to_string(),
-            false => format!(
-                "{}; stripe units and chunks must be multiples of 4 KiB",
-                CHECK.way_out
-            ),
+        // A write has two ends. More sectors in part are cut by something between the workload and the drives.
+        let way_out = match sectors > 2 * seen.partial_writes {
+            false => CHECK.way_out,
+            true => "stripe units, chunks and the units of volumes must be multiples of 4 KiB",
         };
         return tell(about(&CHECK, result, text).with_way_out(way_out));
     };

@@ -40,10 +40,10 @@ pub fn size(blocks: u64) -> String {
     format!("{text} {}", units[unit])
 }
 
-/// The first few of a list of names.
+/// The first few of a list of names, in quotes, because a name may have commas.
 pub fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 4;
-    let all: Vec<&str> = all.into_iter().collect();
+    let all: Vec<String> = all.into_iter().map(|name| format!("{name:?}")).collect();
     let mut text = all[..all.len().min(MOST)].join(", ");
     if all.len() > MOST {
         text += &format!(" and {} more", all.len() - MOST);
@@ -78,7 +78,7 @@ mod tests {
         }
         assert_eq!(share(396, 1000), "39.6 %");
         assert_eq!(share(0, 0), "0.0 %");
-        assert_eq!(names(["a", "b"]), "a, b");
-        assert_eq!(names(["a", "b", "c", "d", "e"]), "a, b, c, d and 1 more");
+        assert_eq!(names(["a", "b, c"]), "\"a\", \"b, c\"");
+        assert_eq!(names(["a", "b", "c", "d", "e"]), "\"a\", \"b\", \"c\", \"d\" and 1 more");
     }
 }
