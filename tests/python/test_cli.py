@@ -700,7 +700,10 @@ def test_what_cannot_be_converted_is_said(arguments, want):
 
 
 def test_the_table_of_a_run_fits_eighty_columns(document, monkeypatch):
-    document["systems"][0]["name"] = "two 10k drives, striped"
+    for system, name in zip(document["systems"], ("two 10k drives, striped", "one"), strict=True):
+        price = {"low": 135, "high": 162, "price_kind": "components"}
+        system.update(name=name, n_requests=123_456, cost_usd=price, energy_cost_usd=218)
+        system["utilisation"] = 0.352
     columns = table.columns(document)
     rows = table.rows(document, columns)
     headings = [(c.title, c.text) for c in columns]
