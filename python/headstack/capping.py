@@ -45,7 +45,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
 TEXTS = ("name", "workload", "policy")
 
 #: Columns that a terminal has no room for.
-WIDE = ("policy", "worst_over_cap_w", "submitted_p99_s", "never_settled")
+WIDE = ("policy", "worst_over_cap_w", "submitted_p99_s", "never_settled", "n_changes")
 
 
 def capped(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:

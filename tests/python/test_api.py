@@ -3,10 +3,13 @@ import datetime
 import doctest
 import fractions
 import html
+import inspect
 import io
 import json
 import pickle
+import pkgutil
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -629,3 +632,32 @@ def test_the_first_example_of_readme_prints_what_stands_below_it(capsys):
     for system in space["result"]:
         mean, p99 = system.response_time_s.mean, system.response_time_s.p99
         assert f"{system.name:<10}  mean {mean * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms" in shown
+
+
+def test_the_package_lists_what_it_has():
+    modules = [name for name in dir(headstack) if inspect.ismodule(getattr(headstack, name))]
+    assert {"run", "load", "Result", "ConfigError"} <= set(dir(headstack))
+    folder = Path(headstack.__file__).parent
+    #: Parts that only the package itself uses.
+    inside = {"cli", "drawing", "outputs", "paired", "paths", "plain", "studies", "suggest"}
+    found = {m.name for m in pkgutil.iter_modules([str(folder)]) if m.name[0] != "_"}
+    assert found - inside == set(modules)
+    with pytest.raises(AttributeError, match="no attribute 'simulate'"):
+        _ = headstack.simulate
+    # In a new process, before anything else was imported.
+    code = "import headstack; print(headstack.comparison.__name__, headstack.run.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["headstack.comparison", "run"]
+
+
+def test_a_record_is_shown_in_a_few_lines():
+    systems = [{"drive": "exos-x18"}]
+    load = {"n_requests": 5000, "rate": "50/s"}
+    system = headstack.run(workload={"synthetic": load}, systems=systems, log_requests=False)[0]
+    shown = repr(system)
+    lines = shown.splitlines()
+    assert lines[0] == f"headstack.Record of {len(system)} entries"
+    assert [line.split()[0] for line in lines[1:]] == list(system)
+    assert max(map(len, lines)) <= 100
+    # The distribution and the series have thousands of numbers.
+    assert "response_time_cdf       list of " in shown

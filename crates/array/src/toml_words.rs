@@ -31,12 +31,12 @@ fn known(message: &str, text: &str, at: usize) -> Option<(String, String)> {
         }
         "key with no value" | "invalid key-value pair" => {
             let line = line(text, at);
-            let hint = match line.starts_with('{') {
-                true => "; JSON is not TOML",
-                false => "",
+            let (got, hint) = match line.starts_with('{') {
+                true => ("{", "; JSON is not TOML"),
+                false => (cut(line), ""),
             };
             let need = format!("KEY = VALUE, [TABLE] or # with a comment{hint}");
-            Some((format!("{:?}", cut(line)), need))
+            Some((format!("{got:?}"), need))
         }
         "invalid basic string" | "invalid literal string" => said(
             "text without its closing quote".into(),
@@ -164,7 +164,7 @@ mod tests {
             ),
             (
                 "{\"a\": 1}",
-                "1:1: got \"{\\\"a\\\": 1}\", need KEY = VALUE, [TABLE] or # with a comment; JSON is not TOML",
+                "1:1: got \"{\", need KEY = VALUE, [TABLE] or # with a comment; JSON is not TOML",
             ),
             (
                 "time_us,lba\n1,2\n",

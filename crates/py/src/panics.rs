@@ -52,7 +52,7 @@ pub fn told() -> String {
     let place = first.unwrap_or_else(|| "an unknown place".into());
     let version = env!("CARGO_PKG_VERSION");
     format!(
-        "headstack {version}: got an internal error at {place}, need no such error; please report it, with this \
+        "headstack {version}: got an internal error at {place}, need a report of it; please report it with this \
          line and the input"
     )
 }

@@ -1,6 +1,6 @@
 """How a table fits a terminal: which columns, how far apart, headings on one line or two."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 #: Headings with whether their columns are text, and one text for each column of each row.
@@ -21,14 +21,14 @@ class Layout(NamedTuple):
         columns: their indices.
         gap: characters between two columns.
         broken: whether headings are broken at spaces.
-        text_width: greatest width of columns of text; None if nothing has to be wrapped.
+        text_widths: greatest widths of columns of text that have to be wrapped, by index.
 
     """
 
     columns: Sequence[int]
     gap: int
     broken: bool
-    text_width: int | None = None
+    text_widths: Mapping[int, int] = {}
 
 
 def layouts(
@@ -54,13 +54,22 @@ def layouts(
             if _line(widths, gap) <= width:
                 return [Layout(columns, gap, broken)]
     columns = choices[-1]
-    texts = [i for i in columns if headings[i][1]]
+    texts = {i: _width(headings[i], rows, i, True) for i in columns if headings[i][1]}
     numbers = [_width(headings[i], rows, i, True) for i in columns if i not in texts]
     room = width - _line([*numbers, *(0 for _ in texts)], 1)
-    if texts and room >= LEAST_TEXT * len(texts):
-        return [Layout(columns, 1, True, room // len(texts))]
+    if texts and room >= sum(min(LEAST_TEXT, w) for w in texts.values()):
+        return [Layout(columns, 1, True, _shares(texts, room))]
     groups = _groups(headings, rows, width, columns)
-    return [Layout(group, 1, True, LEAST_TEXT) for group in groups]
+    return [Layout(group, 1, True, dict.fromkeys(texts, LEAST_TEXT)) for group in groups]
+
+
+def _shares(wanted: Mapping[int, int], room: int) -> dict[int, int]:
+    """Distribute the width of a line: who wants less than an equal share gets it whole."""
+    shares = {}
+    for n, i in enumerate(sorted(wanted, key=lambda i: wanted[i])):
+        shares[i] = min(wanted[i], room // (len(wanted) - n))
+        room -= shares[i]
+    return shares
 
 
 def _cells(text: str) -> int:

@@ -117,15 +117,12 @@ def _rich_table(headings: Headings, rows: Rows, layout: Layout, title: str | Non
         pad_edge=False,
         padding=padding,
     )
-    for heading, text in (headings[i] for i in layout.columns):
+    for i in layout.columns:
+        heading, text = headings[i]
         if text:
-            whole = layout.text_width is None
+            most = layout.text_widths.get(i)
             table.add_column(
-                heading,
-                overflow="fold",
-                vertical="top",
-                no_wrap=whole,
-                max_width=layout.text_width,
+                heading, overflow="fold", vertical="top", no_wrap=most is None, max_width=most
             )
         else:
             shown = heading.replace(" ", "\n") if layout.broken else heading
