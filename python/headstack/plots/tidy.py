@@ -19,7 +19,7 @@ from headstack.suggest import need_one_of
 Rows = Sequence[Mapping[str, Any]]
 
 #: Most values of an axis that are all labelled, and most letters of names that are side by side.
-FEW, LEVEL = 12, 90
+FEW, LEVEL = 12, 64
 
 
 def draw(
@@ -313,7 +313,10 @@ class _Drawing:
         if not points:
             return drawn
         frame = pd.DataFrame(list(points)).rename(columns={"text": "said"})
-        x = f"x:{self.picture.x.kind}"
+        x: Any = "x:Q"
+        if self.picture.x.kind == "N":
+            column = self.picture.x.column
+            x = alt.X("x:N", sort=list(dict.fromkeys(str(r[column]) for r in self.every)))
         base = alt.Chart(frame).encode(x=x, y="y:Q", tooltip=["what:N", "said:N"])
         if self.picture.x.kind == "N":
             marks = base.mark_tick(size=36, thickness=3, color=look.INK)
@@ -322,11 +325,7 @@ class _Drawing:
                 shape="diamond", size=110, filled=False, strokeWidth=2, color=look.INK, opacity=1
             )
         named = base.transform_calculate(label="'paper: ' + datum.said")
-        return [
-            *drawn,
-            marks,
-            look.halo(named, alt.value(look.INK), "label:N", dy=12, dx=6, align="left"),
-        ]
+        return [*drawn, marks, look.halo(named, alt.value(look.INK), "label:N", dy=-11)]
 
 
 #: Marks of layers beside ``curve``, which fills a picture alone.

@@ -74,34 +74,47 @@ def select(rows: Sequence[Row], where: Mapping[str, Any]) -> list[Row]:
 
 
 def expand(
-    nodes: Sequence[Node[Item]], tables: Rows, scope: Row, *, partial: bool
-) -> Iterator[tuple[Item, Row, str]]:
-    """Yield the entries of a claim with the values that each is for.
+    nodes: Sequence[Node[Item]], tables: Rows, *, partial: bool = False
+) -> list[tuple[Item, Row, str]]:
+    """Return the entries of a claim with the values that each is for.
 
     Args:
         nodes: the entries.
         tables: the claim's tables.
-        scope: values of the entries around them.
         partial: whether tables or rows may be absent: a study with other choices has fewer.
 
     Raises:
-        ConfigError: there is no such table, or no row for an entry.
+        ConfigError: there is no such table, or an entry for which there is no row at all.
 
     """
+    seen: set[str] = set()
+    found = list(_expanded(nodes, tables, {}, seen, partial=partial))
+    if not partial:
+        _need_all(nodes, seen)
+    return found
+
+
+def _expanded(
+    nodes: Sequence[Node[Item]], tables: Rows, scope: Row, seen: set[str], *, partial: bool
+) -> Iterator[tuple[Item, Row, str]]:
     for node in nodes:
         if node.table and node.table not in tables:
             if partial:
                 continue
             raise ConfigError(need_one_of(f"{node.at}.table", node.table, tables))
-        found = 0
         for inner in _scopes(node, tables, scope):
-            found += 1
+            seen.add(node.at)
             if node.item is not None:
                 yield node.item, inner, node.at
             else:
-                yield from expand(node.inside, tables, inner, partial=partial)
-        if not found and not partial:
+                yield from _expanded(node.inside, tables, inner, seen, partial=partial)
+
+
+def _need_all(nodes: Sequence[Node[Item]], seen: set[str]) -> None:
+    for node in nodes:
+        if node.at not in seen:
             raise ConfigError(f"{node.at}: got no row for {dict(node.each)}, need one or more")
+        _need_all(node.inside, seen)
 
 
 def _scopes(node: Node[Any], tables: Rows, scope: Row) -> Iterator[Row]:
@@ -109,10 +122,11 @@ def _scopes(node: Node[Any], tables: Rows, scope: Row) -> Iterator[Row]:
         yield scope
         return
     rows = select(tables[node.table], {**scope, **node.where})
-    values = [
-        list(dict.fromkeys(r[column] for r in rows)) if listed is None else listed
-        for column, listed in node.each.items()
-    ]
+    values = []
+    for column, listed in node.each.items():
+        every = list(dict.fromkeys(r[column] for r in rows)) if listed is None else listed
+        # A value that is already chosen stays: an entry inside may be for some values alone.
+        values.append([v for v in every if column not in scope or v == scope[column]])
     for combination in itertools.product(*values):
         own = dict(zip(node.each, combination, strict=True))
         if select(rows, own):
@@ -123,7 +137,7 @@ def parts(claim: Claim, tables: Rows, *, partial: bool = False) -> list[Part]:
     """Return the compared parts of a claim."""
     return [
         _part(statement, tables, {**scope, **statement.where}, at)
-        for statement, scope, at in expand(claim.parts, tables, {}, partial=partial)
+        for statement, scope, at in expand(claim.parts, tables, partial=partial)
     ]
 
 
@@ -159,6 +173,8 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
         what, paper, why = (text(t, scope, at) for t in (said.what, said.paper, said.missing))
         return rules.not_run(what, paper, why, kind=said.kind or Kind.RESULT)
     name, ours, names = _cell(said.ours, said, tables, scope, at)
+    # The part's own values, not those of another row that it compares.
+    names = {**names, **{k: v for k, v in scope.items() if not isinstance(v, list)}}
     of: dict[str, Any] = {
         "kind": said.kind or Kind(names.get("kind", Kind.RESULT)),
         "workload": text(said.workload, names, at) or names.get("workload", ""),
@@ -217,7 +233,7 @@ def _falsified(
 def listings(claim: Claim, tables: Rows) -> list[Table]:
     """Return the printed tables of a claim."""
     found = []
-    for listing, scope, at in expand(claim.listings, tables, {}, partial=False):
+    for listing, scope, at in expand(claim.listings, tables):
         rows = select(tables[listing.table], {**scope, **listing.where})
         if not rows and tables[listing.table]:
             raise ConfigError(f"{at}: got no row of {listing.table}, need one or more")

@@ -133,7 +133,7 @@ class Study:
         from headstack.plots import tidy
 
         names = []
-        for picture, scope, at in evaluate.expand(claim.figures, tables, {}, partial=False):
+        for picture, scope, at in evaluate.expand(claim.figures, tables):
             rows = evaluate.select(tables[picture.table], {**scope, **picture.where})
             words = {**scope, **(rows[0] if rows else {})}
             name = evaluate.text(picture.name, words, at)
@@ -157,7 +157,8 @@ class Study:
         return str(self._folder / f"{figure}.png")
 
 
-def _judge(claim: Claim, study: Study) -> Outcome:
+def judge(claim: Claim, study: Study) -> Outcome:
+    """Return the outcome of a claim; a study with other choices gets parts only."""
     try:
         tables = evaluate.rows_of(claim.measure(study))
         parts = evaluate.parts(claim, tables, partial=study.varied)
@@ -192,7 +193,7 @@ def _sensitivity(
         alternatives = []
         for name, changes in choice.otherwise.items():
             study.label = f"{claim.id} with {name}"
-            outcome = _judge(claim, study.vary(**changes))
+            outcome = judge(claim, study.vary(**changes))
             columns[name] = outcome
             alternatives.append(
                 {
@@ -308,7 +309,7 @@ def reproduce(
     for claim in paper.claims:
         study.label = claim.id
         asked = claim.id in chosen
-        outcome = _judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
+        outcome = judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
         rows.append(_row(claim, outcome, study, asked))
     document = _document(paper, quick, found, rows)
     if compared is not None:
