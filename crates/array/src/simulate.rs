@@ -194,8 +194,8 @@ struct Run<'a, 'l, M> {
     due: Option<Timetable>,
     // Earliest time at which something other than an arrival may be due.
     next_check: Time,
-    // Whether the first request has arrived.
-    started: bool,
+    // When the first request arrived; none before it.
+    first: Option<Time>,
     // No request arrives later than this; NEVER before the first one, and without a duration.
     over: Time,
     // End of a warm-up that lasts a time; NEVER before the first arrival, and once it is over.
@@ -290,7 +290,7 @@ pub fn simulate<'a, 'l, M: Member>(
         schedule: Schedule::new(&options.changes),
         due: None,
         next_check: Time::ZERO,
-        started: false,
+        first: None,
         over: Time::NEVER,
         warm: Time::NEVER,
         last_arrival: Time::ZERO,
@@ -526,7 +526,7 @@ impl<M: Member> Run<'_, '_, M> {
     /// samples. False when the run is over.
     #[cold]
     fn check(&mut self, now: Time, id: u64) -> bool {
-        if !self.started {
+        if self.first.is_none() {
             self.start(now);
         }
         if now > self.over {
@@ -546,7 +546,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The first request arrives: times of the run count from now on.
     fn start(&mut self, first: Time) {
-        self.started = true;
+        self.first = Some(first);
         self.schedule.begin(first);
         if let Some(capper) = &mut self.host.capper {
             capper.begin(first);
