@@ -521,7 +521,11 @@ impl Drive {
             match held {
                 Held::Request(arrival, request) => {
                     self.wake(arrival);
+                    let before = self.done.len();
                     self.submit_now(arrival, request);
+                    // What needs no mechanism (a refusal, a hit in the buffer) has waited for the change as well.
+                    let at_once = self.done.iter_mut().skip(before);
+                    at_once.for_each(|done| done.held_until(changed));
                 }
                 Held::Order(at, order) => {
                     self.begin_order(at.max(changed), order);

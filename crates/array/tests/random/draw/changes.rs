@@ -41,7 +41,7 @@ fn of_drives(draw: &mut Draw, system: &System) -> Value {
             let scheduler = &schedulers[draw.index(schedulers.len())];
             json!({ "scheduler": scheduler.name, "scheduler_parameters": example(scheduler.example) })
         }
-        2 => json!({ "arms_in_motion": draw.between(1, system.arms) }),
+        2 if system.arms > 1 => json!({ "arms_in_motion": draw.between(1, system.arms) }),
         3 => {
             let speed = format!("{} rpm", system.rpm * [0.5, 0.75, 1.0][draw.index(3)]);
             json!({ "spindle_speed": { "speed": speed, "takes": draw.time(1e-3, 5.0) } })

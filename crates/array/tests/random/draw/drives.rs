@@ -5,7 +5,8 @@ use crate::case::Scope;
 use headstack_array::organisation;
 use headstack_drive::mapping::MODELS;
 use headstack_drive::power::conditions::Condition;
-use headstack_drive::{DriveDesign, DriveSpec, Models};
+use headstack_drive::spec::ZoneSpec;
+use headstack_drive::{DriveSpec, Models};
 use headstack_testkit::shipped;
 use serde_json::{json, Value};
 use std::sync::OnceLock;
@@ -40,17 +41,24 @@ struct Shipped {
 fn shipped_drives() -> &'static [Shipped] {
     static DRIVES: OnceLock<Vec<Shipped>> = OnceLock::new();
     DRIVES.get_or_init(|| {
-        let with_size = |spec: DriveSpec| {
-            let design = DriveDesign::new(&spec, &Models::builtin());
-            let design = design.unwrap_or_else(|e| panic!("{}: {e}", spec.name));
-            Shipped {
-                name: spec.name.clone(),
-                blocks: design.capacity_blocks(),
-                spec,
-            }
+        let with_size = |spec: DriveSpec| Shipped {
+            name: spec.name.clone(),
+            blocks: blocks(&spec),
+            spec,
         };
         shipped::drives().into_iter().map(with_size).collect()
     })
+}
+
+/// About the 512-byte blocks of a drive: those that it states, or that its zones hold.
+fn blocks(spec: &DriveSpec) -> u64 {
+    let g = &spec.geometry;
+    let of_zone = |z: &ZoneSpec| {
+        let surfaces = (0..g.surfaces).map(|s| u64::from(z.sectors_per_track.of(s)));
+        u64::from(z.last_cylinder - z.first_cylinder) * surfaces.sum::<u64>()
+    };
+    let held = g.zones.iter().map(of_zone).sum::<u64>() * g.sector_size.0 / 512;
+    g.capacity_blocks.unwrap_or(held)
 }
 
 /// The low-power conditions of a drive file.
@@ -75,7 +83,11 @@ pub fn draw(draw: &mut Draw, s: usize) -> System {
     cache(draw, scope, &system);
     times(draw, scope);
     mapping(draw, scope, &system);
-    dash(draw, scope, &mut system);
+    if draw.chance(0.1) {
+        scan(draw, scope, &mut system);
+    } else {
+        dash(draw, scope, &mut system);
+    }
     power(draw, scope, &system);
     organisation(draw, scope);
     if draw.chance(0.1) {
@@ -394,6 +406,8 @@ fn times(draw: &mut Draw, scope: Scope) {
 
 /// The largest drive with a log, in bytes.
 const MOST_OF_LOG: f64 = 160e9;
+/// The largest drive whose medium is scanned, in bytes.
+const MOST_OF_SCAN: f64 = 1e12;
 
 /// Where written blocks go.
 fn mapping(draw: &mut Draw, scope: Scope, system: &System) {
@@ -434,7 +448,9 @@ fn mapping(draw: &mut Draw, scope: Scope, system: &System) {
             ]));
         }
         "zoned" => {
-            let zone = 1u64 << draw.between(16, 28);
+            // At most some ten thousand zones.
+            let least = (system.largest / 100).next_power_of_two().ilog2();
+            let zone = 1u64 << draw.between(least.clamp(16, 38), 38);
             keys.extend(edits([
                 ("set/mapping/zone_size", json!(format!("{zone} B"))),
                 (
@@ -531,7 +547,8 @@ fn dash(draw: &mut Draw, scope: Scope, system: &mut System) {
             ("arm_share", json!("own-share")),
             ("logical_units", json!(true)),
         ] {
-            if draw.chance(0.35) {
+            let shares = matches!(key, "arm_share" | "logical_units");
+            if draw.chance(0.35) && (!shares || system.surfaces % arms == 0) {
                 add(draw, key, value);
             }
         }
@@ -562,16 +579,28 @@ fn dash(draw: &mut Draw, scope: Scope, system: &mut System) {
         let recovery = draw.time(1e-3, 2.0);
         add(draw, "fault_recovery", recovery);
     }
-    if draw.chance(0.1) {
-        let mode = match arms > 1 {
-            true => draw.of(&["freeblock", "own-arm"]),
-            false => "freeblock",
-        };
-        let mut keys = edits([("set/media_scan.mode", json!(mode))]);
-        let block = draw.bytes(system.sector as f64, 1e6, system.sector);
-        keys.push(("set/media_scan.block".into(), json!(format!("{block} B"))));
-        draw.add(scope, "media scan", keys);
+}
+
+/// A scan of the medium, on a drive that can have one.
+fn scan(draw: &mut Draw, scope: Scope, system: &mut System) {
+    // A scan has a table of its blocks.
+    if system.largest as f64 * 512.0 > MOST_OF_SCAN {
+        return;
     }
+    let mut keys = match draw.chance(0.5) {
+        true => edits([("set/media_scan.mode", json!("freeblock"))]),
+        false => {
+            system.arms = 2;
+            edits([
+                ("set/media_scan.mode", json!("own-arm")),
+                ("dash", json!("D1A2S1H1")),
+            ])
+        }
+    };
+    let sectors = u64::from(draw.between(1, 20));
+    let block = format!("{} B", sectors * system.sector);
+    keys.push(("set/media_scan.block".into(), json!(block)));
+    draw.add(scope, "media scan", keys);
 }
 
 /// A head or an assembly of a drive.

@@ -17,7 +17,7 @@ pub fn draw(draw: &mut Draw, s: usize, system: &mut System) {
     let mut below = system.count;
     // From the drives up.
     let mut layers = Vec::new();
-    while draw.chance(0.5) && layers.len() < 4 {
+    while draw.chance(0.65) && layers.len() < 4 {
         let (entry, width) = any(draw, below);
         layers.push((entry.name.to_string(), width, table(draw, entry, width)));
         below /= match entry.lower {

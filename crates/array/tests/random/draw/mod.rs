@@ -20,7 +20,8 @@ pub struct Draw {
 impl Draw {
     fn new(seed: u64) -> Draw {
         Draw {
-            random: SplitMix(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+            // The streams of neighbouring seeds must not be the same stream from another place on.
+            random: SplitMix(SplitMix(seed).draw()),
             features: Vec::new(),
         }
     }
