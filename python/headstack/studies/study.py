@@ -294,12 +294,6 @@ def reproduce(
             comparison.
 
     """
-    if not isinstance(paper, Paper):
-        from headstack.studies import as_code
-
-        return as_code.reproduce(
-            paper, out, ids=ids, quick=quick, traces=traces, report=report, seeds=seeds
-        )
     chosen = {c.id for c in paper.chosen(ids)} if ids or not seeds else set()
     compared = _comparison(paper, seeds)
     found = find({**paper.workloads, **(compared.workloads if compared else {})}, traces)
