@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from headstack.errors import ConfigError
-from headstack.picture import Axis, Layer, Picture
+from headstack.picture import MARKS, Axis, Layer, Picture
 from headstack.plots import distributions, look
 from headstack.suggest import need_one_of
 
@@ -328,10 +328,6 @@ class _Drawing:
             )
         named = base.transform_calculate(label="'paper: ' + datum.said")
         return [*drawn, marks, look.halo(named, alt.value(look.INK), "label:N", dy=-11)]
-
-
-#: Marks of layers beside ``curve``, which fills a picture alone.
-MARKS = ("line", "point", "ring", "bar", "rect", "rule", "tick", "range", "level", "text")
 
 
 def _scale(kind: Any, axis: Axis, room: bool) -> Any:

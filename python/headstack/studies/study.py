@@ -134,7 +134,7 @@ class Study:
 
         names = []
         for picture, scope, at in evaluate.expand(claim.figures, tables):
-            rows = evaluate.select(tables[picture.table], {**scope, **picture.where})
+            rows = evaluate.select(tables.get(picture.table, ()), {**scope, **picture.where})
             words = {**scope, **(rows[0] if rows else {})}
             name = evaluate.text(picture.name, words, at)
             title = picture.title if isinstance(picture.title, tuple) else (picture.title,)
