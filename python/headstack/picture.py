@@ -7,6 +7,9 @@ values have colours. Its layers are marks: lines, points, bars and others.
 from dataclasses import dataclass, field
 from typing import Any
 
+#: Marks of layers beside ``curve``, which fills a picture alone.
+MARKS = ("line", "point", "ring", "bar", "rect", "rule", "tick", "range", "level", "text")
+
 
 @dataclass(frozen=True)
 class Axis:

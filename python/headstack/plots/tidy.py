@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from headstack.errors import ConfigError
-from headstack.picture import Axis, Layer, Picture
+from headstack.picture import MARKS, Axis, Layer, Picture
 from headstack.plots import distributions, look
 from headstack.suggest import need_one_of
 
@@ -74,7 +74,7 @@ class _Drawing:
         every = [r for rows in self.rows for r in rows]
         look.need(every, picture.name)
         colour = picture.colour
-        self.names = list(dict.fromkeys(str(r[colour]) for r in every if r.get(colour) is not None))
+        self.names = _names(every, colour)
         self.panels = list(dict.fromkeys(r[picture.panel] for r in every)) if picture.panel else []
         self.every = every
         #: A chart beside others cannot have the selection of the nearest point: its name is taken.
@@ -142,8 +142,9 @@ class _Drawing:
             places = list(range(len(axis.labels)))
             own["axis"] = alt.Axis(labelExpr=text, labelAngle=0, values=places, grid=False)
         elif axis.kind == "N":
-            names = list(dict.fromkeys(str(r[column]) for r in order))
-            own["sort"] = names
+            names = _names(order, column)
+            # A domain of its own, because the sorts of layers with other fields would conflict.
+            own |= {"sort": names, "scale": alt.Scale(domain=names)}
             level = sum(map(len, names)) <= LEVEL or kind is alt.Y
             own["axis"] = alt.Axis(labelAngle=0 if level else -40, labelLimit=240)
         else:
@@ -195,11 +196,12 @@ class _Drawing:
         frame = pd.DataFrame(kept)
         if picture.colour and picture.colour in frame:
             frame[picture.colour] = frame[picture.colour].astype(str)
-        order = [r for r in self.every if x in r] or rows
+        shown = self.every if not self.panels else rows
+        order = [r for r in shown if x in r] or rows
         # Axes are typed by the first of their columns; the others share the scale.
         place = {
             "x": self._axis(alt.X, picture.x, x, order),
-            "y": self._axis(alt.Y, picture.y, y, [r for r in self.every if y in r] or rows),
+            "y": self._axis(alt.Y, picture.y, y, [r for r in shown if y in r] or rows),
         }
         base = alt.Chart(frame)
         if layer.mark not in MARKS:
@@ -244,7 +246,7 @@ class _Drawing:
     def _bar(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
         of: dict[str, Any] = {**place, "color": colour}
         if layer.group:
-            names = list(dict.fromkeys(str(r[layer.group]) for r in self.every if layer.group in r))
+            names = _names(self.every, layer.group)
             of["xOffset"] = alt.XOffset(f"{_field(layer.group)}:N", sort=names)
         if layer.order:
             of["order"] = alt.Order(f"{_field(layer.order)}:Q")
@@ -281,7 +283,7 @@ class _Drawing:
                          format=layer.format or alt.Undefined)  # fmt: skip
         of: dict[str, Any] = dict(place)
         if layer.group:
-            names = list(dict.fromkeys(str(r[layer.group]) for r in self.every if layer.group in r))
+            names = _names(self.every, layer.group)
             of["xOffset"] = alt.XOffset(f"{_field(layer.group)}:N", sort=names)
         mark = {"fontSize": layer.size or 11, "dx": layer.dx, "align": layer.align}
         if not layer.group:
@@ -316,7 +318,7 @@ class _Drawing:
         x: Any = "x:Q"
         if self.picture.x.kind == "N":
             column = self.picture.x.column
-            x = alt.X("x:N", sort=list(dict.fromkeys(str(r[column]) for r in self.every)))
+            x = alt.X("x:N", scale=alt.Scale(domain=_names(self.every, column)))
         base = alt.Chart(frame).encode(x=x, y="y:Q", tooltip=["what:N", "said:N"])
         if self.picture.x.kind == "N":
             marks = base.mark_tick(size=36, thickness=3, color=look.INK)
@@ -326,10 +328,6 @@ class _Drawing:
             )
         named = base.transform_calculate(label="'paper: ' + datum.said")
         return [*drawn, marks, look.halo(named, alt.value(look.INK), "label:N", dy=-11)]
-
-
-#: Marks of layers beside ``curve``, which fills a picture alone.
-MARKS = ("line", "point", "ring", "bar", "rect", "rule", "tick", "range", "level", "text")
 
 
 def _scale(kind: Any, axis: Axis, room: bool) -> Any:
@@ -342,6 +340,11 @@ def _scale(kind: Any, axis: Axis, room: bool) -> Any:
         # Room for marks and texts at the ends.
         own["padding"] = 16
     return alt.Scale(**own)
+
+
+def _names(rows: Rows, column: str) -> list[str]:
+    """Return the values of a column as text, each once, in the order of the rows."""
+    return list(dict.fromkeys(str(r[column]) for r in rows if r.get(column) is not None))
 
 
 def _dashes(count: int) -> list[list[int]]:

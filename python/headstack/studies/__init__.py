@@ -5,9 +5,7 @@ simulations and return tables, and a dataclass ``Choices`` of what the paper lea
 papers share is in `study`, `evaluate`, `rules`, `runs` and `page`.
 """
 
-import importlib
-import importlib.resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
@@ -31,8 +29,4 @@ def load(name: str) -> "Paper":
     # Imported here: the command line lists the papers without reading one.
     from headstack.studies import claims
 
-    package = f"headstack.studies.{name}"
-    if not importlib.resources.files(package).joinpath(claims.FILE).is_file():
-        paper: Any = importlib.import_module(package).PAPER
-        return paper  # type: ignore[no-any-return]
-    return claims.load(package)
+    return claims.load(f"headstack.studies.{name}")

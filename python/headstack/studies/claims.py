@@ -1,6 +1,6 @@
 """The claims of a paper as data: what a folder's ``claims.toml`` may say, and its reader.
 
-docs/guide/adding-a-paper.md describes the file. `evaluate` compares its parts with the tables that
+docs/design/adding-a-paper.md describes the file. `evaluate` compares its parts with the tables that
 the folder's functions return.
 """
 

@@ -205,9 +205,11 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
         part = replace(part, falsifier=false)
     if said.drawn is not None:
         place = said.drawn
-        shown_at = text(place.x, names, at) if isinstance(place.x, str) else place.x
-        part = replace(part, drawn=(text(place.figure, names, at), shown_at,
-                                    text(place.panel, names, at)))  # fmt: skip
+        # A template that is one column stands for its value: a number stays one.
+        column = place.x.strip("{}") if isinstance(place.x, str) else ""
+        x = names[column] if column in names and place.x == f"{{{column}}}" else place.x
+        figure, panel = text(place.figure, names, at), text(place.panel, names, at)
+        part = replace(part, drawn=(figure, x, panel))
     return part
 
 

@@ -113,7 +113,7 @@ def _kind(part: Mapping[str, Any]) -> str:
 
 def _also(part: Mapping[str, Any]) -> str:
     """Return the nearest world in which the part is false, and whether its rule fails there."""
-    false = part.get("falsifier")
+    false = part["falsifier"]
     if not false:
         return ""
     return false["world"] if false["passes"] else f"not if {false['world']}"
@@ -127,7 +127,7 @@ def _ordered(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _parts(claim: Mapping[str, Any]) -> str:
     if not claim["parts"]:
         return ""
-    tested = any(p.get("falsifier") for p in claim["parts"])
+    tested = any(p["falsifier"] for p in claim["parts"])
     rows = []
     for part in _ordered(claim["parts"]):
         rows.append(

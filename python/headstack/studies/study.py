@@ -134,7 +134,7 @@ class Study:
 
         names = []
         for picture, scope, at in evaluate.expand(claim.figures, tables):
-            rows = evaluate.select(tables[picture.table], {**scope, **picture.where})
+            rows = evaluate.select(tables.get(picture.table, ()), {**scope, **picture.where})
             words = {**scope, **(rows[0] if rows else {})}
             name = evaluate.text(picture.name, words, at)
             title = picture.title if isinstance(picture.title, tuple) else (picture.title,)
@@ -294,12 +294,6 @@ def reproduce(
             comparison.
 
     """
-    if not isinstance(paper, Paper):
-        from headstack.studies import as_code
-
-        return as_code.reproduce(
-            paper, out, ids=ids, quick=quick, traces=traces, report=report, seeds=seeds
-        )
     chosen = {c.id for c in paper.chosen(ids)} if ids or not seeds else set()
     compared = _comparison(paper, seeds)
     found = find({**paper.workloads, **(compared.workloads if compared else {})}, traces)
