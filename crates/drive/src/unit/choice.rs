@@ -7,17 +7,27 @@
 use super::{is_held, Unit};
 use crate::command::Command;
 use crate::layout::Place;
+use crate::parallelism::Path;
 use crate::queue::Waiting;
 use crate::scheduler::{Buffer, Choice, View};
 use crate::service::Core;
 use std::ops::Range;
 
 impl Unit {
+    /// The head sets that serve commands: all but those of an assembly that only scans the medium, which is the last.
+    pub(super) fn serving(&self) -> &[Path] {
+        let scanning = if self.scan_has_own_arm {
+            self.core.sets
+        } else {
+            0
+        };
+        &self.core.paths[..self.core.paths.len() - scanning]
+    }
+
     /// The head sets whose assembly is free at `start`, as bits.
     pub(super) fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
-        let serving = self.core.paths.len() - self.scan_has_own_arm as usize;
-        for (i, path) in self.core.paths[..serving].iter().enumerate() {
+        for (i, path) in self.serving().iter().enumerate() {
             if self.arm_free[path.assembly as usize] <= start {
                 bits |= 1 << i;
             }
@@ -51,7 +61,7 @@ impl Unit {
         usable: u64,
         start: u64,
     ) -> Reach {
-        let paths = &self.core.paths;
+        let paths = self.serving();
         let write = item.request.command.writes();
         let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder, write);
         if usable >> chosen & 1 == 1 && reaches(chosen) {

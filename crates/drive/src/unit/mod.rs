@@ -582,7 +582,7 @@ impl Unit {
             return false;
         }
         let needed = self.surfaces_of(item);
-        let mut paths = self.core.paths.iter();
+        let mut paths = self.serving().iter();
         !is_held(&self.core, item, start)
             && !paths.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
     }
