@@ -69,8 +69,8 @@ fn accepted(
     }
 }
 
-/// An experiment takes some milliseconds. One that takes so long does not end, and is cancelled.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// An experiment takes a second of processor time at most. One that takes so long does not end, and is cancelled.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Does some work, and cancels it if it does not end.
 fn watched<T>(seed: u64, progress: &Progress, work: impl FnOnce() -> T) -> T {
