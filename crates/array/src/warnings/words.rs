@@ -79,6 +79,9 @@ mod tests {
         assert_eq!(share(396, 1000), "39.6 %");
         assert_eq!(share(0, 0), "0.0 %");
         assert_eq!(names(["a", "b, c"]), "\"a\", \"b, c\"");
-        assert_eq!(names(["a", "b", "c", "d", "e"]), "\"a\", \"b\", \"c\", \"d\" and 1 more");
+        assert_eq!(
+            names(["a", "b", "c", "d", "e"]),
+            "\"a\", \"b\", \"c\", \"d\" and 1 more"
+        );
     }
 }

@@ -558,6 +558,7 @@ mod tests {
         for toml in [
             "",
             "devices = [1, 3]",
+            "shift = -7\nalign = '4 KiB'",
             "start = '20 s'\nend = '700 s'\nskip = 30",
             "count = 77\nstart_at_zero = false",
             "count = 0",
@@ -604,7 +605,7 @@ mod tests {
             ("time_scale = 0.0", "transform.time_scale"),
             ("align = '1 kB'", "transform.align: got 1000 B, need a multiple of 512 bytes"),
             ("align = '0 B'", "transform.align: got 0 B, need a multiple of 512 bytes"),
-            ("align = '2 GiB'", "transform.align: got 2 GiB, need a multiple"),
+            ("align = '2 GiB'", "transform.align: got 2147483648 B, need a multiple"),
             ("shift = 36028797018963968", "transform.shift:1: got block 0, need blocks below 2^55"),
             ("concatenate = ['51200 B']", "device 1"),
             ("concatenate = ['512 B', '512 B', '512 B']", "1 blocks"),
