@@ -6,8 +6,6 @@ BIN := $(VENV)/bin
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 # pip runs the build backend without isolation, and the backend calls `maturin` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-# The Python modules that the reference describes; docs/index.html links to them.
-API := headstack $(addprefix headstack.,api calibration comparison drives errors formulas frames plots report table validation)
 STAMP := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # What is imported is compiled at first use; all of it would take longer than the rest of the installation.
@@ -19,7 +17,7 @@ APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 .PHONY: demo test test-all test-rust test-python test-python-checked bench lint format docs mutants install clean
 
 demo: install
-	$(BIN)/headstack run examples/demo.toml --out out/demo
+	$(BIN)/headstack run examples/demo.toml --out out/demo --force
 	@echo "report: out/demo/report.html"
 
 # Small numbers of seeds and requests; `test-all` has HEADSTACK_THOROUGH times as many, and what needs long.
@@ -77,8 +75,7 @@ docs: $(VENV)/.docs install
 	rm -rf out/docs
 	mkdir -p out/docs
 	cp -R $(CARGO_TARGET_DIR)/doc out/docs/rust
-	$(BIN)/pdoc --docformat google --output-directory out/docs/python $(API)
-	cp docs/index.html out/docs
+	$(BIN)/python scripts/reference.py docs/index.html out/docs
 	@echo "start here: out/docs/index.html"
 
 # Takes hours; MUTANTS="--shard 1/40" takes a part.

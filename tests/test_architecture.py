@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LAYERS = ["units", "control", "engine", "trace", "drive", "testkit", "array", "disksim", "py"]
+LAYERS = ["schema-derive", "units", "schema", "control", "engine", "trace", "drive", "testkit", "array", "disksim", "py"]
 PREFIX = "headstack-"
 MAXIMUM_LINES = 800
 

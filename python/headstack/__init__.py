@@ -7,6 +7,7 @@ Example:
 
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from headstack import _core
@@ -28,11 +29,41 @@ __all__ = [
     "run",
 ]
 
+#: Modules for users of the package; `dir` lists them and the reference describes them.
+_MODULES = (
+    "api",
+    "calibration",
+    "capping",
+    "comparison",
+    "datasheet",
+    "drives",
+    "errors",
+    "formulas",
+    "frames",
+    "inference",
+    "plots",
+    "population",
+    "report",
+    "resolved",
+    "streaming",
+    "table",
+    "trace_figures",
+    "validation",
+    "workload",
+)
+
 
 def __getattr__(name: str) -> Any:
     # Modules are imported at first use, so that the command line starts in a fraction of the time.
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name in ("Result", "load", "run"):
-        from headstack import api
-
-        return getattr(api, name)
+        found = getattr(importlib.import_module(f"{__name__}.api"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    own = [name for name in globals() if name.startswith("__")]
+    return sorted({*own, *__all__, *_MODULES})

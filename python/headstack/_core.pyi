@@ -6,6 +6,9 @@ from os import PathLike
 def version() -> str:
     """Version of the core, equal to the package's."""
 
+def panics(in_thread: bool) -> None:
+    """Fail inside the core, for tests of what users are told then."""
+
 def plugins() -> str:
     """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}.
 

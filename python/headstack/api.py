@@ -5,13 +5,13 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from headstack import _bridge, drives
-from headstack.errors import ConfigError, printable, told
+from headstack.errors import ConfigError, not_json, printable, told
 from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
 from headstack.plain import plain
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import polars as pl
+
+    from headstack.warned import Warned
 
 #: Called from time to time with the number of requests done and their total, if known.
 Progress = Callable[[int, int | None], None]
@@ -143,7 +145,29 @@ class Record(Mapping[str, Any]):
         return [*super().__dir__(), *self._entries]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({dict(self._entries)!r})"
+        """Return one line for each entry; tables and lists are not written out."""
+        width = max(map(len, self._entries), default=0)
+        lines = (f"  {key:<{width}}  {_brief(value)}" for key, value in self._entries.items())
+        return "\n".join([f"headstack.Record of {_entries(self._entries)}", *lines])
+
+
+#: Most characters of a value in the `repr` of a record.
+_MOST_BRIEF = 60
+
+
+def _entries(table: Mapping[str, Any]) -> str:
+    return f"{len(table)} entr{'y' if len(table) == 1 else 'ies'}"
+
+
+def _brief(value: Any) -> str:
+    """Return a value in one short line."""
+    if isinstance(value, Mapping):
+        text = f"{_entries(value)}: {', '.join(map(str, value))}"
+    elif isinstance(value, list):
+        text = f"list of {len(value)}"
+    else:
+        text = repr(value)
+    return text if len(text) <= _MOST_BRIEF else f"{text[: _MOST_BRIEF - 3]}..."
 
 
 def _record(value: Any) -> Any:
@@ -189,13 +213,16 @@ class Result:
         lines = _lines(systems[:_MOST_SHOWN])
         if len(systems) > _MOST_SHOWN:
             lines.append(f"  ... and {len(systems) - _MOST_SHOWN} more")
+        names = ", ".join(dict.fromkeys(w.name for w in self.warnings if w.name))
+        if names:
+            lines.append(f"  warnings: {names}; see .warnings")
         return "\n".join([f"headstack.Result: {head}{', partial' * self.partial}", *lines])
 
     def _repr_html_(self) -> str:
-        """Return the comparison table for notebooks, with the report's warnings below it."""
+        """Return the comparison table for notebooks, with the report's warnings above it."""
         from html import escape
 
-        from headstack import table
+        from headstack import table, warned
 
         columns = table.columns(self.document)
         align = ["left" if c.text else "right" for c in columns]
@@ -210,11 +237,12 @@ class Result:
 
         head = line("th", (c.title for c in columns))
         body = "".join(line("td", row) for row in table.rows(self.document, columns))
-        below = [table.note(self.document), *table.warnings(self.document)]
+        above = warned.lines(warned.of_document(self.document))
         if self.partial:
-            below.insert(0, "partial results, of the requests completed until the interrupt")
-        notes = "".join(f"<p>{escape(text)}</p>" for text in below)
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{notes}"
+            above.insert(0, "partial results, of the requests completed until the interrupt")
+        notes = "".join(f"<p>{escape(text)}</p>" for text in above)
+        note = f"<p>{escape(table.note(self.document))}</p>"
+        return f"{notes}<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}"
 
     def __iter__(self) -> Iterator[Record]:
         return (Record(s) for s in self.document["systems"])
@@ -237,6 +265,13 @@ class Result:
             if system["name"] == which:
                 return Record(system)
         raise KeyError(need_one_of("system", which, (str(s["name"]) for s in systems)))
+
+    @property
+    def warnings(self) -> "list[Warned]":
+        """What makes the numbers mislead, and the way out: `headstack.warned.Warned`."""
+        from headstack import warned
+
+        return warned.of(self.document)
 
     @property
     def partial(self) -> bool:
@@ -460,7 +495,8 @@ def _text(file: IO[Any]) -> tuple[str, str]:
     try:
         return name, text if isinstance(text, str) else bytes(text).decode()
     except UnicodeDecodeError:
-        raise ConfigError(f"{name}: got bytes that are not UTF-8, need a file of TOML") from None
+        need = "a file of TOML: text in UTF-8"
+        raise ConfigError(f"{name}: got bytes that are not UTF-8, need {need}") from None
 
 
 def _source(experiment: Any, workload: Any, systems: Any, stack: ExitStack) -> _Source:
@@ -473,6 +509,11 @@ def _source(experiment: Any, workload: Any, systems: Any, stack: ExitStack) -> _
         kind = type(experiment).__name__
         raise ConfigError(f"run: got a {kind}, need a path, a table or an open file")
     path: str = plain(os.fsdecode(experiment), "run")
+    if "\n" in path or path.lstrip().startswith("{"):
+        raise ConfigError(
+            "run: got the text of an experiment, need its path; text can be given as io.StringIO, "
+            "and tables as dictionaries"
+        )
     return _Source(path, None, {})
 
 
@@ -508,6 +549,7 @@ def run(
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
+    replace: bool = True,
     log_requests: bool = True,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -531,7 +573,8 @@ def run(
             are merged, None removes a value.
         seed: replaces the experiment's seed.
         out: directory for results and tables; without it they are kept as long as the result.
-        log_requests: whether to log every request (`Result.requests`).
+        replace: whether earlier results in `out` are replaced; else they are an error.
+        log_requests: whether to log every request (`Result.requests`): about 40 bytes of disk each.
         threads: number of threads; all cores by default. It has no effect on the results.
         progress: called from time to time with the number of requests done and their total
             (None: unknown). An exception that it raises ends the run and is raised again here.
@@ -594,7 +637,7 @@ def run(
             return Result(simulate(directory), directory, keep)
         from headstack import outputs
 
-        with outputs.replacing(directory) as written:
+        with outputs.replacing(directory, keep_earlier=not replace) as written:
             answer = simulate(written.path)
             written.run_id = answer.get("run_id")
     return Result(answer, directory)
@@ -613,14 +656,15 @@ def load(results: str | os.PathLike[str]) -> Result:
     path = Path(results)
     if path.is_dir():
         path = path / outputs.RESULTS_FILE
-    if path.name == outputs.RESULTS_FILE and path.parent.is_dir():
-        outputs.check(path.parent)
+    listed = path.name == outputs.RESULTS_FILE and path.parent.is_dir()
     try:
-        document = json.loads(path.read_text(encoding="utf-8-sig"))
+        with outputs.checked(path.parent) if listed else nullcontext():
+            document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as e:
         raise ConfigError(f"{path}: got {told(e)}, need a results file of headstack run") from None
-    except (ValueError, RecursionError):
-        raise ConfigError(f"{path}: got text that is not JSON, need a results file") from None
+    except (ValueError, RecursionError) as e:
+        got = not_json(e)
+        raise ConfigError(f"{path}: got {got}, need a results file of headstack run") from None
     systems = document.get("systems") if isinstance(document, dict) else None
     if not isinstance(systems, list) or not all(isinstance(s, dict) for s in systems):
         raise ConfigError(f'{path}: got no list "systems", need a results file of headstack run')

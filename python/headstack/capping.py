@@ -14,7 +14,8 @@ from headstack import api, outputs, paired, plots, report
 from headstack.errors import ConfigError
 from headstack.plots import capping as figures
 from headstack.suggest import need_one_of
-from headstack.table import note, warnings
+from headstack.table import note
+from headstack.warned import of_document
 
 #: The page that ``headstack cap-sim`` writes.
 PAGE = "capping.html"
@@ -44,7 +45,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
 TEXTS = ("name", "workload", "policy")
 
 #: Columns that a terminal has no room for.
-WIDE = ("policy", "worst_over_cap_w", "submitted_p99_s", "never_settled")
+WIDE = ("policy", "worst_over_cap_w", "submitted_p99_s", "never_settled", "n_changes")
 
 
 def capped(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -67,7 +68,8 @@ def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Response times are from admission to the host's queue, with that from submission beside them.
     ``lost_share`` is the throughput lost against the system with policy ``none`` on the same
-    workload, or without one against the one with the highest throughput.
+    workload, or without one against the one with the highest throughput. ``partial`` systems were
+    interrupted: they are compared with none, and what was not begun has no numbers.
 
     Example:
         >>> import headstack
@@ -87,17 +89,16 @@ def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for s in systems:
         c = s["capping"]
-        like = [o for o in systems if o["workload"] == s["workload"]]
-        free = [o["throughput_iops"] for o in like if o["capping"]["policy"] == "none"]
-        best = free[0] if free else max(o["throughput_iops"] for o in like)
         own, all_of_it = c["admitted_response_time_s"], c["response_time_s"]
+        begun = not s.get("partial") or c["observed_s"] > 0
         rows.append(
             {
                 "name": s["name"],
                 "workload": s["workload"],
                 "policy": c["policy"],
+                "partial": bool(s.get("partial")),
                 **{
-                    key: c[key]
+                    key: c[key] if begun else None
                     for key in (
                         "observed_s",
                         "capped_s",
@@ -112,7 +113,7 @@ def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
                     )
                 },
                 "throughput_iops": s["throughput_iops"],
-                "lost_share": 1 - s["throughput_iops"] / best if best else 0.0,
+                "lost_share": _lost(s, systems),
                 "mean_s": own["mean"],
                 "p50_s": own["p50"],
                 "p99_s": own["p99"],
@@ -125,15 +126,26 @@ def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def columns(
-    rows: Sequence[Mapping[str, Any]], *, narrow: bool = False
-) -> list[tuple[str, str, str]]:
-    """Return the columns to show; `narrow` leaves out some.
+def _lost(system: Mapping[str, Any], systems: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return the throughput lost against the one to compare with; None if one was interrupted."""
+    like = [o for o in systems if o["workload"] == system["workload"]]
+    free = [o for o in like if o["capping"]["policy"] == "none"][:1]
+    whole = [o["throughput_iops"] for o in free or like if not o.get("partial")]
+    if system.get("partial") or not whole:
+        return None
+    best = max(whole)
+    return 1 - system["throughput_iops"] / best if best else 0.0
 
-    That of the workload is shown only where there are several.
-    """
+
+def columns(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """Return the columns to show; that of the workload only where there are several."""
     several = len({r["workload"] for r in rows}) > 1
-    return [c for c in COLUMNS if (several or c[0] != "workload") and not (narrow and c[0] in WIDE)]
+    return [c for c in COLUMNS if several or c[0] != "workload"]
+
+
+def short(columns: Iterable[tuple[str, str, str]]) -> list[int]:
+    """Return the indices of the columns that suffice where a terminal has no room for all."""
+    return [i for i, (key, _, _) in enumerate(columns) if key not in WIDE]
 
 
 def cells(
@@ -145,6 +157,8 @@ def cells(
         value = row[key]
         if value is None:
             return none
+        if key == "name" and row["partial"]:
+            return f"{value} (partial)"
         return form.format(1e3 * value if "(ms)" in title else value)
 
     return [[cell(row, *column) for column in shown] for row in rows]
@@ -184,24 +198,30 @@ def over_seeds(
         options: of `headstack.run`.
 
     Returns:
-        One row per system and workload: ``name, workload, policy`` and under ``values`` by key of
-        `compare` the ``mean`` with half of its 95 % confidence interval, ``half``, and ``change``
-        with ``change_half``, the mean difference to the system `against` (times in seconds). A
-        value that no run has is left out, a half of one seed is None.
+        One row per system and workload: ``name, workload, policy, n_seeds`` and under ``values``
+        by key of `compare` the ``mean`` with half of its 95 % confidence interval, ``half``, and
+        ``change`` with ``change_half``, the mean difference to the system `against` (times in
+        seconds). A value that no run has is left out, a half of one seed is None. After Ctrl-C
+        ``n_seeds`` is the number of seeds that were complete.
 
     Raises:
         ConfigError: no seed, no system of that name, no system is capped, or as `headstack.run`.
-        KeyboardInterrupt: the user stopped.
+        KeyboardInterrupt: the user stopped before one seed was complete.
 
     """
     if not seeds:
         raise ConfigError("seeds: got none, need at least one")
     runs = []
     for seed in seeds:
-        result = cap_sim(experiment, seed=seed, **options)
+        try:
+            result = cap_sim(experiment, seed=seed, **options)
+        except KeyboardInterrupt:
+            break
         if result.partial:
-            raise KeyboardInterrupt
+            break
         runs.append(compare(result.document))
+    if not runs:
+        raise KeyboardInterrupt
     names = list(dict.fromkeys(str(row["name"]) for row in runs[0]))
     if against is not None and against not in names:
         raise ConfigError(need_one_of("against", against, names))
@@ -218,6 +238,7 @@ def over_seeds(
         rows.append(
             {
                 **{key: row[key] for key in TEXTS},
+                "n_seeds": len(runs),
                 "against": None if i == like else reference,
                 "values": {key: value for key, value in values.items() if value},
             }
@@ -293,7 +314,7 @@ def to_html(document: Mapping[str, Any], title: str, folder: str = "figures") ->
         title=title,
         note=note(document),
         run_id=document.get("run_id"),
-        warnings=list(dict.fromkeys(warnings(document))),
+        warnings=of_document(document),
         heads=[title for _, title, _ in listed],
         rows=cells(rows, listed, "–"),  # noqa: RUF001
         texts=sum(key in TEXTS for key, _, _ in listed),

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from headstack import table
+from headstack import prefix, table, warned
 from headstack.errors import ConfigError
 from headstack.frames import flat
 
@@ -18,8 +18,11 @@ class Row(NamedTuple):
 
     name: str
     workload: str
-    #: In the order of the results; None if a result has no such system.
+    #: In the order of the results; None if a result has no such system. If one of them was
+    #: interrupted, with the numbers of their common prefix only.
     systems: list[System | None]
+    #: Length of the common prefix; None: whole runs are compared. Zero: there is no common prefix.
+    prefix_s: float | None = None
 
 
 class Comparison(NamedTuple):
@@ -34,6 +37,9 @@ class Comparison(NamedTuple):
 
 def compare(documents: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Comparison:
     """Match systems with equal name and workload.
+
+    If one of the systems that are compared was interrupted, the numbers are those of their common
+    prefix (`headstack.prefix`).
 
     If no two results have such systems in common, systems with equal names are matched whatever
     their workloads, and results with one system each whatever its name.
@@ -90,7 +96,19 @@ def _row(systems: list[System | None]) -> Row:
     there = [s for s in systems if s is not None]
     names = dict.fromkeys(str(s["name"]) for s in there)
     workloads = dict.fromkeys(str(s.get("workload", "")) for s in there)
-    return Row(" / ".join(names), " / ".join(workloads), systems)
+    row = Row(" / ".join(names), " / ".join(workloads), systems)
+    if not any(s.get("partial") for s in there):
+        return row
+    # Different parts of a workload do not compare.
+    found = prefix.common(there)
+    if found is None:
+        bare: list[System | None] = [
+            None if s is None else {k: s[k] for k in ("name", "workload")} for s in systems
+        ]
+        return row._replace(systems=bare, prefix_s=0.0)
+    parts = iter(found.systems)
+    cut: list[System | None] = [None if s is None else next(parts) for s in systems]
+    return row._replace(systems=cut, prefix_s=found.seconds)
 
 
 def to_document(comparison: Comparison) -> dict[str, Any]:
@@ -106,7 +124,12 @@ def to_document(comparison: Comparison) -> dict[str, Any]:
             for label, d in zip(labels, comparison.documents, strict=True)
         ],
         "systems": [
-            {"name": row.name, "workload": row.workload, "numbers": _numbers(row)}
+            {
+                "name": row.name,
+                "workload": row.workload,
+                "prefix_s": row.prefix_s,
+                "numbers": _numbers(row),
+            }
             for row in comparison.rows
         ],
         "unmatched": [
@@ -229,14 +252,34 @@ def _signed(number: float, form: Callable[[Any], str], whole: bool) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return the warnings of each result, and the systems that were not compared."""
+    """Return how the numbers of each result were computed, and what was not compared."""
     lines = []
     for label, document in zip(comparison.labels, comparison.documents, strict=True):
         partial = ", partial" if document.get("partial") else ""
         lines.append(f"{label}: {table.note(document)}{partial}")
-        lines += [f"{label}: {line}" for line in table.warnings(document)]
     lines += [
         f"{comparison.labels[i]}: {s['name']} on {s.get('workload')} stands in no other result"
         for i, s in comparison.unmatched
     ]
+    return lines
+
+
+def warnings(comparison: Comparison) -> list[str]:
+    """Return the warnings of each result, and which rows compare a common prefix."""
+    lines = []
+    for label, document in zip(comparison.labels, comparison.documents, strict=True):
+        groups = warned.of_document(document)
+        named = [g._replace(lines=[f"{label}: {line}" for line in g.lines]) for g in groups]
+        lines += warned.lines(named)
+    for row in comparison.rows:
+        if row.prefix_s:
+            lines.append(
+                f"{row.name}: a run was interrupted: compared are the first {row.prefix_s:,.1f} s "
+                "of all results, whose quantiles are not known"
+            )
+        elif row.prefix_s is not None:
+            lines.append(
+                f"{row.name}: a run was interrupted before the results have a part in common: "
+                "they cannot be compared"
+            )
     return lines

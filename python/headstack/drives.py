@@ -162,54 +162,25 @@ def overview() -> list[dict[str, Any]]:
     return rows
 
 
-#: Values of the parts of a description that decide what is simulated, or what it draws.
-_DECIDING = {
-    "cache": ("enabled",),
-    "queue": ("scheduler", "depth"),
-    "power": ("spindle", "electronics", "voice_coil", "access"),
-}
-
-
 def unsaid(drive: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the parts of a drive that decide its numbers and are defaults, wholly or in part.
 
     Args:
-        drive: one of ``systems[].drive`` of a result, or what `described` returns: its
-            ``missing``, ``defaults`` and ``description``.
+        drive: one of ``systems[].drive`` of a result, or what `described` returns.
 
     Returns:
         By part (``cache``, ``queue``, ``power``): dotted keys of the values that nobody gave and
-        that decide; none where nothing at all was said of the part. Watts that a named profile
-        of the power model has were given with its name.
+        that decide; none where nothing at all was said of the part.
 
     Example:
-        >>> unsaid({"missing": ["queue"], "defaults": ["power.access", "power.profile"]})
-        {'queue': [], 'power': ['power.access']}
+        >>> unsaid({"unsaid": [{"part": "power", "key": "power.access", "taken": "3.07 W"}]})
+        {'power': ['power.access']}
 
     """
-    missing, defaults = drive.get("missing") or (), set(drive.get("defaults") or ())
     found: dict[str, list[str]] = {}
-    for part, names in _DECIDING.items():
-        keys = [key for name in names if (key := f"{part}.{name}") in defaults]
-        if part == "power" and "power.profile" not in defaults:
-            keys = []
-        if part in missing or keys:
-            found[part] = [] if part in missing else keys
+    for one in drive.get("unsaid") or ():
+        found.setdefault(one["part"], []).extend([one["key"]] if one["key"] else [])
     return found
-
-
-def value_of(description: Mapping[str, Any], key: str) -> Any:
-    """Return the value of a description at a dotted key; None where there is none.
-
-    Example:
-        >>> value_of({"queue": {"depth": 0}}, "queue.depth")
-        0
-
-    """
-    value: Any = description
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
 
 
 def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:

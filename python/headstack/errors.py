@@ -1,7 +1,10 @@
 """All exceptions of the package; the Rust core raises them too."""
 
 import errno
+import functools
 import re
+from collections.abc import Callable
+from typing import Any
 
 #: Errors of the operating system that mean that the user gave an unusable path.
 UNUSABLE = frozenset(
@@ -33,6 +36,15 @@ def told(error: OSError) -> str:
     return _TOLD.get(error.errno or 0) or (error.strerror or str(error)).lower()
 
 
+def not_json(error: Exception) -> str:
+    """Return in words why text is not JSON: `error` is what the parser raised."""
+    import json
+
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON in line {error.lineno}, column {error.colno} ({error.msg.lower()})"
+    return "text that is not JSON"
+
+
 #: Terminal control characters, line ends, marks of writing direction, and lone surrogates.
 _STEERING = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff]"
@@ -49,6 +61,28 @@ def printable(text: str) -> str:
 
     """
     return _STEERING.sub(lambda m: _SHORT.get(m[0], f"\\u{{{ord(m[0]):x}}}"), text)
+
+
+def guarded(
+    function: Callable[..., Any], panic: type[BaseException], told: Callable[[], str]
+) -> Callable[..., Any]:
+    """Return a function of the core that raises `HeadstackError` where the core fails inside.
+
+    Args:
+        function: the function.
+        panic: the class of such a failure, which is no `Exception`.
+        told: returns the message for it.
+
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **keys: Any) -> Any:
+        try:
+            return function(*args, **keys)
+        except panic:
+            raise HeadstackError(told()) from None
+
+    return call
 
 
 class HeadstackError(Exception):

@@ -152,7 +152,9 @@ def request_logs(
         (s, out / s["requests_file"]) for s in systems if out is not None and s.get("requests_file")
     ]
     if not files:
-        raise ConfigError("requests: got none logged, need a run with log_requests = True")
+        raise ConfigError(
+            "requests: got none logged, need a run with --requests (in Python log_requests=True)"
+        )
     for _, path in files:
         if not path.is_file():
             raise ConfigError(f"{path}: got no such file, need the requests of this run")

@@ -3,12 +3,15 @@
 # Model
 A folder of results has ``manifest.json``, which lists each file with its size, SHA-256 hash and
 run. New files are written into a folder beside the old ones, ``.headstack-...``. When they are
-complete, that folder is renamed ``.headstack-ready``: from then on the new set is valid. Its files
-are moved to their places, files that only the old manifest lists are removed, and the new manifest
-is moved last. A process killed before the renaming leaves the old set; one killed after it leaves a
-move that the next reader or writer completes (`settle`). Other files are not changed.
+complete, that folder is renamed ``.headstack-ready``: from then on the new set is valid. The files
+of the old manifest are removed, the new ones are moved to their places, and the new manifest is
+moved last: at no moment are there new files beside old ones. A process killed before the renaming
+leaves the old set; one killed after it leaves a move that the next reader or writer completes
+(`settle`). Other files are not changed.
 
-Writers lock the folder while they change files that others can see.
+Writers and readers lock the folder while they change or read files that others can see. A writer of
+a whole set locks its folder of new files from the beginning to the end: another one is refused at
+once, because only one of the two sets would be left.
 """
 
 import contextlib
@@ -20,11 +23,11 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from headstack.errors import ConfigError, HeadstackError, told
+from headstack.errors import ConfigError, HeadstackError, not_json, told
 
 #: The list of a folder's files.
 MANIFEST = "manifest.json"
@@ -35,10 +38,13 @@ RESULTS_FILE = "result.json"
 #: Folder names of files that are not complete yet, and of complete ones.
 _PART, _READY = ".headstack-part-", ".headstack-ready"
 
+#: Folder names of new files that replace a whole set; the number of the process follows.
+_SET = f"{_PART}set-"
+
 
 @contextlib.contextmanager
-def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a lock on a folder.
+def _locked(folder: Path, *, wait: bool = True, shared: bool = False) -> Iterator[None]:
+    """Hold a lock on a folder, `shared` with other readers or alone.
 
     Raises:
         BlockingIOError: another process has it, and `wait` is false.
@@ -51,7 +57,8 @@ def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
         return
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             raise
         except OSError:
@@ -87,8 +94,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     except OSError as e:
         raise ConfigError(f"{path}: got {told(e)}, need a manifest of headstack") from None
-    except (ValueError, RecursionError):
-        raise ConfigError(f"{path}: got text that is not JSON, need a manifest") from None
+    except (ValueError, RecursionError) as e:
+        raise ConfigError(f"{path}: got {not_json(e)}, need a manifest of headstack") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
     if not isinstance(files, list) or not all(_is_entry(f) for f in files):
         raise ConfigError(f'{path}: got no list "files", need a manifest of headstack')
@@ -154,6 +161,11 @@ def _move(ready: Path, folder: Path) -> None:
     """Move complete files to their places; can be repeated after an interruption at any point."""
     old, new = read_manifest(folder), read_manifest(ready)
     names = _files(ready) if new is None else list(_named(new))
+    if new is not None:
+        for name in _named(old):
+            # A new file of this name that is not in `ready` is at its place already.
+            if name not in _named(new) or (ready / name).exists():
+                _unlink(folder, name)
     for name in names:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -161,8 +173,6 @@ def _move(ready: Path, folder: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.replace(ready / name, target)
     if new is not None:
-        for name in _named(old).keys() - _named(new).keys():
-            _unlink(folder, name)
         os.replace(ready / MANIFEST, folder / MANIFEST)
     shutil.rmtree(ready)
 
@@ -188,24 +198,99 @@ def settle(folder: Path) -> None:
         ) from None
 
 
-def _remove_left(folder: Path) -> None:
-    """Remove incomplete files of killed writers."""
+@contextlib.contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Hold off writers while files of a folder are read, after completing a move (`settle`).
+
+    Raises:
+        ConfigError: a move cannot be completed.
+
+    """
+    while True:
+        settle(folder)
+        with _locked(folder, shared=True):
+            # A writer may have been killed before the lock was free.
+            if not (folder / _READY).is_dir():
+                yield
+                return
+
+
+def _remove_left(folder: Path) -> list[Path]:
+    """Remove incomplete files of killed writers; return those of writers that still run."""
+    running = []
     for part in folder.glob(f"{_PART}*"):
-        with contextlib.suppress(OSError), _locked(part, wait=False):
-            if part.is_dir():
-                shutil.rmtree(part)
-            else:
-                part.unlink()
+        try:
+            with contextlib.suppress(FileNotFoundError), _locked(part, wait=False):
+                if part.is_dir():
+                    shutil.rmtree(part)
+                else:
+                    part.unlink()
+        except BlockingIOError:
+            running.append(part)
+        except OSError:
+            pass  # it stays, and is in nobody's way
+    return running
+
+
+def _refuse_second(folder: Path, running: Iterable[Path]) -> None:
+    """Refuse to write a whole set while another process writes one.
+
+    Raises:
+        ConfigError: one does.
+
+    """
+    for part in running:
+        if part.name.startswith(_SET):
+            process = part.name.removeprefix(_SET).partition("-")[0]
+            raise ConfigError(
+                f"{folder}: got a folder that another run is writing to (process {process}), need "
+                "another folder, or the end of that run"
+            )
+
+
+def _refuse_earlier(folder: Path) -> None:
+    """Refuse to replace results.
+
+    Raises:
+        ConfigError: the folder has some.
+
+    """
+    manifest = read_manifest(folder)
+    if not _named(manifest) and not (folder / RESULTS_FILE).exists():
+        return
+    date = f" of {manifest['date']}" if manifest is not None and manifest.get("date") else ""
+    raise ConfigError(
+        f"{folder}: got a folder with earlier results{date}, need another folder, or --force "
+        "(in Python replace=True) to replace them"
+    )
 
 
 @contextlib.contextmanager
-def _part(folder: Path, *, directory: bool) -> Iterator[Path]:
-    """Yield a file or folder to write to, locked while it is in use; it is removed afterwards."""
+def _part(
+    folder: Path,
+    *,
+    directory: bool,
+    whole_set: bool = False,
+    first: Callable[[], None] = lambda: None,
+) -> Iterator[Path]:
+    """Yield a file or folder to write to, locked while it is in use; it is removed afterwards.
+
+    Args:
+        folder: where it is made.
+        directory: whether it is a folder.
+        whole_set: whether it replaces all files; only one process may do that.
+        first: called before, while nobody else can change the folder.
+
+    """
     with contextlib.ExitStack() as stack:
         with _locked(folder):
-            _remove_left(folder)
+            running = _remove_left(folder)
+            if whole_set:
+                _refuse_second(folder, running)
+            first()
             if directory:
-                part = Path(tempfile.mkdtemp(prefix=_PART, dir=folder))
+                prefix = f"{_SET}{os.getpid()}-" if whole_set else _PART
+                part = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
                 stack.callback(shutil.rmtree, part, ignore_errors=True)
             else:
                 descriptor, name = tempfile.mkstemp(prefix=_PART, dir=folder)
@@ -236,12 +321,19 @@ def _told_of(part: Path, folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _aside(folder: Path) -> Iterator[Path]:
+def _aside(folder: Path, *, whole_set: bool = False, keep_earlier: bool = False) -> Iterator[Path]:
     """Yield a folder for files that are written aside; it is removed afterwards."""
     folder.mkdir(parents=True, exist_ok=True)
     settle(folder)
-    read_manifest(folder)  # an unusable manifest must not stop a long run at its end
-    with _part(folder, directory=True) as part, _told_of(part, folder):
+
+    def first() -> None:
+        # An unusable manifest must not stop a long run at its end.
+        read_manifest(folder)
+        if keep_earlier:
+            _refuse_earlier(folder)
+
+    part_of = _part(folder, directory=True, whole_set=whole_set, first=first)
+    with part_of as part, _told_of(part, folder):
         yield part
 
 
@@ -272,24 +364,36 @@ class Written:
 
 
 @contextlib.contextmanager
-def replacing(folder: Path, own: Callable[[str], bool] = lambda _: True) -> Iterator[Written]:
+def replacing(
+    folder: Path,
+    own: Callable[[str], bool] | None = None,
+    *,
+    keep_earlier: bool = False,
+) -> Iterator[Written]:
     """Write a new set of files into a folder and remove those that only the old manifest lists.
 
-    Files that are not `own` by their names belong to another set, and stay with their entries. The
-    caller sets `run_id` before the end. If an exception ends the writing, the folder is not
+    The caller sets `run_id` before the end. If an exception ends the writing, the folder is not
     changed.
 
+    Args:
+        folder: the folder.
+        own: whether a file belongs to this set, by its name; other files stay with their entries.
+            Without it all do, and another process may not write a set meanwhile.
+        keep_earlier: whether earlier results in the folder are an error.
+
     Raises:
-        ConfigError: the folder's manifest cannot be used.
+        ConfigError: the folder's manifest cannot be used, another process is writing a set, or
+            there are earlier results that are to be kept.
         OSError: a file cannot be written; it is named by its place in `folder`.
 
     """
-    with _aside(folder) as part:
+    with _aside(folder, whole_set=own is None, keep_earlier=keep_earlier) as part:
         written = Written(part, folder, None)
         yield written
         entries = [_entry(part, name, written.run_id) for name in _files(part)]
         with _locked(folder):
-            others = [e for n, e in _named(read_manifest(folder)).items() if not own(n)]
+            listed = {} if own is None else _named(read_manifest(folder))
+            others = [e for n, e in listed.items() if own is not None and not own(n)]
             _write_manifest(part, entries + others, written.run_id)
             _publish(part, folder)
 
@@ -403,32 +507,37 @@ def _new_mode() -> int:
     return 0o666 & ~mask
 
 
-def check(folder: Path, document: str = RESULTS_FILE) -> None:
-    """Check that the results in a folder are those of one run; without a manifest, do nothing.
+@contextlib.contextmanager
+def checked(folder: Path, document: str = RESULTS_FILE) -> Iterator[None]:
+    """Check that the results in a folder are those of one run; in the block no writer changes them.
 
-    Looked at are the `document` with the results and all tables.
-
-    A missing file is an error only where it is used.
+    Looked at are the `document` with the results and all tables; without a manifest, nothing. A
+    missing file is an error only where it is used.
 
     Raises:
         ConfigError: a file differs from its entry in the manifest.
 
     """
-    settle(folder)
-    for name, entry in _named(read_manifest(folder)).items():
-        path = folder / name
-        # Pages and figures may be edited: no numbers are read from them.
-        if not (name == document or name.endswith(".parquet")) or not path.exists():
-            continue
-        size = path.stat().st_size
-        if size != entry["size_bytes"]:
-            got = f"{size} bytes"
-            need = f"the {entry['size_bytes']} bytes"
-        elif sha256(path) != entry["sha256"]:
-            got, need = "other bytes", "those"
-        else:
-            continue
-        raise ConfigError(
-            f"{path}: got {got}, need {need} that {MANIFEST} names: it was changed, or is of "
-            "another run"
-        )
+    with reading(folder):
+        for name, entry in _named(read_manifest(folder)).items():
+            # Pages and figures may be edited: no numbers are read from them.
+            if name == document or name.endswith(".parquet"):
+                _check_entry(folder / name, entry)
+        yield
+
+
+def _check_entry(path: Path, entry: Mapping[str, Any]) -> None:
+    if not path.exists():
+        return
+    size = path.stat().st_size
+    if size != entry["size_bytes"]:
+        got = f"{size} bytes"
+        need = f"the {entry['size_bytes']} bytes"
+    elif sha256(path) != entry["sha256"]:
+        got, need = "other bytes", "those"
+    else:
+        return
+    raise ConfigError(
+        f"{path}: got {got}, need {need} that {MANIFEST} names: it was changed, or is of "
+        "another run"
+    )

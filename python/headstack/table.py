@@ -1,10 +1,10 @@
 """The comparison table of a result, for the terminal and the report."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from headstack import drives
+from headstack import drives, prefix
 
 
 class Column(NamedTuple):
@@ -16,6 +16,8 @@ class Column(NamedTuple):
     text: bool = False
     #: Left out if no system has a value.
     optional: bool = False
+    #: Left out where a terminal has no room for all columns.
+    wide: bool = False
     #: A mark after a number that needs a warning.
     mark: Callable[[Mapping[str, Any]], str] = lambda system: ""
 
@@ -68,17 +70,35 @@ def lacks(system: Mapping[str, Any], part: str) -> bool:
     return any(part in drives.unsaid(drive) for drive in system.get("drive") or ())
 
 
+def _seen(system: Mapping[str, Any]) -> str:
+    """Return how much of its workload a system of an interrupted run has seen."""
+    covered = system.get("covered")
+    if not covered:
+        return "all"
+    n, whole = covered["n_requests"], covered["n_expected"]
+    about = "about " if covered["is_estimate"] else ""
+    share = f" ({about}{n / whole:.1%})" if whole else ""
+    return f"partial: {n:,} in {covered['seconds']:,.1f} s{share}"
+
+
 COLUMNS = (
     Column("system", lambda s: s["name"], text=True),
     Column("workload", lambda s: s.get("workload"), text=True),
-    Column("requests", lambda s: s.get("n_requests"), _count),
-    Column("errors", lambda s: s.get("n_errors"), _count),
+    Column("seen", _seen, text=True),
+    Column("requests", lambda s: s.get("n_requests"), _count, wide=True),
+    Column("errors", lambda s: s.get("n_errors"), _count, wide=True),
     Column("IOPS", lambda s: s.get("throughput_iops"), lambda v: f"{v:,.1f}"),
     Column("mean ms", _part("response_time_s", "mean"), _ms, mark=_growing),
     Column("p50 ms", _part("response_time_s", "p50"), _ms, mark=_growing),
-    Column("p90 ms", _part("response_time_s", "p90"), _ms, mark=_growing),
+    Column("p90 ms", _part("response_time_s", "p90"), _ms, wide=True, mark=_growing),
     Column("p99 ms", _part("response_time_s", "p99"), _ms, mark=_growing),
-    Column("queue", lambda s: s.get("queue_depth_mean"), lambda v: f"{v:,.2f}", mark=_growing),
+    Column(
+        "queue",
+        lambda s: s.get("queue_depth_mean"),
+        lambda v: f"{v:,.2f}",
+        wide=True,
+        mark=_growing,
+    ),
     Column("busy %", lambda s: s.get("utilisation"), lambda v: f"{100 * v:.1f}", optional=True),
     Column("power W", _part("power_w", "mean"), _watts, mark=_default_power),
     Column("drives $", _price, _span, optional=True),
@@ -87,24 +107,25 @@ COLUMNS = (
         lambda s: s.get("energy_cost_usd"),
         _dollars,
         optional=True,
+        wide=True,
         mark=_default_power,
     ),
 )
 
 #: Columns of one operation of a system; before them are columns of system and operation.
 OPERATION_COLUMNS = (
-    Column("requests", lambda o: o.get("n_requests"), _count),
+    Column("requests", lambda o: o.get("n_requests"), _count, wide=True),
     Column("errors", lambda o: o.get("n_errors") or None, _count, optional=True),
     Column("IOPS", lambda o: o.get("throughput_iops"), lambda v: f"{v:,.1f}"),
     Column("MB/s", lambda o: o.get("throughput_bytes_per_s"), lambda v: f"{v / 1e6:,.2f}"),
     Column("mean ms", _part("response_time_s", "mean"), _ms, mark=_growing),
     Column("± ms", lambda o: _half_width(o), _ms, optional=True),
     Column("p50 ms", _part("response_time_s", "p50"), _ms, mark=_growing),
-    Column("p90 ms", _part("response_time_s", "p90"), _ms, mark=_growing),
+    Column("p90 ms", _part("response_time_s", "p90"), _ms, wide=True, mark=_growing),
     Column("p99 ms", _part("response_time_s", "p99"), _ms, mark=_growing),
     Column("p99.9 ms", _part("response_time_s", "p999"), _ms, mark=_growing),
-    Column("p99.99 ms", _part("response_time_s", "p9999"), _ms, mark=_growing),
-    Column("max ms", _part("response_time_s", "max"), _ms, mark=_growing),
+    Column("p99.99 ms", _part("response_time_s", "p9999"), _ms, wide=True, mark=_growing),
+    Column("max ms", _part("response_time_s", "max"), _ms, wide=True, mark=_growing),
 )
 
 
@@ -141,15 +162,50 @@ def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str
     return [*texts, *shown], [head + cells(o, shown) for head, o in found]
 
 
+#: The table of a common prefix: numbers that are known of a part of a run.
+PREFIX_TITLES = ("system", "workload", "requests", "IOPS", "mean ms", "queue", "power W")
+
+
+def prefixes(document: Mapping[str, Any]) -> Iterator[tuple[str, list[Column], list[list[str]]]]:
+    """Yield title, columns and rows of the common prefix of each workload of an interrupted run.
+
+    Without a common prefix there are no rows, and the title says so.
+    """
+    systems = document["systems"]
+    for workload in dict.fromkeys(s.get("workload") for s in systems):
+        own = [s for s in systems if s.get("workload") == workload]
+        if len(own) < 2 or not any(s.get("covered") for s in own):
+            continue
+        found = prefix.common(own)
+        if found is None:
+            yield f"{workload}: the systems have no common prefix to compare", [], []
+            continue
+        part = {"systems": found.systems}
+        shown = [c for c in columns(part) if c.title in PREFIX_TITLES]
+        title = f"{workload}: the first {found.seconds:,.1f} s, which all systems have seen"
+        yield title, shown, rows(part, shown)
+
+
 def columns(document: Mapping[str, Any]) -> list[Column]:
     """Return the columns for which a document has values.
 
-    A workload that all systems share is in the note, not in a column.
+    A workload that all systems share is in the note, not in a column. How much of the workload the
+    systems have seen is a column of interrupted runs.
     """
     systems = document["systems"]
     found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
     found = [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
+    found = [c for c in found if c.title != "seen" or any(s.get("covered") for s in systems)]
     return [part for c in found for part in (by_kind(c, systems))]
+
+
+def short(columns: Sequence[Column], systems: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Return the indices of the columns that suffice where there is no room for all.
+
+    That of errors is one of them only if there are some.
+    """
+    errors = any(s.get("n_errors") for s in systems)
+    return [i for i, c in enumerate(columns) if not c.wide or (errors and c.title == "errors")]
 
 
 def price_kind(system: Mapping[str, Any]) -> str | None:
@@ -228,131 +284,15 @@ def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> li
     return [cells({**system, "name": name}, columns) for system, name in named]
 
 
-def warnings(document: Mapping[str, Any]) -> list[str]:
-    """Return one line for each reason not to compare the numbers of a system as they are.
-
-    Overloaded systems, and those with failed requests; numbers that come from defaults; traces with
-    records left out or moved; parts of drives taken out of use; writes that cost a turn because
-    they do not cover whole sectors; keys that were not used.
-    """
-    several = len(_workloads(document["systems"])) > 1
-    failed = [
-        f"{_run(s, several)}: {s['n_errors']:,} of {s['n_requests']:,} requests failed: "
-        "its times and rate cannot be compared"
-        for s in document["systems"]
-        if s.get("n_errors")
-    ]
-    faults = [
-        f"{_run(s, several)}: {drive['name']}: {_part_of_drive(fault)} out of use from "
-        f"{fault['deconfigured_s']:,.3f} s"
-        for s in document["systems"]
-        for drive in s.get("drives") or ()
-        for fault in drive.get("faults") or ()
-    ]
-    said = _overloaded(document) + failed + _defaults(document) + _records(document) + faults
-    return (
-        said
-        + _partial_sectors(document)
-        + _full_logs(document)
-        + [str(line) for line in document.get("warnings") or ()]
-    )
-
-
-def _run(system: Mapping[str, Any], several: bool) -> str:
-    """Return the start of a line: the system, and its workload if there are `several`."""
-    return f"{system['name']} on {system.get('workload')}" if several else str(system["name"])
-
-
-def _overloaded(document: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{OVERLOADED} {s['name']} cannot keep up on {s.get('workload', 'the workload')}: "
-        f"{s['overloaded']['why']}; its times depend on the length of the run"
-        for s in document["systems"]
-        if s.get("overloaded")
-    ]
-
-
-def _defaults(document: Mapping[str, Any]) -> list[str]:
-    lines = [
-        f"{DEFAULT if 'power' in parts else ' '} {s['name']}: nothing is said of {drive['name']}'s "
-        + ", ".join(said_of(drive))
-        for s in document["systems"]
-        for drive in s.get("drive") or ()
-        if (parts := drives.unsaid(drive))
-    ]
-    # The lines of a system are equal for all workloads.
-    return [line.strip() for line in dict.fromkeys(lines)]
-
-
 def said_of(drive: Mapping[str, Any]) -> list[str]:
     """Return what was taken for each part or value that decides and that nobody gave.
 
     Example:
-        >>> said_of({"missing": ["queue"], "defaults": [], "description": {}})
+        >>> said_of({"unsaid": [{"part": "queue", "key": None, "taken": "order of arrival"}]})
         ['queue (taken: order of arrival)']
 
     """
-    means = {"cache": "no buffer", "queue": "order of arrival", "power": "that of a default model"}
-    description, said = drive.get("description") or {}, []
-    for part, keys in drives.unsaid(drive).items():
-        values = (f"{key} (taken: {_plain(drives.value_of(description, key))})" for key in keys)
-        said += list(values) or [f"{part} (taken: {means[part]})"]
-    return said
-
-
-def _plain(value: Any) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-#: A higher number of sectors written in part, per request, is reported.
-PARTIAL_SECTORS_RATIO = 0.03
-
-
-def _partial_sectors(document: Mapping[str, Any]) -> list[str]:
-    lines = []
-    several = len(_workloads(document["systems"])) > 1
-    for s in document["systems"]:
-        drives = s.get("drives") or ()
-        sectors = sum(d.get("n_read_modify_writes", 0) for d in drives)
-        requests = sum(d.get("n_requests", 0) for d in drives)
-        if sectors > PARTIAL_SECTORS_RATIO * requests:
-            lines.append(
-                f"{_run(s, several)}: {sectors:,} sectors of 4 KiB were written in part and cost "
-                "a turn each: the writes are not aligned to them, see docs/guide/drives.md"
-            )
-    return lines
-
-
-def _full_logs(document: Mapping[str, Any]) -> list[str]:
-    several = len(_workloads(document["systems"])) > 1
-    return [
-        f"{_run(s, several)}: {drive['name']}: {n:,} blocks were written in place because no slot "
-        "of its log was free: it works as a drive without a log, see docs/models/logging-disk.md"
-        for s in document["systems"]
-        for drive in s.get("drives") or ()
-        if (n := drive.get("n_in_place_writes", 0))
-    ]
-
-
-def _records(document: Mapping[str, Any]) -> list[str]:
-    said = {
-        "n_skipped": "wrong records left out",
-        "n_clamped": "requests moved to the time of the one before",
-        "n_zero_sized": "requests of no bytes left out",
-    }
-    lines = [
-        f"{s.get('workload', 'workload')}: {n:,} {what}"
-        for s in document["systems"]
-        for key, what in said.items()
-        if (n := (s.get("trace_records") or {}).get(key))
-    ]
-    # All systems read the same trace.
-    return list(dict.fromkeys(lines))
-
-
-def _part_of_drive(fault: Mapping[str, Any]) -> str:
-    arm = f"stack {fault['stack']}, arm {fault['arm']}"
-    return arm if fault["surface"] is None else f"{arm}, head of surface {fault['surface']}"
+    return [f"{u['key'] or u['part']} (taken: {u['taken']})" for u in drive.get("unsaid") or ()]
 
 
 def note(document: Mapping[str, Any]) -> str:

@@ -3,10 +3,13 @@ import datetime
 import doctest
 import fractions
 import html
+import inspect
 import io
 import json
 import pickle
+import pkgutil
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,7 +19,18 @@ import pytest
 from conftest import ROOT, SHARED
 
 import headstack
-from headstack import api, calibration, drives, frames, outputs, plain, plots, report, table
+from headstack import (
+    api,
+    calibration,
+    drives,
+    frames,
+    outputs,
+    plain,
+    plots,
+    report,
+    table,
+    warned,
+)
 
 
 def test_tables_agree(experiment):
@@ -121,12 +135,25 @@ def test_systems_of_one_name_stay_apart(document):
         assert len(set(named)) == 3
 
 
+FAILED = {
+    "name": "failed-requests",
+    "system": "</script> two",
+    "workload": "made up",
+    "text": "250 of 1,000 requests failed: its times and rate cannot be compared",
+    "way_out": "look at error_kind",
+}
+
+
 def test_failed_requests_are_said(document):
-    assert table.warnings(document) == []
-    document["systems"][1]["n_errors"] = 250
-    (line,) = table.warnings(document)
+    assert "requests failed" not in report.to_html(document)
+    document["warnings"] = [FAILED]
+    ((line,),) = (group.lines for group in warned.of_document(document))
     assert "250 of 1,000 requests failed" in line
     assert html.escape(line) in report.to_html(document)
+
+
+def texts(result: headstack.Result) -> list[str]:
+    return [w.text for w in result.warnings]
 
 
 def test_records_left_out_are_said(tmp_path):
@@ -142,9 +169,9 @@ def test_records_left_out_are_said(tmp_path):
         assert system["n_requests"] == 3
         counts = {"n_skipped": 1, "n_clamped": 0, "n_zero_sized": 1}
         assert system["trace_records"] == counts
-    assert table.warnings(result.document) == [
-        "t: 1 wrong records left out",
-        "t: 1 requests of no bytes left out",
+    assert [(w.workload, w.text) for w in result.warnings if w.name == "changed-records"] == [
+        ("t", "1 wrong records left out"),
+        ("t", "1 requests of no bytes left out"),
     ]
 
 
@@ -155,11 +182,11 @@ def test_writes_of_parts_of_sectors_are_said(tmp_path):
         trace.write_text("".join(records))
         workload = {"trace": str(trace), "format": "spc"}
         result = headstack.run(workload=workload, systems=[{"drive": "exos-x18"}])
-        return table.warnings(result.document)
+        return texts(result)
 
     assert lines(0) == []
     (line,) = lines(63)
-    assert "sectors of 4 KiB were written in part" in line
+    assert "200 of 200 writes (100.0 %) do not cover whole sectors of 4 KiB" in line
 
 
 def test_parts_out_of_use_are_said():
@@ -179,12 +206,12 @@ def test_parts_out_of_use_are_said():
             }
         ],
     )
-    failed, arm, head = table.warnings(result.document)
-    assert failed.startswith("fails: ")
+    failed, arm, head = texts(result)
+    assert {w.system for w in result.warnings} == {"fails"}
     assert "requests failed" in failed
-    assert arm == "fails: barracuda-es-750[0]: stack 0, arm 1 out of use from 5.000 s"
+    assert arm == "barracuda-es-750[0]: stack 0, arm 1 out of use from 5.000 s"
     place = "stack 0, arm 0, head of surface 3"
-    assert head.startswith(f"fails: barracuda-es-750[0]: {place} out of use from 10.0")
+    assert head.startswith(f"barracuda-es-750[0]: {place} out of use from 10.0")
 
 
 def test_long_curves_keep_their_ends_within_what_a_figure_takes(document):
@@ -239,6 +266,21 @@ def test_very_deep_tables_are_errors():
         system = {"drive": "barracuda-es-750", "set": changes}
         with pytest.raises(headstack.ConfigError, match=need):
             headstack.run(workload=WORKLOAD, systems=[system], log_requests=False)
+
+
+def test_organisations_with_redundancy_are_one_word():
+    """A member fails by a change that names the organisation; the answer is that of the layer."""
+    load = {"n_requests": 500, "rate": "40/s", "footprint": "1 GB"}
+    gone = {"at": "2 s", "layer": "raid5", "member_gone": 1}
+    drive = {"drive": "barracuda-es-750", "count": 4, "change": [gone]}
+    named = drive | {"name": "named", "organisation": "raid5"}
+    layered = drive | {"name": "layered", "organisation": "concatenate", "layers": ["raid5"]}
+    result = ran(workload={"synthetic": load}, systems=[named, layered])
+    a, b = (dict(s) for s in result.document["systems"])
+    assert (a.pop("name"), b.pop("name")) == ("named", "layered")
+    assert json.dumps(a) == json.dumps(b)
+    assert a["n_errors"] == 0
+    assert a["layers"][0]["counts"]["degraded_reads"] > 0
 
 
 def test_pauses_of_a_closed_loop_may_be_drawn():
@@ -522,7 +564,7 @@ def test_repr_says_what_matters(document):
 
 
 def test_notebooks_show_the_table(document):
-    document["systems"][1]["n_errors"] = 250
+    document["warnings"] = [FAILED]
     shown = api.Result(document)._repr_html_()
     rows = table.rows(document, table.columns(document))
     assert shown.count("<tr>") == 1 + len(rows)
@@ -590,3 +632,32 @@ def test_the_first_example_of_readme_prints_what_stands_below_it(capsys):
     for system in space["result"]:
         mean, p99 = system.response_time_s.mean, system.response_time_s.p99
         assert f"{system.name:<10}  mean {mean * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms" in shown
+
+
+def test_the_package_lists_what_it_has():
+    modules = [name for name in dir(headstack) if inspect.ismodule(getattr(headstack, name))]
+    assert {"run", "load", "Result", "ConfigError"} <= set(dir(headstack))
+    folder = Path(headstack.__file__).parent
+    #: Parts that only the package itself uses.
+    inside = {"cli", "drawing", "outputs", "paired", "paths", "plain", "studies", "suggest"}
+    found = {m.name for m in pkgutil.iter_modules([str(folder)]) if m.name[0] != "_"}
+    assert found - inside == set(modules)
+    with pytest.raises(AttributeError, match="no attribute 'simulate'"):
+        _ = headstack.simulate
+    # In a new process, before anything else was imported.
+    code = "import headstack; print(headstack.comparison.__name__, headstack.run.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["headstack.comparison", "run"]
+
+
+def test_a_record_is_shown_in_a_few_lines():
+    systems = [{"drive": "exos-x18"}]
+    load = {"n_requests": 5000, "rate": "50/s"}
+    system = headstack.run(workload={"synthetic": load}, systems=systems, log_requests=False)[0]
+    shown = repr(system)
+    lines = shown.splitlines()
+    assert lines[0] == f"headstack.Record of {len(system)} entries"
+    assert [line.split()[0] for line in lines[1:]] == list(system)
+    assert max(map(len, lines)) <= 100
+    # The distribution and the series have thousands of numbers.
+    assert "response_time_cdf       list of " in shown

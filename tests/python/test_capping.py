@@ -2,13 +2,16 @@
 
 import hashlib
 import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 import headstack
-from headstack import capping
+from headstack import _toml, capping
 from headstack.cli import main
 from headstack.errors import ConfigError
 
@@ -200,3 +203,85 @@ def test_a_result_holds_the_meter_and_the_file_of_caps(tmp_path: Path) -> None:
         assert "system.0.capping.parameters.lower_factor" in document["defaults"]
     # Other caps are another run, also in a file of the same name.
     assert ids[0] != ids[1]
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of an experiment of three policies, and Ctrl-C in the middle of the third one's run.
+
+    The progress of a run on one thread counts requests of one policy after the other.
+    """
+    done: list[int] = []
+    systems = [system(name, "none") for name in ("one", "two", "three")]
+    experiment = {
+        "workload": {"jobs": [{**JOBS, "duration": "20 min"}]},
+        "system": systems,
+        "capping": {"caps": [{"at": "10 s", "cap": "8 W"}]},
+    }
+    single = capping.cap_sim({**experiment, "system": systems[:1]}).document["systems"][0]
+
+    @contextmanager
+    def progress(*_: object) -> Iterator[Callable[[int, int | None], None]]:
+        def report(n: int, total: int | None) -> None:
+            if n > 2 * single["n_requests"] and not done:
+                done.append(n)
+                signal.raise_signal(signal.SIGINT)
+
+        yield report
+
+    monkeypatch.setattr("headstack.cli._terminal.progress", progress)
+    file = tmp_path / "e.toml"
+    file.write_text(_toml.dumps(experiment), encoding="utf-8")
+    return file
+
+
+def test_an_interrupt_keeps_the_policies_that_are_complete(
+    interrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    args = ["cap-sim", str(interrupted), "--threads", "1", "--out", str(out), "--no-figures"]
+    assert main([*args, "--json"]) == 130
+    shown = capsys.readouterr()
+    assert "e.toml: partial results: 2 of 3 systems are complete" in shown.err
+    document = json.loads(shown.out)
+    assert document["partial"] is True
+    rows = document["policies"]
+    assert [row["partial"] for row in rows] == [False, False, True]
+    assert [row["lost_share"] for row in rows] == [0, 0, None]
+    assert rows[0]["violation_s"] > 0
+    assert headstack.load(out).partial
+    assert (out / capping.PAGE).exists()
+    table = capping.cells(rows, capping.columns(rows), "-")
+    assert [cells[0] for cells in table] == ["one", "two", "three (partial)"]
+
+
+def test_an_interrupt_keeps_the_seeds_that_are_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "e.toml"
+    experiment = {
+        "workload": {"jobs": [{**JOBS, "duration": "4 s"}]},
+        "system": [system("free", "none"), system("pcap", "pcap-agile")],
+        "capping": {"caps": [{"at": "1 s", "cap": "8 W"}]},
+    }
+    file.write_text(_toml.dumps(experiment), encoding="utf-8")
+    run, seeds = capping.cap_sim, []
+
+    def counted(*args: object, **options: object) -> headstack.Result:
+        seeds.append(options["seed"])
+        if len(seeds) == last:
+            signal.raise_signal(signal.SIGINT)
+        return run(*args, **options)
+
+    monkeypatch.setattr(capping, "cap_sim", counted)
+    last = 3
+    assert main(["cap-sim", str(file), "--seeds", "9", "--json"]) == 130
+    shown = capsys.readouterr()
+    assert "partial results, of 2 of 9 seeds" in shown.err
+    document = json.loads(shown.out)
+    assert (document["seeds"], document["partial"], seeds) == (2, True, [1, 2, 3])
+    assert document["policies"][1]["values"]["throughput_iops"]["half"] is not None
+    # Without one that is complete there is nothing to show.
+    last, seeds[:] = 1, []
+    assert main(["cap-sim", str(file), "--seeds", "9"]) == 130
+    assert capsys.readouterr().out == ""

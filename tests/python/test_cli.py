@@ -80,7 +80,7 @@ def test_run_writes_report_tables_and_figures(experiment, tmp_path):
     assert "fcfs" in done.stdout
     assert (out / "report.html").stat().st_size > 100_000
     assert (out / "figures" / "response-time.png").read_bytes().startswith(b"\x89PNG")
-    assert list(out.glob("requests-*.parquet"))
+    assert list(out.glob("series-*.parquet"))
     again = run("report", out, "-o", tmp_path / "again.html", "--no-figures")
     assert again.returncode == 0, again.stderr
 
@@ -608,7 +608,7 @@ def test_a_rust_binary_runs_the_same_experiment(experiment, tmp_path):
     binary = rust_example("run")
     for file, out in [(experiment, "toml"), (ROOT / "examples" / "demo.toml", "demo")]:
         rust = subprocess.run([binary, file], capture_output=True, check=True).stdout
-        done = run("run", file, "--json", "--out", tmp_path / out, "--no-requests")
+        done = run("run", file, "--json", "--out", tmp_path / out)
         assert done.returncode == 0, done.stderr
         written = (tmp_path / out / "result.json").read_bytes()
         document = json.loads(rust)
@@ -697,3 +697,40 @@ def test_what_cannot_be_converted_is_said(arguments, want):
     done = run("convert", *arguments)
     assert done.returncode == 2
     assert want in done.stderr
+
+
+def test_the_table_of_a_run_fits_eighty_columns(document, monkeypatch):
+    for system, name in zip(document["systems"], ("two 10k drives, striped", "one"), strict=True):
+        price = {"low": 135, "high": 162, "price_kind": "components"}
+        system.update(name=name, n_requests=123_456, cost_usd=price, energy_cost_usd=218)
+        system["utilisation"] = 0.352
+    columns = table.columns(document)
+    rows = table.rows(document, columns)
+    headings = [(c.title, c.text) for c in columns]
+
+    def printed(width: int, short: list[int] | None) -> tuple[bool, list[str]]:
+        text = io.StringIO()
+        monkeypatch.setattr(_terminal, "console", lambda: Console(width=width, file=text))
+        monkeypatch.setattr(_terminal, "_print_plain", lambda *_: False)
+        whole = _terminal.print_table(headings, rows, short=short)
+        return whole, [line.rstrip() for line in text.getvalue().splitlines()]
+
+    short = table.short(columns, document["systems"])
+    whole, lines = printed(80, short)
+    # Two lines of headings, a rule, and one line for each system: nothing is broken.
+    assert (whole, len(lines)) == (False, 5)
+    assert max(map(len, lines)) <= 80
+    assert lines[3].startswith("two 10k drives, striped ")
+    for i in short[1:]:
+        assert f" {rows[0][i]}" in lines[3]
+    # All columns, in as many tables as needed.
+    whole, lines = printed(80, None)
+    assert whole
+    shown = "\n".join(lines)
+    assert all(cell in shown for cell in rows[0][1:])
+    # Where there is room, all of them in one table.
+    whole, lines = printed(200, short)
+    assert (whole, len(lines)) == (True, 4)
+    # Errors are shown if there are some.
+    document["systems"][1]["n_errors"] = 3
+    assert "errors" in [columns[i].title for i in table.short(columns, document["systems"])]

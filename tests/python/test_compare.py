@@ -106,7 +106,7 @@ def runs(experiment, tmp_path, capsys):
     """An experiment, and the folder of its result under another scheduler."""
     out = tmp_path / "after"
     changes = ["--set", "system.0.scheduler=sptf", "--set", "system.0.queue_depth = 32"]
-    assert main(["run", str(experiment), "--out", str(out), "--no-requests", *changes]) == 0
+    assert main(["run", str(experiment), "--out", str(out), "--no-figures", *changes]) == 0
     capsys.readouterr()
     return experiment, out
 

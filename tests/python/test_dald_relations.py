@@ -8,7 +8,6 @@ import math
 
 import pytest
 
-from headstack.studies.dald import PAPER
 from headstack.studies.dald.cylinders import geometry
 from headstack.studies.dald.latency import TABLES, crossing, expected_read
 from headstack.studies.dald.systems import (
@@ -56,7 +55,7 @@ class Means:
     """Results by drive and point."""
 
     def __init__(self, folder):
-        study = Study("dald", folder, quick=False, traces={}, choices=PAPER.choices)
+        study = Study("dald", folder, quick=False, traces={}, choices=Choices())
         self.study = study
         self.found = {}
         for drive in DRIVES:

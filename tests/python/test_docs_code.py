@@ -41,11 +41,13 @@ def commands() -> list[str]:
         ]
         lines += re.findall(r"`(headstack [^`]+)`", text)
     words = [shlex.split(line, comments=True) for line in lines]
-    return [
+    told = (
         shlex.join(w[1:])
         for w in words
         if w[:1] == ["headstack"] and w[1] != "reproduce" and not any(p.isupper() for p in w)
-    ]
+    )
+    # Earlier results are not replaced, so what several pages say is run once.
+    return list(dict.fromkeys(told))
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ def running(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
     experiment, out = folder / "endless.toml", folder / "out"
     experiment.write_text(ENDLESS)
     command = [sys.executable, "-m", "headstack", "run", str(experiment), "--out", str(out)]
+    command += ["--requests", "--no-figures"]
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, *options], stdout=pipe, stderr=pipe, text=True) as process:
         try:

@@ -124,7 +124,7 @@ EXPERIMENTS = {
         "a = { b = 1 }\n[a.c]\nd = 1\n",
         ":2:2: got a key inside an inline table, need a table",
     ),
-    "equals": ("a\n", ':1:2: got key with no value, need "="'),
+    "equals": ("a\n", ':1:2: got "a", need KEY = VALUE, [TABLE] or'),
     "10^22": (
         f"[run]\nthreads = {10**22}\n{WORKLOAD}{SYSTEM}",
         f":2:11: got integer {10**22}, need a whole number from -2^63 to 2^63 - 1",

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from headstack.errors import ConfigError
 SYSTEM = '\n[[system]]\nname = "{}"\ndrive = "exos-x18"\n'
 
 
-def run(experiment: Path, out: Path, *args: object) -> None:
-    assert headstack.cli.main(["run", str(experiment), "--out", str(out), *map(str, args)]) == 0
+def run(experiment: Path, out: Path, *args: object, figures: bool = False) -> None:
+    """Run the command line, as a rule without the figures, which take most of the time."""
+    given = ["run", str(experiment), "--out", str(out), *map(str, args)]
+    assert headstack.cli.main(given if figures else [*given, "--no-figures"]) == 0
 
 
 def state(folder: Path) -> dict[str, str]:
@@ -32,7 +35,7 @@ def state(folder: Path) -> dict[str, str]:
 
 def test_the_manifest_names_every_file(experiment, tmp_path, capsys):
     out = tmp_path / "out"
-    run(experiment, out)
+    run(experiment, out, figures=True)
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["version"] == headstack.__version__
     assert manifest["command"] == f"headstack run {experiment} --out {out}"
@@ -50,19 +53,72 @@ def test_a_smaller_run_leaves_no_files_of_systems_that_it_has_not(experiment, tm
     out = tmp_path / "out"
     small = experiment.read_text()
     experiment.write_text(small + SYSTEM.format("second"))
-    run(experiment, out)
+    run(experiment, out, "--requests")
     assert [f for f in state(out) if "second" in f]
     mine = out / "figures" / "mine.txt"
+    mine.parent.mkdir()
     mine.write_text("not Headstack's")
     (out / "requests-9-mine.parquet").write_text("nor this")
     experiment.write_text(small)
-    run(experiment, out, "--no-requests")
+    run(experiment, out, "--force")
     other = tmp_path / "other"
-    run(experiment, other, "--no-requests")
+    run(experiment, other)
     left = state(out).keys() - state(other).keys()
     assert left == {"figures/mine.txt", "requests-9-mine.parquet"}
     # Results of the same run have the same bytes, except the manifest's date.
     assert (out / "result.json").read_bytes() == (other / "result.json").read_bytes()
+
+
+def test_requests_are_written_only_if_asked_for(experiment, tmp_path):
+    run(experiment, tmp_path / "without")
+    assert not list((tmp_path / "without").glob("requests-*"))
+    assert not (tmp_path / "without" / "figures").exists()
+    with pytest.raises(ConfigError, match="need a run with --requests"):
+        _ = headstack.load(tmp_path / "without").requests
+    run(experiment, tmp_path / "with", "--requests")
+    assert len(headstack.load(tmp_path / "with").requests) == 300
+
+
+def test_earlier_results_are_replaced_only_if_asked_for(experiment, tmp_path, capsys):
+    out = tmp_path / "out"
+    args = ["run", str(experiment), "--out", str(out), "--no-figures"]
+    run(experiment, out)
+    before = state(out)
+    capsys.readouterr()
+    # Not even by themselves: a run's folder is where somebody looks for what it gave.
+    assert headstack.cli.main(args) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"{out}: got a folder with earlier results of 20"), said
+    assert "need another folder, or --force" in said
+    assert state(out) == before
+    # The same for a results file of a version that wrote no manifest.
+    (out / "manifest.json").unlink()
+    assert headstack.cli.main(args) == 2
+    assert headstack.cli.main([*args, "--force", "--seed", "7"]) == 0
+    assert headstack.load(out).document["seed"] == 7
+    # A folder with other files is no reason to refuse.
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    assert headstack.cli.main([*args[:3], str(other), "--no-figures"]) == 0
+    assert (other / "notes.txt").read_text() == "mine"
+    with pytest.raises(ConfigError, match="replace=True"):
+        headstack.run(experiment, out=out, replace=False)
+    headstack.run(experiment, out=out)  # a cell of a notebook, run again
+    assert headstack.load(out).document["seed"] == 0
+
+
+def test_a_second_writer_is_refused_at_once(experiment, tmp_path, capsys):
+    out = tmp_path / "out"
+    args = ["run", str(experiment), "--out", str(out)]
+    with outputs.replacing(out) as written:
+        (written.path / "result.json").write_text("first")
+        written.run_id = "first"
+        assert headstack.cli.main(args) == 2
+        said = capsys.readouterr().err
+    assert f"{out}: got a folder that another run is writing to (process {os.getpid()})" in said
+    # The first one's results are there, as if there had been no second.
+    assert contents(out) == {"result.json": "first"}
 
 
 OLD = {"result.json": "old", "a.parquet": "old a", "figures/x.svg": "old x", "gone/b.txt": "old b"}
@@ -110,7 +166,7 @@ def killed_after(calls: int, work: Callable[[], None]) -> bool:
 
     for module, name in ((os, "replace"), (os, "rename"), (os, "unlink"), (os, "rmdir")):
         setattr(module, name, counted(getattr(module, name)))
-    for name in ("write_text", "unlink", "rmdir"):
+    for name in ("write_text", "unlink", "rmdir", "mkdir"):
         setattr(Path, name, counted(getattr(Path, name)))
     try:
         work()
@@ -119,31 +175,66 @@ def killed_after(calls: int, work: Callable[[], None]) -> bool:
     os._exit(0)
 
 
-def test_a_kill_at_any_moment_leaves_one_whole_set(tmp_path):
-    seen = set()
+PAGE = {"report.html": "new page", "figures/x.svg": "new page's x"}
+
+
+def add_page(folder: Path) -> None:
+    with outputs.adding(folder, NEW["result.json"]) as written:
+        for name, text in PAGE.items():
+            path = written.path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+
+
+def whole_run(folder: Path) -> None:
+    """What a run writes: its results, and then its page."""
+    write(folder, NEW)
+    add_page(folder)
+
+
+WITH_PAGE = {**OLD, "report.html": "old page"}
+
+#: Writing, the sets that a reader may see, and those that are there at the end.
+KILLED = {
+    "results": (OLD, lambda folder: write(folder, NEW), [OLD, NEW]),
+    "results and page": (WITH_PAGE, whole_run, [WITH_PAGE, NEW, NEW | PAGE]),
+    "page": (NEW, add_page, [NEW, NEW | PAGE]),
+}
+
+
+@pytest.mark.parametrize("kind", KILLED)
+def test_a_kill_at_any_moment_leaves_one_whole_set(kind, tmp_path):
+    old, work, sets = KILLED[kind]
+    seen = []
     calls = 0
     while True:
         folder = tmp_path / str(calls)
-        write(folder, OLD)
+        write(folder, old)
         (folder / "mine").write_text("mine")
-        killed = killed_after(calls, lambda: write(folder, NEW))  # noqa: B023
-        # Before the move is completed, nothing incomplete is valid.
+        killed = killed_after(calls, lambda: work(folder))  # noqa: B023
+        names = set().union(*sets)
+        plain = {f: (folder / f).read_text() for f in names if (folder / f).exists()}
+        # Who looks into the folder sees files of one set, although not all while they are moved.
+        assert any(plain.items() <= whole.items() for whole in sets), (calls, plain)
         if not (folder / ".headstack-ready").exists():
-            plain = {f: (folder / f).read_text() for f in [*OLD, *NEW] if (folder / f).exists()}
-            assert plain in (OLD, NEW), calls
-        outputs.check(folder)
+            assert plain in sets, calls
+        with outputs.checked(folder):
+            plain = {f: (folder / f).read_text() for f in names if (folder / f).exists()}
+            assert plain in sets, calls
         (folder / "mine").unlink()
         hidden = [f for f in folder.iterdir() if f.name.startswith(".")]
         for part in hidden:
             assert part.name.startswith(".headstack-part-")
             shutil.rmtree(part)
         found = contents(folder)
-        assert found in (OLD, NEW), calls
-        seen.add(found["result.json"])
+        assert found in sets, calls
+        seen.append(sets.index(found))
         if not killed:
             break
         calls += 1
-    assert seen == {"old", "new"}
+    # Each step leads on, never back.
+    assert seen == sorted(seen)
+    assert set(seen) == set(range(len(sets)))
     assert calls > 10
 
 
@@ -153,15 +244,18 @@ def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path):
     assert list(tmp_path.glob(".headstack-part-*"))
     write(tmp_path, NEW)
     assert contents(tmp_path) == NEW
-    with outputs.replacing(tmp_path):
+    with outputs.replacing(tmp_path) as written:
+        written.run_id = "new"
+        (written.path / "result.json").write_text("new")
         # Files of a writer that still runs are not removed.
-        write(tmp_path, OLD)
+        add_page(tmp_path)
         assert len(list(tmp_path.glob(".headstack-part-*"))) == 1
+    assert contents(tmp_path) == {"result.json": "new"}
 
 
 def test_a_failed_run_changes_nothing(experiment, tmp_path):
     out = tmp_path / "out"
-    run(experiment, out, "--no-requests")
+    run(experiment, out)
     before = state(out)
     trace = tmp_path / "bad.csv"
     rows = "".join(f"{i},0,8,R\n" for i in range(1000))
@@ -172,11 +266,40 @@ def test_a_failed_run_changes_nothing(experiment, tmp_path):
     assert state(out) == before
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("moment", ["while it runs", "while it draws"])
+def test_a_signal_that_ends_a_run_leaves_one_whole_set(
+    moment, number, experiment, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "out"
+    run(experiment, out)
+    before = state(out)
+
+    def told_to_end(*args: object, **keys: object) -> None:
+        signal.raise_signal(number)
+
+    if moment == "while it runs":
+        monkeypatch.setattr("headstack._bridge.call", told_to_end)
+    else:
+        monkeypatch.setattr("headstack.plots.save", told_to_end)
+    args = ["run", str(experiment), "--out", str(out), "--force", "--seed", "7"]
+    assert headstack.cli.main(args) == 128 + number
+    assert capsys.readouterr().err.endswith(f"got the signal {number.name}, stopped\n")
+    assert not list(out.glob(".headstack-*"))
+    if moment == "while it runs":
+        assert state(out) == before
+    else:
+        # The numbers are kept, without the page of the earlier run.
+        assert headstack.load(out).document["seed"] == 7
+        assert not list(out.rglob("*.html"))
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
 @pytest.mark.parametrize("kind", ["result.json", "requests-"])
 def test_files_of_two_runs_are_not_taken_for_one(kind, experiment, tmp_path, capsys):
     out, other = tmp_path / "out", tmp_path / "other"
-    run(experiment, out)
-    run(experiment, other, "--seed", 7)
+    run(experiment, out, "--requests")
+    run(experiment, other, "--requests", "--seed", 7)
     (foreign,) = (f for f in other.iterdir() if f.name.startswith(kind))
     shutil.copy(foreign, out)
     with pytest.raises(
@@ -192,7 +315,7 @@ def test_files_of_two_runs_are_not_taken_for_one(kind, experiment, tmp_path, cap
 
 def test_a_change_of_one_byte_is_seen(experiment, tmp_path):
     out = tmp_path / "out"
-    run(experiment, out)
+    run(experiment, out, "--requests")
     (file,) = out.glob("requests-*.parquet")
     whole = bytearray(file.read_bytes())
     whole[len(whole) // 2] ^= 1
@@ -220,15 +343,18 @@ def test_a_change_of_one_byte_is_seen(experiment, tmp_path):
 def test_a_strange_manifest_is_refused(text, tmp_path):
     write(tmp_path, OLD)
     (tmp_path / "manifest.json").write_text(text)
-    for work in (lambda: outputs.check(tmp_path), lambda: write(tmp_path, NEW)):
-        with pytest.raises(ConfigError, match=r"manifest.json: got .*, need a manifest"):
-            work()
+    for work in (outputs.checked, outputs.replacing):
+        with (
+            pytest.raises(ConfigError, match=r"manifest.json: got .*, need a manifest"),
+            work(tmp_path),
+        ):
+            pass
     assert (tmp_path / "result.json").read_text() == "old"
 
 
 def test_pages_belong_to_the_run_that_they_show(document, experiment, tmp_path):
     out = tmp_path / "out"
-    run(experiment, out, "--no-requests")
+    run(experiment, out)
     before = state(out)
     headstack.cli.main(["report", str(out), "-o", str(out / "again.html"), "--no-figures"])
     named = outputs.read_manifest(out)["files"]
@@ -248,7 +374,7 @@ def test_pages_belong_to_the_run_that_they_show(document, experiment, tmp_path):
 
 def test_saved_results_are_those_that_were_loaded(experiment, tmp_path):
     out, copy = tmp_path / "out", tmp_path / "copy"
-    run(experiment, out)
+    run(experiment, out, "--requests")
     headstack.load(out).save(copy)
     assert headstack.load(copy).requests.equals(headstack.load(out).requests)
     # Saving into its own folder also works.

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import threading
 import tomllib
 from pathlib import Path
@@ -13,7 +14,7 @@ import tomli_w
 from conftest import ROOT, SHARED
 
 import headstack
-from headstack import ConfigError, cli, resolved, table
+from headstack import ConfigError, cli, resolved, table, warned
 from headstack.report import about as report_about
 
 BARE = """
@@ -325,7 +326,9 @@ def test_a_part_that_is_there_in_part_is_marked_by_its_values(tmp_path, capsys):
         drive["defaults"]
     )
     assert not {"power.spindle", "queue.depth", "cache.segments"} & set(drive["defaults"])
-    (line,) = [w for w in table.warnings(document) if w.startswith(table.DEFAULT)]
+    (group,) = [g for g in warned.of_document(document) if g.name == "default-values"]
+    (line,) = group.lines
+    assert line.startswith(table.DEFAULT)
     for said in (
         "power.electronics (taken: 3.06 W)",
         "power.access (taken: 3.07 W)",
@@ -362,7 +365,9 @@ def test_power_from_a_default_is_marked_in_the_table(tmp_path):
     bare, full = (row[power] for row in table.rows(document, columns))
     assert bare.endswith(table.DEFAULT)
     assert not full.endswith(table.DEFAULT)
-    (line,) = [w for w in table.warnings(document) if w.startswith(table.DEFAULT)]
+    (group,) = [g for g in warned.of_document(document) if g.name == "default-values"]
+    (line,) = group.lines
+    assert line.startswith(table.DEFAULT)
     assert "bare" in line
     assert "power" in line
     assert "queue" in line
@@ -496,8 +501,11 @@ def test_a_system_that_cannot_keep_up_is_flagged(tmp_path, arrivals, n, overload
     (row,) = table.rows(document, columns)
     cell = row[[c.title for c in columns].index("mean ms")]
     assert cell.endswith(table.OVERLOADED) is overloaded
-    lines = [w for w in table.warnings(document) if w.startswith(table.OVERLOADED)]
+    lines = [
+        line for g in warned.of_document(document) for line in g.lines if g.name == "overloaded"
+    ]
     assert len(lines) == overloaded
+    assert all(line.startswith(table.OVERLOADED) for line in lines)
     if overloaded:
         assert system["overloaded"]["why"] in lines[0]
         assert system["confidence_s"] is None
@@ -633,11 +641,14 @@ drive = "barracuda-es-750"
 {system}
 """
     first = run(tmp_path, text)
-    (line,) = first.document["warnings"]
-    assert key in line
-    assert line in table.warnings(first.document)
+    (found,) = of_keys(first)
+    assert key in found.text
     # Values that were filled in do not count as given.
     assert everything(again(first, tmp_path)) == everything(first)
+
+
+def of_keys(result: headstack.Result) -> list[warned.Warned]:
+    return [w for w in result.warnings if w.name in ("unused-key", "late-changes")]
 
 
 def test_keys_that_every_listed_drive_has_itself_are_told(tmp_path):
@@ -655,15 +666,15 @@ drive = "cheetah-10k-19g"
 scheduler = "sptf"
 """
     first = run(tmp_path, text)
-    (line,) = first.document["warnings"]
-    assert line.startswith("system[0].scheduler")
+    (found,) = of_keys(first)
+    assert found.text.startswith("system[0].scheduler")
     assert everything(again(first, tmp_path)) == everything(first)
 
 
 def test_nothing_is_told_of_keys_that_are_used(tmp_path):
     for text in [SMALL, *EXPERIMENTS.values()]:
         write(tmp_path, BARE, "bare.toml")
-        assert run(tmp_path, text).document["warnings"] == []
+        assert of_keys(run(tmp_path, text)) == []
 
 
 PAST_END = """
@@ -679,8 +690,9 @@ def test_many_failed_requests_are_an_error_unless_allowed(tmp_path, capsys):
     path = write(tmp_path, PAST_END)
     assert cli.main(["run", str(path)]) == 2
     message = capsys.readouterr().err
-    assert "run.allowed_errors: got 2" in message
-    assert '"too small"' in message
+    assert "workload[0]: got a footprint of 1 TB on device 0 of 750 GB" in message
+    assert re.search(r'in system "too small", where 2\d\.\d % of the requests fail', message)
+    assert "run.allowed_errors" in message
     (system,) = run(tmp_path, PAST_END + "[run]\nallowed_errors = 0.5\n").document["systems"]
     assert 0.15 < system["n_errors"] / system["n_requests"] < 0.35
     with pytest.raises(ConfigError, match=r"run\.allowed_errors: got 1\.5, need a share"):
@@ -722,8 +734,8 @@ def test_marks_of_overload_stand_at_each_operation_and_beside_numbers_for_progra
 
 
 def test_lines_on_failed_requests_name_the_workload_of_several():
-    systems = [{"name": "a", "workload": w, "n_requests": 4, "n_errors": 1} for w in ("v", "w")]
-    assert [line.partition(":")[0] for line in table.warnings({"systems": systems})] == [
-        "a on v",
-        "a on w",
-    ]
+    systems = [{"name": "a", "workload": w} for w in ("v", "w")]
+    told = {"name": "failed-requests", "system": "a", "text": "1 failed", "way_out": ""}
+    document = {"systems": systems, "warnings": [{**told, "workload": w} for w in ("v", "w")]}
+    (group,) = warned.of_document(document)
+    assert group.lines == ["a on v: 1 failed", "a on w: 1 failed"]

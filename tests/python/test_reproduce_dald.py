@@ -6,7 +6,7 @@ Brackets hold mean access times in ms of a separate simulator of the same model 
 import numpy as np
 import pytest
 
-from headstack.studies.dald import PAPER, adaptive, cleaning, related
+from headstack.studies.dald import Choices, adaptive, cleaning, related
 from headstack.studies.dald.systems import CHEETAH, IBM, measured
 from headstack.studies.study import Study
 
@@ -32,13 +32,13 @@ SEPARATE = {
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     out = tmp_path_factory.mktemp("dald")
-    return Study("dald", out, quick=True, traces={}, choices=PAPER.choices)
+    return Study("dald", out, quick=True, traces={}, choices=Choices())
 
 
 @pytest.mark.parametrize("drive", [IBM, CHEETAH])
 def test_drives_without_a_log_agree_with_a_separate_simulator(tmp_path, drive):
     """At full length, because new writes extend the area: standard errors are up to 0.005 ms."""
-    whole = Study("dald", tmp_path, quick=False, traces={}, choices=PAPER.choices)
+    whole = Study("dald", tmp_path, quick=False, traces={}, choices=Choices())
     found = measured(whole, drive, SEPARATE[drive])
     for point, want in SEPARATE[drive].items():
         assert found[point].mean == pytest.approx(want, abs=0.025), point

@@ -123,8 +123,7 @@ def test_numbers_of_the_text_are_met_to_their_digits(whole):
 
 def test_figure_6_is_drawn_to_scale():
     """17 sectors with ID fields of 15 % take the track of 20 without: 17/0.85."""
-    drawn = tracks._formats_figure().to_dict()
-    (rows,) = drawn["datasets"].values()
+    rows = tracks.formats().to_dict("records")
     held = {name: [r for r in rows if r["format"] == name] for name in ("traditional", "no-ID")}
     data = {name: [r for r in found if r["holds"] == "data"] for name, found in held.items()}
     assert [len(d) for d in data.values()] == [17, 20]
@@ -152,7 +151,7 @@ def test_the_curve_has_the_articles_mean():
 
 
 def test_random_reads_and_hits_take_what_the_formula_says(study):
-    found = times._simulated(study)
+    found = times.simulated(study)
     assert found["hit"] == pytest.approx(0.5e-3, rel=1e-6)
     # Requests that cross the end of a cylinder take a little longer.
     assert found["random"] == pytest.approx(times.access_s(), rel=0.02)
@@ -162,8 +161,8 @@ def test_random_reads_and_hits_take_what_the_formula_says(study):
 
 @pytest.mark.parametrize("size_kb", [32, 256])
 def test_the_simulators_gain_by_a_higher_rate(study, size_kb):
-    exact = times._gain_with_switches(size_kb)
-    assert times._simulated_gain(study, size_kb) == pytest.approx(exact, rel=0.03)
+    exact = times.gain_with_switches(size_kb)
+    assert times.simulated_gain(study, size_kb) == pytest.approx(exact, rel=0.03)
 
 
 # NG-3, NG-6.
@@ -171,12 +170,12 @@ def test_the_simulators_gain_by_a_higher_rate(study, size_kb):
 
 @pytest.mark.parametrize(("sectors", "track"), tracks.REQUESTS)
 def test_switches_of_the_simulator(study, sectors, track):
-    exact = tracks._formula_s(sectors, track)
-    assert tracks._simulated(study, sectors, track) == pytest.approx(exact, rel=0.05)
+    exact = tracks.formula_s(sectors, track)
+    assert tracks.simulated(study, sectors, track) == pytest.approx(exact, rel=0.05)
 
 
 def test_aligned_blocks_never_switch_in_the_simulator(study):
-    assert tracks._simulated(study, 8, 160, 8) == 0
+    assert tracks.simulated(study, 8, 160, 8) == 0
 
 
 def test_sustained_rate_of_the_simulator_is_the_formula(study):
@@ -317,7 +316,7 @@ def test_no_id_sectors_lower_seeks_and_switches(share):
     before, found = (workloads.seeks(places, d) for d in (HYPOTHETICAL, after))
     assert found[0] < before[0]
     assert found[1] < before[1]
-    assert tracks._crossings(after) < tracks._crossings(HYPOTHETICAL)
+    assert tracks.crossings(after) < tracks.crossings(HYPOTHETICAL)
     assert after.media_rate / HYPOTHETICAL.media_rate == pytest.approx(1 / (1 - share), rel=3e-3)
 
 

@@ -7,8 +7,10 @@ import pytest
 from headstack.errors import ConfigError
 from headstack.paired import difference, interval
 from headstack.studies import load
-from headstack.studies.pcap import PAPER, arms
+from headstack.studies.pcap import arms
 from headstack.studies.study import reproduce
+
+PAPER = load("pcap")
 
 
 def test_every_claim_of_the_ledger_is_there() -> None:

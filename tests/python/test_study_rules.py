@@ -1,15 +1,18 @@
 """Tests of `headstack.studies.rules`, which all papers share, and of traces and choices."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 
 from headstack.errors import ConfigError
+from headstack.picture import Picture
 from headstack.studies import rules
+from headstack.studies.claims import Choice, Claim, Node, Paper, Statement
 from headstack.studies.rules import Kind, Part, Rule, Verdict, holds, not_run, number, relation
-from headstack.studies.study import Choice, Claim, Outcome, Paper, reproduce
+from headstack.studies.study import Outcome, reproduce
 from headstack.studies.traces import FOLDER, VARIABLE, find
 
 YES, NO = Verdict.REPRODUCED, Verdict.DEVIATES
@@ -168,27 +171,34 @@ class Choices:
     speed: int = 1
 
 
+def of_speed(measure, *choices):
+    """A paper with one claim of two numbers, and its table `speeds`."""
+    parts = [
+        Statement("speed", Rule.NUMBER, "speeds", column="speed", expected=1.0, form="{:.0f} m/s"),
+        Statement("length", Rule.NUMBER, "speeds", column="length", expected=5.0),
+    ]
+    nodes = [Node({}, "speeds", {}, part, (), "at") for part in parts]
+    figure = Node({}, "speeds", {}, Picture("f", "f", "absent"), (), "at")
+    claim = Claim("C-1", "speeds", "fast", "1", measure, choices, nodes, [figure])
+    return Paper("p", "title", [claim], choices=Choices())
+
+
+def measure(study):
+    assert study.varied is (study.choices.speed != 1)
+    if study.choices.speed == 3:
+        raise ConfigError("x: got 3, need less")
+    return {"speeds": pd.DataFrame([{"speed": study.choices.speed, "length": 5}])}
+
+
 def test_a_claim_is_judged_again_with_each_alternative(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def judge(study):
-        assert study.varied is (study.choices.speed != 1)
-        if study.choices.speed == 3:
-            raise ConfigError("x: got 3, need less")
-        faster = number("speed", 1, study.choices.speed, "{:.0f} m/s")
-        return Outcome([faster, number("length", 5, 5)], figures=[study.figure("f", chart)])
-
-    def chart():
-        raise ConfigError("a figure")
-
     speed = Choice("speed", "1", {"two": {"speed": 2}, "three": {"speed": 3}})
-    never = Choice("depth", "1", {"two": {"speed": 2}}, applies=lambda study: False)
-    claim = Claim("C-1", "speeds", "fast", judge, (speed, never))
-    paper = Paper("p", "title", [claim], choices=Choices())
-    document, study = reproduce(paper, tmp_path)
+    never = Choice("depth", "1", {"two": {"speed": 2}}, needs="trace")
+    document, study = reproduce(of_speed(measure, speed, never), tmp_path)
     (row,) = document["claims"]
     # The figure is refused in the study itself; with varied choices no figures are drawn.
-    assert (row["verdict"], row["why"]) == ("not-run", "the simulator refused: a figure")
+    assert row["verdict"] == "not-run"
+    assert row["why"].startswith('the simulator refused: f.table: got "absent"')
     (choice,) = row["choices"]
     two, three = choice["otherwise"]
     assert (choice["choice"], choice["taken"], two["taken"]) == ("speed", "1", "two")
@@ -202,16 +212,20 @@ def test_a_claim_is_judged_again_with_each_alternative(tmp_path, monkeypatch):
 
 def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def judge(study):
-        return Outcome([number("speed", 1, study.choices.speed), number("length", 5, 5)])
-
-    choice = Choice("speed", "1", {"two": {"speed": 2}})
-    claim = Claim("C-1", "speeds", "fast", judge, (choice,))
-    document, _ = reproduce(Paper("p", "title", [claim], choices=Choices()), tmp_path)
+    paper = of_speed(measure, Choice("speed", "1", {"two": {"speed": 2}}))
+    claim = replace(paper.claims[0], figures=())
+    document, _ = reproduce(replace(paper, claims=[claim]), tmp_path)
     (row,) = document["claims"]
     assert row["verdict"] == "reproduced"
-    assert row["choices"][0]["otherwise"][0]["changes"] == ["speed: deviates, 2"]
+    assert row["choices"][0]["otherwise"][0]["changes"] == ["speed: deviates, 2 m/s"]
     (table,) = row["tables"]
     assert table["headings"] == ["part", "as chosen", "two"]
-    assert table["rows"] == [["speed", "1 ✓", "2 ✗"], ["length", "5 ✓", "5 ✓"]]
+    assert table["rows"] == [["speed", "1 m/s ✓", "2 m/s ✗"], ["length", "5 ✓", "5 ✓"]]
+
+
+def test_a_tolerance_of_its_own_takes_the_place_of_the_rules():
+    for ours, met in ((104, True), (106, False)):
+        assert holds(Rule.NUMBER, ours, 100, 0.05) is met
+        assert number("a", 100, ours, within=0.05).verdict == (YES if met else NO)
+    assert holds(Rule.POINTS, 5.5, 5, 0.5)
+    assert not holds(Rule.POINTS, 5.6, 5, 0.5)

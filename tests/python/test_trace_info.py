@@ -143,11 +143,11 @@ def aligned(n, step_us=1000):
         ([(i // 10 * 7, 0, 0, 8, "R") for i in range(20)], "requests have two times only"),
         (
             [(i, 0, 63 + 8 * i, 8, "W") for i in range(20)],
-            "100.0% of reads and writes, 100.0% of writes, do not",
+            "100.0 % of reads and writes, 100.0 % of writes, do not",
         ),
         (
             [(i, 0, 63 + 8 * i, 8, "R") for i in range(20)],
-            "100.0% of reads and writes, 0.0% of writes, do not",
+            "100.0 % of reads and writes, 0.0 % of writes, do not",
         ),
         ([*aligned(20), (20_000, 0, 0, 0, "R")], "1 reads and writes of no bytes left out"),
     ],
@@ -158,8 +158,8 @@ def test_what_misleads_is_told(tmp_path, info, shown, rows, told):
     if told is None:
         assert warnings == []
         return
-    assert any(told in text for text in warnings), warnings
-    assert f"warning: {next(t for t in warnings if told in t)}" in shown(trace)
+    (found,) = [w for w in warnings if told in w["text"]]
+    assert f"warning ({found['name']}): {found['text']}" in shown(trace)
 
 
 def test_times_that_run_backwards_are_counted(tmp_path, info):
@@ -167,10 +167,10 @@ def test_times_that_run_backwards_are_counted(tmp_path, info):
     trace = csv(tmp_path / "a.csv", [(t, 0, 0, 8, "R") for t in times])
     found = info(trace, "--order", "sort")
     assert found["n_out_of_order"] == 2
-    assert any("2 times run backwards in the file: sorted" in t for t in found["warnings"])
+    assert any("2 times run backwards in the file: sorted" in w["text"] for w in found["warnings"])
     found = info(trace, "--order", "sort:1")
     assert found["n_clamped"] == 2
-    assert any("2 of them moved to a later time" in t for t in found["warnings"])
+    assert any("2 of them moved to a later time" in w["text"] for w in found["warnings"])
 
 
 def iolog(path, waits):
@@ -185,7 +185,7 @@ def test_fio_waits_that_are_pauses_are_told(tmp_path, info):
     pauses = [1000, 200, 3000, 200, 400, 5000, 100, 200, 300, 100]
     trace = iolog(tmp_path / "a.log", pauses)
     found = info(trace)
-    assert any("waits lie before the one before them" in t for t in found["warnings"])
+    assert any("waits lie before the one before them" in w["text"] for w in found["warnings"])
     found = info(trace, "-p", "wait=microseconds-since-wait")
     assert found["duration_s"] == pytest.approx(sum(pauses[1:]) * 1e-6)
     assert found["warnings"] == []

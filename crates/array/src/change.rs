@@ -8,6 +8,7 @@
 
 mod schedule;
 
+use crate::layer::tree::listed_from;
 use crate::layer::{LayerSpec, Setting};
 use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
@@ -29,7 +30,8 @@ pub struct Change {
     pub at: Span,
     /// Drive numbers from 0; all drives if absent.
     pub drives: Option<Vec<u32>>,
-    /// Entry of the system's `layers`: its number from 0, or its name if only one entry has that name.
+    /// Entry of the system's `layers`: its number from 0, or its name if only one layer has that name. An organisation
+    /// that is a layer has a name only.
     pub layer: Option<Value>,
     /// Instances of that layer, from 0; all if absent.
     pub instances: Option<Vec<u32>>,
@@ -263,7 +265,7 @@ fn layer(change: &Change, layers: &[LayerSpec], key: &str) -> Result<Target, Spe
         return Err(SpecError::new("drives", "a value", need));
     }
     if layers.is_empty() {
-        let need = "a system with layers";
+        let need = "a system with layers, or an organisation with redundancy";
         return Err(SpecError::new(key, "a setting of a layer", need));
     }
     let number = layer_number(change.layer.as_ref(), layers)?;
@@ -273,12 +275,16 @@ fn layer(change: &Change, layers: &[LayerSpec], key: &str) -> Result<Target, Spe
     })
 }
 
-/// Number of the entry of `layers` that a number or a name refers to.
+/// Index in `layers` of the layer that a number or a name refers to.
 fn layer_number(given: Option<&Value>, layers: &[LayerSpec]) -> Result<usize, SpecError> {
+    let first = listed_from(layers);
     let choices = || {
         let all = layers.iter().enumerate();
-        let all: Vec<String> = all.map(|(i, l)| format!("{i} ({})", l.name)).collect();
-        all.join(", ")
+        let choice = |(i, l): (usize, &LayerSpec)| match l.is_organisation {
+            true => format!("{:?} (the organisation)", l.name),
+            false => format!("{} ({})", i - first, l.name),
+        };
+        all.map(choice).collect::<Vec<String>>().join(", ")
     };
     let Some(given) = given else {
         let need = format!("one of {}", choices());
@@ -298,7 +304,8 @@ fn layer_number(given: Option<&Value>, layers: &[LayerSpec]) -> Result<usize, Sp
         }
         number => {
             let number = number.as_u64().and_then(|n| usize::try_from(n).ok());
-            (number.filter(|n| *n < layers.len()), String::new())
+            let index = number.and_then(|n| n.checked_add(first));
+            (index.filter(|i| *i < layers.len()), String::new())
         }
     };
     found.ok_or_else(|| {

@@ -1,28 +1,36 @@
 //! Reads files of text into values.
 
+use crate::toml_words;
 use headstack_engine::{told, SpecError};
 use serde_json::{Map, Number, Value};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The text of a file.
-pub(crate) fn read_text(file: &Path) -> Result<String, SpecError> {
+/// The text of a file, which should be `need`.
+pub(crate) fn read_text(file: &Path, need: &str) -> Result<String, SpecError> {
     std::fs::read_to_string(file).map_err(|e| {
         let got = match e.kind() {
             ErrorKind::NotFound => "no such file".into(),
             ErrorKind::InvalidData => "bytes that are not UTF-8".into(),
             _ => told(&e),
         };
-        SpecError::new(file.display().to_string(), got, "a file of TOML")
+        let need = match e.kind() {
+            ErrorKind::InvalidData => format!("{need}: text in UTF-8"),
+            _ => need.into(),
+        };
+        SpecError::new(file.display().to_string(), got, need)
     })
 }
+
+/// What most files are.
+pub(crate) const TOML: &str = "a file of TOML";
 
 /// The document of a TOML file as a JSON value.
 ///
 /// # Errors
 /// A file that cannot be read; for invalid TOML file, line and column.
 pub fn read_toml(file: &Path) -> Result<Value, SpecError> {
-    toml_value(&read_text(file)?, file)
+    toml_value(&read_text(file, TOML)?, file)
 }
 
 /// Parses TOML.
@@ -31,54 +39,16 @@ pub fn read_toml(file: &Path) -> Result<Value, SpecError> {
 /// For invalid TOML file, line and column; the key of a number that is not finite.
 pub(crate) fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-        let before = e.span().and_then(|s| text.get(..s.start)).unwrap_or("");
+        let at = e.span().map_or(0, |s| s.start);
+        let before = text.get(..at).unwrap_or("");
         let line = 1 + before.matches('\n').count();
         let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
-        let (got, need) = got_and_need(e.message().trim());
+        let (got, need) = toml_words::got_and_need(e.message().trim(), text, before.len());
         let place = format!("{}:{line}:{column}", file.display());
         SpecError::new(place, got, need)
     })?;
     let value = plain_table(table);
     value.map_err(|e| e.in_file(file.display()))
-}
-
-/// The parser's message, split into what was got and what is needed.
-fn got_and_need(message: &str) -> (String, String) {
-    const WHOLE: &str = "a whole number from -2^63 to 2^63 - 1";
-    const LEVELS: &str = "fewer levels of lists and tables in each other";
-    let (got, need) = match message.split_once(", expected ") {
-        Some((got, "nothing")) => (got, "nothing there"),
-        Some((got, "any valid TOML value")) => (got, WHOLE),
-        Some((got, need)) => (got, need),
-        None if message.starts_with("integer number overflowed") => ("a larger number", WHOLE),
-        None if message.starts_with("floating-point number overflowed") => {
-            ("a larger number", "a number that 64 bits hold")
-        }
-        None if message.contains("recurs") => ("more levels", LEVELS),
-        None => match message.strip_prefix("cannot extend value of type ") {
-            Some(rest) => {
-                return (
-                    format!("a key inside {}", without_tail(rest)),
-                    "a table".into(),
-                )
-            }
-            None => (message, "valid TOML"),
-        },
-    };
-    let got = got.trim_start_matches("invalid type: ");
-    let got = got.strip_suffix(" as i128").unwrap_or(got);
-    (got.replace('`', ""), need.replace('`', "\""))
-}
-
-/// The type in "integer with a dotted key".
-fn without_tail(rest: &str) -> String {
-    let kind = rest.strip_suffix(" with a dotted key").unwrap_or(rest);
-    let article = if kind.starts_with(['a', 'i']) {
-        "an"
-    } else {
-        "a"
-    };
-    format!("{article} {kind}")
 }
 
 fn plain_table(table: toml::Table) -> Result<Value, SpecError> {
@@ -138,6 +108,35 @@ pub(crate) fn only_tables(document: &Value) -> Result<(), SpecError> {
     }
 }
 
+/// Refuses the description of a drive in place of an experiment.
+///
+/// # Errors
+/// For the whole document.
+pub(crate) fn check_kind(document: &Value) -> Result<(), SpecError> {
+    let has = |key: &str| document.get(key).is_some();
+    let lists = ["workload", "workloads", "system", "systems"];
+    if lists.into_iter().any(has) || !(has("geometry") && has("seek")) {
+        return Ok(());
+    }
+    let need = "an experiment; a drive is named in one, as drive = \"PATH\" of a [[system]]";
+    Err(SpecError::new("", "the description of a drive", need))
+}
+
+/// The error of a list of an experiment that is absent, or no list, with what to write instead.
+pub(crate) fn list_needed(e: SpecError) -> SpecError {
+    let need = match (e.key.as_str(), e.need.as_str()) {
+        ("workload", "a value" | "a list") => {
+            "a table [workload] with trace, synthetic or jobs, or several [[workload]]"
+        }
+        ("system", "a value" | "a list") => "one or several [[system]] with a drive",
+        (key, "a table") if key.starts_with("system[") && !key.contains("].") => {
+            "a table, such as { drive = \"exos-x18\" }"
+        }
+        _ => return e,
+    };
+    SpecError::new(e.key, e.got, need)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,7 +185,7 @@ mod tests {
             ("a = 1\nb = = 2", "x.toml:2:5: got "),
             (
                 "a = 1\na = 2",
-                "x.toml:2:1: got duplicate key, need valid TOML",
+                "x.toml:2:1: got key \"a\" a second time, need it once",
             ),
             (
                 "a = 1\na.b = 2",
@@ -196,7 +195,10 @@ mod tests {
                 "a = 10000000000000000000000",
                 "x.toml:1:5: got integer 10000000000000000000000, need a whole number from -2^63 to",
             ),
-            ("a = \"x\n", "x.toml:1:7: got invalid basic string, need \"\"\""),
+            (
+                "a = \"x\n",
+                "x.toml:1:7: got text without its closing quote, need the same quote at its end",
+            ),
             ("a = inf", "x.toml: a: got inf, need a finite number"),
             (
                 "[[a]]\nb = [0, { c = nan }]",
@@ -206,8 +208,66 @@ mod tests {
             let error = read(text).unwrap_err();
             assert!(error.starts_with(want), "{error}");
         }
-        let error = read_text(Path::new("absent.toml")).unwrap_err().to_string();
+        let error = read_text(Path::new("absent.toml"), TOML)
+            .unwrap_err()
+            .to_string();
         assert_eq!(error, "absent.toml: got no such file, need a file of TOML");
+    }
+
+    #[test]
+    fn what_is_absent_is_named_with_what_to_write() {
+        let opened = |text: &str| {
+            let document = read(text).unwrap();
+            let error = crate::Experiment::from_value(document, Path::new("")).unwrap_err();
+            error.to_string()
+        };
+        const SYSTEM: &str = "[[system]]\ndrive = \"x\"\n";
+        const LOAD: &str = "[workload]\nsynthetic = { rate = \"5/s\" }\n";
+        for (text, want) in [
+            (
+                "".to_string(),
+                "workload: got nothing, need a table [workload] with trace, synthetic or jobs",
+            ),
+            (
+                LOAD.into(),
+                "system: got nothing, need one or several [[system]] with a drive",
+            ),
+            (
+                format!("system = \"x\"\n{LOAD}"),
+                "system: got string \"x\", need one or several [[system]]",
+            ),
+            (
+                format!("system = [\"x\"]\n{LOAD}"),
+                "system[0]: got string \"x\", need a table, such as {",
+            ),
+            (
+                "[geometry]\n[seek]\n".into(),
+                "got the description of a drive, need an experiment; a drive is named in one",
+            ),
+            (
+                format!("{LOAD}warmup = \"1 s\"\n{SYSTEM}"),
+                "workload: got key \"warmup\", need one of devices, start, end, skip, count,",
+            ),
+            (
+                format!("[workload]\nrate = \"5/s\"\n{SYSTEM}"),
+                "workload: got key \"rate\", need it inside synthetic = { rate = ... }",
+            ),
+        ] {
+            let error = opened(&text);
+            assert!(error.starts_with(want), "{text}: {error}");
+        }
+        let error = opened(&format!("{LOAD}warmup = \"1 s\"\n{SYSTEM}"));
+        for key in [
+            "name",
+            "trace",
+            "format",
+            "warm_up",
+            "time_scale",
+            "concatenate",
+        ] {
+            assert!(error.contains(&format!(" {key},")), "{key}: {error}");
+        }
+        assert!(error.ends_with("did you mean \"warm_up\"?"), "{error}");
     }
 
     /// A document nested this deeply is refused by the parser.

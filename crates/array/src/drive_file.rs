@@ -1,6 +1,6 @@
 //! Finds drive files by name or path, and reads them.
 
-use crate::document::{read_text, toml_value};
+use crate::document::{read_text, toml_value, TOML};
 use crate::run::Inputs;
 use headstack_drive::DriveSpec;
 use headstack_engine::{did_you_mean, SpecError};
@@ -24,6 +24,10 @@ impl DriveFile {
         candidates.extend(dirs.iter().map(|d| d.join(format!("{name}.toml"))));
         let place = candidates.iter().position(|p| p.is_file());
         let place = place.ok_or_else(|| {
+            if let Some(got) = absent(name, &candidates[0]) {
+                let need = "a file that describes a drive, or the name of one (headstack drives)";
+                return SpecError::new("drive", got, need);
+            }
             let names = drive_names(dirs);
             let hint = did_you_mean(name, names.iter().map(String::as_str));
             let known = match names.is_empty() {
@@ -48,7 +52,7 @@ impl DriveFile {
     /// # Errors
     /// A file that cannot be read, or is not TOML.
     pub fn table(&self) -> Result<Value, SpecError> {
-        toml_value(&read_text(&self.path)?, &self.path)
+        toml_value(&read_text(&self.path, TOML)?, &self.path)
     }
 
     /// The bytes of the file.
@@ -70,12 +74,25 @@ impl DriveFile {
                 SpecError::new(
                     "drive",
                     format!("{name:?}"),
-                    format!("a readable drive file: {e}"),
+                    format!("a drive file, TOML (.toml) or DiskSim's: {e}"),
                 )
             });
         }
         DriveSpec::from_value(self.table()?, &inputs.models).map_err(|e| e.in_file(shown))
     }
+}
+
+/// What was got in place of a drive file, where the name is meant as a path.
+fn absent(name: &str, path: &Path) -> Option<String> {
+    if path.is_dir() {
+        return Some(format!("{name:?}, a directory"));
+    }
+    let extension = Path::new(name).extension().and_then(|e| e.to_str());
+    let is_file = matches!(extension, Some("toml" | "parv" | "diskspecs" | "model"));
+    (is_file || name.contains('/')).then(|| {
+        let shown = std::path::absolute(path).unwrap_or(path.into());
+        format!("{name:?}, no such file ({})", shown.display())
+    })
 }
 
 /// Finds a drive by name or path.

@@ -16,6 +16,13 @@ pub(crate) enum RequestCount {
     Estimate(u64),
 }
 
+impl RequestCount {
+    pub(crate) fn number(self) -> u64 {
+        let (RequestCount::Exact(n) | RequestCount::Estimate(n)) = self;
+        n
+    }
+}
+
 /// The numbers of requests of all workloads; each workload runs on every system.
 pub(crate) struct ExpectedRequests<'a> {
     progress: &'a Progress,
@@ -40,6 +47,16 @@ impl<'a> ExpectedRequests<'a> {
         }
     }
 
+    /// The number of requests that a workload will have on each system, if known.
+    pub(crate) fn get(&self, workload: usize) -> Option<RequestCount> {
+        let known = (*self.workloads.lock().ok()?.get(workload)?)?;
+        Some(match known {
+            RequestCount::Exact(n) => RequestCount::Exact(n.min(self.at_most)),
+            RequestCount::Estimate(n) if n < self.at_most => known,
+            RequestCount::Estimate(_) => RequestCount::Exact(self.at_most),
+        })
+    }
+
     /// Sets the number of a workload. The total is known once the numbers of all workloads are.
     pub(crate) fn set(&self, workload: usize, known: RequestCount) {
         let Ok(mut all) = self.workloads.lock() else {
@@ -50,8 +67,7 @@ impl<'a> ExpectedRequests<'a> {
             _ => all[workload] = Some(known),
         }
         let sum = all.iter().try_fold(0u64, |sum, known| {
-            let (RequestCount::Exact(n) | RequestCount::Estimate(n)) = (*known)?;
-            Some(sum.saturating_add(n.min(self.at_most)))
+            Some(sum.saturating_add((*known)?.number().min(self.at_most)))
         });
         if let Some(sum) = sum {
             self.progress.set_total(sum.saturating_mul(self.systems));

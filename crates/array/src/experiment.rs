@@ -3,7 +3,7 @@
 //! Errors name the dotted key, what was got and what is needed, with the nearest known name.
 
 use crate::change::Change;
-use crate::document::{only_tables, read_text, toml_value};
+use crate::document::{check_kind, list_needed, only_tables, read_text, toml_value, TOML};
 pub use crate::drive_file::{drive_names, load_drive};
 use crate::overrides::Overrides;
 use crate::simulate::{PastEnd, WarmUp};
@@ -59,6 +59,7 @@ pub struct Experiment {
 
 /// A trace or a synthetic workload.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Workload {
     /// Name in results; the trace's file name without its extensions, or `synthetic`.
     #[serde(default)]
@@ -81,6 +82,8 @@ pub struct Workload {
     /// Jobs: threads that wait for their requests.
     #[serde(default)]
     pub jobs: Vec<Params>,
+    /// Processors that the threads of all jobs think on; absent: threads need none.
+    pub processors: Option<u32>,
     /// What statistics leave out: a length of time, or a number of requests.
     pub warm_up: Option<WarmUp>,
     /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
@@ -91,9 +94,8 @@ pub struct Workload {
     /// Handling of requests beyond the end of a device.
     #[serde(default)]
     pub past_end: PastEnd,
-    /// All other keys: transformations of the trace (`time_scale`, ...). They are checked when the workload is
-    /// opened.
-    #[serde(flatten)]
+    /// The keys of [`headstack_trace::Transform`] (`time_scale`, ...). Their values are checked when the workload is opened.
+    #[serde(skip)]
     pub transform: Params,
 }
 
@@ -309,7 +311,7 @@ impl Experiment {
     /// # Errors
     /// A file that cannot be read; else as [`Experiment::from_toml`].
     pub fn open(file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
-        Experiment::from_text(&read_text(file)?, file, overrides)
+        Experiment::from_text(&read_text(file, TOML)?, file, overrides)
     }
 
     /// As [`Experiment::open`], with TOML that was already read; errors name it `file`.
@@ -372,6 +374,7 @@ impl Experiment {
     /// As [`Experiment::from_toml`].
     pub fn from_value(mut value: Value, base: &Path) -> Result<Experiment, SpecError> {
         only_tables(&value)?;
+        check_kind(&value)?;
         let mut single = Vec::new();
         for key in ["workload", "workloads", "system", "systems"] {
             if let Some(entry) = value.get_mut(key).filter(|e| e.is_object()) {
@@ -397,7 +400,7 @@ impl Experiment {
             for key in single {
                 e.key = e.key.replacen(&format!("{key}[0]"), key, 1);
             }
-            e.or_at("experiment")
+            list_needed(e).or_at("experiment")
         })?;
         experiment.base = base.to_path_buf();
         experiment.document = document;
@@ -460,6 +463,14 @@ impl Experiment {
                     format!("{key}.format_parameters"),
                     got,
                     need,
+                ));
+            }
+            if let (Some(n), true) = (w.processors, w.jobs.is_empty()) {
+                let place = format!("{key}.processors");
+                return Err(SpecError::new(
+                    place,
+                    format!("{n} without jobs"),
+                    "no key here",
                 ));
             }
             check_sizes(&key, w.device_blocks.as_deref())?;
@@ -696,7 +707,7 @@ queue_depth = 32
                 "device_blocks = [8, 0]",
                 &["workload[0].device_blocks: got 0, need 1 or more"],
             ),
-            ("count = 6", "count = 6\ncount = 7", &["e.toml:11:1: got duplicate key"]),
+            ("count = 6", "count = 6\ncount = 7", &["e.toml:11:1: got key \"count\" a second time"]),
             ("count = 6", "count = ", &["e.toml:"]),
         ] {
             let text = error(&DESIGN.replacen(from, to, 1));
@@ -734,11 +745,11 @@ queue_depth = 32
             ),
             (
                 "name = \"x\"\nname = \"y\"\n",
-                format!("drive: {shown}:2:1: got duplicate key"),
+                format!("drive: {shown}:2:1: got key \"name\" a second time"),
             ),
             (
                 "name = 3\n",
-                format!("drive: {shown}: name: got integer 3, need a string"),
+                format!("drive: {shown}: name: got integer 3, need text in quotes"),
             ),
         ] {
             std::fs::write(&path, text).unwrap();

@@ -66,7 +66,7 @@ enum Issues {
 const NO_THREAD: u32 = u32::MAX;
 
 impl Issues {
-    fn next_time(&self) -> Time {
+    fn next_time(&mut self) -> Time {
         match self {
             Issues::Loop {
                 first: 0, after, ..
@@ -371,8 +371,8 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// Time at which the next request of a closed loop is issued.
-    pub fn next_issue(&self) -> Time {
-        self.issues.as_ref().map_or(Time::NEVER, Issues::next_time)
+    pub fn next_issue(&mut self) -> Time {
+        self.issues.as_mut().map_or(Time::NEVER, Issues::next_time)
     }
 
     /// No request is issued earlier than this after a completion; zero without a closed loop.
@@ -446,11 +446,13 @@ impl<'a, 'l> Host<'a, 'l> {
         let o = &mut self.outcome;
         o.n_requests += 1;
         o.end = o.end.max(answer.completion);
+        let response = answer.completion.since(arrival).0 as u64;
         if answer.error.is_some() {
             o.errors_by[kind] += 1;
+            o.failed_ns += u128::from(response);
+            o.series.add_failed(arrival, answer.completion);
             return;
         }
-        let response = answer.completion.since(arrival).0 as u64;
         o.response.add(kind, response);
         o.batches.add(response);
         let service = response.saturating_sub(answer.components.queue);

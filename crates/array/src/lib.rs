@@ -11,7 +11,6 @@ mod drive_file;
 mod expected;
 pub mod experiment;
 mod host;
-mod ignored;
 pub mod layer;
 pub mod member;
 pub mod open;
@@ -28,7 +27,10 @@ pub mod run;
 pub mod simulate;
 mod system;
 mod timetable;
+mod toml_words;
 mod usable;
+pub mod warnings;
+mod workload_table;
 
 pub use document::read_toml;
 pub use experiment::Experiment;

@@ -108,7 +108,7 @@ impl OpenWorkload<'_> {
 
 /// Whether an error's place is a key of a workload, and not a file.
 fn is_key(path: &str) -> bool {
-    ["format", "synthetic"].contains(&path)
+    ["format", "synthetic", "processors"].contains(&path)
         || ["format_parameters", "synthetic.", "jobs.", "transform."]
             .iter()
             .any(|start| path.starts_with(start))
@@ -126,7 +126,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
             let need = "no such key: jobs are not transformed";
             return Err(SpecError::new(format!("{}.{key}", w.key), "a value", need).into());
         }
-        Jobs::new(&jobs, w.seed).map_err(|e| w.placed(e))?;
+        Jobs::new(&jobs, w.workload.processors, w.seed).map_err(|e| w.placed(e))?;
         return Ok(Opened {
             jobs,
             ..Opened::new(Box::new(Each(std::iter::empty())))

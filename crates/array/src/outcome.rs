@@ -7,8 +7,9 @@ use crate::member::Member;
 use crate::simulate::PastEnd;
 use headstack_drive::{Completion, DriveEnergy, Fault, RoleUse};
 use headstack_engine::{Batches, Grouped, Series};
-use headstack_trace::Op;
+use headstack_trace::{Alignment, Op};
 use headstack_units::Time;
+use serde::Serialize;
 
 /// Measurements of one drive.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,8 @@ pub struct MemberOutcome {
     pub n_seeks: u64,
     /// Sum of response times, nanoseconds.
     pub response_ns: u128,
+    /// Sum of the times that failed ones were there, nanoseconds.
+    pub failed_ns: u128,
     /// Energy and time by mode since the warm-up.
     pub energy: DriveEnergy,
     /// Parts taken out of use, the warm-up included.
@@ -50,12 +53,14 @@ impl MemberOutcome {
     #[inline]
     pub(crate) fn count(&mut self, c: &Completion) {
         self.n_requests += 1;
+        let response_ns = c.completion.since(c.arrival).0 as u128;
         if c.error {
             self.n_errors += 1;
+            self.failed_ns += response_ns;
         } else {
             self.n_cache_hits += c.cache_hit as u64;
             self.n_seeks += c.moved() as u64;
-            self.response_ns += c.completion.since(c.arrival).0 as u128;
+            self.response_ns += response_ns;
         }
     }
 
@@ -86,6 +91,21 @@ pub(crate) fn operation(op: Op) -> usize {
     }
 }
 
+/// Requests that reach beyond the end of their device or begin below its block zero, whatever was done with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BeyondDevice {
+    /// Their number.
+    pub n_requests: u64,
+    /// Those that begin below zero.
+    pub n_below_zero: u64,
+    /// The farthest end of one, in blocks.
+    pub end_blocks: u64,
+    /// Its device.
+    pub device: u32,
+    /// The size of that device.
+    pub device_blocks: u64,
+}
+
 /// Measurements after the warm-up. Lists of three are by operation: reads, writes, flushes.
 pub struct Outcome {
     /// Requests taken from the workload, the warm-up included.
@@ -94,8 +114,16 @@ pub struct Outcome {
     pub n_requests: u64,
     /// Failed ones; they have no response time.
     pub errors_by: [u64; 3],
+    /// Sum of the times that failed ones were in the system, nanoseconds.
+    pub failed_ns: u128,
     /// Requests left out because of [`PastEnd::DropCounted`].
     pub n_dropped: u64,
+    /// Requests beyond the end of their device, if there are any.
+    pub beyond: Option<BeyondDevice>,
+    /// How the requests lie in sectors, the warm-up included.
+    pub alignment: Alignment,
+    /// The first arrival and the last, the warm-up included; `None` before the first.
+    pub covered: Option<[Time; 2]>,
     /// Bytes of the requests that succeeded.
     pub bytes_by: [u128; 3],
     /// Response times.

@@ -1,5 +1,6 @@
 //! What a run was made from: files with their hashes, and an identifier of the whole.
 
+use headstack_drive::Unsaid;
 use serde::Serialize;
 use serde_json::{json, Value};
 use sha2::{Digest, Sha256};
@@ -40,6 +41,8 @@ pub struct DriveDescription {
     pub missing: Vec<&'static str>,
     /// Dotted keys of the values of the description that nobody gave: `power.voice_coil`.
     pub defaults: Vec<String>,
+    /// What decides its numbers and was not given.
+    pub unsaid: Vec<Unsaid>,
     /// The description, in the form of a drive's file.
     pub description: Value,
 }

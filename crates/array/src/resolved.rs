@@ -431,7 +431,7 @@ impl Filler<'_> {
         table: &mut Params,
         system: &System,
     ) -> Result<(), SpecError> {
-        for (i, spec) in system.layers()?.into_iter().enumerate() {
+        for (i, spec) in system.listed_layers()?.into_iter().enumerate() {
             let all = (layer::find(&spec.name, self.inputs.layers)?.parameters)(
                 &spec.params,
                 self.inputs.elevators,
@@ -501,6 +501,7 @@ impl Filler<'_> {
             sha256: file.as_ref().and_then(|file| file.sha256.clone()),
             missing: described.missing,
             defaults: described.defaults,
+            unsaid: described.unsaid,
             description: described.description,
         };
         if let Some(file) = file.filter(|file| !self.drive_files.contains(file)) {

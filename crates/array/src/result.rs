@@ -11,13 +11,14 @@ use crate::outcome::OPERATIONS;
 use crate::overload::{self, Overloaded};
 use crate::provenance::{DriveDescription, Input};
 use crate::simulate::{MemberOutcome, Outcome};
+use crate::warnings::Facts;
 use headstack_drive::cost::CostRange;
 use headstack_drive::meter::BackgroundEnergy;
 use headstack_drive::power::conditions::ConditionEnergy;
 use headstack_drive::{DriveEnergy, RoleUse};
 use headstack_engine::batches;
 use headstack_engine::quantiles::mean_s;
-use headstack_engine::Summary;
+use headstack_engine::{Summary, Warning};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +44,8 @@ pub struct RunResult {
     pub defaults: Vec<String>,
     /// The input files.
     pub inputs: Vec<Input>,
-    /// Keys that are not used, and other facts needed to compare the numbers.
-    pub warnings: Vec<String>,
+    /// What makes the numbers mislead, see [`warnings`](crate::warnings).
+    pub warnings: Vec<Warning>,
     /// Whether the run was stopped early.
     pub partial: bool,
 }
@@ -96,7 +97,7 @@ pub struct SystemResult {
     pub nonzero_seek_ratio: f64,
     /// Share of requests served from buffers.
     pub cache_hit_ratio: f64,
-    /// Mean number of requests in the system.
+    /// Mean number of requests in the system, failed ones included.
     pub queue_depth_mean: f64,
     /// Mean over the drives of the share of time in which the mechanism seeks, waits or transfers, for
     /// requests or in the background.
@@ -132,12 +133,33 @@ pub struct SystemResult {
     pub series: SeriesColumns,
     /// Whether this simulation was stopped early.
     pub partial: bool,
+    /// How much of the workload it has seen; absent if it has seen all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covered: Option<Covered>,
+    /// What warnings are found from.
+    #[serde(skip)]
+    pub(crate) facts: Facts,
     /// The log of requests, relative to the output folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_file: Option<String>,
     /// The time series by mode of power, relative to the output folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_file: Option<String>,
+}
+
+/// How much of its workload a simulation has seen, the warm-up included.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Covered {
+    /// Requests that have arrived.
+    pub n_requests: u64,
+    /// Requests of the whole workload; `null` if unknown.
+    pub n_expected: Option<u64>,
+    /// Whether that is an estimate, from the part of the trace that was read.
+    pub is_estimate: bool,
+    /// From the first arrival to the last.
+    pub seconds: f64,
+    /// Time of the last arrival, on the clock of the series. Completions until then are all counted.
+    pub until_s: f64,
 }
 
 /// Interval that contains the mean with a probability of 95 %.
@@ -282,7 +304,7 @@ pub struct DriveResult {
     pub nonzero_seek_ratio: f64,
     /// Share served from the buffer.
     pub cache_hit_ratio: f64,
-    /// Mean number of requests at the drive.
+    /// Mean number of requests at the drive, failed ones included.
     pub queue_depth_mean: f64,
     /// Share of time in which the mechanism seeks, waits or transfers, for requests or in the background; the
     /// mean of several assemblies that can work at once.
@@ -369,7 +391,7 @@ impl Cost {
 pub struct SeriesColumns {
     /// Start of each bucket.
     pub t_s: Vec<f64>,
-    /// Mean number of requests in the system.
+    /// Mean number of requests in the system, failed ones included.
     pub queue_depth: Vec<f64>,
     /// Mean response time of the completions in each bucket.
     pub response_time_mean_s: Vec<f64>,
@@ -424,7 +446,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
         response_time_mean_s: mean_s(m.response_ns, done),
         nonzero_seek_ratio: ratio(m.n_seeks, done),
         cache_hit_ratio: ratio(m.n_cache_hits, done),
-        queue_depth_mean: m.response_ns as f64 * 1e-9 / seconds,
+        queue_depth_mean: (m.response_ns + m.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
         energy_j: energy_j(e),
@@ -530,7 +552,7 @@ pub fn summarise(
         },
         nonzero_seek_ratio: ratio(outcome.n_seeks, done),
         cache_hit_ratio: ratio(outcome.n_cache_hits, done),
-        queue_depth_mean: response.sum_ns() as f64 * 1e-9 / seconds,
+        queue_depth_mean: (response.sum_ns() + outcome.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
         energy_j: energy_j(&total),
@@ -546,6 +568,8 @@ pub fn summarise(
         response_time_cdf: response.cdf_points(CDF_POINTS),
         series,
         partial: outcome.partial,
+        covered: None,
+        facts: Facts::default(),
         requests_file: None,
         series_file: None,
     };

@@ -4,17 +4,17 @@ use crate::capping::{self, CappingOutcome, CappingResult};
 use crate::change;
 use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
 use crate::experiment::{Experiment, Spindles, System, Workload};
-use crate::ignored;
 use crate::layer::{self, elevator};
 use crate::open::{open_workload, OpenWorkload, Opened};
 use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
 use crate::output::{unwritten, write_series, RequestLog};
 use crate::provenance::{hash_file, run_id, DriveDescription, Input};
 use crate::resolved::{resolve, without_defaults, Resolved};
-use crate::result::{summarise, Cost, RunResult, SystemResult, TraceRecords};
+use crate::result::{summarise, Cost, Covered, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use crate::system::{Drivable, Members};
 use crate::usable;
+use crate::warnings::{self, DriveFacts, Ended, Facts};
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::spec::Params;
 use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
@@ -366,13 +366,16 @@ fn run_result(
     files.extend(cap_files);
     let version = env!("CARGO_PKG_VERSION");
     let id = run_id(&resolved, &files, &drives, version);
-    let mut warnings = ignored::warnings(experiment, inputs.organisations);
     // Systems come first, each with all workloads.
     for (i, result) in systems.iter_mut().enumerate() {
         let own: &Vec<DriveDescription> = &drives[i / experiment.workload.len()];
         result.drive = own.clone();
-        warnings.extend(late_changes(result));
     }
+    let warnings = warnings::find(&Ended {
+        experiment,
+        inputs,
+        systems: &systems,
+    });
     Ok(RunResult {
         partial: systems.iter().any(|s| s.partial),
         systems,
@@ -387,18 +390,6 @@ fn run_result(
     })
 }
 
-/// A warning of changes that were due only after the last completion.
-fn late_changes(result: &SystemResult) -> Option<String> {
-    let counts = result.changes.filter(|c| c.n_after_end > 0)?;
-    Some(format!(
-        "{} on {}: {} of {} changes were due after the last completion and never came",
-        result.name,
-        result.workload,
-        counts.n_after_end,
-        counts.n_after_end + counts.n_done
-    ))
-}
-
 /// The drives of a system.
 struct Drives<M> {
     /// Name and number in the system, of each drive.
@@ -407,6 +398,8 @@ struct Drives<M> {
     cost: Option<CostRange>,
     /// Cost models of the drives that have one.
     price_kinds: BTreeSet<String>,
+    /// What warnings need of each drive.
+    facts: Vec<DriveFacts>,
     /// Whether parts of them fail in the experiment.
     injected: bool,
     members: Members<M>,
@@ -474,6 +467,7 @@ impl<'a> Job<'a> {
         let (mut names, mut members) = (Vec::new(), Vec::new());
         let (mut cost, mut price_kinds) = (None, BTreeSet::new());
         let (mut made_of, mut injected) = (Vec::new(), false);
+        let mut facts = Vec::new();
         for (i, kind) in system.kinds().map_err(at(&self.key))?.iter().enumerate() {
             let key = match system.drives.is_empty() {
                 true => self.key.clone(),
@@ -495,6 +489,8 @@ impl<'a> Job<'a> {
             let model = spec.cost.get("model").and_then(Value::as_str);
             price_kinds.extend(model.map(str::to_string));
             let design = DriveDesign::new(&spec, &self.inputs.models).map_err(at(&place))?;
+            let of_one = DriveFacts::of(&design, system, &self.capping_parameters()?);
+            facts.extend((0..kind.count).map(|_| of_one));
             for _ in 0..kind.count {
                 let number = members.len() as u32;
                 members.push(make(&design, kind, seed, number).map_err(at(&place))?);
@@ -512,6 +508,7 @@ impl<'a> Job<'a> {
             names,
             cost,
             price_kinds,
+            facts,
             injected,
             members,
         })
@@ -603,7 +600,11 @@ impl<'a> Job<'a> {
             arrivals: match (closed, jobs.is_empty()) {
                 (Some(closed), _) => Arrivals::Closed(closed),
                 (None, true) => arrivals,
-                (None, false) => Arrivals::Jobs(jobs, self.workload_seed()),
+                (None, false) => Arrivals::Jobs {
+                    jobs,
+                    processors: workload.processors,
+                    seed: self.workload_seed(),
+                },
             },
             warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
             max_requests: run.max_requests,
@@ -652,6 +653,25 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// How much of its workload an interrupted run has seen.
+    fn covered(&self, outcome: &Outcome) -> Covered {
+        let known = self.expected.get(self.w);
+        let [first, last] = outcome.covered.unwrap_or_default();
+        Covered {
+            n_requests: outcome.n_taken,
+            n_expected: known.map(RequestCount::number),
+            is_estimate: matches!(known, Some(RequestCount::Estimate(_))),
+            seconds: last.since(first).as_secs_f64(),
+            until_s: last.0 as f64 * 1e-9,
+        }
+    }
+
+    /// The parameters of the power-capping policy; none without one.
+    fn capping_parameters(&self) -> Result<Params, RunError> {
+        let plan = self.experiment.capping_of(self.s)?;
+        Ok(plan.map(|plan| plan.table.parameters).unwrap_or_default())
+    }
+
     /// Sums up and writes what capping did.
     fn capping(&self, mut outcome: CappingOutcome) -> Result<CappingResult, RunError> {
         let mut result = capping::summarise(&mut outcome);
@@ -675,6 +695,12 @@ impl<'a> Job<'a> {
     ) -> Result<SystemResult, RunError> {
         let system = self.system();
         let capping = outcome.capping.take();
+        let facts = Facts {
+            alignment: outcome.alignment,
+            beyond: outcome.beyond,
+            drives: drives.facts.clone(),
+        };
+        let covered = outcome.partial.then(|| self.covered(&outcome));
         let (mut result, points) = summarise(
             &system.name,
             &self.workload().name,
@@ -683,6 +709,7 @@ impl<'a> Job<'a> {
             &self.experiment.cost,
             outcome,
         );
+        (result.facts, result.covered) = (facts, covered);
         result.layers = drives.members.layers();
         if let Some(counts) = counts {
             result.trace_records = TraceRecords {
@@ -720,7 +747,7 @@ fn measure(
     for (i, request) in source.enumerate() {
         let request = request.map_err(|e| open.placed(e))?;
         requests += 1;
-        if request.op == Op::Flush {
+        if request.op == Op::Flush || request.is_below_zero() {
             continue;
         }
         if request.device >= MOST {

@@ -10,8 +10,12 @@
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
+mod by_jobs;
+mod end;
 mod feed;
 mod marks;
+mod seen;
+mod warm_up;
 
 use crate::capping::{Capper, Plan as CapPlan};
 use crate::change::{Planned, Schedule};
@@ -25,34 +29,12 @@ use crate::room::Room;
 use crate::timetable::Timetable;
 use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
-use headstack_engine::describe::{by_kind, from_value};
 use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
-use headstack_trace::{Arrivals, Jobs, Op, Request, Requests, TraceError};
+use headstack_trace::{Alignment, Arrivals, Jobs, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-/// What is left out of the statistics at the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum WarmUp {
-    /// This many requests.
-    Requests(u64),
-    /// Requests that arrive within this time after the first.
-    Time(Span),
-}
-
-impl<'de> Deserialize<'de> for WarmUp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let need = "a number of requests, or a length of time such as \"10 s\"";
-        by_kind(deserializer, need, |value| match value {
-            Value::Number(ref n) if n.is_u64() => Some(from_value(value).map(WarmUp::Requests)),
-            Value::String(_) => Some(from_value(value).map(WarmUp::Time)),
-            _ => None,
-        })
-    }
-}
+pub use warm_up::WarmUp;
 
 /// What happens to a request beyond the end of its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -202,6 +184,9 @@ struct Run<'a, 'l, M> {
     direct: Vec<Direct>,
     // Next time at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
+    // The time that the run has reached: of the latest sample, change or step of the power capping controller, and after
+    // the last arrival of the latest event.
+    passed: Time,
     sampled: ByMode,
     schedule: Schedule<'a>,
     // Next event of each drive, if drives are taken in order of time: in closed loops, and after the last
@@ -209,7 +194,12 @@ struct Run<'a, 'l, M> {
     due: Option<Timetable>,
     // Earliest time at which something other than an arrival may be due.
     next_check: Time,
+    // When the first request arrived; none before it.
     first: Option<Time>,
+    // No request arrives later than this; NEVER before the first one, and without a duration.
+    over: Time,
+    // End of a warm-up that lasts a time; NEVER before the first arrival, and once it is over.
+    warm: Time,
     last_arrival: Time,
     failure: Option<SimulateError>,
     taken: u64,
@@ -247,7 +237,11 @@ pub fn simulate<'a, 'l, M: Member>(
         n_taken: 0,
         n_requests: 0,
         errors_by: [0; 3],
+        failed_ns: 0,
         n_dropped: 0,
+        beyond: None,
+        alignment: Alignment::default(),
+        covered: None,
         bytes_by: [0; 3],
         response: Grouped::with_limit(options.exact_limit),
         service: Grouped::with_limit(options.exact_limit),
@@ -273,7 +267,11 @@ pub fn simulate<'a, 'l, M: Member>(
         }
     }
     let jobs = match &options.arrivals {
-        Arrivals::Jobs(jobs, seed) => Some(Jobs::new(jobs, *seed)?),
+        Arrivals::Jobs {
+            jobs,
+            processors,
+            seed,
+        } => Some(Jobs::new(jobs, *processors, *seed)?),
         _ => None,
     };
     let capper = capper(options, members, jobs.as_ref())?;
@@ -287,11 +285,14 @@ pub fn simulate<'a, 'l, M: Member>(
         device_blocks: Vec::new(),
         direct: Vec::new(),
         next_sample: Time::NEVER,
+        passed: Time::ZERO,
         sampled: ByMode::default(),
         schedule: Schedule::new(&options.changes),
         due: None,
         next_check: Time::ZERO,
         first: None,
+        over: Time::NEVER,
+        warm: Time::NEVER,
         last_arrival: Time::ZERO,
         failure: None,
         taken: 0,
@@ -313,7 +314,7 @@ pub fn simulate<'a, 'l, M: Member>(
             run.host.close(closed.outstanding, closed.pauses()?);
             run.closed_loop(&mut feed)?;
         }
-        Arrivals::Jobs(..) => {
+        Arrivals::Jobs { .. } => {
             if let Some(jobs) = jobs {
                 run.host.employ(jobs);
             }
@@ -341,25 +342,43 @@ fn capper<M: Member>(
 impl<M: Member> Run<'_, '_, M> {
     fn open_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         let mut now = Time::ZERO;
-        'run: while self.refill(feed)? {
+        let mut going = true;
+        while going && self.refill(feed)? {
+            let mut taken = 0;
             for request in &feed.batch {
                 now = now.max(request.time);
-                if !self.arrive(now, request) {
-                    break 'run;
+                going = self.arrive(now, request);
+                if !going {
+                    break;
                 }
+                taken += 1;
             }
+            self.host.outcome.see(&feed.batch[..taken]);
         }
-        self.drain(now)
+        // A request after the run's duration does not advance the run to its time.
+        self.drain(self.last_arrival)
     }
 
     fn closed_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         self.take_in_order();
-        let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs(..));
+        let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs { .. });
         let pause = self.host.least_pause();
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {
-            let issue = self.host.next_issue();
+            // It must be known whether a request follows before time passes to it, because nothing is measured after
+            // the end of the run.
+            if !by_jobs && next == feed.batch.len() {
+                self.host.outcome.see(&feed.batch);
+                next = 0;
+                if !self.refill(feed)? {
+                    break;
+                }
+            }
+            let issue = self.next_issue();
+            if issue == Time::NEVER && self.host.in_flight == 0 {
+                break;
+            }
             let (drive, member) = self.earliest();
             // Completions that a drive has ready are due now, whatever its next event.
             let drive = drive.max(now);
@@ -393,40 +412,27 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 continue;
             }
-            if next == feed.batch.len() {
-                if !self.refill(feed)? {
-                    break;
-                }
-                next = 0;
-            }
             self.host.take_issue();
             if !self.arrive(now, &feed.batch[next]) {
                 break;
             }
             next += 1;
         }
+        self.host.outcome.see(&feed.batch[..next]);
         // Requests in flight complete; no more are issued.
         self.host.end_loop();
         self.drain(now)
     }
 
-    /// The thread that is due issues its request, if it has one; false as [`Run::arrive`].
-    fn arrive_of_jobs(&mut self, now: Time) -> bool {
-        let Some(request) = self.host.take_of_jobs() else {
-            return true;
-        };
-        if self.taken % BATCH as u64 == 0 {
-            self.report();
-            self.host.settle();
-            if self.options.progress.is_cancelled() {
-                self.host.outcome.partial = true;
-                return false;
-            }
-            if self.options.max_requests.is_some_and(|n| self.taken >= n) {
-                return false;
-            }
+    /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then, or the run
+    /// has all its requests.
+    fn next_issue(&mut self) -> Time {
+        let issue = self.host.next_issue();
+        let full = self.options.max_requests.is_some_and(|n| self.taken >= n);
+        match full || issue > self.over {
+            true => Time::NEVER,
+            false => issue,
         }
-        self.arrive(now, &request)
     }
 
     fn report(&mut self) {
@@ -520,32 +526,37 @@ impl<M: Member> Run<'_, '_, M> {
     /// samples. False when the run is over.
     #[cold]
     fn check(&mut self, now: Time, id: u64) -> bool {
-        let first = *self.first.get_or_insert(now);
-        self.schedule.begin(first);
-        if let Some(capper) = &mut self.host.capper {
-            capper.begin(first);
+        if self.first.is_none() {
+            self.start(now);
         }
-        let over = match self.options.duration {
-            Some(duration) => first + duration,
-            None => Time::NEVER,
-        };
-        if now > over {
+        if now > self.over {
             return false;
         }
-        if !self.measuring {
-            match self.options.warm_up {
-                WarmUp::Requests(n) if id >= n => self.begin(now),
-                WarmUp::Time(span) if now >= first + span => self.begin(first + span),
-                _ => {}
-            }
+        if !self.measuring && matches!(self.options.warm_up, WarmUp::Requests(n) if id >= n) {
+            self.begin(now);
         }
         self.pass_until(now);
         self.next_check = if self.measuring {
-            self.next_sample.min(over).min(self.next_mark())
+            self.next_sample.min(self.over).min(self.next_mark())
         } else {
             Time::ZERO
         };
         self.failure.is_none()
+    }
+
+    /// The first request arrives: times of the run count from now on.
+    fn start(&mut self, first: Time) {
+        self.first = Some(first);
+        self.schedule.begin(first);
+        if let Some(capper) = &mut self.host.capper {
+            capper.begin(first);
+        }
+        if let Some(duration) = self.options.duration {
+            self.over = first + duration;
+        }
+        if let WarmUp::Time(span) = self.options.warm_up {
+            self.warm = first + span;
+        }
     }
 
     /// Handles a request that may reach beyond its device, be a flush, or need a plan.
@@ -561,11 +572,15 @@ impl<M: Member> Run<'_, '_, M> {
         let flush = request.op == Op::Flush;
         let past = blocks > size || request.lba.0 > size - blocks;
         let mut failed = false;
+        if !flush && past && measured {
+            self.host.outcome.see_beyond(&request, size);
+        }
         if !flush && (past || blocks == 0) {
             match self.options.past_end {
                 PastEnd::Wrap if blocks > 0 && blocks <= size => {
                     // A request that still reaches beyond the device is moved to end at the device's end.
-                    request.lba = Lba((request.lba.0 % size).min(size - blocks));
+                    let inside = (request.lba.0 as i64).rem_euclid(size as i64) as u64;
+                    request.lba = Lba(inside.min(size - blocks));
                 }
                 PastEnd::DropCounted => {
                     self.host.outcome.n_dropped += measured as u64;
@@ -645,6 +660,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// Ends the warm-up: counters start at `now`.
     fn begin(&mut self, now: Time) {
+        self.warm = Time::NEVER;
         self.pass_until(now);
         self.measuring = true;
         self.advance_all(now);
@@ -731,66 +747,5 @@ impl<M: Member> Run<'_, '_, M> {
         }
         let failure = self.failure.take().or(self.host.failure.take());
         failure.map_or(Ok(()), Err)
-    }
-
-    /// After the last arrival: completes everything in flight, unless the run was cancelled.
-    fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
-        self.take_failure()?;
-        if self.measuring {
-            self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
-        }
-        self.take_in_order();
-        let mut steps = 0u64;
-        while self.host.in_flight > 0 && !self.host.outcome.partial {
-            let (time, member) = self.earliest();
-            let due = self.next_mark();
-            let is_stuck = time == Time::NEVER && self.schedule.due == Time::NEVER;
-            if due <= time.max(now) && !is_stuck && due != Time::NEVER {
-                self.pass_until(due);
-                self.take_failure()?;
-                continue;
-            }
-            if time == Time::NEVER {
-                let waiting = self.host.in_flight;
-                return Err(SimulateError::Lost {
-                    drive: member,
-                    waiting,
-                });
-            }
-            self.pass_until(time.max(now));
-            let time = time.max(now);
-            self.step(member, time, Time(time.0 + 1))?;
-            steps += 1;
-            if steps % 1024 == 0 && self.options.progress.is_cancelled() {
-                self.host.outcome.partial = true;
-            }
-        }
-        self.report();
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Outcome, SimulateError> {
-        self.host.settle();
-        self.take_failure()?;
-        if self.measuring {
-            let end = self.host.outcome.end;
-            self.pass_until(end);
-            self.take_failure()?;
-            self.sample(end);
-            for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
-                o.energy = member.energy(end);
-            }
-        }
-        let end = self.host.outcome.end;
-        for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
-            o.observe(member, end);
-        }
-        self.host.outcome.changes = self.schedule.counts();
-        self.host.outcome.n_taken = self.taken;
-        let capping = self.host.capper.take().map(Capper::into_outcome);
-        self.host.outcome.capping = capping;
-        let open = matches!(self.options.arrivals, Arrivals::Open);
-        self.host.outcome.last_arrival = open.then_some(self.last_arrival);
-        Ok(self.host.outcome)
     }
 }

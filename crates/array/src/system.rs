@@ -6,7 +6,7 @@ use crate::experiment::{load_drive, System};
 use crate::layer::tree::{LayerSpec, Tree};
 use crate::layer::LayerResult;
 use crate::member::Member;
-use crate::organisation::Organisation;
+use crate::organisation::{Organisation, VOLUMES};
 use crate::run::Inputs;
 use crate::simulate::{simulate, Log, Options, Outcome, SimulateError};
 use headstack_drive::spec::Params;
@@ -36,7 +36,7 @@ pub(crate) enum Members<M> {
 impl<M: Drivable> Members<M> {
     /// Drives under the layers of the system, if any.
     pub fn of(system: &System, drives: Vec<M>, inputs: &Inputs) -> Result<Members<M>, SpecError> {
-        Ok(match system.layers.is_empty() {
+        Ok(match system.layers()?.is_empty() {
             true => Members::Bare(drives),
             false => Members::Layered(Box::new(system.tree(drives, inputs)?)),
         })
@@ -54,7 +54,7 @@ impl<M: Drivable> Members<M> {
         inputs: &Inputs,
         make: impl Fn(u32) -> Result<M, SpecError>,
     ) -> Result<(), SpecError> {
-        if changes.is_empty() || system.layers.is_empty() {
+        if changes.is_empty() || system.layers()?.is_empty() {
             return change::try_out(changes, count, make);
         }
         let drives = (0..count).map(make).collect::<Result<Vec<M>, _>>()?;
@@ -273,11 +273,27 @@ impl System {
         Tree::new(drives, &self.layers()?, inputs.layers, inputs.elevators)
     }
 
-    /// The layers over the drives, from the host down; empty if there are none.
+    /// The layers over the drives, from the host down; empty if there are none. An organisation that is a layer comes
+    /// first.
+    ///
+    /// # Errors
+    /// An entry that is not a layer, at `layers[i]`; an organisation without a name.
+    pub fn layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
+        let (name, params) = self.organisation()?;
+        let volume = VOLUMES.contains(&name.as_str()).then_some(LayerSpec {
+            name,
+            of: None,
+            params,
+            is_organisation: true,
+        });
+        Ok(volume.into_iter().chain(self.listed_layers()?).collect())
+    }
+
+    /// The layers of the system's list.
     ///
     /// # Errors
     /// An entry that is not a layer, at `layers[i]`.
-    pub fn layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
+    pub fn listed_layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
         let read = |(i, value)| {
             LayerSpec::from_value(value).map_err(|e: SpecError| e.within(&format!("layers[{i}]")))
         };

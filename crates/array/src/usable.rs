@@ -2,8 +2,9 @@
 
 use crate::change::Change;
 use crate::experiment::{Experiment, System, Workload};
-use crate::outcome::Outcome;
+use crate::outcome::{BeyondDevice, Outcome};
 use crate::simulate::WarmUp;
+use crate::warnings::too_large_in_words;
 use headstack_drive::DriveSpec;
 use headstack_engine::SpecError;
 
@@ -17,6 +18,7 @@ pub(crate) fn injects_failures(system: &System, drive: &DriveSpec) -> bool {
     !drive.parallelism.faults.is_empty()
         || system.change.iter().any(fails)
         || system.layers.iter().any(gone)
+        || gone(&system.organisation)
 }
 
 /// Refuses an outcome without requests, and one with a higher share of failed requests than
@@ -44,6 +46,12 @@ pub(crate) fn check(
     if injected || share <= allowed {
         return Ok(());
     }
+    if let Some(beyond) = outcome
+        .beyond
+        .filter(|b| 2 * b.n_requests > outcome.n_errors())
+    {
+        return Err(too_large(workload, system, &beyond, share).within(&format!("workload[{w}]")));
+    }
     let got = format!(
         "{:.1} % failed requests ({} of {}) in system {:?} on workload {:?}",
         100.0 * share,
@@ -52,11 +60,21 @@ pub(crate) fn check(
         system.name,
         workload.name
     );
-    let need = format!(
-        "at most {} %; hint: requests beyond a device's end fail, see past_end; 1 allows all",
-        100.0 * allowed
-    );
+    let need = format!("at most {} %; hint: 1 allows all", 100.0 * allowed);
     Err(SpecError::new("run.allowed_errors", got, need))
+}
+
+/// The error of a workload that does not fit on a system.
+fn too_large(workload: &Workload, system: &System, beyond: &BeyondDevice, share: f64) -> SpecError {
+    let got = format!(
+        "{} in system {:?}, where {:.1} % of the requests fail",
+        too_large_in_words(workload, beyond),
+        system.name,
+        100.0 * share
+    );
+    let need = "a workload within the device; hint: past_end = \"wrap\" or \"drop-counted\", or run.allowed_errors = \
+                1, which takes failed requests";
+    SpecError::new("", got, need)
 }
 
 /// The reason why nothing was simulated, with the workload's key.

@@ -79,6 +79,14 @@ impl Layout for Plain {
             head == 0 && u64::from(cylinder) < self.cylinders && u64::from(sector) < self.sectors;
         inside.then(|| u64::from(cylinder) * self.sectors + u64::from(sector))
     }
+    fn track_sectors(&self, cylinder: u32, head: u32) -> u32 {
+        let inside = head == 0 && u64::from(cylinder) < self.cylinders;
+        if inside {
+            self.sectors as u32
+        } else {
+            0
+        }
+    }
     fn track_bounds(&self, sector: u64) -> (u64, u64) {
         let first = sector / self.sectors * self.sectors;
         (first, first + self.sectors - 1)

@@ -20,7 +20,8 @@ fn drive_dirs() -> Vec<PathBuf> {
 /// Requests from a small table of the workload (`n`, `gap_us`, `devices`) or from a generator.
 fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     let table = w.workload.synthetic.clone().unwrap_or_default();
-    if w.workload.trace.is_some() || table.contains_key("n_requests") {
+    let has_jobs = !w.workload.jobs.is_empty();
+    if w.workload.trace.is_some() || has_jobs || table.contains_key("n_requests") {
         return open_workload(w);
     }
     let get = |key: &str| table.get(key).and_then(|v| v.as_u64()).unwrap_or(1);
@@ -365,6 +366,36 @@ fn closed_synthetic_workloads_run_closed() {
     assert!((think - 0.02).abs() < 6e-4, "{think}");
 }
 
+/// `max_requests` is exact for every kind of arrival and each of several workloads, on both sides of the batches of 256 in
+/// which requests are taken, with and without a warm-up.
+#[test]
+fn the_most_requests_are_exact_for_every_kind_of_arrival() {
+    let text = |n: u64, warm_up: u64| {
+        let arrivals = [
+            ("open", "synthetic = { n_requests = 2000, rate = \"500/s\" }"),
+            ("closed", "synthetic = { n_requests = 2000, arrivals = \"closed\", outstanding = 7 }"),
+            ("loop", "synthetic = { n = 2000, gap_us = 1000, devices = 1 }\narrivals = { closed = { outstanding = 300 } }"),
+            ("jobs", "jobs = [{ threads = 16 }, { threads = 3, think_time = \"3 ms\" }]"),
+            ("processors", "processors = 2\njobs = [{ threads = 16, think_time = \"3 ms\" }]"),
+            ("open jobs", "jobs = [{ threads = 2, think_time = \"5 ms\", blocking = 0 }]"),
+        ];
+        let workload = |(name, keys): &(&str, &str)| {
+            format!("[[workload]]\nname = \"{name}\"\nwarm_up = {warm_up}\n{keys}\n")
+        };
+        let workloads: String = arrivals.iter().map(workload).collect();
+        format!("{workloads}[system]\ndrive = \"barracuda-es-750\"\n[run]\nmax_requests = {n}\n")
+    };
+    for n in [1, 100, 255, 256, 257, 600] {
+        for warm_up in [0, n / 2] {
+            let result = go(&text(n, warm_up), &RunOptions::default()).unwrap();
+            assert_eq!(result.systems.len(), 6);
+            for s in &result.systems {
+                assert_eq!(s.n_requests, n - warm_up, "{}, {n}, {warm_up}", s.workload);
+            }
+        }
+    }
+}
+
 #[test]
 fn two_kinds_of_arrivals_contradict_each_other() {
     for arrivals in ["\"open\"", "{ closed = { outstanding = 1 } }"] {
@@ -617,7 +648,7 @@ fn registries_are_those_that_are_passed() {
         (
             "independant",
             ENTRIES,
-            "got \"independant\", need one of independent, concatenate, raid0; did you mean \"independent\"?",
+            "got \"independant\", need one of independent, concatenate, raid0, raid1, raid10, raid5; did you mean \"independent\"?",
         ),
     ] {
         let error = run_with(name, entries).unwrap_err().to_string();

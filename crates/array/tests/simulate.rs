@@ -21,6 +21,8 @@ struct Constant {
     reset: Time,
     // Commands submitted to it.
     seen: Vec<Command>,
+    // Requests that begin at this block or after it fail.
+    bad_from: u64,
 }
 
 impl Constant {
@@ -33,6 +35,7 @@ impl Constant {
             busy: Vec::new(),
             reset: Time::ZERO,
             seen: Vec::new(),
+            bad_from: u64::MAX,
         }
     }
 }
@@ -70,7 +73,8 @@ impl Member for Constant {
                 mechanical: true,
                 seek_distance: (request.lba.0 % 2) as u32,
                 arm: 0,
-                error: request.lba.0 + request.blocks as u64 > self.blocks,
+                error: request.lba.0 + request.blocks as u64 > self.blocks
+                    || request.lba.0 >= self.bad_from,
                 sense: None,
             });
         }
@@ -310,6 +314,52 @@ fn warm_up_past_end_and_limits() {
     let o = go(warm, 1 << 20);
     assert_eq!(o.n_requests, late);
     assert_eq!(o.start, Time(first + 5_000_000_000));
+}
+
+/// Requests that fail after a service, by hand. Three requests of 1 ms each arrive together, and the second fails: they end
+/// at 1, 2 and 3 ms. Response times are those of the two that succeed, 2 ms on average. All three were in the system:
+/// (1 + 2 + 3) / 3 requests on average, for the system, over time and for the drive (Little's law).
+#[test]
+fn failed_requests_count_in_the_queue_but_not_in_response_times() {
+    let requests: Vec<Request> = [0, 500, 0]
+        .map(|lba| Request {
+            lba: Lba(lba),
+            blocks: 1,
+            ..Request::default()
+        })
+        .into();
+    for closed in [false, true] {
+        let options = Options {
+            arrivals: match closed {
+                true => Arrivals::Closed(ClosedLoop::fixed(3, Span::ZERO)),
+                false => Arrivals::Open,
+            },
+            ..Options::default()
+        };
+        let mut members = drives(1, 1000, 1_000_000);
+        members[0].bad_from = 500;
+        let o = organisation("independent", &members, &[]);
+        let outcome = run(requests.clone(), members, &*o, &options, None);
+        let (result, points) = headstack_array::result::summarise(
+            "x",
+            "y",
+            &["drive".to_string()],
+            Default::default(),
+            &Default::default(),
+            outcome,
+        );
+        assert_eq!((result.n_requests, result.n_errors), (3, 1));
+        let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-9, "{got} {want}");
+        near(result.duration_s, 0.003);
+        near(result.response_time_s.mean, 0.002);
+        near(result.throughput_iops, 2.0 / 0.003);
+        near(result.queue_depth_mean, 2.0);
+        near(result.drives[0].queue_depth_mean, 2.0);
+        near(result.drives[0].response_time_mean_s, 0.002);
+        assert_eq!(points.len(), 1);
+        near(points[0].queue_depth, 2.0);
+        near(points[0].response_time_mean_s, 0.002);
+    }
 }
 
 #[test]

@@ -18,12 +18,12 @@
 //! # Time
 //! Timers add up the time between steps. If the clock is set back, they stop for one step; this has no other effect.
 
-use crate::parameters::{ParameterError, Reader};
 use crate::{Input, Status};
+use headstack_schema::{Choice, Reader, SpecError};
 use headstack_units::{Span, Time, Watts};
 
 /// What a policy does when the meter is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 pub enum OnLoss {
     /// The setting with the lowest power: the cap is kept in any case, at the cost of speed.
     Lowest,
@@ -58,15 +58,36 @@ impl GuardSettings {
         reader: &mut Reader,
         period: Span,
         drives: usize,
-    ) -> Result<GuardSettings, ParameterError> {
-        let period = reader.number("period", period, Span::from_ms(10.0)..=LONGEST)?;
-        let stale_after = reader.number("stale_after", period, Span::from_ms(10.0)..=LONGEST)?;
+    ) -> Result<GuardSettings, SpecError> {
+        let period = reader.number(
+            ("period", "Time between two decisions."),
+            period,
+            Span::from_ms(10.0)..=LONGEST,
+        )?;
+        let stale_after = reader.number(
+            ("stale_after", "Readings older than this do not count."),
+            period,
+            Span::from_ms(10.0)..=LONGEST,
+        )?;
         let usual = Span(period.0.saturating_mul(3).min(LONGEST.0));
-        let lost_after = reader.number("lost_after", usual, period..=LONGEST)?;
+        let lost_after = reader.number(
+            (
+                "lost_after",
+                "Time without a valid reading after which the meter counts as lost.",
+            ),
+            usual,
+            period..=LONGEST,
+        )?;
         let usual = Watts(100.0 * drives as f64);
-        let most_power = reader.number("most_power", usual, Watts(0.1)..=Watts(1e6))?;
-        let words = [("lowest", OnLoss::Lowest), ("open", OnLoss::Open)];
-        let on_loss = reader.word("on_loss", OnLoss::Lowest, &words)?;
+        let most_power = reader.number(
+            ("most_power", "Readings above this do not count."),
+            usual,
+            Watts(0.1)..=Watts(1e6),
+        )?;
+        let on_loss = reader.word(
+            ("on_loss", "The setting while the meter is lost."),
+            OnLoss::Lowest,
+        )?;
         Ok(GuardSettings {
             period,
             stale_after,

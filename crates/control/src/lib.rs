@@ -6,11 +6,11 @@
 //! commands to the drives.
 //!
 //! ```
-//! use headstack_control::{policy, Command, Device, Input, Parameters, Sample};
+//! use headstack_control::{policy, Command, Device, Input, Params, Sample};
 //! use headstack_units::{Time, Watts};
 //!
 //! let plugin = policy::find("pcap-agile")?;
-//! let mut policy = plugin.build(&Parameters::new(), &[Device::default()])?;
+//! let mut policy = plugin.build(&Params::new(), &[Device::default()])?;
 //! let mut commands = [Command::default()];
 //! for second in 0..=10 {
 //!     let now = Time::from_secs_f64(f64::from(second));
@@ -19,14 +19,13 @@
 //! }
 //! // Two periods of 5 s, each 1.6 W too high: int(1.6 / 2 * 2 * 8) = 12 places more each time, from 4.
 //! assert_eq!((commands[0].nr_requests, commands[0].queue_depth), (28, 1));
-//! # Ok::<(), headstack_control::ParameterError>(())
+//! # Ok::<(), headstack_control::SpecError>(())
 //! ```
 
 mod command;
 mod controller;
 mod guard;
 mod map;
-mod parameters;
 mod pcap;
 pub mod policy;
 mod sample;
@@ -39,7 +38,7 @@ pub use command::{
 };
 pub use controller::Controller;
 pub use guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
-pub use parameters::{Parameter, ParameterError, Parameters, Reader};
+pub use headstack_schema::{Params, SpecError};
 pub use pcap::{Gains, Mode, Pcap, Queues, Rounding};
 pub use policy::{Input, Policy, Status};
 pub use sample::{Sample, Sensor, Work};

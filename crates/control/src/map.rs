@@ -1,10 +1,9 @@
 //! Power maps: a drive's power and throughput under each setting, for the policy `feed-forward`.
 
-use crate::parameters::ParameterError;
 use crate::ultrastar_7k4000::{look_up, Longer, IOPS, LONGER, LONGER_NR_REQUESTS, P99_S, POWER_W};
 use crate::{Command, Device};
+use headstack_schema::{read_table, shown, wrong_kind, Choice, SpecError, Table};
 use headstack_units::{Span, Watts};
-use serde::Deserialize;
 use serde_json::Value;
 
 /// One setting, and the drive's performance under it while more requests wait than the host queue holds.
@@ -26,9 +25,11 @@ pub(crate) struct Point {
 const USUAL_READ_EXPIRE: Span = Span(500_000_000);
 
 /// Which response time is taken from the built-in map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 pub(crate) enum Statistic {
+    /// The mean.
     Mean,
+    /// The 99th percentile.
     P99,
 }
 
@@ -70,21 +71,23 @@ fn mean_time_s(nr_requests: u32, iops: f64) -> f64 {
 }
 
 /// A point in the form of the parameter.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
+#[derive(Table)]
+pub(crate) struct Entry {
+    /// Places of the host's queue.
     nr_requests: u32,
+    /// Depth of the drive's queue.
     queue_depth: u32,
+    /// Time from a read's arrival to its deadline; left out, the drive's own.
     read_expire: Option<Span>,
-    #[serde(default = "one")]
+    /// Arms in motion.
+    #[param(default = 1)]
     arms: u32,
+    /// Power: more than 0 W, at most 1000 W.
     power: Watts,
+    /// Requests per second: more than 0, at most a million.
     iops: f64,
+    /// Response time from admission; left out, by Little's law.
     response_time: Option<Span>,
-}
-
-fn one() -> u32 {
-    1
 }
 
 /// The largest number of points of a map.
@@ -103,7 +106,7 @@ pub(crate) fn read(
     value: Option<&Value>,
     devices: &[Device],
     statistic: Statistic,
-) -> Result<Vec<Point>, ParameterError> {
+) -> Result<Vec<Point>, SpecError> {
     let Some(value) = value else {
         return built_in(devices, statistic);
     };
@@ -111,24 +114,18 @@ pub(crate) fn read(
         Value::Array(entries) if (1..=MOST).contains(&entries.len()) => entries,
         Value::Array(entries) => {
             let got = format!("{} points", entries.len());
-            return Err(ParameterError::new("map", got, need()));
+            return Err(SpecError::new("map", got, need()));
         }
-        other => return Err(ParameterError::new("map", other, need())),
+        other => return Err(SpecError::new("map", shown(other), need())),
     };
     let mut points: Vec<Point> = Vec::with_capacity(entries.len());
     for (i, entry) in entries.iter().enumerate() {
         let place = format!("map[{i}]");
-        let point = point(entry, devices).map_err(|e| match e.key.as_str() {
-            "" => ParameterError {
-                key: place.clone(),
-                ..e
-            },
-            _ => e.within(&place),
-        })?;
+        let point = point(entry, devices).map_err(|e| e.within(&place))?;
         if points.iter().any(|p| setting(p) == setting(&point)) {
-            return Err(ParameterError::new(
+            return Err(SpecError::new(
                 place,
-                entry,
+                shown(entry),
                 "a setting that no other point has",
             ));
         }
@@ -142,21 +139,20 @@ fn setting(point: &Point) -> (u32, u32, Option<Span>, u32) {
     (p.nr_requests, p.queue_depth, p.read_expire, p.arms)
 }
 
-fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
-    let read: Entry = serde_json::from_value(entry.clone()).map_err(|e| {
-        let need =
-            format!("nr_requests, queue_depth, power with its unit, iops, at most arms, read_expire and response_time ({e})");
-        ParameterError::new("", entry, need)
-    })?;
+fn point(entry: &Value, devices: &[Device]) -> Result<Point, SpecError> {
+    let table = entry
+        .as_object()
+        .ok_or_else(|| wrong_kind(entry, "a table"))?;
+    let read: Entry = read_table(table)?;
     if !(read.power.0 > 0.0 && read.power.0 <= 1000.0) {
-        return Err(ParameterError::new(
+        return Err(SpecError::new(
             "power",
             read.power,
             "more than 0 W, at most 1000 W",
         ));
     }
     if !(read.iops > 0.0 && read.iops <= 1e6) {
-        return Err(ParameterError::new(
+        return Err(SpecError::new(
             "iops",
             read.iops,
             "more than 0, at most 1000000",
@@ -165,7 +161,7 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
     let longest = Span(3_600_000_000_000);
     if let Some(time) = read.response_time.filter(|t| t.0 <= 0 || *t > longest) {
         let need = "more than 0 s, at most 1 h";
-        return Err(ParameterError::new("response_time", time, need));
+        return Err(SpecError::new("response_time", time, need));
     }
     let mean = mean_time_s(read.nr_requests, read.iops);
     let point = Point {
@@ -189,14 +185,14 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, ParameterError> {
                 "(nr_requests, queue_depth, arms) that the drive accepts, nearest ({}, {}, {})",
                 nearest.nr_requests, nearest.queue_depth, nearest.arms
             );
-            return Err(ParameterError::new("", got, need));
+            return Err(SpecError::new("", got, need));
         }
     }
     Ok(point)
 }
 
 /// A point with an expiry of reads is only for drives that have this setting.
-fn check_read_expire(point: &Point, device: &Device) -> Result<(), ParameterError> {
+fn check_read_expire(point: &Point, device: &Device) -> Result<(), SpecError> {
     let Some(expire) = point.read_expire else {
         return Ok(());
     };
@@ -205,7 +201,7 @@ fn check_read_expire(point: &Point, device: &Device) -> Result<(), ParameterErro
         Some(most) => format!("0 s to {most}"),
         None => "no such key: the drive's elevator has no expiry of reads".to_string(),
     };
-    Err(ParameterError::new("read_expire", expire, need))
+    Err(SpecError::new("read_expire", expire, need))
 }
 
 /// Sizes of both queues in the built-in map.
@@ -215,10 +211,10 @@ const NR_REQUESTS: [u32; 27] = [
 ];
 const QUEUE_DEPTH: [u32; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32];
 
-fn built_in(devices: &[Device], statistic: Statistic) -> Result<Vec<Point>, ParameterError> {
+fn built_in(devices: &[Device], statistic: Statistic) -> Result<Vec<Point>, SpecError> {
     if let Some(device) = devices.iter().find(|d| d.arms > 1) {
         let need = format!("points for a drive with {} arms", device.arms);
-        return Err(ParameterError::new("map", "nothing", need));
+        return Err(SpecError::new("map", "nothing", need));
     }
     let mut points: Vec<Point> = sizes().map(|(n, d)| usual(n, d, statistic)).collect();
     for table in &LONGER {
@@ -232,7 +228,7 @@ fn built_in(devices: &[Device], statistic: Statistic) -> Result<Vec<Point>, Para
     });
     if points.is_empty() {
         let need = "points that all drives accept: the built-in map has none";
-        return Err(ParameterError::new("map", "nothing", need));
+        return Err(SpecError::new("map", "nothing", need));
     }
     Ok(points)
 }

@@ -32,8 +32,8 @@
 //! Random requests, with more of them outstanding than places in the host queue. With fewer than four outstanding
 //! requests there is nothing to reorder, and no setting lowers the power.
 
-use crate::parameters::{ParameterError, Reader};
 use crate::{Command, Device, LEAST_NR_REQUESTS};
+use headstack_schema::{Choice, Reader, SpecError};
 use headstack_units::Watts;
 
 /// Sizes of the two queues.
@@ -70,7 +70,7 @@ impl Queues {
 }
 
 /// The mode of the controller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 pub enum Mode {
     /// Short queues.
     TailLatency,
@@ -79,7 +79,7 @@ pub enum Mode {
 }
 
 /// Treatment of the fraction of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 pub enum Rounding {
     /// Truncated, as by Python's `int`.
     Down,
@@ -166,7 +166,7 @@ impl Pcap {
         device: &Device,
         mode: Mode,
         agile: Option<Queues>,
-    ) -> Result<Pcap, ParameterError> {
+    ) -> Result<Pcap, SpecError> {
         let (bottom, top) = bounds(device);
         let (least, agile, most) = match agile {
             None => (bottom, top, LONG.within(bottom, top)),
@@ -185,8 +185,22 @@ impl Pcap {
             Mode::Throughput => most,
         };
         let start = Queues {
-            host: reader.number("start_nr_requests", usual.host, least.host..=most.host)?,
-            drive: reader.number("start_queue_depth", usual.drive, least.drive..=most.drive)?,
+            host: reader.number(
+                (
+                    "start_nr_requests",
+                    "Places of the host's queue without a cap.",
+                ),
+                usual.host,
+                least.host..=most.host,
+            )?,
+            drive: reader.number(
+                (
+                    "start_queue_depth",
+                    "Depth of the drive's queue without a cap.",
+                ),
+                usual.drive,
+                least.drive..=most.drive,
+            )?,
         };
         Ok(Pcap {
             queues: start,
@@ -309,14 +323,14 @@ fn read_bounds(
     bottom: Queues,
     usual: Queues,
     top: Queues,
-) -> Result<(Queues, Queues), ParameterError> {
+) -> Result<(Queues, Queues), SpecError> {
     let (host_low, host_high) = reader.range(
-        "nr_requests",
+        ("nr_requests", "Least and most places of the host's queue."),
         (bottom.host, usual.host),
         bottom.host..=top.host,
     )?;
     let (drive_low, drive_high) = reader.range(
-        "queue_depth",
+        ("queue_depth", "Least and most depth of the drive's queue."),
         (bottom.drive, usual.drive),
         bottom.drive..=top.drive,
     )?;
@@ -332,12 +346,22 @@ fn read_bounds(
 }
 
 /// Reads the sizes for the highest throughput.
-fn read_most(reader: &mut Reader, agile: Queues, top: Queues) -> Result<Queues, ParameterError> {
+fn read_most(reader: &mut Reader, agile: Queues, top: Queues) -> Result<Queues, SpecError> {
     let usual = LONG.within(agile, top);
     Ok(Queues {
-        host: reader.number("throughput_nr_requests", usual.host, agile.host..=top.host)?,
+        host: reader.number(
+            (
+                "throughput_nr_requests",
+                "Places of the host's queue for the highest throughput.",
+            ),
+            usual.host,
+            agile.host..=top.host,
+        )?,
         drive: reader.number(
-            "throughput_queue_depth",
+            (
+                "throughput_queue_depth",
+                "Depth of the drive's queue for the highest throughput.",
+            ),
             usual.drive,
             agile.drive..=top.drive,
         )?,
@@ -346,30 +370,57 @@ fn read_most(reader: &mut Reader, agile: Queues, top: Queues) -> Result<Queues, 
 
 impl Gains {
     /// Reads `raise_factor`, `lower_factor`, `host_queue_power`, `drive_queue_power` and `rounding`.
-    fn read(reader: &mut Reader) -> Result<Gains, ParameterError> {
+    fn read(reader: &mut Reader) -> Result<Gains, SpecError> {
         let (watt, most) = (Watts(0.01), Watts(MOST));
-        let words = [
-            ("down", Rounding::Down),
-            ("nearest", Rounding::Nearest),
-            ("up", Rounding::Up),
-        ];
         Ok(Gains {
-            raise: reader.number("raise_factor", 2.0, 0.01..=MOST)?,
-            lower: reader.number("lower_factor", 8.0, 0.01..=MOST)?,
+            raise: reader.number(
+                ("raise_factor", "Gain when power may rise."),
+                2.0,
+                0.01..=MOST,
+            )?,
+            lower: reader.number(
+                ("lower_factor", "Gain when power must fall."),
+                8.0,
+                0.01..=MOST,
+            )?,
             host_queue_w: reader
-                .number("host_queue_power", Watts(2.0), watt..=most)?
+                .number(
+                    (
+                        "host_queue_power",
+                        "The most by which the host's queue changes the power.",
+                    ),
+                    Watts(2.0),
+                    watt..=most,
+                )?
                 .0,
             drive_queue_w: reader
-                .number("drive_queue_power", Watts(2.0), watt..=most)?
+                .number(
+                    (
+                        "drive_queue_power",
+                        "The most by which the drive's queue changes the power.",
+                    ),
+                    Watts(2.0),
+                    watt..=most,
+                )?
                 .0,
-            rounding: reader.word("rounding", Rounding::Down, &words)?,
+            rounding: reader.word(
+                ("rounding", "What is done with the fraction of a step."),
+                Rounding::Down,
+            )?,
         })
     }
 }
 
 /// Reads `tolerance`.
-pub(crate) fn tolerance(reader: &mut Reader, usual: Watts) -> Result<f64, ParameterError> {
+pub(crate) fn tolerance(reader: &mut Reader, usual: Watts) -> Result<f64, SpecError> {
     Ok(reader
-        .number("tolerance", usual, Watts(0.0)..=Watts(MOST))?
+        .number(
+            (
+                "tolerance",
+                "Differences from the cap up to this change nothing.",
+            ),
+            usual,
+            Watts(0.0)..=Watts(MOST),
+        )?
         .0)
 }

@@ -25,8 +25,7 @@ fn examples_build_and_unknown_keys_are_refused_by_name() {
         }
         table.insert("no_such_key".into(), 1.into());
         let error = plugin.build(&table, &devices).err().expect("an error");
-        assert_eq!(error.key, "no_such_key", "{}", plugin.name);
-        assert_eq!(error.got, "1");
+        assert_eq!(error.got, "key \"no_such_key\"", "{}", plugin.name);
     }
 }
 
@@ -46,13 +45,19 @@ fn told_parameters_make_the_same_policy() {
             let (mut one, told) = build(&short);
             let mut full = short.clone();
             for p in &told {
-                assert!(!p.bounds.is_empty(), "{}: {}", plugin.name, p.key);
+                assert!(!p.field.doc.is_empty(), "{}: {}", plugin.name, p.field.key);
+                assert!(
+                    !p.field.need().is_empty(),
+                    "{}: {}",
+                    plugin.name,
+                    p.field.key
+                );
                 assert_eq!(
                     p.value.is_none(),
-                    p.default.is_none() && !short.contains_key(p.key)
+                    p.field.default().is_none() && !short.contains_key(p.field.key)
                 );
                 if let Some(value) = &p.value {
-                    full.insert(p.key.to_string(), value.clone());
+                    full.insert(p.field.key.to_string(), value.clone());
                 }
             }
             let (mut two, again) = build(&full);

@@ -1,13 +1,13 @@
-//! Parameters: Table 1 of the paper as defaults, and errors with key, got and need.
+//! Params: Table 1 of the paper as defaults, and errors with key, got and need.
 
 mod common;
 
 use common::plant::{Kind, Run};
 use common::with_expiry;
-use headstack_control::{policy, Device, ParameterError, Parameters};
+use headstack_control::{policy, Device, Params, SpecError};
 
-fn error_of(name: &str, toml: &str, drives: usize) -> ParameterError {
-    let table: Parameters = toml::from_str(toml).expect("TOML");
+fn error_of(name: &str, toml: &str, drives: usize) -> SpecError {
+    let table: Params = toml::from_str(toml).expect("TOML");
     let devices = vec![Device::default(); drives];
     match policy::find(name)
         .expect("a policy")
@@ -187,7 +187,7 @@ fn values_out_of_bounds_are_errors_with_key_got_and_need() {
             "feed-forward",
             "learn = true",
             "learn",
-            "true",
+            "boolean true",
             "one of on, off",
         ),
         (
@@ -225,12 +225,12 @@ fn wrong_points_of_a_map_are_errors() {
     for (toml, key) in [
         (point("3", "1", "\"8 W\"", "100"), "map[0]"),
         (point("4", "33", "\"8 W\"", "100"), "map[0]"),
-        (point("4", "1", "8", "100"), "map[0]"),
+        (point("4", "1", "8", "100"), "map[0].power"),
         (point("4", "1", "\"0 W\"", "100"), "map[0].power"),
         (point("4", "1", "\"8 W\"", "0"), "map[0].iops"),
-        (point("4", "1", "\"8 W\"", "nan"), "map[0]"),
-        (point("-4", "1", "\"8 W\"", "100"), "map[0]"),
-        ("map = [{ nr_requests = 4 }]".to_string(), "map[0]"),
+        (point("4", "1", "\"8 W\"", "nan"), "map[0].iops"),
+        (point("-4", "1", "\"8 W\"", "100"), "map[0].nr_requests"),
+        ("map = [{ nr_requests = 4 }]".to_string(), "map[0].queue_depth"),
         (
             "map = [{ nr_requests = 4, queue_depth = 1, power = \"8 W\", iops = 1, response_time = \"0 s\" }]"
                 .to_string(),
@@ -276,7 +276,7 @@ fn several_arms_need_a_map_of_their_own() {
     };
     let plugin = policy::find("feed-forward").expect("a policy");
     let error = plugin
-        .build(&Parameters::new(), &[device])
+        .build(&Params::new(), &[device])
         .err()
         .expect("an error");
     assert_eq!(
@@ -358,17 +358,17 @@ fn defaults_that_differ_by_drive_are_not_told() {
     };
     let plugin = policy::find("pcap-s").expect("a policy");
     let told = |devices: &[Device]| {
-        let built = plugin.build_and_tell(&Parameters::new(), devices);
+        let built = plugin.build_and_tell(&Params::new(), devices);
         let (_, told) = built.expect("it builds");
-        let find = |key: &str| told.iter().find(|p| p.key == key).cloned();
+        let find = |key: &str| told.iter().find(|p| p.field.key == key).cloned();
         (
             find("nr_requests").expect("read"),
             find("period").expect("read"),
         )
     };
     let (queue, period) = told(&[short, Device::default()]);
-    assert_eq!((queue.value, queue.default), (None, None));
-    assert_eq!(period.default, Some("10 s".into()));
+    assert_eq!((&queue.value, queue.field.default()), (&None, None));
+    assert_eq!(period.field.default(), Some(&"10 s".into()));
     let (queue, _) = told(&[short, short]);
-    assert_eq!(queue.default, Some(vec![4, 16].into()));
+    assert_eq!(queue.field.default(), Some(&vec![4, 16].into()));
 }

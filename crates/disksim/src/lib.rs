@@ -6,6 +6,7 @@
 //! response times.
 
 pub mod ast;
+pub mod checks;
 mod convert;
 mod error;
 mod experiment;

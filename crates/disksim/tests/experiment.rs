@@ -79,7 +79,7 @@ fn system(import: &SystemImport) -> Value {
 
 #[test]
 fn a_file_becomes_a_system_and_its_load() {
-    let import = import(&[DRIVER, &load(2)]);
+    let import = import(&[DRIVER, &load(1)]);
     // Both directions use the slower time, 0.25 ms for 512 bytes.
     let link = json!({ "name": "link", "bandwidth": "2048000 B/s", "duplex": "half" });
     let want = json!({
@@ -89,11 +89,11 @@ fn a_file_becomes_a_system_and_its_load() {
     // The link has the time of the bus, the drive the disk's own 0.1 ms for a sector.
     let drive = &import.document["system"][0]["drive"];
     assert_eq!(drive["link"]["read_sector_time"], "100 us");
-    // Two generators with one request every 50 ms each.
+    // One request every 50 ms.
     let want = json!({
         "n_requests": 2000, "reads": 0.66, "sequential": 0.0, "local": 0.0, "size": "4096 B", "block": "4096 B",
         "footprint": "512000 B", "devices": 3,
-        "interarrival": { "distribution": "exponential", "mean": "25 ms" },
+        "interarrival": { "distribution": "exponential", "mean": "50 ms" },
     });
     assert_eq!(import.document["workload"], json!([{ "synthetic": want }]));
     assert_eq!(
@@ -102,8 +102,8 @@ fn a_file_becomes_a_system_and_its_load() {
     );
     let result = go(&import);
     assert_eq!((result.n_requests, result.n_errors), (2000, 0));
-    // 2000 gaps of 25 ms on average; the standard deviation of their sum is 25 ms times the root of 2000.
-    assert!((result.duration_s - 50.0).abs() < 5.0 * 0.025 * 2000f64.sqrt());
+    // 2000 gaps of 50 ms on average; the standard deviation of their sum is 50 ms times the root of 2000.
+    assert!((result.duration_s - 100.0).abs() < 5.0 * 0.050 * 2000f64.sqrt());
     assert_eq!(result.drives.len(), 3);
     assert!(result.drives.iter().all(|d| d.n_requests > 500));
 }
@@ -117,26 +117,124 @@ fn the_drivers_queue_is_the_drives() {
     assert_eq!(system["scheduler"], "c-look");
     assert_eq!(system["queue_depth"], 0);
     assert_eq!(go(&import).n_errors, 0);
-    let loud: Vec<String> = import.warnings();
-    assert!(!loud.iter().any(|w| w.contains("Scheduler")), "{loud:?}");
+    let loud = import.warnings();
+    assert!(
+        !loud.iter().any(|w| w.text.contains("Scheduler")),
+        "{loud:?}"
+    );
 }
 
-/// Time-critical requests form a closed load of one request for each generator.
+fn processors(n: u32) -> String {
+    format!("disksim_pf PF {{ Number of processors = {n}, Process-Flow Time Scale = 1.0 }}\n")
+}
+
+/// Time-critical generators are threads that wait for their requests; one by itself is a closed loop.
 #[test]
-fn time_critical_generators_are_a_closed_load() {
-    let load = load(4).replace("time-critical request = 0.0", "time-critical request = 1.0");
-    let import = import(&[&load]);
-    let synthetic = &import.document["workload"][0]["synthetic"];
+fn time_critical_generators_wait() {
+    let load = |n| load(n).replace("time-critical request = 0.0", "time-critical request = 1.0");
+    let alone = import(&[&load(1)]);
+    let synthetic = &alone.document["workload"][0]["synthetic"];
     assert_eq!(synthetic["arrivals"], "closed");
-    assert_eq!(synthetic["outstanding"], 4);
-    let want = json!({ "distribution": "exponential", "mean": "50 ms" });
-    assert_eq!(synthetic["think"], want);
-    let result = go(&import);
-    assert_eq!(result.n_requests, 2000);
-    // Little's law over the whole cycle: 4 = throughput times (response + think).
-    let cycle = result.response_time_s.mean + 0.050;
-    let inside = result.throughput_iops * cycle;
-    assert!((inside / 4.0 - 1.0).abs() < 0.03, "{inside}");
+    assert_eq!(synthetic["outstanding"], 1);
+    let think = json!({ "distribution": "exponential", "mean": "50 ms" });
+    assert_eq!(synthetic["think"], think);
+    for n in [1, 4] {
+        let import = import(&[&load(4), &processors(n)]);
+        let requests = json!({
+            "reads": 0.66, "sequential": 0.0, "local": 0.0, "size": "4096 B", "block": "4096 B", "footprint": "512000 B",
+        });
+        let job = json!({
+            "name": "generator-3", "devices": 3, "any_device": true, "think_time": think, "blocking": 1.0,
+            "requests": requests, "threads": 4,
+        });
+        let want = json!([{ "processors": n, "jobs": [job] }]);
+        assert_eq!(import.document["workload"], want);
+        let result = go(&import);
+        assert_eq!(result.n_requests, 2000);
+        // Little's law. On four processors over the whole cycle: 4 = throughput times (response + think). On one, which
+        // is idle only while all four wait, its own utilisation: almost one request every 50 ms.
+        let busy = result.throughput_iops * 0.050;
+        let inside = result.throughput_iops * (result.response_time_s.mean + 0.050);
+        match n {
+            4 => assert!((inside / 4.0 - 1.0).abs() < 0.05, "{inside}"),
+            _ => assert!((0.9..1.05).contains(&busy), "{busy}"),
+        }
+    }
+}
+
+/// A generator that waits for nothing keeps its processor. Of three that differ, the last two of the file run on two
+/// processors, those with gaps of 20 and 40 ms: 75 requests a second, to two of the three disks. On three all run: 95/s.
+/// A factor of the process flow multiplies the gaps.
+#[test]
+fn open_generators_run_as_long_as_there_are_processors() {
+    let generator = |disk: &str, ms: &str| {
+        let own = GENERATOR.replace("devices = [ d0 .. d2 ]", &format!("devices = [ {disk} ]"));
+        own.replace("exponential, 0.0, 50.0", &format!("exponential, 0.0, {ms}"))
+    };
+    let all =
+        [("d0", "50.0"), ("d1", "40.0"), ("d2", "20.0")].map(|(disk, ms)| generator(disk, ms));
+    let load = load(1).replace(GENERATOR, &all.join(", "));
+    let twice = processors(3).replace("Scale = 1.0", "Scale = 2.0");
+    for (flow, rate, disks) in [
+        (processors(2), 25.0 + 50.0, [false, true, true]),
+        (processors(3), 20.0 + 25.0 + 50.0, [true; 3]),
+        (twice, 0.5 * (20.0 + 25.0 + 50.0), [true; 3]),
+        // Without a process flow no process waits for a processor.
+        (String::new(), 20.0 + 25.0 + 50.0, [true; 3]),
+    ] {
+        let import = import(&[&load, &flow]);
+        let result = go(&import);
+        assert_eq!(result.n_requests, 2000, "{flow}");
+        assert!(
+            (result.throughput_iops / rate - 1.0).abs() < 0.08,
+            "{flow}: {}",
+            result.throughput_iops
+        );
+        let served = result.drives.iter().map(|d| d.n_requests > 0);
+        assert_eq!(served.collect::<Vec<_>>(), disks, "{flow}");
+    }
+}
+
+/// A file of DiskSim with several generators, if available, against DiskSim's own mean response times (ms). Its value is one
+/// run of 10,000 requests. The means of such runs have standard deviations of 1.0 and 1.3 % (twelve seeds of ours); ours is
+/// over 100,000. So two of DiskSim's deviations are allowed; the file as it is stays within 1 %.
+#[test]
+fn disksims_own_load_responds_as_in_disksim() {
+    let Some(folder) = shared() else { return };
+    for (processors, want_ms, rate, bound) in [(1, 10.937, 40.06, 0.01), (3, 12.718, 120.17, 0.026)]
+    {
+        let path = folder.join("3disks.parv");
+        let mut import =
+            import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(import.document["workload"][0]["processors"], 1);
+        import.document["workload"][0]["processors"] = processors.into();
+        import.document["run"]["max_requests"] = 100_000.into();
+        import.document["run"]["duration"] = Value::Null;
+        let result = go(&import);
+        let (mean_ms, iops) = (1e3 * result.response_time_s.mean, result.throughput_iops);
+        println!("{processors} processors: {mean_ms:.3} ms, {iops:.2}/s");
+        assert!(
+            (mean_ms / want_ms - 1.0).abs() < bound,
+            "{processors}: {mean_ms} {want_ms}"
+        );
+        assert!(
+            (iops / rate - 1.0).abs() < 0.02,
+            "{processors}: {iops} {rate}"
+        );
+        // One processor runs one generator, which has one disk.
+        let served = result.drives.iter().filter(|d| d.n_requests > 0).count();
+        assert_eq!(served, processors);
+    }
+}
+
+fn shared() -> Option<std::path::PathBuf> {
+    let folder = std::env::var("HEADSTACK_SHARED").unwrap_or("../../../shared".into());
+    let folder = Path::new(&folder).join("data/disksim");
+    if !folder.is_dir() {
+        eprintln!("skipped: {} is not there", folder.display());
+        return None;
+    }
+    Some(folder)
 }
 
 /// Small writes to a RAID-5 of three: one read and two writes each, because reconstruction reads less.
@@ -152,8 +250,8 @@ fn rotated_parity_is_a_raid5() {
     let raid5 = json!({
         "name": "raid5", "chunk": "8192 B", "unit": "512 B", "layout": "left-symmetric", "rmw_level": 1,
     });
-    assert_eq!(system["layers"][0], raid5);
-    assert_eq!(system["layers"][1]["name"], "link");
+    assert_eq!(system["organisation"], raid5);
+    assert_eq!(system["layers"][0]["name"], "link");
     let result = go(&import);
     let counts = &result.layers[0].counts;
     assert_eq!((result.n_requests, result.n_errors), (2000, 0));
@@ -273,9 +371,10 @@ fn a_trace_is_used_instead_of_the_load() {
 #[test]
 fn what_has_no_counterpart_is_a_warning_with_its_place() {
     let driver = DRIVER.replace("access time = 0.0", "access time = 5.0");
-    let load = load(2)
+    let load = load(1)
         .replace("time-limited request = 0.0", "time-limited request = 0.1")
-        .replace("exponential, 0.0, 50.0", "uniform, 0.0, 100.0");
+        .replace("sequential access = 0.0", "sequential access = 0.1")
+        .replace("time-critical request = 0.0", "time-critical request = 1.0");
     let import = import(&[&driver, &load, "disksim_syncset S { type = 1 }\n"]);
     let warnings = import.warnings();
     let line = |text: &str| {
@@ -298,8 +397,8 @@ fn what_has_no_counterpart_is_a_warning_with_its_place() {
             "Generators: Probability of time-limited request: got 0.1: nobody waits",
         ),
         (
-            "Generators",
-            "LOAD: Generators: got a list of 2: one stream of as many requests",
+            "Sequential inter-arrival",
+            "Generators: Sequential inter-arrival times: got a list of 3: the general ones are taken in closed loads",
         ),
         (
             "disksim_syncset",
@@ -309,14 +408,14 @@ fn what_has_no_counterpart_is_a_warning_with_its_place() {
         let start = format!("small.parv:{}:", line(place));
         let found = warnings
             .iter()
-            .any(|w| w.starts_with(&start) && w.contains(want));
+            .any(|w| w.text.starts_with(&start) && w.text.contains(want));
         assert!(found, "{start} {want}: {warnings:#?}");
     }
     // The bus becomes a link with one time for both directions.
     assert!(
         warnings
             .iter()
-            .any(|w| w.contains("the slower direction's time")),
+            .any(|w| w.text.contains("the slower direction's time")),
         "{warnings:?}"
     );
 }
@@ -335,9 +434,10 @@ fn other_systems_are_refused_with_their_place() {
         (org("Parity_rotated", "Shadowed, Number of copies = 2"), to_org.clone(), "got 2 copies on 3 disks, need whole sets of copies"),
         (org("org", "other"), to_org.clone(), "got org, need a logorg, or a disk of one that passes numbers on"),
         (String::new(), load(1).replace("exponential, 0.0, 50.0", "poisson, 0.0, 50.0"), "got poisson, need one of uniform, normal, exponential, twovalue"),
-        (String::new(), load(1).replace("time-critical request = 0.0", "time-critical request = 0.5"), "got 0.5, need 0 or 1: loads are open or closed"),
-        (String::new(), load(2).replacen("factor = 8", "factor = 4", 1), "got one that differs from the first, need generators alike"),
-        (String::new(), load(2).replacen("d0 .. d2", "d0, d1", 1), "got devices with different numbers of generators"),
+        (String::new(), load(1).replace("time-critical request = 0.0", "time-critical request = 1.5"), "got 1.5, need a probability"),
+        (String::new(), load(2).replacen("d0 .. d2", "d0, d2", 1), "got devices apart from one another, need devices that follow one another"),
+        (String::new(), load(2) + &processors(0), "got 0, need"),
+        (String::new(), load(2) + &processors(1).replace("= 1.0", "= -1.0"), "got -1, need a factor of at least 0"),
         (String::new(), load(1).replace("read access = 0.66", "read access = 66"), "got 66, need a probability"),
     ] {
         let error = of(&org, &load);
@@ -358,12 +458,8 @@ fn other_systems_are_refused_with_their_place() {
 /// warning for each disk.
 #[test]
 fn disksims_own_files_become_experiments() {
-    let folder = std::env::var("HEADSTACK_SHARED").unwrap_or("../../../shared".into());
-    let folder = Path::new(&folder).join("data/disksim");
-    let Ok(files) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: {} is not there", folder.display());
-        return;
-    };
+    let Some(folder) = shared() else { return };
+    let files = std::fs::read_dir(&folder).expect("a folder");
     let mut n = 0;
     for file in files {
         let path = file.expect("a file").path();
@@ -373,10 +469,13 @@ fn disksims_own_files_become_experiments() {
         let import =
             import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
         let gaps = import.warnings();
-        let gaps = gaps.iter().filter(|w| w.contains("belong to no zone"));
+        let gaps = gaps.iter().filter(|w| w.text.contains("belong to no zone"));
         assert!(gaps.count() <= import.drives.len(), "{}", path.display());
         let mut short = import.clone();
-        short.document["workload"][0]["synthetic"]["n_requests"] = 300.into();
+        match &mut short.document["workload"][0]["synthetic"] {
+            Value::Null => short.document["run"]["max_requests"] = 300.into(),
+            synthetic => synthetic["n_requests"] = 300.into(),
+        }
         let result = go(&short);
         assert_eq!(result.n_requests, 300, "{}", path.display());
         n += 1;

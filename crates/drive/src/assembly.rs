@@ -81,7 +81,7 @@ impl Mechanism {
             return;
         }
         let base = i64::from(cylinder) - i64::from(paths[0].offset);
-        let last = i64::from(m.seek.cylinders()) - 1;
+        let last = i64::from(m.positions()) - 1;
         let target = |p: &Path| (base + i64::from(p.offset)).clamp(0, last) as u32;
         let distance = self.arms[0].cylinder.abs_diff(target(&paths[0]));
         let there = start + u64::from(m.seek.ns(distance));

@@ -99,6 +99,12 @@ impl Completion {
             ..Completion::default()
         }
     }
+
+    /// The command waits, if needed, until `at`.
+    pub(crate) fn held_until(&mut self, at: Time) {
+        self.components.queue += at.0.saturating_sub(self.completion.0);
+        self.completion = self.completion.max(at);
+    }
 }
 
 impl Part for Completion {

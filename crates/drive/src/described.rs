@@ -6,6 +6,7 @@
 use crate::plugin::filled;
 use crate::spec::{DriveSpec, Params};
 use crate::{layout, power, Models};
+use serde::Serialize;
 use serde_json::Value;
 
 /// Parts of a description that a file should have; without them the drive is simulated all the same.
@@ -29,6 +30,76 @@ pub struct Described {
     pub defaults: Vec<String>,
     /// The parts of [`Described::description`] of which nothing was given.
     pub missing: Vec<&'static str>,
+    /// What decides the drive's numbers and was not given.
+    pub unsaid: Vec<Unsaid>,
+}
+
+/// A part of a description, or one of its values, that decides what is simulated or what it draws, and that was
+/// not given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unsaid {
+    /// `cache`, `queue` or `power`.
+    pub part: &'static str,
+    /// Dotted key of the value; `null`: nothing was given of the part.
+    pub key: Option<String>,
+    /// What is taken, in words.
+    pub taken: String,
+}
+
+impl std::fmt::Display for Unsaid {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let what = self.key.as_deref().unwrap_or(self.part);
+        write!(f, "{what} (taken: {})", self.taken)
+    }
+}
+
+/// The parts that decide, what is taken without them, and their values that decide.
+const DECIDING: [(&str, &str, &[&str]); 3] = [
+    ("cache", "no buffer", &["enabled"]),
+    ("queue", "order of arrival", &["scheduler", "depth"]),
+    (
+        "power",
+        "that of a default model",
+        &["spindle", "electronics", "voice_coil", "access"],
+    ),
+];
+
+/// What decides and is among the parts `missing` or the values `defaults`.
+fn unsaid(description: &Value, missing: &[&str], defaults: &[String]) -> Vec<Unsaid> {
+    let is_default = |key: &str| defaults.iter().any(|d| d == key);
+    let mut found = Vec::new();
+    for (part, without, names) in DECIDING {
+        if missing.contains(&part) {
+            found.push(Unsaid {
+                part,
+                key: None,
+                taken: without.into(),
+            });
+            continue;
+        }
+        // The name of a profile gives its watts.
+        if part == "power" && !is_default("power.profile") {
+            continue;
+        }
+        for name in names {
+            let key = format!("{part}.{name}");
+            if is_default(&key) {
+                let taken = in_words(&description[part][name]);
+                let key = Some(key);
+                found.push(Unsaid { part, key, taken });
+            }
+        }
+    }
+    found
+}
+
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
 }
 
 impl DriveSpec {
@@ -60,10 +131,12 @@ impl DriveSpec {
         let mut defaults = Vec::new();
         left_out(&description, Some(given), "", &mut defaults);
         defaults.sort();
+        let missing = missing(given);
         Described {
+            unsaid: unsaid(&description, &missing, &defaults),
             description,
             defaults,
-            missing: missing(given),
+            missing,
         }
     }
 }
@@ -161,5 +234,23 @@ mod tests {
             found.missing,
             ["positioning", "overhead", "link", "queue", "cost"]
         );
+        // The watts of the default profile (ISCA 2008), and a buffer that is off.
+        let unsaid: Vec<String> = found.unsaid.iter().map(Unsaid::to_string).collect();
+        let taken = [
+            "cache.enabled (taken: no)",
+            "queue (taken: order of arrival)",
+            "power.spindle (taken: 6.24 W)",
+            "power.electronics (taken: 3.06 W)",
+            "power.access (taken: 3.07 W)",
+        ];
+        assert_eq!(unsaid, taken);
+        // A named profile says its watts, and a given value is not missing.
+        let given = json!({
+            "power": { "profile": "isca-2008" },
+            "cache": { "enabled": true },
+            "queue": { "scheduler": "fcfs", "depth": 1 },
+        });
+        let found = spec.described(&given, &Models::builtin());
+        assert_eq!(found.unsaid, []);
     }
 }

@@ -3,6 +3,7 @@
 //! A [`DriveDesign`] holds the description, the layouts, the seek tables and the mapping of addresses to
 //! units. It never changes. Ten thousand drives of a design share it and add ten thousand small states.
 
+use crate::buffer::SectorSize;
 use crate::drive::{Drive, DriveOptions};
 use crate::layout::adaptive::{Adaptive, Density};
 use crate::mapping;
@@ -172,9 +173,9 @@ impl DriveDesign {
         speeds: Speeds,
     ) -> Result<DriveDesign, SpecError> {
         let spec = &common.spec;
-        let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
+        let size = SectorSize::of(spec.geometry.sector_size);
         let least = units.iter().map(|(_, m)| m.layout.capacity()).min();
-        let unit = mapping::offered_sectors(spec, least.unwrap_or(0))? << shift;
+        let unit = mapping::offered_sectors(spec, least.unwrap_or(0))? * size.blocks();
         let shares = match spec.parallelism.arm_share {
             ArmShare::All => 1,
             ArmShare::OwnShare => spec.dash.arms as u64,
@@ -248,7 +249,7 @@ impl DriveDesign {
     /// The zones of a host-managed drive.
     fn zones(&self) -> Result<Option<mapping::zoned::Zones>, SpecError> {
         let spec = &self.common.spec;
-        let sector_blocks = spec.geometry.sector_size.0 / 512;
+        let sector_blocks = SectorSize::of(spec.geometry.sector_size).blocks();
         let zones = mapping::zoned::read(spec)?;
         let built =
             zones.map(|z| mapping::zoned::Zones::new(&z, self.capacity_blocks(), sector_blocks));

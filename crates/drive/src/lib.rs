@@ -38,7 +38,7 @@ mod tags;
 mod unit;
 
 pub use command::{Command, Completion, Components, DriveRequest, Fault};
-pub use described::Described;
+pub use described::{Described, Unsaid};
 pub use design::DriveDesign;
 pub use drive::{Drive, DriveOptions, Part, Setting};
 pub use layout::adaptive::Density;

@@ -139,6 +139,13 @@ impl Mechanics {
         }
     }
 
+    /// Number of radial positions of the heads: every [`Place::cylinder`] is below it. On some of them a surface may
+    /// have no track ([`Layout::track_sectors`]).
+    #[inline]
+    pub fn positions(&self) -> u32 {
+        self.seek.positions()
+    }
+
     /// The radial position in the middle of a cylinder, as in [`Place::cylinder`].
     pub(crate) fn position_of(&self, cylinder: u32) -> u32 {
         let steps = self.layout.steps_per_cylinder();

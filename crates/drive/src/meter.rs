@@ -248,7 +248,13 @@ impl Meter {
         // Computed in whole nanoseconds, so that the remainder is exact.
         let elapsed = i128::from(until.saturating_sub(epoch.from)) - i128::from(low_ns);
         let busy = i128::from(active.seek + active.rotation + active.transfer);
-        (elapsed * self.at_once as i128 - busy) as f64 * 1e-9 / self.at_once as f64
+        let ready = elapsed * self.at_once as i128 - busy;
+        debug_assert!(
+            ready >= 0,
+            "{ready} ns ready of {elapsed} ns with {} at once: {active:?}, {low_ns} ns low",
+            self.at_once
+        );
+        ready as f64 * 1e-9 / self.at_once as f64
     }
 
     /// Energy from the start of a period to `until`.

@@ -134,4 +134,10 @@ fn points_that_cannot_scan_are_refused() {
     );
     let e = error("D1A1S1H1", MediaScanMode::OwnArm);
     assert!(e.contains("need D1A2S1H1 or more arms"), "{e}");
+    let mut spec = drive("D1A1S1H1", MediaScanMode::Freeblock);
+    spec.positioning.rotation_scale = 0.5;
+    let e = Drive::builtin(&spec, &DriveOptions::default()).map(drop);
+    let e = e.expect_err("a scaled rotation").to_string();
+    let start = "positioning.rotation_scale: got 0.5, need 1";
+    assert!(e.starts_with(start), "{e}");
 }

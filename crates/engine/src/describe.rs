@@ -6,7 +6,7 @@
 //! of several forms is read by [`by_kind`]: serde's untagged enums cannot say what is wrong with the form
 //! that was meant.
 
-use crate::error::{did_you_mean, SpecError};
+use crate::{did_you_mean, SpecError};
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::{Map, Value};
 
@@ -45,6 +45,18 @@ pub fn by_kind<'de, D: Deserializer<'de>, T>(
     let got = shown(&value);
     let found = read(value).unwrap_or_else(|| Err(SpecError::new("", got, need)));
     found.map_err(D::Error::custom)
+}
+
+/// The keys of a table of type `T`, which must refuse unknown ones.
+pub fn keys_of<T: DeserializeOwned>() -> Vec<String> {
+    // Serde names them where it refuses a key that none can have.
+    let refused = serde_json::json!({ "\u{0}": null });
+    let Err(e) = serde_json::from_value::<T>(refused) else {
+        return Vec::new();
+    };
+    let message = e.to_string();
+    let quoted = message.split('`').skip(1).step_by(2);
+    quoted.skip(1).map(str::to_string).collect()
 }
 
 /// A value of a description as messages show it.
@@ -152,11 +164,14 @@ fn other_type(s: &Sentence) -> Option<SpecError> {
         "null" => "nothing",
         other => other,
     };
-    // What is whole and not negative may still be too much.
     let number = (got.rsplit(' ').next()).and_then(|n| n.parse::<f64>().ok());
-    let whole = |most: u64| match number.is_some_and(|n| n > most as f64) {
-        true => format!("a whole number, 0 or more, at most {most}"),
-        false => "a whole number, 0 or more".into(),
+    let whole = |most: u64| match number {
+        // What is whole and not negative may still be too much, or written as if it were not whole.
+        Some(n) if n > most as f64 => format!("a whole number, 0 or more, at most {most}"),
+        Some(n) if got.starts_with("floating") && n >= 0.0 && n.fract() == 0.0 => {
+            format!("a whole number, 0 or more, without point and exponent: {n}")
+        }
+        _ => "a whole number, 0 or more".into(),
     };
     let need = match need {
         "u8" => whole(u8::MAX.into()),
@@ -165,6 +180,8 @@ fn other_type(s: &Sentence) -> Option<SpecError> {
         "u64" | "usize" => whole(u64::MAX),
         "i64" => "a whole number".into(),
         "f64" => "a number".into(),
+        "a boolean" => "true or false, without quotes".into(),
+        "a string" => "text in quotes".into(),
         "unit" => "its name alone".into(),
         "a map" => "a table".into(),
         "a sequence" => "a list".into(),
@@ -270,6 +287,12 @@ mod tests {
     }
 
     #[test]
+    fn the_keys_of_a_table_are_known() {
+        assert_eq!(keys_of::<Inner>(), ["depth", "share"]);
+        assert_eq!(keys_of::<Outer>(), ["name", "queue", "order", "either"]);
+    }
+
+    #[test]
     fn a_misspelt_key_is_named_instead_of_the_one_that_it_leaves_missing() {
         #[derive(Debug, Deserialize)]
         #[allow(dead_code)]
@@ -342,6 +365,12 @@ mod tests {
                 json!({"name": "x", "either": 5e9}),
                 "either: got floating point 5000000000.0, need a whole number, 0 or more, at most 4294967295",
             ),
+            (
+                json!({"name": "x", "either": 1e6}),
+                "either: got floating point 1000000.0, need a whole number, 0 or more, without point and \
+                 exponent: 1000000",
+            ),
+            (json!({"name": 3}), "name: got integer 3, need text in quotes"),
             (
                 json!({"name": "x", "either": {"detph": 1}}),
                 "either: got key \"detph\", need one of depth, share; did you mean \"depth\"?",

@@ -1,23 +1,26 @@
 //! Parts of every simulation that know nothing of drives: ordered events, random streams, statistics,
-//! progress, and descriptions with their errors.
+//! progress, warnings, and descriptions with their errors.
 //!
 //! Everything here is deterministic. Sums are kept in integers, so a result does not depend on the order in
 //! which values arrive.
 
 pub mod batches;
 pub mod describe;
-pub mod error;
 pub mod grouped;
 pub mod progress;
 pub mod quantiles;
 pub mod queue;
 pub mod random;
 pub mod series;
+pub mod warning;
 
 pub use batches::Batches;
-pub use error::{did_you_mean, needed_to_write, printable, system_error, told, SpecError};
 pub use grouped::Grouped;
+pub use headstack_schema::{
+    did_you_mean, needed_to_write, printable, system_error, told, SpecError,
+};
 pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};
 pub use queue::EventQueue;
 pub use series::{ByMode, Series, SeriesPoint};
+pub use warning::{Check, Warning};

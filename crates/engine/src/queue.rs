@@ -82,6 +82,10 @@ impl<E> EventQueue<E> {
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.heap.pop().map(|e| (e.time, e.event))
     }
+    /// The first event and its time.
+    pub fn peek(&self) -> Option<(Time, &E)> {
+        self.heap.peek().map(|e| (e.time, &e.event))
+    }
     /// The time of the first event; [`Time::NEVER`] if there is none.
     pub fn next_time(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |e| e.time)

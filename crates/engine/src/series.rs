@@ -201,6 +201,16 @@ impl Series {
 
     #[inline(never)]
     fn add_across_buckets(&mut self, arrival: Time, completion: Time) {
+        let last = self.add_failed(arrival, completion);
+        let bucket = &mut self.buckets[last];
+        bucket.completions += 1;
+        bucket.response_ns += u128::from(completion.0.saturating_sub(arrival.0));
+    }
+
+    /// Adds a request that failed: it was in the system from `arrival` to `completion`, but counts neither as completed
+    /// nor in response times. Returns the bucket in which it ended.
+    #[inline]
+    pub fn add_failed(&mut self, arrival: Time, completion: Time) -> usize {
         self.end = self.end.max(completion);
         let (from, to) = (self.offset(arrival), self.offset(completion));
         // The later bucket first, because it may change the width. The next request ends there as well.
@@ -221,9 +231,7 @@ impl Series {
             self.buckets[last].change -= 1;
             self.buckets[last].partial_ns += (to - last as u64 * width) as u128;
         }
-        let bucket = &mut self.buckets[last];
-        bucket.completions += 1;
-        bucket.response_ns += response as u128;
+        last
     }
 
     /// Adds the energy, in joules, of an interval that ends at `until` and should not be longer than a

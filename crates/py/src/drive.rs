@@ -9,7 +9,8 @@ use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
 use headstack_drive::{cost, power, DriveDesign, DriveSpec};
-use headstack_engine::SpecError;
+use headstack_engine::{SpecError, Warning};
+use headstack_schema::Field;
 use headstack_trace::{read_validate, ValidateRecord};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -133,6 +134,7 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
         "description": described.description,
         "defaults": described.defaults,
         "missing": described.missing,
+        "unsaid": described.unsaid,
         "year": spec.year,
         "n_actuators": spec.dash.arms * spec.dash.stacks,
         "sustained_bytes_per_s": {"outer": sustained(0), "inner": sustained(last)},
@@ -168,7 +170,7 @@ pub fn plugins() -> PyResult<String> {
             let parameters: Vec<Value> = p
                 .parameters()
                 .into_iter()
-                .map(|p| json!({"key": p.key, "default": p.default, "bounds": p.bounds}))
+                .map(|p| parameter(&p.field))
                 .collect();
             let mut entry = entry(p.name, p.summary, p.example);
             entry["parameters"] = parameters.into();
@@ -185,6 +187,11 @@ pub fn plugins() -> PyResult<String> {
         .iter()
         .map(|o| json!({"name": o.name, "summary": o.summary}))
         .collect();
+    let imports = headstack_disksim::checks::CHECKS.iter().copied();
+    let warnings: Vec<_> = headstack_array::warnings::list()
+        .into_iter()
+        .chain(imports)
+        .collect();
     serde_json::to_string(&json!({
         "capping": capping,
         "cleaning": list!(models.cleaning),
@@ -199,14 +206,15 @@ pub fn plugins() -> PyResult<String> {
         "roles": list!(models.roles),
         "scheduler": list!(models.schedulers),
         "seek": list!(models.seek),
+        "warning": warnings,
     }))
     .map_err(json)
 }
 
 /// Passes on what an import had to tolerate, as Python's warnings.
-fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
-    for text in warnings {
-        let text = CString::new(text.replace('\0', " "))?;
+fn warn(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<()> {
+    for warning in warnings {
+        let text = CString::new(warning.text.replace('\0', " "))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
     }
     Ok(())
@@ -396,4 +404,14 @@ pub fn validate(
         }
     }
     serde_json::to_string(&result).map_err(json)
+}
+
+/// One parameter of a model, for tables of documentation.
+fn parameter(field: &Field) -> Value {
+    json!({
+        "key": field.key,
+        "what": field.doc,
+        "default": field.default(),
+        "bounds": field.need(),
+    })
 }

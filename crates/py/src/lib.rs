@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod drive;
 mod errors;
+mod panics;
 mod quantity;
 mod registries;
 mod run;
@@ -20,6 +21,8 @@ mod _core {
         read_measured, replay_closed, validate,
     };
     #[pymodule_export]
+    use super::panics::panics;
+    #[pymodule_export]
     use super::quantity::quantity;
     #[pymodule_export]
     use super::run::{read_toml, run};
@@ -28,6 +31,11 @@ mod _core {
     #[pymodule_export]
     use super::trace::{convert, formats, trace_info};
     use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::panics::guard(module)
+    }
 
     /// Version of the core, equal to the package's.
     #[pyfunction]

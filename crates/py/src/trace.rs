@@ -4,7 +4,8 @@ use crate::errors::{config, json, raise, trace};
 use crate::wait::{no_result, no_thread, wait};
 use headstack_engine::describe::from_value;
 use headstack_trace::{
-    create_in, formats as list, open, Counters, ReadOptions, TraceError, TraceInfo, Transform,
+    checks, create_in, formats as list, open, Counters, ReadOptions, TraceError, TraceInfo,
+    Transform,
 };
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
@@ -76,7 +77,10 @@ pub fn trace_info(
         }
         Ok(info)
     })?;
-    let mut document = serde_json::to_value(info.summary()).map_err(json)?;
+    let summary = info.summary();
+    let mut document = serde_json::to_value(&summary).map_err(json)?;
+    let warnings = checks::warnings(&summary, &counters);
+    document["warnings"] = serde_json::to_value(warnings).map_err(json)?;
     document["n_skipped"] = counters.skipped().into();
     document["n_clamped"] = counters.clamped().into();
     add_reading(&mut document, &counters).map_err(json)?;

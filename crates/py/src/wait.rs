@@ -1,6 +1,7 @@
 //! Work on threads of their own, while Python's thread watches for Ctrl-C.
 
 use crate::errors::raise;
+use crate::panics::told as told_of_panic;
 use headstack_engine::told;
 use pyo3::prelude::*;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -47,5 +48,5 @@ pub fn no_thread(e: std::io::Error) -> PyErr {
 
 /// A thread ended without a result: our bug.
 pub fn no_result() -> PyErr {
-    raise("HeadstackError", "headstack: got no result, need one")
+    raise("HeadstackError", told_of_panic())
 }

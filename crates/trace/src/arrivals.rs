@@ -17,8 +17,15 @@ pub enum Arrivals {
     Open,
     /// Closed: a fixed number of requests circulates; the workload's times are ignored.
     Closed(ClosedLoop),
-    /// Of threads, each when its last request has ended, with the seed of their random streams.
-    Jobs(Vec<Job>, u64),
+    /// Of threads, each when its last request has ended.
+    Jobs {
+        /// What the threads do.
+        jobs: Vec<Job>,
+        /// Processors that they think on; absent: a thread needs none.
+        processors: Option<u32>,
+        /// Seed of their random streams.
+        seed: u64,
+    },
 }
 
 /// A loop in which each completion is followed by the next request.

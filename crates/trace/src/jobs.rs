@@ -1,8 +1,10 @@
 //! Jobs: threads that issue a request, wait for its end, and issue the next one.
 //!
 //! # Model
-//! A job has `threads` on each of its `devices`. A thread has one request outstanding. After its end the thread
-//! pauses for `think_time`. With a `rate` its requests are due at the multiples of `1 / rate` after the beginning of
+//! A job has `threads` on each of its `devices`, or in all if their requests go to any of the devices (`any_device`). A
+//! thread waits for the end of its request, then pauses for `think_time` and issues the next one. With `blocking` below 1
+//! it waits only for this share of its requests, drawn for each; after the others it goes on as if they had ended at
+//! once. With a `rate` its requests are due at the multiples of `1 / rate` after the beginning of
 //! the burst, and a thread that is late issues at once until it has caught up; the threads are due together
 //! (`together = true`) or each with an offset of its own, drawn evenly.
 //!
@@ -10,13 +12,20 @@
 //! after `duration`, or when the threads on a device have asked for `volume` there, whichever comes first; without
 //! either it lasts until the run ends. A burst that is still under way when the next one is due delays it.
 //!
+//! Threads may run on a number of *processors*, which all jobs share. Then a think time is computation, before each
+//! request, the first included, and needs a processor for all of it. Threads that are ready wait for a processor in
+//! order; those that are ready at the same time in the order of the jobs. A thread gives its processor away when it waits
+//! for a request and when its burst is over, and never before: one that waits for nothing keeps it.
+//!
 //! | key | means | default |
 //! |---|---|---|
 //! | `name` | in results | `job-` and its number |
 //! | `threads` | on each device, 1 to 65,536 | needed |
 //! | `devices` | how many devices | 1 |
+//! | `any_device` | each request goes to any of the devices; `threads` are all there are | `false` |
 //! | `first_device` | number of the first one | 0 |
 //! | `think_time` | pause after a request, a length of time or a distribution | 0 s |
+//! | `blocking` | share of its requests that a thread waits for | 1 |
 //! | `rate` | of each thread | none: as fast as requests end |
 //! | `together` | all threads are due at the same moments | `false` |
 //! | `start` | first burst | 0 s |
@@ -27,8 +36,10 @@
 //!
 //! # Source
 //! fio's jobs with `iodepth=1` (`numjobs`, `thinktime`, `rate_iops`, `size`), which the paper on PCAP used (FAST 2016).
+//! Processors and blocking: the process flow of DiskSim 4.0, where the generators of a load are processes.
 //! # Validity
-//! A thread never has two requests outstanding.
+//! Changing from one thread to another and handling the end of a request take no processor time. A thread that became
+//! ready gets any processor that is idle; in DiskSim it waits for the one that handled the end of its request.
 
 use crate::arrivals::Pauses;
 use crate::error::TraceError;
@@ -39,7 +50,9 @@ use headstack_engine::random::{nth, stream};
 use headstack_engine::EventQueue;
 use headstack_units::{Bytes, Frequency, Span, Time};
 use rand::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// One job, as in an experiment's TOML; the keys are in this module's description.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,9 +69,15 @@ pub struct Job {
     /// Number of the first device.
     #[serde(default)]
     pub first_device: u32,
-    /// Pause after a request.
+    /// Whether each request goes to any of the devices. `threads` is then the number of all threads.
+    #[serde(default)]
+    pub any_device: bool,
+    /// Pause after a request; on processors, computation before it.
     #[serde(default = "no_time")]
     pub think_time: Distribution<Span>,
+    /// Share of its requests that a thread waits for.
+    #[serde(default = "always")]
+    pub blocking: f64,
     /// Requests per second of each thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Frequency>,
@@ -90,6 +109,9 @@ pub struct Job {
 
 fn one() -> u32 {
     1
+}
+fn always() -> f64 {
+    1.0
 }
 fn no_time() -> Distribution<Span> {
     Distribution::Value(Span::ZERO)
@@ -182,6 +204,18 @@ impl Job {
                 "a multiple of 512 B, at most 4 EiB",
             ));
         }
+        if !(0.0..=1.0).contains(&self.blocking) {
+            return Err(refuse(
+                &key("blocking"),
+                self.blocking,
+                "a share from 0 to 1",
+            ));
+        }
+        let thinks = || self.think_time.sampler().map_or(true, |s| s.reach() > 0.0);
+        if self.blocking == 0.0 && self.rate.is_none() && !thinks() {
+            let need = "think_time or rate, with blocking = 0: nothing else holds its threads up";
+            return Err(refuse(&key("think_time"), "0 s", need));
+        }
         self.check_requests(i)
     }
 
@@ -217,6 +251,8 @@ struct Group {
     left: u64,
     /// Threads that still work in the present burst.
     working: u32,
+    /// When the last thread found the present burst over.
+    rested: Time,
 }
 
 /// One thread.
@@ -229,30 +265,89 @@ struct Thread {
     issued: u64,
 }
 
+/// What a thread is due for.
+enum Due {
+    /// It is ready to think: it needs a processor.
+    Ready(u32),
+    /// It issues its next request.
+    Issue(u32),
+}
+
+impl Due {
+    /// The beginning of a thread's burst.
+    fn begins(thread: u32, on_processors: bool) -> Due {
+        match on_processors {
+            true => Due::Ready(thread),
+            false => Due::Issue(thread),
+        }
+    }
+}
+
+/// Processors that threads think on.
+struct Processors {
+    idle: u32,
+    /// Threads that wait for one, in order.
+    ready: VecDeque<u32>,
+}
+
+/// Which of a job's requests its threads wait for.
+struct Waits {
+    share: f64,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Waits {
+    fn draw(&mut self) -> bool {
+        self.share >= 1.0 || (self.share > 0.0 && self.random.random::<f64>() < self.share)
+    }
+}
+
+/// Marks the number of the thread that issued a request as one that does not wait for it.
+const DETACHED: u32 = 1 << 31;
+
 /// Jobs that run: they say what is issued next, and are told what has ended.
 pub struct Jobs {
     jobs: Vec<Job>,
     groups: Vec<Group>,
     threads: Vec<Thread>,
+    /// By job.
     pauses: Vec<Pauses>,
-    due: EventQueue<u32>,
+    waits: Vec<Waits>,
+    processors: Option<Processors>,
+    due: EventQueue<Due>,
 }
 
 impl Jobs {
-    /// The jobs from their beginning.
+    /// The jobs from their beginning, on a number of processors if that is given.
     ///
     /// # Errors
-    /// A job that cannot be, by its key (`jobs.0.threads`).
-    pub fn new(jobs: &[Job], seed: u64) -> Result<Jobs, TraceError> {
+    /// A job that cannot be, by its key (`jobs.0.threads`); no processors.
+    pub fn new(jobs: &[Job], processors: Option<u32>, seed: u64) -> Result<Jobs, TraceError> {
+        if processors == Some(0) {
+            return Err(TraceError::Input {
+                path: "processors".into(),
+                got: "0".into(),
+                need: "1 or more".into(),
+            });
+        }
         let mut all = Jobs {
             jobs: jobs.to_vec(),
             groups: Vec::new(),
             threads: Vec::new(),
             pauses: Vec::new(),
+            waits: Vec::new(),
+            processors: processors.map(|idle| Processors {
+                idle,
+                ready: VecDeque::new(),
+            }),
             due: EventQueue::new(),
         };
         for (i, job) in all.jobs.iter_mut().enumerate() {
             job.check(i)?;
+            if let Some(rate) = job.rate.filter(|_| processors.is_some()) {
+                let need = "no such key: on processors threads are held up by their think times";
+                return Err(refuse(&format!("{i}.rate"), rate, need));
+            }
             if job.name.is_empty() {
                 job.name = format!("job-{i}");
             }
@@ -264,6 +359,10 @@ impl Jobs {
             let place =
                 |e: headstack_engine::SpecError| refuse(&format!("{i}.{}", e.key), e.got, &e.need);
             all.pauses.push(pauses.pauses().map_err(place)?);
+            all.waits.push(Waits {
+                share: job.blocking,
+                random: stream(nth(seed, i as u32), "jobs.blocking"),
+            });
         }
         for i in 0..all.jobs.len() {
             all.add(i, nth(seed, i as u32))?;
@@ -274,12 +373,18 @@ impl Jobs {
     fn add(&mut self, i: usize, seed: u64) -> Result<(), TraceError> {
         let job = &self.jobs[i];
         let mut phases = stream(seed, "jobs.phase");
+        let (groups, each) = match job.any_device {
+            true => (1, job.devices),
+            false => (job.devices, 1),
+        };
         let requests = Synthetic {
             arrivals: ArrivalProcess::Closed,
             n_requests: u64::MAX,
+            devices: each,
             ..job.requests.clone()
         };
-        for d in 0..job.devices {
+        let job = job.clone();
+        for d in 0..groups {
             let place = |e: TraceError| match e {
                 TraceError::Input { path, got, need } => {
                     let path = path.replacen("synthetic.", "", 1);
@@ -297,6 +402,7 @@ impl Jobs {
                 bursts_left: job.bursts - 1,
                 left: job.volume.map_or(u64::MAX, |v| v.0),
                 working: job.threads,
+                rested: Time::ZERO,
             });
             let gap_ns = job.rate.map_or(0.0, |r| 1e9 / r.0);
             for _ in 0..job.threads {
@@ -311,7 +417,8 @@ impl Jobs {
                     issued: 0,
                 });
                 let first = Time::ZERO + job.start + Span(phase_ns as i64);
-                self.due.push(first, 0, thread);
+                let due = Due::begins(thread, self.processors.is_some());
+                self.due.push(first, 0, due);
             }
         }
         Ok(())
@@ -322,9 +429,10 @@ impl Jobs {
         self.jobs.iter().map(|j| j.name.clone()).collect()
     }
 
-    /// The job of a thread.
-    pub fn job_of(&self, thread: u32) -> usize {
-        self.groups[self.threads[thread as usize].group as usize].job as usize
+    /// The job of the thread that issued a request.
+    pub fn job_of(&self, issuer: u32) -> usize {
+        let thread = &self.threads[(issuer & !DETACHED) as usize];
+        self.groups[thread.group as usize].job as usize
     }
 
     /// No thread is due earlier than this after the end of its request.
@@ -333,33 +441,102 @@ impl Jobs {
         least.unwrap_or_default()
     }
 
-    /// When a thread is due next; [`Time::NEVER`] if none is until a request ends.
-    #[inline]
-    pub fn next_time(&self) -> Time {
-        self.due.next_time()
+    /// A thread is ready: it thinks as soon as a processor is idle.
+    fn get_ready(&mut self, thread: u32, now: Time) {
+        match &mut self.processors {
+            Some(p) if p.idle == 0 => p.ready.push_back(thread),
+            Some(p) => {
+                p.idle -= 1;
+                self.think(thread, now);
+            }
+            None => self.think(thread, now),
+        }
     }
 
-    /// What the thread that is due issues, and its number; `None` if it issues nothing, because its burst is over.
+    /// A thread gives its processor away.
+    fn leave_processor(&mut self, now: Time) {
+        let Some(p) = &mut self.processors else {
+            return;
+        };
+        match p.ready.pop_front() {
+            Some(next) => self.think(next, now),
+            None => p.idle += 1,
+        }
+    }
+
+    /// A thread thinks, then issues its next request; with a rate, when that is due.
+    fn think(&mut self, number: u32, now: Time) {
+        let thread = &self.threads[number as usize];
+        let group = &self.groups[thread.group as usize];
+        let job = &self.jobs[group.job as usize];
+        let mut next = now + self.pauses[group.job as usize].draw();
+        if let Some(rate) = job.rate {
+            let due_ns = thread.phase_ns + thread.issued as f64 * 1e9 / rate.0;
+            next = next.max(group.burst + Span(due_ns as i64));
+        }
+        self.due.push(next, 0, Due::Issue(number));
+    }
+
+    /// When a thread issues a request next; [`Time::NEVER`] if none does until a request ends. Threads whose burst is
+    /// over when they are due issue nothing, so time need not pass to them.
+    #[inline]
+    pub fn next_time(&mut self) -> Time {
+        while let Some((at, due)) = self.due.peek() {
+            match (due, &self.processors) {
+                (Due::Issue(number), None) if self.is_over(*number, at) => {
+                    let number = *number;
+                    self.due.pop();
+                    self.rest(number, at);
+                }
+                // A thread gives its processor away at its time, not before.
+                _ => return at,
+            }
+        }
+        Time::NEVER
+    }
+
+    /// Whether a thread that is due at `at` issues nothing, because its burst is over.
+    #[inline]
+    fn is_over(&self, number: u32, at: Time) -> bool {
+        let group = &self.groups[self.threads[number as usize].group as usize];
+        let job = &self.jobs[group.job as usize];
+        group.left == 0 || job.duration.is_some_and(|d| at >= group.burst + d)
+    }
+
+    /// What the thread that is due issues, and the request's issuer, as which its end is told; `None` if it issues
+    /// nothing: its burst is over, or it begins to think.
     pub fn take(&mut self) -> Option<(Request, u32)> {
-        let (now, number) = self.due.pop()?;
+        let (now, due) = self.due.pop()?;
+        let number = match due {
+            Due::Issue(number) => number,
+            Due::Ready(number) => {
+                self.get_ready(number, now);
+                return None;
+            }
+        };
+        let over = self.is_over(number, now);
         let thread = &mut self.threads[number as usize];
         let group = &mut self.groups[thread.group as usize];
-        let job = &self.jobs[group.job as usize];
-        let over = job.duration.is_some_and(|d| now >= group.burst + d);
-        let next = match over || group.left == 0 {
+        let next = match over {
             true => None,
             false => group.generator.next(),
         };
         let Some(mut request) = next else {
+            self.leave_processor(now);
             self.rest(number, now);
             return None;
         };
         thread.issued += 1;
         group.left = group.left.saturating_sub(u64::from(request.blocks) * 512);
         request.time = now;
-        request.device = group.device;
+        request.device += group.device;
         request.lba.0 += group.first_block;
-        Some((request, number))
+        if self.waits[group.job as usize].draw() {
+            self.leave_processor(now);
+            return Some((request, number));
+        }
+        self.think(number, now);
+        Some((request, number | DETACHED))
     }
 
     /// A thread's burst is over. The last one starts the next burst.
@@ -367,33 +544,35 @@ impl Jobs {
         let at = self.threads[number as usize].group;
         let group = &mut self.groups[at as usize];
         group.working -= 1;
+        // Threads are not always told in order of time.
+        group.rested = group.rested.max(now);
         if group.working > 0 || group.bursts_left == 0 {
             return;
         }
         let job = &self.jobs[group.job as usize];
         group.bursts_left -= 1;
-        group.burst = (group.burst + job.every.unwrap_or_default()).max(now);
+        group.burst = (group.burst + job.every.unwrap_or_default()).max(group.rested);
         group.left = job.volume.map_or(u64::MAX, |v| v.0);
         group.working = job.threads;
+        let on_processors = self.processors.is_some();
         let mine = self.threads.iter_mut().enumerate();
         for (i, thread) in mine.filter(|(_, t)| t.group == at) {
             thread.issued = 0;
             let first = group.burst + Span(thread.phase_ns as i64);
-            self.due.push(first, 0, i as u32);
+            self.due
+                .push(first, 0, Due::begins(i as u32, on_processors));
         }
     }
 
-    /// The request of a thread ended at `end`.
-    pub fn ended(&mut self, number: u32, end: Time) {
-        let thread = &self.threads[number as usize];
-        let group = &self.groups[thread.group as usize];
-        let job = &self.jobs[group.job as usize];
-        let mut next = end + self.pauses[group.job as usize].draw();
-        if let Some(rate) = job.rate {
-            let due_ns = thread.phase_ns + thread.issued as f64 * 1e9 / rate.0;
-            next = next.max(group.burst + Span(due_ns as i64));
+    /// A request that `issuer` issued ended at `end`.
+    pub fn ended(&mut self, issuer: u32, end: Time) {
+        if issuer & DETACHED != 0 {
+            return;
         }
-        self.due.push(next, 0, number);
+        match self.processors {
+            Some(_) => self.due.push(end, 0, Due::Ready(issuer)),
+            None => self.think(issuer, end),
+        }
     }
 }
 

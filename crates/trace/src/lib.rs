@@ -3,6 +3,7 @@
 //! Everything is a stream of [`Request`]s in time order, with addresses and lengths in 512-byte blocks,
 //! whatever the units of the source.
 
+mod alignment;
 mod arrivals;
 mod error;
 #[doc(hidden)]
@@ -18,11 +19,12 @@ pub mod table;
 pub mod transform;
 pub mod writer;
 
+pub use alignment::{Alignment, SECTOR_BLOCKS};
 pub use arrivals::{Arrivals, ClosedLoop, Pauses};
 pub use error::TraceError;
 pub use info::{
-    AddressMap, DeviceSummary, Gaps, OperationSummary, Rates, Reuse, RowSummary, SizeClass,
-    TouchClass, TraceInfo, TraceSummary, WorkingSet,
+    checks, AddressMap, DeviceSummary, Gaps, OperationSummary, Rates, Reuse, RowSummary,
+    SharedOffset, SizeClass, TouchClass, TraceInfo, TraceSummary, WorkingSet,
 };
 pub use jobs::{Job, Jobs};
 pub use options::{Clock, Counters, OnError, Opened, Order, ReadOptions};
@@ -30,5 +32,5 @@ pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRe
 pub use request::{Op, Request};
 pub use source::{Each, Requests, Source};
 pub use synthetic::{Synthetic, SyntheticSource};
-pub use transform::Transform;
+pub use transform::{Shift, Transform};
 pub use writer::{create, create_in, TraceWriter};

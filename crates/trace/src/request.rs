@@ -44,10 +44,17 @@ pub struct Request {
     pub time: Time,
     /// Device of the trace (SPC: ASU; MSR: disk number; ...).
     pub device: u32,
-    /// The first block, in 512-byte blocks.
+    /// The first block, in 512-byte blocks. One below zero, as a shift can give, wraps around 2^64.
     pub lba: Lba,
     /// Number of 512-byte blocks; zero only for [`Op::Flush`].
     pub blocks: u32,
     /// The operation.
     pub op: Op,
+}
+
+impl Request {
+    /// Whether it begins below block zero.
+    pub fn is_below_zero(&self) -> bool {
+        self.lba.0 > i64::MAX as u64
+    }
 }

@@ -60,10 +60,22 @@ pub fn parse_with_units(text: &str, units: &[(&str, f64)]) -> Result<f64, UnitEr
     }
 }
 
+/// A quantity that descriptions write as text with a unit.
+pub trait Quantity: std::str::FromStr<Err = UnitError> + std::fmt::Display {
+    /// What it is, with its article: "a length of time".
+    const WHAT: &'static str;
+    /// The units that it may have, as messages list them: "one of s, ms".
+    const UNITS: &'static str;
+}
+
 /// Serialises through text, with `Display` and `FromStr`, so that a bare number is refused with the list of
 /// units.
 macro_rules! serde_as_text {
     ($type:ty, $what:literal) => {
+        impl $crate::Quantity for $type {
+            const WHAT: &'static str = $what;
+            const UNITS: &'static str = <$type>::UNITS_HELP;
+        }
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
                 s.collect_str(self)

@@ -48,6 +48,9 @@ NAMES = tuple(module.replace("_", "-") for module in COMMANDS)
 #: Exit codes; the last one is what shells give a command that Ctrl-C ended.
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
+#: Exit code of a command that a signal ended, less the number of the signal.
+SIGNALLED = 128
+
 
 #: The text of the general help.
 ABOUT = """Simulate hard-disk storage: response times, power and cost of drives and arrays.
@@ -127,6 +130,37 @@ def _second_interrupt_ends() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+class _Ended(BaseException):
+    """A signal asked the process to end; its argument is the signal."""
+
+
+@contextmanager
+def _ends_in_order() -> Iterator[None]:
+    """Turn the signals that end a process into an exception, so that no part of a file is left.
+
+    A second one ends it at once.
+    """
+
+    def first(signum: int, frame: Any) -> None:
+        signal.signal(signum, signal.SIG_DFL)
+        raise _Ended(signal.Signals(signum))
+
+    taken = []
+    try:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # One that is ignored stays so: nohup.
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, first)
+                taken.append(number)
+    except ValueError:  # only the main thread may
+        pass
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def _show_warning(message: Warning | str, *_: Any) -> None:
     """Print a warning on standard error, without the place in our code."""
     print(f"warning: {printable(str(message))}", file=sys.stderr)
@@ -135,13 +169,18 @@ def _show_warning(message: Warning | str, *_: Any) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
-    0: done, 1: failed, 2: wrong input, 130: interrupted.
+    0: done, 1: failed, 2: wrong input, 130: interrupted, 128 and a signal's number: ended by it.
     """
     given = list(sys.argv[1:] if args is None else args)
     paths.command_line = given
-    with _second_interrupt_ends(), warnings.catch_warnings():
+    with _ends_in_order(), _second_interrupt_ends(), warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
-        return _main(given)
+        try:
+            return _main(given)
+        except _Ended as e:
+            (number,) = e.args
+            print(f"headstack: got the signal {number.name}, stopped", file=sys.stderr)
+            return SIGNALLED + int(number)
 
 
 def _leave_stdout() -> None:

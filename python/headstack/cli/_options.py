@@ -24,6 +24,15 @@ Form = Annotated[
     ),
 ]
 
+#: ``--wide``
+Wide = Annotated[
+    bool,
+    Option(
+        "--wide",
+        help="Print all columns, also where the terminal has no room for them beside each other.",
+    ),
+]
+
 #: ``--set``
 Settings = Annotated[
     list[str] | None,
@@ -33,6 +42,17 @@ Settings = Annotated[
         help="Replace a value of the experiment, as in system.0.scheduler=sptf; values are TOML. "
         "May be given several times.",
     ),
+]
+
+#: ``--force`` of commands that write results
+Force = Annotated[
+    bool, Option("--force", help="With --out: replace the earlier results in the folder.")
+]
+
+#: ``--no-figures`` of commands that write a page
+Figures = Annotated[
+    bool,
+    Option(help="With a page, also write its figures as PNG and SVG, into a folder beside it."),
 ]
 
 #: ``--on-error``

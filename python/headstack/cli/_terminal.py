@@ -9,12 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from headstack.cli._layout import Headings, Layout, Rows, layouts
 from headstack.errors import ConfigError, printable
 from headstack.suggest import need_one_of
 
 # Importing Rich takes longer than a small run, so it is imported only for terminals.
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from headstack.api import Progress as Report
 
@@ -27,11 +29,11 @@ FORMS = TEXT, MARKDOWN, CSV = "text", "markdown", "csv"
 #: Text for a missing number.
 NONE = "–"  # noqa: RUF001
 
+#: What is said if columns were left out.
+MORE = "some columns are left out: --wide prints all"
+
 #: Columns of output to a file or a pipe: wide enough that no table wraps.
 PIPE_WIDTH = 200
-
-#: On terminals with fewer columns, tables are printed as narrow as possible.
-NARROW_WIDTH = 120
 
 
 def console() -> "Console":
@@ -51,7 +53,8 @@ def print_table(
     rows: Sequence[Sequence[str]],
     title: str | None = None,
     form: str = TEXT,
-) -> None:
+    short: Sequence[int] | None = None,
+) -> bool:
     """Print a table; each heading states whether its column is text (left) or numbers (right).
 
     Numbers are never broken: on a narrow terminal headings and texts are, and columns of numbers
@@ -62,50 +65,71 @@ def print_table(
         rows: one text for each column.
         title: printed above the table.
         form: one of `FORMS`, from ``--format``.
+        short: indices of the columns that suffice where a terminal has no room for all.
+
+    Returns:
+        Whether all columns were printed.
 
     """
     if form == MARKDOWN:
         _print_markdown(headings, rows, title)
-        return
+        return True
     # In a file or a pipe CSV is data; on a terminal, control characters from files are escaped.
     if form == CSV and not sys.stdout.isatty():
         _print_csv(headings, rows)
-        return
+        return True
     rows = [[printable(cell) for cell in row] for row in rows]
     title = None if title is None else printable(title)
     if form == CSV:
         _print_csv(headings, rows)
-        return
+        return True
     if not sys.stdout.isatty() and _print_plain(headings, rows, title):
-        return
+        return True
+    output = console()
+    found = layouts(headings, rows, output.width, short)
+    for n, layout in enumerate(found):
+        if n:
+            output.print()
+        output.print(_rich_table(headings, rows, layout, title if n == 0 else None))
+    return {i for layout in found for i in layout.columns} == set(range(len(headings)))
+
+
+#: Rich's padding for each gap: it puts one space between columns besides.
+_PADDING: dict[int, tuple[int, int, int, int]] = {
+    3: (0, 1, 0, 1),
+    2: (0, 1, 0, 0),
+    1: (0, 0, 0, 0),
+}
+
+
+def _rich_table(headings: Headings, rows: Rows, layout: Layout, title: str | None) -> "Table":
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    output = console()
-    narrow = output.width < NARROW_WIDTH
-    groups = _groups(headings, rows, output.width) if narrow else [range(len(headings))]
-    for n, group in enumerate(groups):
-        table = Table(
-            title=title if n == 0 else None,
-            title_justify="left",
-            header_style="bold",
-            box=box.SIMPLE_HEAD,
-            show_edge=False,
-            pad_edge=False,
-            padding=(0, 0 if narrow else 1),
-        )
-        for heading, text in (headings[i] for i in group):
-            if text:
-                table.add_column(heading, overflow="fold", vertical="top")
-            else:
-                shown = heading.replace(" ", "\n") if narrow else heading
-                table.add_column(shown, justify="right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(Text(row[i]) for i in group))
-        if n:
-            output.print()
-        output.print(table)
+    padding = _PADDING[layout.gap]
+    table = Table(
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=padding,
+    )
+    for i in layout.columns:
+        heading, text = headings[i]
+        if text:
+            most = layout.text_widths.get(i)
+            table.add_column(
+                heading, overflow="fold", vertical="top", no_wrap=most is None, max_width=most
+            )
+        else:
+            shown = heading.replace(" ", "\n") if layout.broken else heading
+            table.add_column(shown, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(row[i]) for i in layout.columns))
+    return table
 
 
 def _print_markdown(
@@ -186,28 +210,6 @@ def _print_plain(
     above = [] if title is None else [title.ljust(width)]
     print("\n".join([*above, shown[0], "\N{BOX DRAWINGS LIGHT HORIZONTAL}" * width, *shown[1:]]))
     return True
-
-
-def _groups(
-    headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], width: int
-) -> list[Sequence[int]]:
-    """Distribute the columns of numbers over as many tables as needed, each with the texts."""
-    texts = [i for i, (_, text) in enumerate(headings) if text]
-    # One column between two. Texts have the width that they need, or wrap at 18.
-    room = width - sum(min(18, max((len(r[i]) for r in rows), default=0)) + 1 for i in texts)
-    groups: list[list[int]] = [[]]
-    used = 0
-    for i, (heading, text) in enumerate(headings):
-        if text:
-            continue
-        words = [*heading.split(), *(r[i] for r in rows)]
-        size = max(map(len, words), default=0) + 1
-        if groups[-1] and used + size > room:
-            groups.append([])
-            used = 0
-        groups[-1].append(i)
-        used += size
-    return [sorted(texts + group) for group in groups]
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Form, Settings
+from headstack.cli._options import Figures, Force, Form, Settings, Wide
 
 
 def command(
@@ -21,11 +21,14 @@ def command(
             help="Write capping.html, figures/, result.json and the series as Parquet.",
         ),
     ] = None,
+    force: Force = False,
     as_json: Annotated[
         bool, Option("--json", help="Print one JSON document: the comparison of the policies.")
     ] = False,
     settings: Settings = None,
     form: Form = "text",
+    wide: Wide = False,
+    figures: Figures = True,
     seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
     seeds: Annotated[
         int | None,
@@ -47,7 +50,8 @@ def command(
     """Simulate power capping: policies, caps over time and a meter over simulated drives.
 
     Each system of the experiment is one policy; all get the same requests, caps and noise. The
-    table says how each kept the cap, and what that cost in throughput and response time.
+    table says how each kept the cap, and what that cost in throughput and response time. Ctrl-C
+    keeps the policies, with --seeds the seeds, that are complete.
 
     Examples:
       headstack cap-sim examples/capping.toml
@@ -56,7 +60,7 @@ def command(
       headstack cap-sim examples/capping.toml --seeds 10 --against throttling
 
     """
-    from headstack import capping
+    from headstack import capping, warned
     from headstack.cli import INTERRUPTED, _options, _terminal
 
     _terminal.check_form(form, as_json)
@@ -70,18 +74,24 @@ def command(
             set=_options.settings(settings),
             threads=threads,
         )
+        done = rows[0]["n_seeds"]
+        partial = done < (seeds or 0)
         if as_json:
-            _terminal.print_json({"seeds": seeds, "policies": rows})
+            _terminal.print_json({"seeds": done, "policies": rows, "partial": partial})
         else:
             headings, cells = capping.seed_cells(rows, _terminal.NONE)
             _terminal.print_table(headings, cells, form=form)
-        return None
+        if partial:
+            text = f"{experiment}: partial results, of {done} of {seeds} seeds"
+            _terminal.say(text, as_json=True)
+        return INTERRUPTED if partial else None
     name = "standard input" if given else experiment.name
     with _terminal.progress(name) as progress:
         result = capping.cap_sim(
             _terminal.standard_input() if given else experiment,
             set=_options.settings(settings),
             out=out,
+            replace=force,
             seed=seed,
             threads=threads,
             progress=progress,
@@ -93,15 +103,27 @@ def command(
 
         drawing.check_memory()
         title = f"Power capping: {name if given else experiment.stem}"
-        written.append(capping.write(result.document, out / capping.PAGE, title=title))
+        page = out / capping.PAGE
+        written.append(capping.write(result.document, page, title=title, with_figures=figures))
     if as_json:
-        _terminal.print_json({"policies": rows, "run_id": result.document.get("run_id")})
+        run_id, partial = result.document.get("run_id"), result.partial
+        _terminal.print_json({"policies": rows, "run_id": run_id, "partial": partial})
     else:
-        shown = capping.columns(rows, narrow=form == _terminal.TEXT)
+        shown = capping.columns(rows)
         headings = [(title, key in capping.TEXTS) for key, title, _ in shown]
-        _terminal.print_table(headings, capping.cells(rows, shown, _terminal.NONE), form=form)
+        for line in warned.lines(warned.of_document(result.document)):
+            _terminal.say(line, form)
+        cells = capping.cells(rows, shown, _terminal.NONE)
+        short = None if wide else capping.short(shown)
+        if not _terminal.print_table(headings, cells, form=form, short=short):
+            _terminal.say(_terminal.MORE)
     _terminal.told(written, as_json, form)
-    return INTERRUPTED if result.partial else None
+    if not result.partial:
+        return None
+    whole = sum(not row["partial"] for row in rows)
+    text = f"{name}: partial results: {whole} of {len(rows)} systems are complete"
+    _terminal.say(text, as_json=True)
+    return INTERRUPTED
 
 
 def _refuse(

@@ -78,6 +78,8 @@ def command(
         _terminal.print_json(comparison.to_document(found))
     else:
         marks = form != _terminal.CSV
+        for line in comparison.warnings(found):
+            _terminal.say(line, form)
         _terminal.print_table(
             comparison.headings(found, marks=marks),
             comparison.cells(found, marks=marks),

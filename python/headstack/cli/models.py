@@ -30,8 +30,11 @@ def _show(entry: Mapping[str, Any], form: Form, as_json: bool) -> None:
             print("\nParameters (defaults for one drive):")
     if "parameters" in entry:
         _terminal.print_table(
-            [("parameter", True), ("default", True), ("bounds", True)],
-            [[p["key"], _default(p["default"]), p["bounds"]] for p in entry["parameters"]],
+            [("parameter", True), ("default", True), ("bounds", True), ("what", True)],
+            [
+                [p["key"], _default(p["default"]), p["bounds"], p["what"]]
+                for p in entry["parameters"]
+            ],
             form=form,
         )
 

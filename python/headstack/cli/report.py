@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import Figures
 
 
 def command(
@@ -12,12 +13,7 @@ def command(
         "report.html"
     ),
     title: Annotated[str, Option(help="The page's title.")] = "Headstack report",
-    figures: Annotated[
-        bool,
-        Option(
-            help="Also write figures as PNG and SVG, into figures/ (of NAME.html: NAME-figures/)."
-        ),
-    ] = True,
+    figures: Figures = True,
 ) -> None:
     """Write the report of an earlier run: one HTML page that opens without a network.
 

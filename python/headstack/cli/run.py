@@ -1,10 +1,14 @@
 """``headstack run``."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Form, Settings, SourcesAnywhere
+from headstack.cli._options import Figures, Force, Form, Settings, SourcesAnywhere, Wide
+
+if TYPE_CHECKING:
+    from headstack.table import Column
 
 
 def command(
@@ -20,15 +24,24 @@ def command(
             "--out",
             "-o",
             metavar="DIR",
-            help="Write report.html, figures/, result.json and Parquet tables.",
+            help="Write report.html, figures/, result.json and series as Parquet.",
         ),
     ] = None,
+    force: Force = False,
     as_json: Annotated[
         bool, Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
     settings: Settings = None,
     form: Form = "text",
-    requests: Annotated[bool, Option(help="With --out: one row per request as Parquet.")] = True,
+    wide: Wide = False,
+    requests: Annotated[
+        bool,
+        Option(
+            help="With --out: write one row per request and system as Parquet, about 40 MB for a "
+            "million of them.",
+        ),
+    ] = False,
+    figures: Figures = True,
     seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
     threads: Annotated[
         int | None, Option(min=1, help="Threads to use; results do not depend on it.")
@@ -44,13 +57,14 @@ def command(
     Examples:
       headstack run examples/demo.toml
       headstack run examples/demo.toml --out out/demo
+      headstack run examples/demo.toml --out out/requests --requests --no-figures
       headstack run examples/demo.toml --set system.0.scheduler=sptf --format markdown
       generate | headstack run - --set run.max_requests=1000
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
 
     """
     import headstack
-    from headstack import table
+    from headstack import table, warned
     from headstack.cli import INTERRUPTED, _options, _terminal
 
     _terminal.check_form(form, as_json)
@@ -61,6 +75,7 @@ def command(
             _terminal.standard_input() if given else experiment,
             set=_options.settings(settings),
             out=out,
+            replace=force,
             log_requests=requests and out is not None,
             seed=seed,
             threads=threads,
@@ -76,24 +91,49 @@ def command(
         from headstack import report
 
         title = f"Headstack: {name if given else experiment.stem}"
-        written.append(report.write(result.document, out / "report.html", title=title))
+        page = out / "report.html"
+        written.append(report.write(result.document, page, title=title, with_figures=figures))
     if as_json:
         print(result.to_json())
     else:
         data = form == _terminal.CSV
         columns = (table.data_columns if data else table.columns)(result.document)
-        headings = [(c.title, c.text) for c in columns]
-        _terminal.print_table(headings, table.rows(result.document, columns), form=form)
+        document = result.document
+        for line in warned.lines(warned.of_document(document)):
+            _terminal.say(line, form)
+        whole = _print(columns, table.rows(document, columns), document, form, wide)
+        for title, shown, rows in () if data else table.prefixes(document):
+            _terminal.between(form)
+            _terminal.say(title, form)
+            if rows:
+                whole &= _print(shown, rows, document, form, wide)
         columns, rows = table.operations(result.document)
         # CSV is limited to one table.
         if rows and not data:
             _terminal.between(form)
-            _terminal.print_table([(c.title, c.text) for c in columns], rows, form=form)
-        for line in (table.note(result.document), *table.warnings(result.document)):
-            _terminal.say(line, form)
+            whole &= _print(columns, rows, document, form, wide)
+        if not whole:
+            _terminal.say(_terminal.MORE)
+        _terminal.say(table.note(document), form)
     _terminal.told(written, as_json, form)
     if result.partial:
         text = f"{name}: partial results, of the requests completed until the interrupt"
         _terminal.say(text, as_json=True)
         return INTERRUPTED
     return None
+
+
+def _print(
+    columns: "Sequence[Column]",
+    rows: Sequence[Sequence[str]],
+    document: Mapping[str, Any],
+    form: str,
+    wide: bool,
+) -> bool:
+    """Print a table of results; return whether all columns had room."""
+    from headstack import table
+    from headstack.cli import _terminal
+
+    short = None if wide else table.short(columns, document["systems"])
+    headings = [(c.title, c.text) for c in columns]
+    return _terminal.print_table(headings, rows, form=form, short=short)

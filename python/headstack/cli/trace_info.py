@@ -64,6 +64,8 @@ def _opened(opened: Mapping[str, Any]) -> Iterator[list[str]]:
     fits = opened["fits"]
     if fits is None:
         why = "as named"
+    elif not fits:
+        why = "fits most of the first lines, not all"
     else:
         others = ", ".join(f"{name} ({score})" for name, score in fits[1:]) or "none"
         why = f"fits best: {fits[0][1]} of 100; others that fit: {others}"
@@ -91,80 +93,6 @@ def _devices(info: Mapping[str, Any]) -> Iterator[list[str]]:
         counts = [f"{row[f'n_{what}']:,}" for what in ("requests", "reads", "writes", "flushes")]
         extent = [f"{row[f'{end}_lba'] * 512:,}" for end in ("first", "end")]
         yield [str(row["device"]), *counts, f"{row['sequential_ratio']:.1%}", *extent]
-
-
-def warnings(info: Mapping[str, Any]) -> list[str]:
-    """Return properties of a trace that would mislead a simulation, one sentence each.
-
-    Args:
-        info: the core's description.
-
-    """
-    return [text for text in (*_of_times(info), *_of_records(info), *_of_format(info)) if text]
-
-
-def _of_times(info: Mapping[str, Any]) -> Iterator[str]:
-    resolution, duration = info["time_resolution_s"], info["duration_s"]
-    if info["n_requests"] >= 10:
-        if duration == 0:
-            yield "all requests have one time: they arrive at once"
-        elif resolution >= 1 and resolution.is_integer():
-            yield (
-                "times are whole seconds: the requests of a second arrive at once, which is no "
-                "basis for queueing; formats of such times take -p spread_seconds=true"
-            )
-        elif resolution == duration:
-            yield f"requests have two times only, {duration:g} s apart"
-    if info["n_earlier_waits"]:
-        yield (
-            f"{info['n_earlier_waits']:,} waits lie before the one before them: they look like "
-            "pauses, not times since the start; -p wait=microseconds-since-wait reads them so"
-        )
-    if info["n_out_of_order"]:
-        moved = (
-            f", {info['n_clamped']:,} of them moved to a later time" if info["n_clamped"] else ""
-        )
-        yield f"{info['n_out_of_order']:,} times run backwards in the file: sorted{moved}"
-
-
-#: A higher share of unaligned requests is reported.
-_UNALIGNED_RATIO = 0.01
-
-
-def _unaligned(operations: Sequence[Mapping[str, Any]]) -> float:
-    """Return the share of requests that do not cover whole sectors of 4 KiB."""
-    n = sum(int(o["n_requests"]) for o in operations)
-    partial = sum(float(o["unaligned_ratio"]) * float(o["n_requests"]) for o in operations)
-    return partial / max(n, 1)
-
-
-def _of_records(info: Mapping[str, Any]) -> Iterator[str]:
-    with_data = [o for o in info["operations"] if o["op"] != "flush"]
-    all_, writes = (
-        _unaligned(rows) for rows in (with_data, [o for o in with_data if o["op"] != "read"])
-    )
-    if max(all_, writes) > _UNALIGNED_RATIO:
-        yield (
-            f"{all_:.1%} of reads and writes, {writes:.1%} of writes, do not cover whole sectors "
-            "of 4 KiB: each such write costs a drive with these sectors a turn"
-        )
-    for key, what in (
-        ("n_skipped", "wrong records left out"),
-        ("n_filtered", "records that are no reads, writes or flushes left out"),
-        ("n_zero_sized", "reads and writes of no bytes left out"),
-    ):
-        if info[key]:
-            yield f"{info[key]:,} {what}"
-
-
-def _of_format(info: Mapping[str, Any]) -> Iterator[str]:
-    fits = info["opened"]["fits"] or []
-    equal = [name for name, score in fits[1:] if score == fits[0][1]]
-    if equal:
-        yield (
-            f"the trace fits {' and '.join(equal)} as well as {info['opened']['format']}: "
-            "--from names the one that it is"
-        )
 
 
 def command(
@@ -198,7 +126,6 @@ def command(
     trace_format, form = _formats(trace_format, form, as_json)
     parameters = format_parameters(format_parameter)
     info = _bridge.call("trace_info", str(trace), trace_format, on_error, order, parameters)
-    info["warnings"] = warnings(info)
     written: list[Path] = []
     if plot is not None:
         from headstack import plots, trace_figures
@@ -215,7 +142,11 @@ def command(
 
 
 def _print(info: Mapping[str, Any], form: str) -> None:
+    from headstack import warned
     from headstack.cli import _terminal
+
+    for line in warned.lines(warned.groups(warned.of(info), several=False)):
+        _terminal.say(line, form)
 
     def show(headings: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> None:
         _terminal.print_table(headings, list(rows), form=form)
@@ -232,5 +163,3 @@ def _print(info: Mapping[str, Any], form: str) -> None:
     if len(info["devices"]) > _MOST_DEVICES:
         n = len(info["devices"])
         _terminal.say(f"the busiest {_MOST_DEVICES} of {n:,} devices; --json has more", form)
-    for text in info["warnings"]:
-        _terminal.say(f"warning: {text}", form)

@@ -192,7 +192,7 @@ def _told(tooltip: Sequence[Any]) -> str:
     return "{" + ", ".join(told) + "}"
 
 
-def halo(base: Any, colour: Any, text: str = "text:N", **mark: Any) -> Any:
+def halo(base: Any, colour: Any, text: Any = "text:N", **mark: Any) -> Any:
     """Return text that is readable over lines and bars: first its outline, then the text."""
     outline = base.mark_text(stroke=BACKGROUND, strokeWidth=4, strokeJoin="round", **mark)
     written = base.mark_text(**mark)

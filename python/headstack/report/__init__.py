@@ -16,7 +16,8 @@ from headstack import drawing, outputs, plots
 from headstack.errors import ConfigError
 from headstack.report import about
 from headstack.resolved import experiment_toml
-from headstack.table import Column, columns, note, operations, rows, warnings
+from headstack.table import Column, columns, note, operations, prefixes, rows
+from headstack.warned import of_document
 from headstack.workload import is_of_frame
 
 _CAPTIONS = {
@@ -180,8 +181,9 @@ def to_html(
             note=note(document),
             run_id=document.get("run_id"),
             partial=document.get("partial"),
-            warnings=list(dict.fromkeys(warnings(document))),
+            warnings=of_document(document),
             compared=_table(shown, rows(document, shown)),
+            prefixes=[(told, _table(head, part)) for told, head, part in prefixes(document)],
             groups=_groups(document, said, found),
             operations=_table(kinds, apart),
             systems=about.systems(document),

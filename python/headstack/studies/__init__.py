@@ -1,19 +1,19 @@
-"""Reproductions of papers: one module or package per paper, listed in `PAPERS`.
+"""Reproductions of papers: one folder per paper, listed in `PAPERS`.
 
-A paper is a list of claims. Each has a function that runs simulations and compares the paper's
-values with the results; the parts that all papers share are in `study`, `runs` and `page`.
+A folder has the paper's claims as data (``claims.toml``, see `claims`), functions that run
+simulations and return tables, and a dataclass ``Choices`` of what the paper leaves open. What all
+papers share is in `study`, `evaluate`, `rules`, `runs` and `page`.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
 if TYPE_CHECKING:
-    from headstack.studies.study import Paper
+    from headstack.studies.claims import Paper
 
-#: Modules of this folder that define a constant `PAPER`.
+#: Folders with the claims of a paper.
 PAPERS = ("isca08", "dald", "snowflakes", "ng98", "pcap")
 
 
@@ -26,5 +26,7 @@ def load(name: str) -> "Paper":
     """
     if name not in PAPERS:
         raise ConfigError(need_one_of("paper", name, PAPERS))
-    paper: Paper = importlib.import_module(f"headstack.studies.{name}").PAPER
-    return paper
+    # Imported here: the command line lists the papers without reading one.
+    from headstack.studies import claims
+
+    return claims.load(f"headstack.studies.{name}")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from headstack import outputs, report
-from headstack.errors import ConfigError, told
+from headstack.errors import ConfigError, not_json, told
+from headstack.studies.claims import Paper
 from headstack.studies.rules import KINDS, Verdict
-from headstack.studies.study import NOT_ASKED, Paper, Study
+from headstack.studies.study import NOT_ASKED, Study
 
 
 def _percent(deviation: float | None) -> str:
@@ -110,6 +111,14 @@ def _kind(part: Mapping[str, Any]) -> str:
     return "" if part["kind"] == "result" else part["kind"]
 
 
+def _also(part: Mapping[str, Any]) -> str:
+    """Return the nearest world in which the part is false, and whether its rule fails there."""
+    false = part["falsifier"]
+    if not false:
+        return ""
+    return false["world"] if false["passes"] else f"not if {false['world']}"
+
+
 def _ordered(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the parts that count first."""
     return sorted(parts, key=lambda p: not p["counts"])
@@ -118,6 +127,7 @@ def _ordered(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _parts(claim: Mapping[str, Any]) -> str:
     if not claim["parts"]:
         return ""
+    tested = any(p["falsifier"] for p in claim["parts"])
     rows = []
     for part in _ordered(claim["parts"]):
         rows.append(
@@ -129,6 +139,7 @@ def _parts(claim: Mapping[str, Any]) -> str:
             + _verdict(part["verdict"])
             + _cell(_kind(part), "text")
             + _cell(part["note"])
+            + (_cell(_also(part)) if tested else "")
             + "</tr>"
         )
     heads = "".join(
@@ -141,6 +152,7 @@ def _parts(claim: Mapping[str, Any]) -> str:
             ("verdict", "text"),
             ("kind", "text"),
             ("note", "wrap"),
+            *((("would also pass if", "wrap"),) if tested else ()),
         )
     )
     return (
@@ -169,10 +181,6 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
     body = [f"<h1>{html.escape(paper.name)}: {html.escape(paper.title)}</h1>"]
     kind = "a quick run with fewer requests" if document["quick"] else "the whole run"
     body.append(f'<p class="note">Headstack {html.escape(document["version"])}, {kind}.</p>')
-    body += [f"<p>{html.escape(text)}</p>" for text in paper.about]
-    if document["traces"]:
-        body.append(_list("Traces", trace_lines(document)))
-    body.append(_list("What the words mean, for every part", _rule_lines(document)))
     body.append('<div class="scroll"><table><tbody>')
     for claim in document["claims"]:
         body.append(
@@ -182,6 +190,9 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
             + "</tr>"
         )
     body.append("</tbody></table></div>")
+    body += [f"<p>{html.escape(text)}</p>" for text in paper.about]
+    if document["traces"]:
+        body.append(_list("Traces", trace_lines(document)))
     for claim in document["claims"]:
         body.append(
             f'<h2 id="{claim["id"]}">{claim["id"]} {html.escape(claim["what"])}: '
@@ -195,6 +206,7 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
     if "compared" in document:
         body.append(f"<h2>{COMPARED}</h2>")
         body.append(_table(document["compared"]["table"]))
+    body.append(_list(WORDS, _rule_lines(document)))
     return report.page(f"Headstack: {paper.name}", "\n".join(body), study.specs)
 
 
@@ -219,34 +231,36 @@ def _line(text: str) -> str:
 def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
     """Return the page in Markdown, with figures as links."""
     lines = [f"# {paper.name}: {paper.title}", ""]
-    for text in paper.about:
-        lines += [text, ""]
-    for heading, listed in (
-        ("Traces", trace_lines(document)),
-        ("What the words mean, for every part", _rule_lines(document)),
-    ):
-        if listed:
-            lines += [f"{heading}:", "", *(f"- {line}" for line in listed), ""]
     lines += ["| claim | verdict | what |", "|---|---|---|"]
     lines += [f"| {c['id']} | {c['verdict']} | {_line(c['what'])} |" for c in document["claims"]]
+    for text in paper.about:
+        lines += ["", text]
+    if document["traces"]:
+        lines += ["", "Traces:", "", *(f"- {line}" for line in trace_lines(document))]
     for claim in document["claims"]:
         lines += ["", f"## {claim['id']} {claim['what']}: {claim['verdict']}", ""]
         for heading, text in _context(claim):
             lines += [f"{heading}: {text}", ""]
         if claim["parts"]:
-            lines.append("| compared | paper | ours | deviation | verdict | kind | note |")
-            lines.append("|---" * 7 + "|")
+            heads = (
+                "compared | paper | ours | deviation | verdict | kind | note | would also pass if"
+            )
+            lines += [f"| {heads} |", "|---" * 8 + "|"]
         for p in _ordered(claim["parts"]):
             told = (p["what"], p["paper"], p["ours"], _percent(p["deviation"]), p["verdict"])
-            cells = (*told, _kind(p), p["note"])
+            cells = (*told, _kind(p), p["note"], _also(p))
             lines.append("| " + " | ".join(_line(c) for c in cells) + " |")
         lines += ["", *(f"![{_stem(f)}]({f})" for f in claim["figures"])]
         for table in claim["tables"]:
             lines += _table_lines(table)
     if "compared" in document:
         lines += ["", f"## {COMPARED}", *_table_lines(document["compared"]["table"])]
+    lines += ["", f"## {WORDS}", "", *(f"- {line}" for line in _rule_lines(document))]
     return "\n".join(lines) + "\n"
 
+
+#: Heading of the definitions of rules and kinds.
+WORDS = "What the words mean, for every part"
 
 #: Heading of what is compared over several seeds.
 COMPARED = "Compared over several seeds"
@@ -303,11 +317,12 @@ def load(folder: Path, name: str) -> dict[str, Any]:
 
     """
     path = folder / f"{name}.json"
-    outputs.check(folder, path.name)
     try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        with outputs.checked(folder, path.name):
+            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
         raise ConfigError(f"{path}: got {told(e)}, need what headstack reproduce writes") from None
-    except (ValueError, RecursionError):
-        raise ConfigError(f"{path}: got text that is not JSON, need a document") from None
+    except (ValueError, RecursionError) as e:
+        need = "what headstack reproduce writes"
+        raise ConfigError(f"{path}: got {not_json(e)}, need {need}") from None
     return document

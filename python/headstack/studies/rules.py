@@ -10,7 +10,7 @@ verdict (`Kind.RESULT`). A claim without such parts is `not-run`, whatever its o
 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -132,9 +132,32 @@ RULES: dict[Rule, str] = {
 }
 
 
-def holds(rule: Rule, ours: float, reference: float) -> bool:
-    """Return whether two numbers, both not negative, satisfy a rule."""
+def holds(rule: Rule, ours: float, reference: float, within: float | None = None) -> bool:
+    """Return whether two numbers, both not negative, satisfy a rule.
+
+    `within` is a tolerance in the place of the rule's own, for `NUMBER` and `POINTS`.
+    """
+    if within is not None:
+        return abs(ours - reference) <= within * (abs(reference) if rule is Rule.NUMBER else 1)
     return _HOLDS[rule](ours, reference)
+
+
+@dataclass(frozen=True)
+class Falsified:
+    """A part's rule in the nearest world in which the part is false.
+
+    Attributes:
+        world: the world in words.
+        ours: the number in the place of ours.
+        reference: the number in the place of the reference.
+        passes: whether the rule holds there too, so that it cannot tell the worlds apart.
+
+    """
+
+    world: str
+    ours: float
+    reference: float
+    passes: bool
 
 
 @dataclass(frozen=True)
@@ -153,6 +176,8 @@ class Part:
         deviation: (ours - paper) / paper, for numbers.
         note: a remark on its values for readers.
         workload: the workload of the run, if it is one of the paper's.
+        falsifier: the rule in the nearest world in which the part is false, if it was run.
+        drawn: figure, x and panel at which the paper's number is shown.
 
     """
 
@@ -167,6 +192,8 @@ class Part:
     deviation: float | None = None
     note: str = ""
     workload: str = ""
+    falsifier: Falsified | None = None
+    drawn: tuple[str, str | float, str] | None = None
 
     @property
     def counts(self) -> bool:
@@ -187,14 +214,15 @@ class Part:
             "values": dict(self.values),
             "workload": self.workload,
             "note": self.note,
+            "falsifier": None if self.falsifier is None else asdict(self.falsifier),
         }
 
 
-def _judged(part: Part, ours: float, reference: float) -> Part:
+def _judged(part: Part, ours: float, reference: float, within: float | None = None) -> Part:
     assert part.rule is not None
     if part.kind is Kind.INPUT:
         return replace(part, verdict=Verdict.INPUT)
-    met = holds(part.rule, ours, reference)
+    met = holds(part.rule, ours, reference, within)
     return replace(part, verdict=Verdict.REPRODUCED if met else Verdict.DEVIATES)
 
 
@@ -208,10 +236,12 @@ def number(
     kind: Kind = Kind.RESULT,
     note: str = "",
     workload: str = "",
+    within: float | None = None,
 ) -> Part:
     """Return a part for a number of the paper; `form` writes it with its unit.
 
-    `rule` is one of those for numbers: `NUMBER`, `PRINTED`, or `POINTS` for values in per cent.
+    `rule` is one of those for numbers: `NUMBER`, `PRINTED`, or `POINTS` for values in per cent;
+    `within` is a tolerance other than the rule's.
     """
     part = Part(
         what,
@@ -222,11 +252,11 @@ def number(
         rule,
         {"ours": ours, "paper": paper},
         form.format(ours),
-        (ours - paper) / paper,
+        (ours - paper) / paper if paper else None,
         note,
         workload,
     )
-    return _judged(part, ours, paper)
+    return _judged(part, ours, paper, within)
 
 
 def relation(

@@ -1,41 +1,32 @@
-"""Judging the claims of a paper: the parts that all reproductions share.
+"""Judging the claims of a paper: runs, outcomes and the document, the same for all papers.
 
-A claim's function gets a `Study` for simulations and figures, and returns an `Outcome` with the
-parts that it compared. See `headstack.studies.rules` for parts and verdicts.
+The claims are data (`headstack.studies.claims`). The function of a claim gets a `Study` for its
+simulations and returns tables; `evaluate` compares its parts with them, and `rules` decides.
 
 A `Choice` is a value that the paper leaves open and that affects a verdict: the claim is judged
 again with each alternative, and the results are shown beside the verdict.
 """
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import headstack
-from headstack import plots
 from headstack.errors import ConfigError, HeadstackError
-from headstack.studies import rules
+from headstack.studies import evaluate, rules
+from headstack.studies.claims import Claim, Comparison, Paper
+from headstack.studies.evaluate import Rows, Table
 from headstack.studies.rules import NOTHING, Part, Verdict
 from headstack.studies.runs import Report, Run, Store
 from headstack.studies.traces import Found, find
-from headstack.suggest import need_one_of
 
 #: Runs whose range the error bars of a figure show, each with a seed of its own.
 SEEDS = 3
 
 #: Reason why a claim was not run that the user did not select.
 NOT_ASKED = "not asked for"
-
-
-@dataclass(frozen=True)
-class Table:
-    """Numbers shown beside a claim: headings, then rows of text."""
-
-    title: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 @dataclass
@@ -81,7 +72,8 @@ class Study:
         quick: whether to use fewer requests.
         traces: trace files by workload.
         choices: values for what the paper leaves open, a dataclass of the paper's module.
-        varied: whether a claim is judged again with another choice: no figures, few requests.
+        varied: whether a claim is judged again with another choice: few requests, and only what its
+            parts need.
         runs: all runs so far.
         out: directory for all that the study writes.
 
@@ -132,117 +124,52 @@ class Study:
         """
         return range(self.choices.seed, self.choices.seed + (1 if self.varied else SEEDS))
 
-    def figure(self, name: str, chart: Callable[[], Any]) -> str:
-        """Write a figure as PNG and SVG and add it to the page; return the name."""
-        if not self.varied:
-            drawn = chart()
-            plots.save(drawn, self.out / self._folder / name)
-            self.specs[name] = drawn.to_dict()
-        return name
+    def draw(self, claim: Claim, tables: Rows, parts: Sequence[Part]) -> list[str]:
+        """Write the figures of a claim as PNG and SVG and add them to the page; return the names.
+
+        The paper's numbers are drawn at the places that the parts state.
+        """
+        from headstack import plots
+        from headstack.plots import tidy
+
+        names = []
+        for picture, scope, at in evaluate.expand(claim.figures, tables):
+            rows = evaluate.select(tables.get(picture.table, ()), {**scope, **picture.where})
+            words = {**scope, **(rows[0] if rows else {})}
+            name = evaluate.text(picture.name, words, at)
+            title = picture.title if isinstance(picture.title, tuple) else (picture.title,)
+            lines = tuple(evaluate.text(line, words, at) for line in title)
+            filled = replace(picture, name=name, title=lines if len(lines) > 1 else lines[0])
+            chart = tidy.draw(filled, tables, evaluate.paper_points(parts, name), scope)
+            plots.save(chart, self.out / self._folder / name)
+            self.specs[name] = chart.to_dict()
+            names.append(name)
+        return names
 
     def figure_files(self) -> list[str]:
         """Return the files of all figures that were drawn, relative to the output folder."""
-        return [str(self._folder / f"{name}{end}") for name in self.specs for end in plots.SUFFIXES]
+        from headstack.plots import SUFFIXES
+
+        return [str(self._folder / f"{name}{end}") for name in self.specs for end in SUFFIXES]
 
     def path(self, figure: str) -> str:
         """Return the file of a figure, relative to the output folder."""
         return str(self._folder / f"{figure}.png")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A value that the paper leaves open: the choice, and its alternatives.
-
-    Attributes:
-        what: what is chosen.
-        taken: the chosen value.
-        otherwise: changes to the paper's choices, by name.
-        applies: whether it can be varied in a study; a trace's rate needs the trace.
-
-    """
-
-    what: str
-    taken: str
-    otherwise: Mapping[str, Mapping[str, Any]]
-    applies: Callable[[Study], bool] = lambda _: True
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One numbered claim of a paper.
-
-    Attributes:
-        id: its number in the ledger, such as ``IDP-3``.
-        what: the claim as a heading.
-        paper: the paper's value or statement.
-        judge: the function that compares.
-        choices: choices that affect its verdict.
-
-    """
-
-    id: str
-    what: str
-    paper: str
-    judge: Callable[[Study], Outcome]
-    choices: Sequence[Choice] = ()
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Systems against each other over several seeds, beside the claims of a paper.
-
-    Attributes:
-        judge: compares them; returns rows for the document and their table.
-        workloads: patterns of the names of further trace files, by workload; an absent trace
-            leaves out what needs it.
-
-    """
-
-    judge: Callable[[Study, Sequence[int]], tuple[list[dict[str, Any]], Table]]
-    workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Paper:
-    """A paper and its claims.
-
-    Attributes:
-        name: name on the command line.
-        title: title as cited.
-        claims: in the order of the ledger.
-        workloads: patterns of the names of trace files, by workload.
-        about: paragraphs for the top of the page.
-        choices: default choices.
-        compared: what is compared over several seeds, if anything.
-
-    """
-
-    name: str
-    title: str
-    claims: Sequence[Claim]
-    workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    about: Sequence[str] = ()
-    choices: Any = None
-    compared: Comparison | None = None
-
-    def chosen(self, ids: Sequence[str]) -> list[Claim]:
-        """Return the claims with these ids, all claims if none are given.
-
-        Raises:
-            ConfigError: the paper has no claim with that id.
-
-        """
-        known = {c.id: c for c in self.claims}
-        for wanted in ids:
-            if wanted.upper() not in known:
-                raise ConfigError(need_one_of(f"{self.name}: claim", wanted, known))
-        asked = {i.upper() for i in ids}
-        return [c for c in self.claims if not asked or c.id in asked]
-
-
-def _judge(claim: Claim, study: Study) -> Outcome:
+def judge(claim: Claim, study: Study) -> Outcome:
+    """Return the outcome of a claim; a study with other choices gets parts only."""
     try:
-        return claim.judge(study)
+        tables = evaluate.rows_of(claim.measure(study))
+        parts = evaluate.parts(claim, tables, partial=study.varied)
+        if study.varied:
+            return Outcome(parts)
+        return Outcome(
+            parts,
+            figures=study.draw(claim, tables, parts),
+            tables=evaluate.listings(claim, tables),
+            beside=evaluate.beside(claim, tables),
+        )
     except HeadstackError as e:
         # If one claim cannot be run, the others are still judged.
         return Outcome(refused=f"the simulator refused: {e}")
@@ -266,7 +193,7 @@ def _sensitivity(
         alternatives = []
         for name, changes in choice.otherwise.items():
             study.label = f"{claim.id} with {name}"
-            outcome = _judge(claim, study.vary(**changes))
+            outcome = judge(claim, study.vary(**changes))
             columns[name] = outcome
             alternatives.append(
                 {
@@ -319,6 +246,7 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "id": claim.id,
         "what": claim.what,
         "paper": claim.paper,
+        "place": claim.place,
         "ours": "; ".join(f"{p.what}: {p.ours}" for p in counted) or NOTHING,
         "deviation": outcome.deviation,
         "verdict": str(outcome.verdict),
@@ -375,7 +303,7 @@ def reproduce(
     for claim in paper.claims:
         study.label = claim.id
         asked = claim.id in chosen
-        outcome = _judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
+        outcome = judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
         rows.append(_row(claim, outcome, study, asked))
     document = _document(paper, quick, found, rows)
     if compared is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headstack.errors import ConfigError
-from headstack.suggest import need_one_of
+from headstack.suggest import listed, need_one_of
 
 #: Environment variable with the folder of the traces.
 VARIABLE = "HEADSTACK_TRACES"
@@ -67,6 +67,8 @@ def find(
     """
     found = {}
     for name, path in (given or {}).items():
+        if not workloads:
+            raise ConfigError(f'--trace: got "{name}", need none: this paper is run without traces')
         if name not in workloads:
             raise ConfigError(need_one_of("--trace", name, workloads))
         if not path.is_file():
@@ -80,9 +82,9 @@ def find(
         if name in found or not files:
             continue
         if len(files) > 1:
-            listed = ", ".join(f.name for f in files)
+            found_files = listed(f.name for f in files)
             raise ConfigError(
-                f"{by}: got {listed}, need one file of {name}, or --trace {name}=PATH"
+                f"{by}: got {found_files}, need one file of {name}, or --trace {name}=PATH"
             )
         found[name] = Found(files[0].resolve(), by)
     return found

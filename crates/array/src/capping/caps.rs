@@ -108,7 +108,11 @@ impl Caps {
 
 /// Reads lines of seconds and watts. The first line may be a heading.
 fn read_file(path: &Path) -> Result<Vec<CapAt>, SpecError> {
-    let text = read_text(path).map_err(|e| SpecError::new("cap_file", e.got, e.need))?;
+    const NEED: &str = "a file of lines with seconds and watts, separated by a comma";
+    let text = read_text(path, NEED).map_err(|e| {
+        let got = format!("{:?} ({})", e.key, e.got);
+        SpecError::new("cap_file", got, e.need)
+    })?;
     let mut caps = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let mut fields = line.split(',').map(str::trim);

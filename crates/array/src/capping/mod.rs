@@ -181,7 +181,7 @@ impl Plan {
     /// The known names and the nearest one, by dotted key.
     pub(crate) fn check_policy(&self, policies: &[Plugin]) -> Result<(), SpecError> {
         let found = find_in(&self.table.policy, policies).map(drop);
-        found.map_err(|e| spec_error(e).within(&self.place))
+        found.map_err(|e| e.within(&self.place))
     }
 }
 
@@ -223,11 +223,6 @@ impl Capping {
         }
         Ok(())
     }
-}
-
-/// What `headstack-control` refuses, as an error of a description.
-fn spec_error(e: headstack_control::ParameterError) -> SpecError {
-    SpecError::new(e.key, e.got, e.need)
 }
 
 impl Experiment {

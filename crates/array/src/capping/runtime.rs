@@ -3,17 +3,18 @@
 use super::caps::Course;
 use super::meter::Meter;
 use super::series::{CapPoint, CapSeries, DrivePoint};
-use super::{spec_error, Plan, Told};
+use super::{Plan, Told};
 use crate::layer::Setting;
 use crate::member::Member;
 use headstack_control::policy::Need;
 use headstack_control::{
-    policy, Actuator, Command, Controller, Device, Parameter, RateLimit, Refused, Rest, Sensor,
-    Status, Work, MOST_READ_EXPIRE,
+    policy, Actuator, Command, Controller, Device, RateLimit, Refused, Rest, Sensor, Status, Work,
+    MOST_READ_EXPIRE,
 };
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
 use headstack_engine::{Quantiles, SpecError};
+use headstack_schema::Taken;
 use headstack_units::{Span, Time, Watts};
 
 /// The settings of one drive: the member of the simulation that holds it, and the paths to the layers that have the
@@ -51,7 +52,7 @@ pub(crate) struct Done {
 pub(crate) struct CappingOutcome {
     pub plan: Plan,
     /// The policy's parameters.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<Taken>,
     pub series: CapSeries,
     /// Response times from admission, by drive.
     pub by_drive: Vec<Quantiles>,
@@ -115,13 +116,13 @@ impl Capper {
             knobs.extend(member.knobs().into_iter().map(|k| (m, k)));
         }
         let table = &plan.table;
-        let plugin = policy::find_in(&table.policy, policies).map_err(spec_error)?;
+        let plugin = policy::find_in(&table.policy, policies)?;
         check_knobs(plugin, &knobs)?;
         let devices: Vec<Device> = knobs.iter().map(|(_, k)| device(k)).collect();
         let built = plugin.build_and_tell(&table.parameters, &devices);
         let (policy, parameters) = built.map_err(|e| match e.key.as_str() {
-            "drives" => spec_error(e),
-            _ => spec_error(e).within("parameters"),
+            "drives" => e,
+            _ => e.within("parameters"),
         })?;
         let n = devices.len();
         Ok(Capper {

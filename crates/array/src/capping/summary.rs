@@ -16,9 +16,10 @@
 
 use super::runtime::CappingOutcome;
 use super::series::{status_name, CapSeries};
-use headstack_control::{Command, Parameter};
+use headstack_control::Command;
 use headstack_drive::spec::Params;
 use headstack_engine::Summary;
+use headstack_schema::Taken;
 use headstack_units::Span;
 use serde::Serialize;
 use serde_json::Value;
@@ -149,7 +150,7 @@ pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
     let mut result = CappingResult {
         policy: table.policy.clone(),
         parameters: by_key(outcome, |p| p.value.as_ref()),
-        defaults: by_key(outcome, |p| p.default.as_ref()),
+        defaults: by_key(outcome, |p| p.field.default()),
         observed_s: 0.0,
         capped_s: 0.0,
         violation_s: 0.0,
@@ -180,10 +181,10 @@ pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
 /// A value of each parameter that has it.
 fn by_key<'a>(
     outcome: &'a CappingOutcome,
-    value: impl Fn(&'a Parameter) -> Option<&'a Value>,
+    value: impl Fn(&'a Taken) -> Option<&'a Value>,
 ) -> Params {
-    let entry = |p: &'a Parameter| Some((p.key.to_string(), value(p)?.clone()));
-    let parameters: &'a [Parameter] = &outcome.parameters;
+    let entry = |p: &'a Taken| Some((p.field.key.to_string(), value(p)?.clone()));
+    let parameters: &'a [Taken] = &outcome.parameters;
     parameters.iter().filter_map(entry).collect()
 }
 

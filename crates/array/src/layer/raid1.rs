@@ -16,7 +16,7 @@
 
 use super::below::LowerLayers;
 use super::volume::choice::{self, Copy};
-use super::volume::copies::{Copies, CopyMap};
+use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::Volume;
 use super::{Context, Entry, LowerCount};
 use headstack_drive::plugin::{params, taken};
@@ -72,6 +72,12 @@ impl CopyMap for Mirror {
         match lba < self.blocks {
             true => (Some(lba), self.blocks),
             false => (None, u64::MAX),
+        }
+    }
+    fn pattern(&self, _lba: u64) -> Pattern {
+        Pattern {
+            period: self.blocks,
+            end: self.blocks,
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct LayerSpec {
     pub of: Option<u32>,
     /// The layer's parameters.
     pub params: Params,
+    /// Whether it is the system's organisation, and not an entry of its list of layers.
+    pub is_organisation: bool,
 }
 
 impl LayerSpec {
@@ -54,7 +56,12 @@ impl LayerSpec {
                 Some(n.ok_or_else(|| SpecError::new("of", of, "a whole number, 1 or more"))?)
             }
         };
-        Ok(LayerSpec { name, of, params })
+        Ok(LayerSpec {
+            name,
+            of,
+            params,
+            is_organisation: false,
+        })
     }
 
     /// The registry's entry of this name.
@@ -70,6 +77,19 @@ impl LayerSpec {
     }
 }
 
+/// The key of layer `i` in the table of its system: `organisation`, or its entry of `layers`.
+pub(crate) fn key_of(specs: &[LayerSpec], i: usize) -> String {
+    match specs[i].is_organisation {
+        true => "organisation".into(),
+        false => format!("layers[{}]", i - listed_from(specs)),
+    }
+}
+
+/// The first of the layers that the system lists: the organisation is before them, if it is a layer.
+pub(crate) fn listed_from(specs: &[LayerSpec]) -> usize {
+    specs.iter().take_while(|s| s.is_organisation).count()
+}
+
 /// Checks that every named layer is one of `entries`.
 ///
 /// # Errors
@@ -78,7 +98,7 @@ pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
     let mut all = specs.iter().enumerate();
     all.try_for_each(|(i, spec)| {
         let found = spec.entry(entries).map(drop);
-        found.map_err(|e| e.within(&format!("layers[{i}]")))
+        found.map_err(|e| e.within(&key_of(specs, i)))
     })
 }
 
@@ -98,7 +118,7 @@ pub fn compose(
         let made = spec
             .entry(entries)
             .and_then(|e| one_height(below, spec, e, elevators));
-        below = made.map_err(|e| e.within(&format!("layers[{i}]")))?;
+        below = made.map_err(|e| e.within(&key_of(specs, i)))?;
     }
     match below.is_empty() {
         true => Err(SpecError::new("layers", "no drives", "at least one")),

@@ -9,7 +9,8 @@
 //! - A plan that is reused does not allocate again.
 //!
 //! To add one: write `crates/array/src/organisation/NAME.rs` with an `ENTRY`, add `NAME` to the
-//! list.
+//! list. An organisation with redundancy is a layer: its entry is made by `volume`, and the system puts the layer over
+//! its drives (`System::layers`).
 
 use headstack_drive::plugin::Taken;
 use headstack_drive::spec::Params;
@@ -111,7 +112,28 @@ macro_rules! organisations {
         pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
     };
 }
-organisations! { independent, concatenate, raid0 }
+organisations! { independent, concatenate, raid0, raid1, raid10, raid5 }
+
+/// The organisations that are layers of the same names.
+pub(crate) const VOLUMES: [&str; 3] = [raid1::ENTRY.name, raid10::ENTRY.name, raid5::ENTRY.name];
+
+/// The entry of an organisation that is the layer `name`: the layer is below, with the parameters, and the devices lie
+/// end to end in its one unit.
+const fn volume(name: &'static str) -> Entry {
+    Entry {
+        name,
+        summary: "",
+        needs_device_blocks: true,
+        parameters: &|table| table.clone(),
+        build: &|context| {
+            let devices = Context {
+                params: Params::new(),
+                ..context.clone()
+            };
+            (concatenate::ENTRY.build)(&devices)
+        },
+    }
+}
 
 /// Finds one of `entries` by name.
 ///

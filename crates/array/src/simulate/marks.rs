@@ -1,4 +1,5 @@
-//! Events of a run at fixed times: samples of energy, changes, steps of the power capping controller.
+//! Events of a run at fixed times: samples of energy, changes, steps of the power capping controller, the end of the
+//! warm-up. Drives are advanced to these times and not beyond.
 
 use super::{Run, SimulateError};
 use crate::member::Member;
@@ -6,8 +7,8 @@ use headstack_engine::ByMode;
 use headstack_units::Time;
 
 impl<M: Member> Run<'_, '_, M> {
-    /// Samples energy at each boundary of the series up to `now`, and applies the changes due until then, in
-    /// order of time.
+    /// Samples energy at each boundary of the series up to `now`, and carries out what is due until then, in order of
+    /// time.
     #[inline]
     pub(super) fn pass_until(&mut self, now: Time) {
         if self.next_sample.min(self.next_mark()) <= now {
@@ -22,6 +23,7 @@ impl<M: Member> Run<'_, '_, M> {
             if at > now || at == Time::NEVER {
                 return;
             }
+            self.passed = at;
             if self.schedule.due == at {
                 let happened = self.schedule.happen(self.members, &mut self.host);
                 self.failure = happened.err().map(SimulateError::Change);
@@ -29,8 +31,12 @@ impl<M: Member> Run<'_, '_, M> {
                 continue;
             }
             self.advance_all(at);
-            if self.next_mark() == at {
+            if self.capping_due() == at {
                 self.step_capping();
+                continue;
+            }
+            if self.warm == at {
+                self.begin(at);
                 continue;
             }
             self.sample(at);
@@ -62,12 +68,26 @@ impl<M: Member> Run<'_, '_, M> {
             transfer: sum.transfer - last.transfer,
             standby: sum.standby - last.standby,
         };
+        let joules = [
+            since.idle,
+            since.seek,
+            since.rotation,
+            since.transfer,
+            since.standby,
+        ];
+        // The difference of two sums may be wrong in the last digits.
+        let least = -1e-9 * sum.total().max(1.0);
+        debug_assert!(joules.iter().all(|j| *j >= least), "{since:?} J at {at:?}");
         self.host.outcome.series.add_energy(at, since);
     }
 
-    /// The time of the next change or step of the power capping controller.
+    /// The time of the next step of the power capping controller.
+    fn capping_due(&self) -> Time {
+        self.host.capper.as_ref().map_or(Time::NEVER, |c| c.due)
+    }
+
+    /// The time of the next change or step of the power capping controller, or of the end of the warm-up.
     pub(super) fn next_mark(&self) -> Time {
-        let capping = self.host.capper.as_ref().map_or(Time::NEVER, |c| c.due);
-        self.schedule.due.min(capping)
+        self.schedule.due.min(self.capping_due()).min(self.warm)
     }
 }

@@ -1,7 +1,7 @@
 //! Layers in experiments: compared with the same drives without layers, in trees, on one thread and on two.
 
 use headstack_array::{
-    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
+    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult, SystemResult,
 };
 use headstack_engine::describe::from_value;
 use headstack_trace::Synthetic;
@@ -159,6 +159,96 @@ fn layers_that_add_nothing_change_nothing() {
     }
 }
 
+/// An organisation with redundancy is the layer of the same name, over the layers that the system lists, with the
+/// workload's devices end to end in it. Changes find it by its name, and the other layers by the numbers that they have in
+/// the list. Members that fail are no fault of the experiment, in `gone` too.
+#[test]
+fn redundant_organisations_are_layers() {
+    let changes = |queue: &str, name: &str| {
+        format!(
+            "[[system.change]]\nat = \"1 s\"\nlayer = \"{name}\"\nmember_gone = 1\n\
+             [[system.change]]\nat = \"2 s\"\nlayer = \"{name}\"\nmember_replaced = 1\n\
+             [[system.change]]\nat = \"2 s\"\nlayer = \"{name}\"\nrebuild_rate = \"5 MB/s\"\n\
+             [[system.change]]\nat = \"3 s\"\nlayer = {queue}\nnr_requests = 8\n"
+        )
+    };
+    let mut list = Vec::new();
+    for (name, keys) in [
+        ("raid1", "read_policy = \"nearest\""),
+        ("raid10", "near = 2, chunk = \"64 KiB\""),
+        ("raid5", "chunk = \"64 KiB\", layout = \"right-symmetric\""),
+    ] {
+        let volume = format!("{{ name = \"{name}\", {keys} }}");
+        let gone = format!("{{ name = \"{name}\", {keys}, gone = [0] }}");
+        list.extend([
+            format!("count = 4\norganisation = {volume}"),
+            format!("count = 4\norganisation = \"concatenate\"\nlayers = [{volume}]"),
+            format!("count = 4\norganisation = {volume}\nlayers = [\"host-queue\"]\n{}", changes("0", name)),
+            format!("count = 4\norganisation = \"concatenate\"\nlayers = [{volume}, \"host-queue\"]\n{}", changes("1", name)),
+            format!("count = 4\norganisation = {gone}"),
+            format!("count = 4\norganisation = \"concatenate\"\nlayers = [{gone}]"),
+        ]);
+    }
+    let named: Vec<(&str, &str)> = list.iter().map(|keys| ("x", keys.as_str())).collect();
+    let result = go(&systems(&named), 1).expect("a run");
+    // As text, in which numbers that do not exist are equal.
+    let json = |s: &SystemResult| serde_json::to_string(s).expect("JSON");
+    let of = |system: usize, workload: usize| &result.systems[2 * system + workload];
+    for pair in (0..list.len()).step_by(2) {
+        for workload in [0, 1] {
+            let (a, b) = (of(pair, workload), of(pair + 1, workload));
+            assert!(json(a) == json(b), "{}", list[pair]);
+            assert!(a.n_errors == 0 && a.n_requests > 2000);
+        }
+        if pair % 6 == 2 {
+            let rebuilt = of(pair, 0).layers[0].counts["rebuilt_bytes"];
+            assert!(rebuilt > 0, "{}", list[pair]);
+            assert!(of(pair, 0).changes.is_some_and(|c| c.n_done == 4));
+        }
+    }
+    // A resolved experiment has the parameters of the layer, and gives the same again.
+    let resolved = &result.experiment["system"][0]["organisation"];
+    assert_eq!(resolved["name"], "raid1");
+    assert_eq!(resolved["gone"], serde_json::json!([]));
+    let again = serde_json::to_string(&result.experiment).expect("JSON");
+    let again = Experiment::from_json(&again, Path::new("")).expect("an experiment");
+    let dirs: Vec<PathBuf> = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")];
+    let inputs = Inputs {
+        open: &open,
+        ..Inputs::new(dirs)
+    };
+    let again = run(&again, &inputs, &RunOptions::default()).expect("a run");
+    // What was a default in the first run is given in the second; that is said of each drive.
+    let simulated = |r: RunResult| -> Vec<String> {
+        let mut systems = r.systems;
+        systems.iter_mut().for_each(|s| s.drive.clear());
+        systems.iter().map(json).collect()
+    };
+    let [again, first] = [again, result].map(simulated);
+    assert!(again == first);
+}
+
+#[test]
+fn errors_in_redundant_organisations_say_where() {
+    for (keys, want) in [
+        ("organisation = { name = \"raid5\", chnk = 1 }", "system[0].organisation: got key \"chnk\""),
+        ("organisation = { name = \"raid5\", chunk = \"6 KiB\" }", "system[0].organisation.chunk: got 6144 B"),
+        ("organisation = \"raid-5\"", "system[0].organisation: got \"raid-5\", need one of independent, concatenate, raid0, raid1, raid10, raid5; did you mean \"raid5\"?"),
+        ("organisation = \"raid5\"\nlayers = [\"host-queu\"]", "system[0].layers[0].name: got \"host-queu\""),
+        (
+            "organisation = \"raid5\"\nlayers = [\"host-queue\"]\n[[system.change]]\nat = \"1 s\"\nlayer = 1\nmember_gone = 0",
+            "system[0].change[0].layer: got 1, need one of \"raid5\" (the organisation), 0 (host-queue), by number or name",
+        ),
+        (
+            "organisation = \"raid5\"\n[[system.change]]\nat = \"1 s\"\nlayer = \"raid5\"\nmember_gone = 4",
+            "system[0].change[0].member_gone: got 4, need one of the 4 members",
+        ),
+    ] {
+        let error = go(&systems(&[("x", &format!("count = 4\n{keys}"))]), 1).unwrap_err();
+        assert!(error.to_string().contains(want), "{keys}: {error}");
+    }
+}
+
 const TREES: &[(&str, &str)] = &[
     (
         "rebuilt",
@@ -264,11 +354,16 @@ fn the_log_says_why_a_request_failed() {
         let path = folder.join(s.requests_file.as_ref().expect("a log"));
         let file = std::fs::File::open(path).expect("a log");
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        let (mut in_system_ns, mut failed_ns) = (0, 0);
         for row in SerializedFileReader::new(file).expect("Parquet") {
             let row = row.expect("a row");
             let column = |name| {
                 let mut columns = row.get_column_iter();
                 columns.find(|(n, _)| *n == name).expect("a column").1
+            };
+            let time = |name| match column(name) {
+                Field::ULong(ns) => *ns,
+                other => panic!("{other}"),
             };
             let kind = match column("error_kind") {
                 Field::Str(kind) => Some(kind.as_str()),
@@ -278,8 +373,15 @@ fn the_log_says_why_a_request_failed() {
                 }
             };
             assert_eq!(*column("error"), Field::Bool(kind.is_some()));
+            let ns = time("completion_ns") - time("arrival_ns");
+            in_system_ns += ns;
+            failed_ns += if kind.is_some() { ns } else { 0 };
             *kinds.entry(kind.unwrap_or("none").into()).or_default() += 1;
         }
+        // All requests, failed ones too, are in the queue from arrival to completion.
+        let depth = in_system_ns as f64 * 1e-9 / s.duration_s;
+        assert!((s.queue_depth_mean / depth - 1.0).abs() < 1e-9, "{depth}");
+        assert!(failed_ns > 0, "some requests fail after a while");
         assert_eq!(kinds.values().sum::<u64>(), s.n_requests);
         assert_eq!(kinds["none"], s.n_requests - s.n_errors);
         // The host refuses requests beyond the end of the mirror; the mirror reports that its members are gone.

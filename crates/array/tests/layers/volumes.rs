@@ -1,8 +1,11 @@
 //! The requests to members that a request to a volume leads to.
 
-use crate::mock::{constants, finish, request, Log};
-use headstack_array::layer::{elevator, find, Context, Done, ErrorKind, Layer, Setting, ENTRIES};
+use crate::mock::{constants, finish, request, Behaviour, Constant, Log, Mock};
+use headstack_array::layer::{
+    elevator, find, Context, Done, ErrorKind, Layer, Request, Setting, ENTRIES,
+};
 use headstack_drive::spec::Params;
+use headstack_drive::zoned::Sense;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::Time;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -489,6 +492,139 @@ fn a_rebuild_keeps_to_its_rate() {
         .collect();
     assert_eq!(writes, want);
     assert_eq!(v.statistics().counted("rebuilt_bytes"), 10 * 65536);
+}
+
+/// A member that serves all but writes, which it refuses as a zoned drive does; it refuses to read the first chunk.
+struct Zoned(Constant);
+
+impl Behaviour for Zoned {
+    fn arrives(&mut self, now: Time, request: &Request) {
+        self.0.arrives(now, request);
+    }
+    fn serve(&mut self, start: Time, request: &Request) -> (Time, Option<ErrorKind>) {
+        let refuses = request.command == Write || request.lba < CHUNK;
+        let error = refuses.then_some(ErrorKind::Zone(Sense::UnalignedWriteCommand));
+        (self.0.serve(start, request).0, error)
+    }
+}
+
+fn of_zoned(name: &str, zoned: &[u32], members: u32) -> (Box<dyn Layer>, Log) {
+    let log = Log::default();
+    let below = (0..members).map(|index| {
+        let log = log.clone();
+        let constant = Constant {
+            index,
+            service: SERVICE,
+            log,
+        };
+        let blocks = 100 * CHUNK;
+        match zoned.contains(&index) {
+            true => Box::new(Mock::new(blocks, 1, index, Zoned(constant))) as Box<dyn Layer>,
+            false => Box::new(Mock::new(blocks, 1, index, constant)),
+        }
+    });
+    let context = Context {
+        below: below.collect(),
+        params: params("rebuild_rate = \"1 GB/s\""),
+        elevators: elevator::ENTRIES,
+    };
+    let entry = find(name, ENTRIES).expect("a layer");
+    ((entry.build)(context).expect("a volume"), log)
+}
+
+/// A new member that refuses to be written is gone with the first window of its rebuild: one write, nothing rebuilt.
+#[test]
+fn a_member_that_refuses_its_rebuild_is_gone() {
+    for (name, members, reads) in [("raid1", 2, 1), ("raid5", 4, 3), ("raid10", 4, 1)] {
+        let (mut v, log) = of_zoned(name, &[1], members);
+        for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
+            v.set(Time::ZERO, &[], &setting).expect("a member");
+        }
+        assert!(finish(&mut *v).is_empty());
+        assert_eq!(counts(&log), (reads, 1), "{name}");
+        let statistics = v.statistics();
+        assert_eq!(statistics.counted("members_lost"), 2, "{name}");
+        assert_eq!(statistics.counted("rebuilt_bytes"), 0, "{name}");
+        let stale = statistics.counted("stale_bytes");
+        assert_eq!(stale, 100 * CHUNK * 512, "{name}");
+        // Only a member that is gone can be replaced.
+        v.set(Time(1 << 40), &[], &Setting::MemberReplaced(1))
+            .expect("a member");
+    }
+}
+
+/// A source that refuses to be read supplies nothing there: the first chunk stays stale, the rest is rebuilt. Each window
+/// is asked for once.
+#[test]
+fn what_a_source_refuses_stays_stale() {
+    let (mut v, log) = of_zoned("raid1", &[0], 2);
+    for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
+        v.set(Time::ZERO, &[], &setting).expect("a member");
+    }
+    assert!(finish(&mut *v).is_empty());
+    assert_eq!(counts(&log), (100, 99));
+    let statistics = v.statistics();
+    assert_eq!(statistics.counted("rebuilt_bytes"), 99 * CHUNK * 512);
+    assert_eq!(
+        statistics.counted("stale_bytes"),
+        2 * CHUNK * 512,
+        "of both members"
+    );
+}
+
+/// The source of a rebuild is lost under way: what was rebuilt can be read, the rest of 20 TB is passed over, and the
+/// rebuild goes on when the source is back. The mock serves a window in two times a microsecond.
+#[test]
+fn a_rebuild_ends_where_its_source_is_lost() {
+    let blocks = 20_000_000_000_000 / 512;
+    for (name, members, text, sources) in [
+        ("raid1", 2, "", &[0][..]),
+        ("raid5", 3, "chunk = \"64 KiB\"", &[0]),
+        ("raid10", 4, "near = 3\nchunk = \"64 KiB\"", &[0, 2, 3]),
+        ("raid10", 4, "near = 2\nchunk = \"64 KiB\"", &[0]),
+    ] {
+        let (below, log) = constants(members, blocks, SERVICE);
+        let params = params(&format!("rebuild_rate = \"10 GB/s\"\n{text}"));
+        let entry = find(name, ENTRIES).expect("a layer");
+        let mut v = (entry.build)(Context {
+            below,
+            params,
+            elevators: elevator::ENTRIES,
+        })
+        .expect("a volume");
+        for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
+            v.set(Time::ZERO, &[], &setting).expect("a member");
+        }
+        let lost = Time(1_000_000);
+        v.advance(lost, &mut |_| {});
+        for source in sources {
+            v.set(lost, &[], &Setting::MemberGone(*source))
+                .expect("a member");
+        }
+        for (i, lba) in [0, blocks / 2].into_iter().cycle().take(100).enumerate() {
+            v.submit(Time(lost.0 + 1), request(i as u64, Read, lba, 8));
+        }
+        let done = finish(&mut *v);
+        assert_eq!(done.len(), 100, "{name}");
+        let rebuilt = v.statistics().counted("rebuilt_bytes");
+        assert!(rebuilt > 100 * 65536, "{name} {text}: {rebuilt}");
+        if (name, text) != ("raid10", "near = 2\nchunk = \"64 KiB\"") {
+            let failed = done
+                .iter()
+                .filter(|d| d.error == Some(ErrorKind::MemberLost));
+            assert_eq!(failed.count(), 50, "{name}: what was not rebuilt");
+        }
+        // Nothing more is rebuilt; with the source it goes on at once.
+        got(&log);
+        v.advance(Time(lost.0 + 1_000_000_000), &mut |_| {});
+        assert_eq!(v.statistics().counted("rebuilt_bytes"), rebuilt);
+        let back = Time(lost.0 + 2_000_000_000);
+        v.set(back, &[], &Setting::MemberBack(sources[0]))
+            .expect("a member");
+        v.advance(Time(back.0 + 1_000_000), &mut |_| {});
+        let more = v.statistics().counted("rebuilt_bytes");
+        assert!(more > rebuilt + 100 * 65536, "{name} {text}: {more}");
+    }
 }
 
 /// Two reads of one chunk at once: a far layout takes the lower address for both, although its member is busy;

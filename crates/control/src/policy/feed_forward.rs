@@ -39,7 +39,7 @@
 //! With several drives, each tier has one setting. The tiers choose in order, the best tier first. Each leaves at least
 //! the lowest power that the tiers after it can draw.
 //!
-//! Parameters are `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
+//! Params are `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
 //! `pcap-base`, and:
 //!
 //! | key | default | bounds |
@@ -72,9 +72,9 @@
 use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::map::{self, Point, Statistic};
-use crate::parameters::Reader;
+use headstack_schema::{Choice, Parameter, Reader, SpecError};
 use crate::pcap::tolerance;
-use crate::{Command, Device, ParameterError};
+use crate::{Command, Device};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -112,6 +112,15 @@ struct Tier {
     power_w: Vec<f64>,
 }
 
+/// Whether something is done.
+#[derive(Clone, Copy, PartialEq, Choice)]
+enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
 struct FeedForward {
     guard: Guard,
     points: Vec<Point>,
@@ -139,32 +148,31 @@ struct FeedForward {
 }
 
 impl FeedForward {
-    fn new(reader: &mut Reader, devices: &[Device]) -> Result<FeedForward, ParameterError> {
+    fn new(reader: &mut Reader, devices: &[Device]) -> Result<FeedForward, SpecError> {
         several(devices)?;
         let n = devices.len();
         let settings = GuardSettings::read(reader, Span(5_000_000_000), n)?;
         let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
         let tolerance_w = tolerance(reader, usual)?;
-        let margin_w = tolerance_w * reader.number("margin_ratio", 0.25, -1.0..=1.0)?;
+        let margin_w = tolerance_w * reader.number(("margin_ratio", "How far below the cap the policy aims, as a part of the tolerance; below zero it aims above."), 0.25, -1.0..=1.0)?;
         let hour = Span(3_600_000_000_000);
-        let target = reader.optional("latency_target", Span::from_ms(1.0)..=hour)?;
+        let target = reader.optional(("latency_target", "Response time that the chosen setting should not exceed."), Span::from_ms(1.0)..=hour)?;
         let least = target.unwrap_or(Span::from_ms(1.0));
-        let limit = reader.optional("latency_limit", least..=hour)?;
-        let words = [("mean", Statistic::Mean), ("p99", Statistic::P99)];
-        let statistic = reader.word("response_time", Statistic::Mean, &words)?;
+        let limit = reader.optional(("latency_limit", "Response time that no setting may exceed; it has precedence over the cap."), least..=hour)?;
+        let statistic = reader.word(("response_time", "The statistic of response times that target, limit and samples mean."), Statistic::Mean)?;
         let usual = Span(2_000_000_000.min(settings.period.0 / 2));
-        let settle = reader.number("settle", usual, Span::ZERO..=settings.period)?;
-        let learn = reader.word("learn", true, &[("on", true), ("off", false)])?;
+        let settle = reader.number(("settle", "Time after a change in which readings do not count."), usual, Span::ZERO..=settings.period)?;
+        let learn = reader.word(("learn", "Whether the map is corrected with measurements."), Switch::On)? == Switch::On;
         let longest = Span(1000 * hour.0);
         let forget_after = reader.number(
-            "forget_after",
+            ("forget_after", "Time constant with which corrections of the map decay."),
             Span(hour.0 / 2).max(settings.period),
             settings.period..=longest,
         )?;
         let usual = if n == 1 { 1.0 } else { 0.83 };
-        let efficiency = reader.number("efficiency", usual, 0.1..=1.0)?;
+        let efficiency = reader.number(("efficiency", "Efficiency of the power supply between the meter and the drives."), usual, 0.1..=1.0)?;
         let counts = read_tiers(reader, n)?;
-        let points = map::read(reader.raw("map", map::need()), devices, statistic)?;
+        let points = map::read(reader.raw(("map", "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000."), Vec::<map::Entry>::kind()), devices, statistic)?;
         let mut policy = FeedForward {
             guard: Guard::new(settings),
             lowest: lowest(&points),
@@ -475,7 +483,7 @@ mod tests {
     /// The largest correction after a change at 5 s that is measured at 11 s; `interruption` is the cap at 6 s.
     fn corrected(interruption: Option<f64>) -> f64 {
         let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&crate::Parameters::new()), &[device])
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device])
             .expect("it builds");
         step(&mut policy, 0, Some(8.5), 9.15);
         step(&mut policy, 5, Some(8.5), 9.15);
@@ -498,5 +506,58 @@ mod tests {
             "11 W instead of 8.5 W: half of 2 W"
         );
         assert_eq!(corrected(None), 0.0);
+    }
+
+    /// Exactly the tolerance from the cap, on both sides, is within it: nothing changes. A little more is not. All numbers
+    /// are sums of powers of two, so that their differences are exact.
+    #[test]
+    fn the_tolerance_itself_is_within_it() {
+        let table = "tolerance = \"0.25 W\"\nmap = [\
+            { nr_requests = 128, queue_depth = 32, power = \"9.5 W\", iops = 200 },\
+            { nr_requests = 128, queue_depth = 4, power = \"8.5 W\", iops = 150 },\
+            { nr_requests = 128, queue_depth = 1, power = \"7.5 W\", iops = 100 }]";
+        let table: crate::Parameters = toml::from_str(table).expect("TOML");
+        // The first cap leads to the middle point, the second is in force for several periods.
+        let settled = |watts: f64| {
+            let device = Device::default();
+            let mut policy =
+                FeedForward::new(&mut Reader::new(&table), &[device]).expect("it builds");
+            policy.learn = false;
+            let begun = (0..=15).map(|s| (s, 8.75, 8.5));
+            let rest = (16..=60).map(|s| (s, 8.5, watts));
+            let mut seen = Vec::new();
+            for (s, cap, watts) in begun.chain(rest) {
+                let watts = if policy.tiers[0].at == 0 { 9.5 } else { watts };
+                step(&mut policy, s, Some(cap), watts);
+                seen.push(policy.tiers[0].at);
+            }
+            assert_eq!(seen[15], 1, "{seen:?}");
+            *seen.last().expect("steps")
+        };
+        assert_eq!(settled(8.75), 1);
+        assert_eq!(settled(8.765625), 2);
+    }
+
+    /// Errors of the map beyond all bounds: its own point is corrected by 1 W for each change, and by 3 W in all, in both
+    /// directions.
+    #[test]
+    fn corrections_reach_their_bounds() {
+        let device = Device::default();
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Parameters::new()), &[device])
+            .expect("it builds");
+        let at = policy.best();
+        let point_w = policy.points[at].power_w;
+        for (error_w, want) in [
+            (100.0, [1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]),
+            (-100.0, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -3.0]),
+        ] {
+            for want in want {
+                (policy.tiers[0].at, policy.tiers[0].before) = (at, policy.lowest);
+                policy.mean_before_w = Some(9.0);
+                policy.learn_from(9.0 + error_w);
+                let off_w = policy.tiers[0].power_w[at] - point_w;
+                assert!((off_w - want).abs() < 1e-9, "{off_w} {want}");
+            }
+        }
     }
 }

@@ -13,8 +13,8 @@
 //! To add one: write `crates/control/src/policy/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. The contract
 //! tests (`crates/control/tests/contract.rs`) run on every entry.
 
-use crate::parameters::{did_you_mean, Parameter, Reader};
-use crate::{Command, Device, ParameterError, Parameters, Sample};
+use crate::{Command, Device, Params, Sample};
+use headstack_schema::{did_you_mean, Reader, SpecError, Taken};
 use headstack_units::{Time, Watts};
 
 /// The input of a policy in one step.
@@ -55,7 +55,7 @@ pub struct Plugin {
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
-    /// Parameters that work, as TOML, for documentation and contract tests.
+    /// Params that work, as TOML, for documentation and contract tests.
     pub example: &'static str,
     /// Number of drives that it caps.
     pub drives: Drives,
@@ -69,18 +69,14 @@ pub struct Plugin {
 }
 
 /// Reads the parameters of a policy and builds it for its drives.
-pub type Read = fn(&mut Reader, &[Device]) -> Result<Box<dyn Policy>, ParameterError>;
+pub type Read = fn(&mut Reader, &[Device]) -> Result<Box<dyn Policy>, SpecError>;
 
 impl Plugin {
     /// Builds the policy from its parameters for its drives.
     ///
     /// # Errors
     /// Unknown keys, values out of bounds, a wrong number of drives.
-    pub fn build(
-        &self,
-        table: &Parameters,
-        devices: &[Device],
-    ) -> Result<Box<dyn Policy>, ParameterError> {
+    pub fn build(&self, table: &Params, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
         self.build_and_tell(table, devices).map(|built| built.0)
     }
 
@@ -90,9 +86,9 @@ impl Plugin {
     /// As [`Plugin::build`].
     pub fn build_and_tell(
         &self,
-        table: &Parameters,
+        table: &Params,
         devices: &[Device],
-    ) -> Result<(Box<dyn Policy>, Vec<Parameter>), ParameterError> {
+    ) -> Result<(Box<dyn Policy>, Vec<Taken>), SpecError> {
         let mut reader = Reader::new(table);
         let policy = (self.read)(&mut reader, devices)?;
         Ok((policy, reader.finish()?))
@@ -100,8 +96,8 @@ impl Plugin {
 
     /// The parameters for one drive with Linux's default settings, where the table gives none. Empty if the policy
     /// has a parameter that must be given.
-    pub fn parameters(&self) -> Vec<Parameter> {
-        let built = self.build_and_tell(&Parameters::new(), &[Device::default()]);
+    pub fn parameters(&self) -> Vec<Taken> {
+        let built = self.build_and_tell(&Params::new(), &[Device::default()]);
         built.map(|(_, told)| told).unwrap_or_default()
     }
 }
@@ -139,7 +135,7 @@ plugins! { dyn Policy: feed_forward, none, pcap_agile, pcap_base, pcap_s, thrott
 ///
 /// # Errors
 /// What was got, the known names and the nearest one.
-pub fn find(name: &str) -> Result<&'static Plugin, ParameterError> {
+pub fn find(name: &str) -> Result<&'static Plugin, SpecError> {
     find_in(name, PLUGINS)
 }
 
@@ -147,12 +143,12 @@ pub fn find(name: &str) -> Result<&'static Plugin, ParameterError> {
 ///
 /// # Errors
 /// As [`find`].
-pub fn find_in<'a>(name: &str, plugins: &'a [Plugin]) -> Result<&'a Plugin, ParameterError> {
+pub fn find_in<'a>(name: &str, plugins: &'a [Plugin]) -> Result<&'a Plugin, SpecError> {
     plugins.iter().find(|p| p.name == name).ok_or_else(|| {
         let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
         let hint = did_you_mean(name, names.iter().copied());
         let need = format!("one of {}{hint}", names.join(", "));
-        ParameterError::new("policy", format!("{name:?}"), need)
+        SpecError::new("policy", format!("{name:?}"), need)
     })
 }
 
@@ -160,13 +156,13 @@ pub fn find_in<'a>(name: &str, plugins: &'a [Plugin]) -> Result<&'a Plugin, Para
 ///
 /// # Errors
 /// No drive, or several.
-fn only<'a>(devices: &'a [Device], name: &str) -> Result<&'a Device, ParameterError> {
+fn only<'a>(devices: &'a [Device], name: &str) -> Result<&'a Device, SpecError> {
     match devices {
         [device] => Ok(device),
         _ => {
             let need =
                 format!("1 for {name}; pcap-s and feed-forward cap several behind one meter");
-            Err(ParameterError::new("drives", devices.len(), need))
+            Err(SpecError::new("drives", devices.len(), need))
         }
     }
 }
@@ -175,10 +171,10 @@ fn only<'a>(devices: &'a [Device], name: &str) -> Result<&'a Device, ParameterEr
 ///
 /// # Errors
 /// None, or more than the 10,000 that a policy may have.
-fn several(devices: &[Device]) -> Result<(), ParameterError> {
+fn several(devices: &[Device]) -> Result<(), SpecError> {
     match devices.len() {
         1..=10_000 => Ok(()),
-        n => Err(ParameterError::new("drives", n, "1 to 10000")),
+        n => Err(SpecError::new("drives", n, "1 to 10000")),
     }
 }
 
@@ -186,19 +182,21 @@ fn several(devices: &[Device]) -> Result<(), ParameterError> {
 ///
 /// # Errors
 /// Numbers that do not add up to the number of drives.
-fn read_tiers(reader: &mut Reader, drives: usize) -> Result<Vec<usize>, ParameterError> {
+fn read_tiers(reader: &mut Reader, drives: usize) -> Result<Vec<usize>, SpecError> {
     let one = u32::try_from(drives).ok().map(|n| vec![n]);
-    let tiers = reader.list("tiers", one, 1..=10_000)?.unwrap_or_default();
+    let tiers = reader
+        .list(
+            ("tiers", "Numbers of drives in each tier, best tier first."),
+            one,
+            1..=10_000,
+        )?
+        .unwrap_or_default();
     let tiers: Vec<usize> = tiers.into_iter().map(|n| n as usize).collect();
     match tiers.iter().sum::<usize>() {
         sum if sum == drives => Ok(tiers),
         sum => {
             let need = format!("numbers of drives that add up to {drives}");
-            Err(ParameterError::new(
-                "tiers",
-                format!("a sum of {sum}"),
-                need,
-            ))
+            Err(SpecError::new("tiers", format!("a sum of {sum}"), need))
         }
     }
 }

@@ -8,7 +8,8 @@
 //! Any drives. A cap may be exceeded.
 
 use super::{several, Drives, Input, Plugin, Policy, Status};
-use crate::{Command, Device, ParameterError};
+use crate::{Command, Device};
+use headstack_schema::SpecError;
 
 /// Registration.
 pub const PLUGIN: Plugin = Plugin {
@@ -25,7 +26,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(devices: &[Device]) -> Result<Open, ParameterError> {
+    fn new(devices: &[Device]) -> Result<Open, SpecError> {
         several(devices)?;
         let commands = devices.iter().map(|d| d.clamp(d.open)).collect();
         Ok(Open { commands })

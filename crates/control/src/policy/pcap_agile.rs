@@ -5,7 +5,7 @@
 //! throughput mode the queues jump from the upper bounds to `throughput_nr_requests` and `throughput_queue_depth`, and
 //! back when power must fall.
 //!
-//! Parameters are those of `pcap-base`, and:
+//! Params are those of `pcap-base`, and:
 //!
 //! | key | default | bounds | Table 1 |
 //! |---|---|---|---|
@@ -24,10 +24,10 @@
 
 use super::{only, Drives, Need, Plugin};
 use crate::guard::{Guard, GuardSettings};
-use crate::parameters::Reader;
+use headstack_schema::{Reader, SpecError};
 use crate::pcap::{tolerance, Mode, Pcap, Queues};
 use crate::single::Single;
-use crate::{Device, ParameterError};
+use crate::{Device};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -44,14 +44,10 @@ pub const PLUGIN: Plugin = Plugin {
 /// The upper bounds of Table 1.
 pub(super) const BOUNDS: Queues = Queues { host: 32, drive: 8 };
 
-fn read(reader: &mut Reader, device: &Device) -> Result<Single, ParameterError> {
+fn read(reader: &mut Reader, device: &Device) -> Result<Single, SpecError> {
     let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
     let tolerance_w = tolerance(reader, Watts(0.2))?;
-    let words = [
-        ("tail-latency", Mode::TailLatency),
-        ("throughput", Mode::Throughput),
-    ];
-    let mode = reader.word("mode", Mode::TailLatency, &words)?;
+    let mode = reader.word(("mode", "Which sizes of the queues are used: short ones for tail latency, or long ones for throughput."), Mode::TailLatency)?;
     let pcap = Pcap::read(reader, device, mode, Some(BOUNDS))?;
     Ok(Single {
         guard: Guard::new(settings),

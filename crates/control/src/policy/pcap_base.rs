@@ -25,10 +25,10 @@
 
 use super::{only, Drives, Need, Plugin};
 use crate::guard::{Guard, GuardSettings};
-use crate::parameters::Reader;
+use headstack_schema::{Reader, SpecError};
 use crate::pcap::{tolerance, Mode, Pcap};
 use crate::single::Single;
-use crate::{Device, ParameterError};
+use crate::{Device};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -41,7 +41,7 @@ pub const PLUGIN: Plugin = Plugin {
     read: |reader, devices| Ok(Box::new(read(reader, only(devices, "pcap-base")?)?)),
 };
 
-fn read(reader: &mut Reader, device: &Device) -> Result<Single, ParameterError> {
+fn read(reader: &mut Reader, device: &Device) -> Result<Single, SpecError> {
     let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
     let tolerance_w = tolerance(reader, Watts(0.2))?;
     let pcap = Pcap::read(reader, device, Mode::TailLatency, None)?;

@@ -17,7 +17,7 @@
 //! the setting with the highest power, (4, 8), it unloads its heads or spins down after `rest_after` without requests.
 //! So the tiers that lose power first are also the first to rest. A drive that works all the time is not affected.
 //!
-//! Parameters are those of `pcap-agile`, except `mode` and those of the throughput mode. The defaults are a period of
+//! Params are those of `pcap-agile`, except `mode` and those of the throughput mode. The defaults are a period of
 //! 10 s, a tolerance of 1 W and a `most_power` of 100 W per drive. Further parameters:
 //!
 //! | key | default | bounds |
@@ -41,9 +41,9 @@
 
 use super::{pcap_agile, read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
-use crate::parameters::Reader;
+use headstack_schema::{Choice, Reader, SpecError};
 use crate::pcap::{tolerance, Mode, Pcap};
-use crate::{Command, Device, ParameterError, Rest, REST_AFTER};
+use crate::{Command, Device, Rest, REST_AFTER};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -74,10 +74,23 @@ impl Member {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Choice)]
 enum Share {
+    /// One tier makes the whole change.
     Strict,
+    /// All drives that can change take part, by weight.
     Weight,
+}
+
+/// The kind of rest, before its time is read.
+#[derive(Clone, Copy, PartialEq, Choice)]
+enum RestKind {
+    /// Only what the drive's own timers say.
+    Own,
+    /// It unloads its heads.
+    Unload,
+    /// It spins down.
+    Standby,
 }
 
 struct Shelf {
@@ -91,14 +104,13 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn new(reader: &mut Reader, devices: &[Device]) -> Result<Shelf, ParameterError> {
+    fn new(reader: &mut Reader, devices: &[Device]) -> Result<Shelf, SpecError> {
         several(devices)?;
         let settings = GuardSettings::read(reader, Span(10_000_000_000), devices.len())?;
         let tolerance_w = tolerance(reader, Watts(1.0))?;
-        let efficiency = reader.number("efficiency", 0.83, 0.1..=1.0)?;
+        let efficiency = reader.number(("efficiency", "Efficiency of the power supply between the meter and the drives."), 0.83, 0.1..=1.0)?;
         let tiers = read_tiers(reader, devices.len())?;
-        let words = [("strict", Share::Strict), ("weight", Share::Weight)];
-        let share = reader.word("share", Share::Strict, &words)?;
+        let share = reader.word(("share", "How the drives behind one meter share an error."), Share::Strict)?;
         let weights = read_weights(reader, share, tiers.len())?;
         let rest = read_rest(reader, devices)?;
         let mut members = Vec::with_capacity(devices.len());
@@ -176,13 +188,13 @@ fn read_weights(
     reader: &mut Reader,
     share: Share,
     tiers: usize,
-) -> Result<Vec<f64>, ParameterError> {
-    let weights = reader.list("weights", None, 1e-9..=1e9)?;
+) -> Result<Vec<f64>, SpecError> {
+    let weights = reader.list(("weights", "Weight of each tier, with `share = \"weight\"`."), None, 1e-9..=1e9)?;
     match (share, weights) {
         (Share::Strict, None) => Ok(vec![1.0; tiers]),
         (Share::Strict, Some(w)) => {
             let got = format!("{} weights", w.len());
-            Err(ParameterError::new(
+            Err(SpecError::new(
                 "weights",
                 got,
                 "none with share = \"strict\"",
@@ -191,7 +203,7 @@ fn read_weights(
         (Share::Weight, Some(w)) if w.len() == tiers => Ok(w),
         (Share::Weight, w) => {
             let got = format!("{} weights", w.map_or(0, |w| w.len()));
-            Err(ParameterError::new(
+            Err(SpecError::new(
                 "weights",
                 got,
                 format!("one for each of {tiers} tiers"),
@@ -204,16 +216,16 @@ fn read_weights(
 ///
 /// # Errors
 /// Values out of bounds, and a rest that a drive does not have.
-fn read_rest(reader: &mut Reader, devices: &[Device]) -> Result<Rest, ParameterError> {
+fn read_rest(reader: &mut Reader, devices: &[Device]) -> Result<Rest, SpecError> {
     let seconds = |s: i64| Span(s * 1_000_000_000);
-    let words = [
-        ("own", Rest::Own),
-        ("unload", Rest::Unload { after: seconds(10) }),
-        ("standby", Rest::Standby { after: seconds(60) }),
-    ];
-    let mut rest = reader.word("rest", Rest::Own, &words)?;
+    let kind = reader.word(("rest", "What a capped drive does while it has no work."), RestKind::Own)?;
+    let mut rest = match kind {
+        RestKind::Own => Rest::Own,
+        RestKind::Unload => Rest::Unload { after: seconds(10) },
+        RestKind::Standby => Rest::Standby { after: seconds(60) },
+    };
     if let Rest::Unload { after } | Rest::Standby { after } = &mut rest {
-        *after = reader.number("rest_after", *after, REST_AFTER.0..=REST_AFTER.1)?;
+        *after = reader.number(("rest_after", "Time without requests after which a capped drive rests."), *after, REST_AFTER.0..=REST_AFTER.1)?;
     }
     let cannot = |d: &Device| d.clamp(Command { rest, ..d.open }).rest != rest;
     match devices.iter().position(cannot) {
@@ -221,7 +233,7 @@ fn read_rest(reader: &mut Reader, devices: &[Device]) -> Result<Rest, ParameterE
         Some(i) => {
             let got = format!("a rest that drive {i} does not have");
             let need = "one that all drives have: idle_b for unload, standby for standby";
-            Err(ParameterError::new("rest", got, need))
+            Err(SpecError::new("rest", got, need))
         }
     }
 }

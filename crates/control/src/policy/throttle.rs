@@ -30,8 +30,8 @@
 //! which the line was measured. Other drives and mixtures need other values.
 
 use super::{only, Drives, Input, Need, Plugin, Policy, Status};
-use crate::parameters::Reader;
-use crate::{Command, Device, ParameterError, RateLimit};
+use headstack_schema::{Choice, Reader, SpecError};
+use crate::{Command, Device, RateLimit};
 use headstack_units::{Bandwidth, Frequency, Watts};
 
 /// Registration.
@@ -44,9 +44,11 @@ pub const PLUGIN: Plugin = Plugin {
     read: |reader, devices| Ok(Box::new(Throttle::new(reader, only(devices, "throttle")?)?)),
 };
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Choice)]
 enum Limit {
+    /// Requests per second.
     Iops,
+    /// Bytes per second.
     Bandwidth,
 }
 
@@ -63,24 +65,27 @@ struct Throttle {
 }
 
 impl Throttle {
-    fn new(reader: &mut Reader, device: &Device) -> Result<Throttle, ParameterError> {
-        let words = [("iops", Limit::Iops), ("bandwidth", Limit::Bandwidth)];
-        let limit = reader.word("limit", Limit::Iops, &words)?;
+    fn new(reader: &mut Reader, device: &Device) -> Result<Throttle, SpecError> {
+        let limit = reader.word(("limit", "What the limit counts: requests or bytes per second."), Limit::Iops)?;
         let watts = Watts(0.0)..=Watts(1000.0);
-        let base_w = reader.number("base", Watts(7.1), watts.clone())?.0;
-        let (slope, usual, least) = match limit {
-            Limit::Iops => (("watts_per_iops", 0.045), Watts(9.5), "least_iops"),
+        let base_w = reader.number(("base", "Power at a rate of zero."), Watts(7.1), watts.clone())?.0;
+        let (slope, (line, usual), least) = match limit {
+            Limit::Iops => (
+                ("watts_per_iops", "Power that one more request per second takes, in watts."),
+                (0.045, Watts(9.5)),
+                ("least_iops", "The lowest limit, in requests per second."),
+            ),
             Limit::Bandwidth => (
-                ("watts_per_megabyte_per_s", 0.9 / 171.0),
-                Watts(8.0),
-                "least_megabytes_per_s",
+                ("watts_per_megabyte_per_s", "Power that 10^6 bytes per second more take, in watts."),
+                (0.9 / 171.0, Watts(8.0)),
+                ("least_megabytes_per_s", "The lowest limit, in 10^6 bytes per second."),
             ),
         };
         Ok(Throttle {
             limit,
             base_w,
-            slope: reader.number(slope.0, slope.1, 1e-6..=1000.0)?,
-            unlimited_from_w: reader.number("unlimited_from", usual, watts)?.0,
+            slope: reader.number(slope, line, 1e-6..=1000.0)?,
+            unlimited_from_w: reader.number(("unlimited_from", "Caps from this on set no limit."), usual, watts)?.0,
             least: reader.number(least, 1.0, 0.001..=1e6)?,
             open: device.clamp(device.open),
             cap_w: Some(0.0),

@@ -5,7 +5,7 @@ pub mod expiry;
 pub mod plant;
 
 use headstack_control::policy::{find, Drives, Plugin};
-use headstack_control::{Command, Device, Parameters, Policy, MOST_READ_EXPIRE};
+use headstack_control::{Command, Device, Params, Policy, MOST_READ_EXPIRE};
 use headstack_units::{Span, Time, Watts};
 use proptest::test_runner::{Config, RngSeed};
 use std::hash::{BuildHasher, RandomState};
@@ -31,7 +31,7 @@ pub fn random(cases: u32) -> Config {
 }
 
 /// The example parameters of a policy.
-pub fn example(plugin: &Plugin) -> Parameters {
+pub fn example(plugin: &Plugin) -> Params {
     toml::from_str(plugin.example).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name))
 }
 

@@ -45,7 +45,7 @@ const THROTTLED: [(f64, f64); 14] = [
 /// With one and two threads nothing can be reordered.
 const FEW_THREADS_W: f64 = 10.7;
 
-/// Parameters of a drive and its load.
+/// Params of a drive and its load.
 #[derive(Clone, Copy)]
 pub struct Kind {
     /// Requests outstanding.

@@ -6,11 +6,13 @@ mod geometry;
 mod mechanics;
 
 use crate::ast::{Block, Document, Node, ValueKind};
+use crate::checks::{NOT_MODELLED, TOLERATED};
 use crate::error::Error;
 use crate::loader::Loader;
 use fields::Fields;
 use headstack_drive::spec::{CacheSpec, LinkSpec, OverheadSpec, Params, QueueSpec};
 use headstack_drive::DriveSpec;
+use headstack_engine::Warning;
 use headstack_units::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,24 +29,28 @@ pub struct Import {
 }
 
 impl Import {
-    /// One line for each value that was tolerated: the place, what was got, and what is used instead.
-    pub fn warnings(&self) -> Vec<String> {
+    /// One for each value that was tolerated: the place, what was got, and what is used instead.
+    pub fn warnings(&self) -> Vec<Warning> {
         let tolerated = |n: &&Note| n.treatment == Treatment::Tolerated;
         self.report
             .iter()
             .filter(tolerated)
-            .map(Note::line)
+            .map(Note::warning)
             .collect()
     }
 }
 
 impl Note {
     /// The place, what was got, and what is used instead.
-    pub(crate) fn line(&self) -> String {
-        format!(
+    pub(crate) fn warning(&self) -> Warning {
+        let check = match self.treatment {
+            Treatment::Tolerated => TOLERATED,
+            _ => NOT_MODELLED,
+        };
+        check.warn(format!(
             "{}: {}: got {}: {}",
             self.at, self.parameter, self.value, self.detail
-        )
+        ))
     }
 }
 

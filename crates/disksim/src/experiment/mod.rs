@@ -25,7 +25,7 @@ use crate::error::{Error, Position};
 use crate::loader::{FileLoader, Loader, Sources};
 use crate::parser::parse;
 use headstack_array::Experiment;
-use headstack_engine::SpecError;
+use headstack_engine::{SpecError, Warning};
 use headstack_units::Span;
 use organisation::Organisation;
 use serde_json::{json, Map, Value};
@@ -51,12 +51,12 @@ impl SystemImport {
         Experiment::from_value(self.document.clone(), base)
     }
 
-    /// One line for each value that was tolerated, and for each parameter of the system that is not modelled:
+    /// One for each value that was tolerated, and for each parameter of the system that is not modelled:
     /// the place, what was got, and what is used instead.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Warning> {
         use Treatment::{NotModelled, Tolerated, Unknown};
         let warned = |n: &&Note| matches!(n.treatment, Tolerated | NotModelled | Unknown);
-        let own = self.report.iter().filter(warned).map(Note::line);
+        let own = self.report.iter().filter(warned).map(Note::warning);
         let drives = self.drives.iter().flat_map(Import::warnings);
         drives.chain(own).collect()
     }
@@ -119,6 +119,9 @@ impl Document {
         let work = workload::read(self, &over, trace, &mut report)?;
         if let Some(duration) = work.duration {
             run.insert("duration".into(), duration.into());
+        }
+        if let Some(n) = work.max_requests {
+            run.insert("max_requests".into(), n.into());
         }
         let mut workload = work.table;
         if let Some(warm_up) = run.remove("warm_up") {

@@ -9,6 +9,8 @@
 //! | `Array`, `Asis` or `Striped`, `Shadowed` | `raid1` over each set of copies, `concatenate` or `raid0` over those |
 //! | `Array`, `Asis` or `Striped`, `Parity_rotated` | `raid5` |
 //!
+//! What one logorg becomes is the organisation, if it is one; several, and mirrors under other spaces, are layers.
+//!
 //! Several equal logorgs become devices 0, 1, ... in their order. Anything else is an error.
 
 use super::{blocks, count, one_of, words};
@@ -145,11 +147,13 @@ fn stack(over: &mut Organisation, scheme: &Scheme, n: usize) {
             over.width = scheme.copies;
             let sets = n / scheme.copies;
             let mirror = of(scheme.raid1.clone(), scheme.copies, all);
-            over.layers = match sets {
-                1 => vec![mirror],
-                sets => vec![of(place(), sets, all / scheme.copies), mirror],
-            };
+            match sets {
+                1 if alone => over.organisation = mirror,
+                1 => over.layers = vec![mirror],
+                sets => over.layers = vec![of(place(), sets, all / scheme.copies), mirror],
+            }
         }
+        _ if alone => over.organisation = scheme.raid5.clone(),
         _ => over.layers = vec![of(scheme.raid5.clone(), n, all)],
     }
 }

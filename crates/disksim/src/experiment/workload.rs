@@ -1,13 +1,21 @@
 //! `disksim_synthio`: the synthetic load, or a trace instead of it.
 //!
 //! # Model
-//! Equal generators, each on the same devices or on separate devices, are merged: with time-critical requests into
-//! a closed loop with one outstanding request per generator; otherwise into one stream at the sum of their rates,
-//! which for exponential gaps is the same process.
+//! A generator is a process. The times between its requests are computation on one of the processors of the process flow;
+//! the process waits for its time-critical requests and for no others. It gives its processor away only when it waits. So
+//! of several generators that never wait, as many run as there are processors.
+//!
+//! | in the file | becomes |
+//! |---|---|
+//! | one generator | a synthetic workload: a stream, or a closed loop of one request |
+//! | several, or one that waits for a share of its requests | jobs of one thread each on `processors`; equal ones are one job |
+//! | `Number of processors`, `Process-Flow Time Scale` | `processors`; a factor of all computation |
+//! | probability of time-critical requests | `blocking` |
 //! # Source
-//! DiskSim 4.0 reference manual, section "Synthetic workloads".
+//! DiskSim 4.0 reference manual, sections "Synthetic workloads" and "Process-flow"; runs of DiskSim.
 //! # Validity
-//! Random numbers are our own: results agree statistically.
+//! Random numbers are our own: results agree statistically. A process that is woken gets any idle processor; DiskSim
+//! leaves it to the one that handled the interrupt.
 
 use super::organisation::Organisation;
 use super::{blocks, words};
@@ -17,20 +25,26 @@ use crate::convert::{Note, Treatment};
 use crate::error::Error;
 use serde_json::{json, Map, Value};
 
-/// The table `workload`, and the duration of the load.
+/// The table `workload`, and the limits of the load.
 pub(super) struct Workload {
     pub table: Map<String, Value>,
     pub duration: Option<String>,
+    pub max_requests: Option<u32>,
 }
 
-/// One generator. Equal generators are merged.
+/// One generator.
 #[derive(PartialEq)]
 struct Generator {
+    /// Numbers of its devices, in ascending order.
+    devices: Vec<u32>,
+    /// Blocks that it uses on each.
+    capacity: u32,
     block_sectors: u32,
     sequential: f64,
     local: f64,
     reads: f64,
-    closed: bool,
+    /// Share of time-critical requests.
+    critical: f64,
     gaps: [Distribution; 3],
     distance: Distribution,
     size: Distribution,
@@ -123,7 +137,7 @@ pub(super) fn read(
     report: &mut Vec<Note>,
 ) -> Result<Workload, Error> {
     let mut table = Map::new();
-    process_flow(document, report)?;
+    let flow = process_flow(document, report)?;
     if let Some(trace) = trace {
         table.insert("trace".into(), trace.into());
         if let Some(block) = document.blocks().find(|b| b.kind == "disksim_iosim") {
@@ -136,28 +150,49 @@ pub(super) fn read(
         return Ok(Workload {
             table,
             duration: None,
+            max_requests: None,
         });
     }
     let Some(block) = document.blocks().find(|b| b.kind == "disksim_synthio") else {
         let need = "a block disksim_synthio, or a trace instead";
         return Err(Error::new(document.at.clone(), "no workload", need));
     };
-    synthetic(block, over, report)
+    synthetic(block, &flow, over, report)
 }
 
-fn process_flow(document: &Document, report: &mut Vec<Note>) -> Result<(), Error> {
+/// The processes of a load: on how many processors they compute, and by what factor their computation takes longer.
+struct ProcessFlow {
+    /// Absent: as many as there are processes.
+    processors: Option<u32>,
+    scale: f64,
+}
+
+fn process_flow(document: &Document, report: &mut Vec<Note>) -> Result<ProcessFlow, Error> {
+    let mut flow = ProcessFlow {
+        processors: None,
+        scale: 1.0,
+    };
     let Some(block) = document.blocks().find(|b| b.kind == "disksim_pf") else {
-        return Ok(());
+        return Ok(flow);
     };
     let mut fields = Fields::new(block, block.name.as_deref().unwrap_or("pf"));
-    fields.no_effect(&["Number of processors"], "only one works, in DiskSim too")?;
-    fields.only("Process-Flow Time Scale", 1.0, "processors take no time")?;
+    if fields.block.get("Number of processors").is_some() {
+        flow.processors = Some(super::count(&mut fields, "Number of processors", 1)?);
+    }
+    if let Some(value) = fields.get("Process-Flow Time Scale") {
+        flow.scale = value.real()?;
+        if !(flow.scale >= 0.0 && flow.scale.is_finite()) {
+            let need = "a factor of at least 0";
+            return Err(Error::new(value.at.clone(), value.show(), need));
+        }
+    }
     fields.finish(report);
-    Ok(())
+    Ok(flow)
 }
 
 fn synthetic(
     block: &Block,
+    flow: &ProcessFlow,
     over: &Organisation,
     report: &mut Vec<Note>,
 ) -> Result<Workload, Error> {
@@ -172,85 +207,71 @@ fn synthetic(
         fields.only(name, 0.0, "processes do nothing but their requests")?;
     }
     let list = fields.need("Generators")?;
-    let mut all: Vec<(Generator, Vec<u32>)> = Vec::new();
-    let mut capacity = u32::MAX;
+    let mut all = Vec::new();
     for value in list.list()? {
-        let (generator, devices, blocks) = self::generator(value, over, report)?;
-        if all.first().is_some_and(|(first, _)| *first != generator) {
-            let need = "generators alike: a workload has one";
-            return Err(Error::new(
-                value.at.clone(),
-                "one that differs from the first",
-                need,
-            ));
-        }
-        if capacity != u32::MAX && blocks != capacity {
-            let why = "the smallest is taken for all devices";
-            let name = "Storage capacity per device";
-            let mut fields = Fields::new(value.block()?, "Generators");
-            fields.note(name, Treatment::NotModelled, why);
-            report.extend(fields.notes());
-        }
-        capacity = capacity.min(blocks);
-        all.push((generator, devices));
-    }
-    let Some((generator, _)) = all.first() else {
-        return Err(Error::new(list.at.clone(), list.show(), "at least one"));
-    };
-    let mut devices: Vec<u32> = all.iter().flat_map(|(_, d)| d).copied().collect();
-    devices.sort_unstable();
-    devices.dedup();
-    let shares = |d: &u32| all.iter().filter(|(_, own)| own.contains(d)).count();
-    if devices.windows(2).any(|w| shares(&w[0]) != shares(&w[1])) {
-        let got = "devices with different numbers of generators";
-        let need = "as many for each: a workload has one generator";
-        return Err(Error::new(list.at.clone(), got, need));
-    }
-    let together = all.iter().all(|(_, own)| own.len() == devices.len());
-    let mut merged = |why: &str| {
-        fields.note("Generators", Treatment::NotModelled, why);
-    };
-    let mut table = generator.table(n, capacity, devices.len());
-    if generator.closed {
-        table.insert("arrivals".into(), "closed".into());
-        table.insert("outstanding".into(), all.len().into());
-        table.insert("think".into(), generator.gaps[0].table(&ms));
-        if !together {
-            merged("each request goes to any of the devices, whose generator ever is next");
-        }
-    } else {
-        generator.open(all.len(), &mut table, &mut merged);
-        if all.len() > 1 && generator.sequential + generator.local > 0.0 {
-            merged("a sequential or local request follows the last one of all generators");
-        }
+        let mut generator = generator(value, over, report)?;
+        generator.gaps = generator.gaps.map(|gap| gap.times(flow.scale));
+        all.push((generator, value));
     }
     fields.finish(report);
-    let mut workload = Map::new();
-    workload.insert("synthetic".into(), table.into());
-    let moved = devices.iter().enumerate().filter(|(i, d)| *i as u32 != **d);
-    let moved: Vec<Value> = moved.map(|(i, d)| json!([i, d])).collect();
-    if !moved.is_empty() {
-        workload.insert("remap".into(), moved.into());
-    }
-    Ok(Workload {
-        table: workload,
+    let mut workload = Workload {
+        table: Map::new(),
         duration: (longest > 0.0).then(|| format!("{longest} s")),
-    })
+        max_requests: None,
+    };
+    match &all[..] {
+        [] => return Err(Error::new(list.at.clone(), list.show(), "at least one")),
+        // A process by itself always has a processor.
+        [(alone, _)] if [0.0, 1.0].contains(&alone.critical) => {
+            workload.table.insert("synthetic".into(), alone.stream(n));
+            let moved = alone.devices.iter().enumerate();
+            let moved = moved.filter(|(i, d)| *i as u32 != **d);
+            let moved: Vec<Value> = moved.map(|(i, d)| json!([i, d])).collect();
+            if !moved.is_empty() {
+                workload.table.insert("remap".into(), moved.into());
+            }
+        }
+        all => {
+            let processors = flow.processors.unwrap_or(all.len() as u32);
+            workload
+                .table
+                .insert("processors".into(), processors.into());
+            workload.table.insert("jobs".into(), jobs(all, report)?);
+            workload.max_requests = Some(n);
+        }
+    }
+    Ok(workload)
+}
+
+/// The generators as jobs of one thread each. Processes get processors in the reverse order of the file, as in DiskSim.
+fn jobs(all: &[(Generator, &Given)], report: &mut Vec<Note>) -> Result<Value, Error> {
+    let mut jobs: Vec<(&Generator, u32, Map<String, Value>)> = Vec::new();
+    for (i, (generator, value)) in all.iter().enumerate().rev() {
+        // Requests that refer to the last one refer to that of the same generator, so it needs a job of its own.
+        let refers = generator.sequential + generator.local > 0.0;
+        match jobs.last_mut() {
+            Some((last, threads, _)) if *last == generator && !refers => *threads += 1,
+            _ => jobs.push((generator, 1, generator.job(i, value, report)?)),
+        }
+    }
+    let table = |(_, threads, mut job): (_, u32, Map<String, Value>)| {
+        job.insert("threads".into(), threads.into());
+        Value::Object(job)
+    };
+    Ok(jobs.into_iter().map(table).collect())
 }
 
 impl Generator {
-    /// The keys that do not depend on arrivals.
-    fn table(&self, n: u32, capacity: u32, devices: usize) -> Map<String, Value> {
+    /// What its requests are, whenever they come.
+    fn requests(&self) -> Map<String, Value> {
         let mut table = Map::new();
-        table.insert("n_requests".into(), n.into());
         table.insert("reads".into(), self.reads.into());
         table.insert("sequential".into(), self.sequential.into());
         table.insert("local".into(), self.local.into());
         let sectors = |x: f64| blocks(x);
         table.insert("size".into(), self.size.table(&sectors));
         table.insert("block".into(), blocks(self.block_sectors));
-        table.insert("footprint".into(), blocks(capacity));
-        table.insert("devices".into(), devices.into());
+        table.insert("footprint".into(), blocks(self.capacity));
         if self.local > 0.0 {
             let d = &self.distance;
             let distance = json!({ "mean": sectors(d.base), "deviation": sectors(d.spread) });
@@ -259,31 +280,75 @@ impl Generator {
         table
     }
 
-    /// Merges `n` streams of requests.
-    fn open(&self, n: usize, table: &mut Map<String, Value>, merged: &mut impl FnMut(&str)) {
-        let memoryless = self.gaps[0].kind == "exponential" && self.gaps[0].base == 0.0;
-        if n > 1 && !memoryless {
-            merged("one stream of as many requests: gaps are divided by the number of generators");
+    /// The only generator of a load: one stream of `n` requests, or a loop of one.
+    fn stream(&self, n: u32) -> Value {
+        let mut table = self.requests();
+        table.insert("n_requests".into(), n.into());
+        table.insert("devices".into(), self.devices.len().into());
+        if self.critical == 1.0 {
+            table.insert("arrivals".into(), "closed".into());
+            table.insert("outstanding".into(), 1.into());
+            table.insert("think".into(), self.gaps[0].table(&ms));
+            return table.into();
         }
-        let gap = |d: &Distribution| d.times(1.0 / n as f64).table(&ms);
-        table.insert("interarrival".into(), gap(&self.gaps[0]));
+        table.insert("interarrival".into(), self.gaps[0].table(&ms));
         for (key, share, gaps) in [
             ("sequential_interarrival", self.sequential, &self.gaps[1]),
             ("local_interarrival", self.local, &self.gaps[2]),
         ] {
             if share > 0.0 && gaps != &self.gaps[0] {
-                table.insert(key.into(), gap(gaps));
+                table.insert(key.into(), gaps.table(&ms));
             }
         }
+        table.into()
+    }
+
+    /// Generator number `i` of several, without its number of threads.
+    fn job(
+        &self,
+        i: usize,
+        value: &Given,
+        report: &mut Vec<Note>,
+    ) -> Result<Map<String, Value>, Error> {
+        let first = self.devices[0];
+        let n = self.devices.len() as u32;
+        if self.devices.iter().zip(first..).any(|(d, next)| *d != next) {
+            let got = "devices apart from one another";
+            let need = "devices that follow one another: a job has no others";
+            return Err(Error::new(value.at.clone(), got, need));
+        }
+        let mut fields = Fields::new(value.block()?, "Generators");
+        for (what, gap) in [("Sequential", &self.gaps[1]), ("Local", &self.gaps[2])] {
+            if *gap != self.gaps[0] && self.critical != 1.0 {
+                let name = format!("{what} inter-arrival times");
+                let why = "the general ones are taken where there are several generators";
+                fields.note(&name, Treatment::NotModelled, why);
+            }
+        }
+        report.extend(fields.notes());
+        let mut job = Map::new();
+        job.insert("name".into(), format!("generator-{i}").into());
+        for (key, number, usual) in [("first_device", first, 0), ("devices", n, 1)] {
+            if number != usual {
+                job.insert(key.into(), number.into());
+            }
+        }
+        if n > 1 {
+            job.insert("any_device".into(), true.into());
+        }
+        job.insert("think_time".into(), self.gaps[0].table(&ms));
+        job.insert("blocking".into(), self.critical.into());
+        job.insert("requests".into(), self.requests().into());
+        Ok(job)
     }
 }
 
-/// One generator, its devices, and the number of blocks that it uses on each.
+/// One generator.
 fn generator(
     value: &Given,
     over: &Organisation,
     report: &mut Vec<Note>,
-) -> Result<(Generator, Vec<u32>, u32), Error> {
+) -> Result<Generator, Error> {
     let mut fields = Fields::new(value.block()?, "Generators");
     let capacity = super::count(&mut fields, "Storage capacity per device", 1)?;
     let mut devices = Vec::new();
@@ -309,15 +374,8 @@ fn generator(
     let sequential = probability(&mut fields, "Probability of sequential access")?;
     let local = probability(&mut fields, "Probability of local access")?;
     let reads = probability(&mut fields, "Probability of read access")?;
-    let critical = fields.need("Probability of time-critical request")?;
-    let closed = match critical.real()? {
-        0.0 => false,
-        1.0 => true,
-        _ => {
-            let need = "0 or 1: loads are open or closed";
-            return Err(Error::new(critical.at.clone(), critical.show(), need));
-        }
-    };
+    fields.need("Probability of time-critical request")?;
+    let critical = probability(&mut fields, "Probability of time-critical request")?;
     let limited = "Probability of time-limited request";
     let limits = probability(&mut fields, limited)?;
     if limits > 0.0 {
@@ -339,7 +397,7 @@ fn generator(
         let name = format!("{what} inter-arrival times");
         if *share > 0.0 && fields.block.get(&name).is_some() {
             gaps[i + 1] = of(&mut fields, &name)?;
-            if closed && gaps[i + 1] != general {
+            if critical == 1.0 && gaps[i + 1] != general {
                 let why = "the general ones are taken in closed loads";
                 fields.note(&name, Treatment::NotModelled, why);
             }
@@ -375,15 +433,17 @@ fn generator(
         );
     }
     let generator = Generator {
+        devices,
+        capacity,
         block_sectors: fields.count("Blocking factor", 1, 1 << 20, 1)?,
         sequential,
         local,
         reads,
-        closed,
+        critical,
         gaps,
         distance,
         size: of(&mut fields, "Sizes")?,
     };
     fields.finish(report);
-    Ok((generator, devices, capacity))
+    Ok(generator)
 }

@@ -12,6 +12,7 @@
 //! As for [`mapping::media_cache`](crate::mapping::media_cache).
 
 use super::{pass, BackgroundJob, Site, NEVER};
+use crate::buffer::PartialSector;
 use crate::mapping::media_cache::{Physical, Writer};
 use crate::mapping::Mapping;
 use crate::phase::{Stretch, Work};
@@ -112,15 +113,20 @@ impl Site<'_> {
         }
     }
 
-    /// Carries out a pass that writes, piece by piece, to the cache or to the bands. The sectors `incomplete`, which it
-    /// covers only in part, are read first.
+    /// Carries out a pass that writes, piece by piece, to the cache or to the bands. The sectors `partial` are read
+    /// first.
     #[inline(never)]
-    pub(super) fn write_to_bands(&mut self, order: &Order, work: Work, incomplete: &[u64]) -> Pass {
+    pub(super) fn write_to_bands(
+        &mut self,
+        order: &Order,
+        work: Work,
+        partial: &[PartialSector],
+    ) -> Pass {
         let mut whole = Pass {
             end: order.start,
             ..Pass::default()
         };
-        for sector in incomplete {
+        for PartialSector(sector) in partial {
             let part = self.pass(&Order::plain(*sector, 1, whole.end), work);
             self.buffer.read_modify_writes += 1;
             whole = whole.then(part);

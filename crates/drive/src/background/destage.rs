@@ -20,9 +20,9 @@
 use super::{BackgroundJob, Site, NEVER};
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::layout::Place;
-use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{Order, Supply};
+use headstack_units::Lba;
 
 /// A pass: data on their way from the buffer to the medium.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ const LOOKS_AGAIN: u64 = 1_000_000;
 pub(crate) struct Destage {
     pub writing: Option<Writing>,
     /// The block after the last one written, where the sweep continues.
-    cursor: u64,
+    cursor: Lba,
     /// When a pass last found nothing to write that this assembly reaches.
     nothing_at: Option<u64>,
 }
@@ -90,15 +90,15 @@ impl Destage {
             return false;
         };
         site.mechanism.acting = choice.set;
-        let shift = site.buffer.shift;
-        let first = choice.blocks.start >> shift;
+        let size = site.buffer.size;
+        let first = size.sector_of(choice.blocks.start);
         let most = choice.blocks.count().min(site.buffer.unwritten.pass_most);
         // With a mapping that chooses the places now, the pass may fill a whole track.
         let run = match site.mapping.moves_writes() {
             true => choice.place.sectors_per_track,
             false => choice.place.run,
         };
-        let count = (most >> shift).min(u64::from(run)) as u32;
+        let count = size.fitting(most).min(u64::from(run)) as u32;
         let range = site.buffer.blocks(first, count);
         let order = Order {
             place: Some(&choice.place),
@@ -112,21 +112,11 @@ impl Destage {
             ..Order::plain(first, count, at)
         };
         let partial = site.buffer.unwritten.dirty.partial_sectors(range);
-        let pass = match &*site.mapping {
-            Mapping::Log(log) => {
-                let incomplete = log.incomplete(range, shift, &partial);
-                site.write_pass(&order, Work::Destage, &incomplete)
-            }
-            Mapping::MediaCache(_) => site.write_pass(&order, Work::Destage, &partial),
-            Mapping::Identity => {
-                let mut pass = site.pass(&order, Work::Destage);
-                if !partial.is_empty() {
-                    site.buffer.read_modify_writes += partial.len() as u64;
-                    site.write_in_next_turn(&mut pass, Work::Destage);
-                }
-                pass
-            }
-        };
+        let mut pass = site.write_pass(&order, Work::Destage, &partial);
+        if !partial.is_empty() && !site.mapping.moves_writes() {
+            site.buffer.read_modify_writes += partial.len() as u64;
+            site.write_in_next_turn(&mut pass, Work::Destage);
+        }
         site.buffer.unwritten.send(range);
         self.cursor = range.past;
         let past = first + u64::from(count);
@@ -173,7 +163,7 @@ impl Destage {
     fn reach(site: &Site, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
         let place = site
             .mapping
-            .locate(site.mechanics, blocks.start >> site.buffer.shift)?;
+            .locate(site.mechanics, site.buffer.size.sector_of(blocks.start))?;
         let mut best = None;
         for (set, arm) in site.mechanism.arms.iter().enumerate() {
             let may = if site.restricted {
@@ -197,7 +187,7 @@ impl Destage {
         let dirty = &site.buffer.unwritten.dirty;
         !site.restricted
             || dirty
-                .sweep(0, Scope::All)
+                .sweep(Lba(0), Scope::All)
                 .any(|e| Destage::reach(site, site.now, dirty.in_sectors(e)).is_some())
     }
 }

@@ -117,6 +117,11 @@ impl Scan {
                 format!("{need}, arms_in_motion = 1, all surfaces shared and no faults; anything else is not supported"),
             ));
         }
+        if mechanics.scales_rotation() {
+            let key = "positioning.rotation_scale";
+            let need = "1: the scan reads what really passes, so others are not supported with it";
+            return Err(SpecError::new(key, spec.positioning.rotation_scale, need));
+        }
         let block = block.0 / sector;
         let capacity = mechanics.layout.capacity();
         if u128::from(capacity / block) > MOST_SCANNED {

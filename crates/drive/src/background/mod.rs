@@ -12,7 +12,7 @@
 //! [`Default`] and [`Debug`](std::fmt::Debug), and add `NAME: Type` to the list.
 
 use crate::assembly::Mechanism;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, PartialSector};
 use crate::mapping::{Mapping, Writer};
 use crate::mechanics::Mechanics;
 use crate::parallelism::Path;
@@ -56,7 +56,7 @@ macro_rules! carry_out {
         let arm = &mut mechanism.arms[mechanism.acting];
         let channels = $site.channels.as_deref_mut();
         let pass = pass::run($site.mechanics, places, arm, order, $site.scratch, channels);
-        let cylinders = $site.mechanics.seek.cylinders();
+        let cylinders = $site.mechanics.positions();
         let paths = &$site.all_paths[$site.first_path..];
         mechanism.carry(paths, cylinders, &before, order.start);
         if $site.scratch.stretches.is_empty() {
@@ -103,28 +103,31 @@ impl Site<'_> {
         carry_out!(self, order, work, &mut places)
     }
 
-    /// Carries out a pass that writes. With a log, the places of the blocks are chosen now. The old copies of the
-    /// blocks `incomplete`, which the order covers only in part, are read first.
+    /// Carries out a pass that writes. If the mapping moves writes, the places are chosen now, and what the order
+    /// covers only in part is read first: the sectors `partial`, which are in order, or with a log the old copies of
+    /// whole blocks. With the identity the caller adds the turn that sectors written in part need.
     #[inline(always)]
-    pub fn write_pass(&mut self, order: &Order, work: Work, incomplete: &[u64]) -> Pass {
+    pub fn write_pass(&mut self, order: &Order, work: Work, partial: &[PartialSector]) -> Pass {
         match self.mapping {
             Mapping::Identity => self.pass(order, work),
-            Mapping::Log(_) => self.write_elsewhere(order, work, incomplete),
-            Mapping::MediaCache(_) => self.write_to_bands(order, work, incomplete),
+            Mapping::Log(_) => self.write_elsewhere(order, work, partial),
+            Mapping::MediaCache(_) => self.write_to_bands(order, work, partial),
         }
     }
 
     #[inline(never)]
-    fn write_elsewhere(&mut self, order: &Order, work: Work, incomplete: &[u64]) -> Pass {
+    fn write_elsewhere(&mut self, order: &Order, work: Work, partial: &[PartialSector]) -> Pass {
         let mut read = Pass {
             end: order.start,
             ..Pass::default()
         };
-        for block in incomplete {
-            let Mapping::Log(log) = &*self.mapping else {
+        let mut after = None;
+        while let Mapping::Log(log) = &*self.mapping {
+            let Some(block) = log.incomplete_after(after, order, partial) else {
                 break;
             };
-            if let Some(copy) = log.read_of(*block, read.end) {
+            after = Some(block);
+            if let Some(copy) = log.read_of(block, read.end) {
                 let part = self.pass(&copy, work);
                 self.buffer.read_modify_writes += 1;
                 read = read.then(part);

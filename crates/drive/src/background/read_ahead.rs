@@ -159,7 +159,7 @@ impl ReadAhead {
         };
         m.skip_rest(arm, place.angle, there);
         let paths = &site.all_paths[site.first_path..];
-        mechanism.carry(paths, m.seek.cylinders(), &before, begun);
+        mechanism.carry(paths, m.positions(), &before, begun);
         Run {
             begun,
             there,

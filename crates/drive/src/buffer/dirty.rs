@@ -12,6 +12,8 @@
 //!
 //! Every operation costs `O(log n)` for each extent that it changes.
 
+use super::blocks::{Blocks, PartialSector, SectorSize};
+use headstack_units::Lba;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One extent. It begins at its key in the map and ends before block `past`. Times are in nanoseconds.
@@ -28,23 +30,6 @@ struct Extent {
     tail_since: u64,
 }
 
-/// Blocks `start` to `past - 1`, of 512 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Blocks {
-    pub start: u64,
-    pub past: u64,
-}
-
-impl Blocks {
-    pub fn new(start: u64, past: u64) -> Blocks {
-        Blocks { start, past }
-    }
-
-    pub fn count(&self) -> u64 {
-        self.past.saturating_sub(self.start)
-    }
-}
-
 /// Which extents are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
@@ -57,7 +42,8 @@ pub(crate) enum Scope {
 /// The dirty data of one buffer.
 #[derive(Debug)]
 pub(crate) struct DirtyExtents {
-    /// 512-byte blocks per physical sector, a power of two.
+    /// The size of a physical sector, and its number of blocks.
+    size: SectorSize,
     sector: u64,
     /// How long an edge may wait for the rest of its sector, in nanoseconds.
     partial_wait: u64,
@@ -74,10 +60,11 @@ pub(crate) struct DirtyExtents {
 }
 
 impl DirtyExtents {
-    /// A buffer without dirty data. `sector` is a power of two; edges wait for `partial_wait` nanoseconds.
-    pub fn new(sector: u64, partial_wait: u64) -> DirtyExtents {
+    /// A buffer without dirty data; edges wait for `partial_wait` nanoseconds.
+    pub fn new(size: SectorSize, partial_wait: u64) -> DirtyExtents {
         DirtyExtents {
-            sector: sector.max(1),
+            size,
+            sector: size.blocks(),
             partial_wait,
             extents: BTreeMap::new(),
             blocks: 0,
@@ -101,7 +88,7 @@ impl DirtyExtents {
     pub fn span(&self) -> Option<Blocks> {
         let first = self.extents.first_key_value()?;
         let last = self.extents.last_key_value()?;
-        Some(Blocks::new(*first.0, last.1.past))
+        Some(blocks(*first.0, last.1.past))
     }
 
     /// Number of dirty blocks.
@@ -124,7 +111,7 @@ impl DirtyExtents {
 
     /// The range of whole sectors that contains `range`, in blocks.
     pub fn in_sectors(&self, range: Blocks) -> Blocks {
-        Blocks::new(self.down(range.start), self.up(range.past))
+        blocks(self.down(range.start.0), self.up(range.past.0))
     }
 
     /// Arrival time of the older edge that does not fill its sector; `None` if both ends do.
@@ -174,24 +161,25 @@ impl DirtyExtents {
 
     /// Marks `range` as dirty with data that arrived at `now`.
     pub fn insert(&mut self, range: Blocks, now: u64) {
-        if range.start >= range.past {
+        if range.is_empty() {
             return;
         }
-        let mut start = range.start;
+        let (first, past) = (range.start.0, range.past.0);
+        let mut start = first;
         let mut merged = Extent {
-            past: range.past,
+            past,
             floor: now,
             since: now,
             head_since: now,
             tail_since: now,
         };
         // An extent that starts at or below the end of the new range and reaches its start touches it.
-        while let Some((s, e)) = self.before(range.past.saturating_add(1)) {
-            if e.past < range.start {
+        while let Some((s, e)) = self.before(past.saturating_add(1)) {
+            if e.past < first {
                 break;
             }
             self.pull(s);
-            let inside = range.start <= s && e.past <= range.past;
+            let inside = first <= s && e.past <= past;
             if !inside {
                 merged.since = merged.since.min(e.since);
                 merged.floor = merged.floor.min(e.floor);
@@ -211,13 +199,14 @@ impl DirtyExtents {
     /// Marks `range` as clean. Returns how many of its blocks were dirty.
     pub fn remove(&mut self, range: Blocks) -> u64 {
         let before = self.blocks;
-        while let Some((start, extent)) = self.before(range.past) {
-            if extent.past <= range.start || range.start >= range.past {
+        let (first, end) = (range.start.0, range.past.0);
+        while let Some((start, extent)) = self.before(end) {
+            if extent.past <= first || range.is_empty() {
                 break;
             }
             self.pull(start);
-            if start < range.start {
-                let past = range.start;
+            if start < first {
+                let past = first;
                 self.put(
                     start,
                     Extent {
@@ -228,10 +217,10 @@ impl DirtyExtents {
                     },
                 );
             }
-            if range.past < extent.past {
-                let left = extent.past - range.past;
+            if end < extent.past {
+                let left = extent.past - end;
                 self.put(
-                    range.past,
+                    end,
                     Extent {
                         since: self.left_since(left, extent.since, extent.tail_since),
                         head_since: extent.floor,
@@ -255,26 +244,27 @@ impl DirtyExtents {
 
     /// Whether all of `range` is dirty.
     pub fn covers(&self, range: Blocks) -> bool {
-        range.start >= range.past
+        range.is_empty()
             || self
-                .before(range.start.saturating_add(1))
-                .is_some_and(|(_, e)| e.past >= range.past)
+                .before(range.start.0.saturating_add(1))
+                .is_some_and(|(_, e)| e.past >= range.past.0)
     }
 
     /// The lowest run of dirty blocks in `range`.
     pub fn first_in(&self, range: Blocks) -> Option<Blocks> {
+        let (first, end) = (range.start.0, range.past.0);
         let reaches = self
-            .before(range.start.saturating_add(1))
-            .filter(|(_, e)| e.past > range.start);
+            .before(first.saturating_add(1))
+            .filter(|(_, e)| e.past > first);
         let (start, extent) = match reaches {
             Some(found) => found,
             None => {
-                let next = self.extents.range(range.start..).next()?;
+                let next = self.extents.range(first..).next()?;
                 (*next.0, *next.1)
             }
         };
-        let start = start.max(range.start);
-        (start < range.past).then(|| Blocks::new(start, extent.past.min(range.past)))
+        let start = start.max(first);
+        (start < end).then(|| blocks(start, extent.past.min(end)))
     }
 
     /// Adds the extents whose edges have waited long enough by `now` to [`Scope::Due`].
@@ -309,12 +299,13 @@ impl DirtyExtents {
 
     /// The extents in C-LOOK order from `from`: those at and above it, then those from the lowest one on. If
     /// an extent contains `from`, its upper part comes first and its lower part last.
-    pub fn sweep(&self, from: u64, scope: Scope) -> impl Iterator<Item = Blocks> + '_ {
+    pub fn sweep(&self, from: Lba, scope: Scope) -> impl Iterator<Item = Blocks> + '_ {
+        let from = from.0;
         let across = self.before(from).filter(|(s, e)| {
             e.past > from && (scope == Scope::All || self.sector == 1 || self.due.contains(s))
         });
-        let upper = across.map(|(_, e)| Blocks::new(from, e.past));
-        let lower = across.map(|(s, _)| Blocks::new(s, from));
+        let upper = across.map(|(_, e)| blocks(from, e.past));
+        let lower = across.map(|(s, _)| blocks(s, from));
         let across = across.map(|(s, _)| s);
         let list = (scope == Scope::Due && self.sector > 1).then_some(&self.due);
         let starts = move |above: bool| -> Box<dyn Iterator<Item = u64> + '_> {
@@ -327,7 +318,7 @@ impl DirtyExtents {
         };
         let whole = move |start: u64| {
             let past = self.extents.get(&start).map_or(start, |e| e.past);
-            Blocks::new(start, past)
+            blocks(start, past)
         };
         let below = starts(false).filter(move |s| Some(*s) != across);
         let rest = starts(true).chain(below).map(whole);
@@ -338,9 +329,9 @@ impl DirtyExtents {
     /// may still wait are left out unless `all` is set. `None` if nothing remains.
     pub fn to_write(&self, part: Blocks, now: u64, all: bool) -> Option<Blocks> {
         // Nearly every part begins where its extent does, which is found faster.
-        let (start, extent) = match self.extents.get(&part.start) {
-            Some(extent) => (part.start, *extent),
-            None => self.before(part.start)?,
+        let (start, extent) = match self.extents.get(&part.start.0) {
+            Some(extent) => (part.start.0, *extent),
+            None => self.before(part.start.0)?,
         };
         let waits = |since: u64| !all && since.saturating_add(self.partial_wait) > now;
         let mut sectors = self.in_sectors(part);
@@ -350,29 +341,34 @@ impl DirtyExtents {
             let since = self.edge_since(start, &extent);
             return (!since.is_some_and(waits)).then_some(sectors);
         }
-        if sectors.start < start && waits(extent.head_since) {
-            sectors.start = down + self.sector;
+        if sectors.start.0 < start && waits(extent.head_since) {
+            sectors.start = Lba(down + self.sector);
         }
-        if sectors.past > extent.past && waits(extent.tail_since) {
-            sectors.past = up - self.sector;
+        if sectors.past.0 > extent.past && waits(extent.tail_since) {
+            sectors.past = Lba(up - self.sector);
         }
-        (sectors.start < sectors.past).then_some(sectors)
+        (!sectors.is_empty()).then_some(sectors)
     }
 
     /// Those of these whole sectors that are dirty only in part. The first and the last may be, and a sector
     /// that two extents share.
-    pub fn partial_sectors(&self, sectors: Blocks) -> Vec<u64> {
-        let mut found: Vec<u64> = Vec::new();
+    pub fn partial_sectors(&self, sectors: Blocks) -> Vec<PartialSector> {
+        let mut found: Vec<PartialSector> = Vec::new();
         let mut at = sectors.start;
         while let Some(dirty) = self.first_in(Blocks::new(at, sectors.past)) {
-            for edge in [dirty.start, dirty.past] {
-                let sector = self.down(edge);
-                if sector != edge && found.last() != Some(&sector) {
-                    found.push(sector);
+            let (edges, n) = self.size.edges(dirty);
+            for edge in &edges[..n] {
+                if found.last() != Some(edge) {
+                    found.push(*edge);
                 }
             }
             at = dirty.past;
         }
         found
     }
+}
+
+/// The blocks of the numbers `start` to `past - 1`.
+fn blocks(start: u64, past: u64) -> Blocks {
+    Blocks::new(Lba(start), Lba(past))
 }

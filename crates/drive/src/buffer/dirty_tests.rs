@@ -1,7 +1,18 @@
 //! Dirty extents compared with a plain list of blocks.
 
-use super::dirty::{Blocks, DirtyExtents, Scope};
+use super::blocks::{Blocks, PartialSector, SectorSize};
+use super::dirty::{DirtyExtents, Scope};
 use headstack_testkit::XorShift;
+use headstack_units::{Bytes, Lba};
+
+fn blocks(start: u64, past: u64) -> Blocks {
+    Blocks::new(Lba(start), Lba(past))
+}
+
+/// No data, in sectors of so many blocks.
+fn nothing(sector: u64, partial_wait: u64) -> DirtyExtents {
+    DirtyExtents::new(SectorSize::of(Bytes(512 * sector)), partial_wait)
+}
 
 /// The arrival time of each dirty block.
 struct Plain {
@@ -14,31 +25,31 @@ impl Plain {
         let mut runs: Vec<Blocks> = Vec::new();
         for (i, _) in self.blocks.iter().enumerate().filter(|b| b.1.is_some()) {
             match runs.last_mut() {
-                Some(r) if r.past == i as u64 => r.past += 1,
-                _ => runs.push(Blocks::new(i as u64, i as u64 + 1)),
+                Some(r) if r.past.0 == i as u64 => r.past.0 += 1,
+                _ => runs.push(blocks(i as u64, i as u64 + 1)),
             }
         }
         runs
     }
 
     fn dirty(&self, range: Blocks) -> usize {
-        let part = &self.blocks[range.start as usize..range.past as usize];
+        let part = &self.blocks[range.start.0 as usize..range.past.0 as usize];
         part.iter().filter(|b| b.is_some()).count()
     }
 
     fn set(&mut self, range: Blocks, value: Option<u64>) {
-        self.blocks[range.start as usize..range.past as usize].fill(value);
+        self.blocks[range.start.0 as usize..range.past.0 as usize].fill(value);
     }
 
     /// C-LOOK order: the upper part of the run at `from`, runs above, runs below, the lower part.
     fn sweep(&self, from: u64) -> Vec<Blocks> {
         let (mut above, mut below, mut last) = (Vec::new(), Vec::new(), None);
         for r in self.runs() {
-            if r.start >= from {
+            if r.start.0 >= from {
                 above.push(r);
-            } else if r.past > from {
-                above.insert(0, Blocks::new(from, r.past));
-                last = Some(Blocks::new(r.start, from));
+            } else if r.past.0 > from {
+                above.insert(0, blocks(from, r.past.0));
+                last = Some(blocks(r.start.0, from));
             } else {
                 below.push(r);
             }
@@ -47,7 +58,7 @@ impl Plain {
     }
 
     fn has_whole_sector(&self, r: &Blocks, sector: u64) -> bool {
-        r.start.next_multiple_of(sector) < r.past / sector * sector
+        r.start.0.next_multiple_of(sector) < r.past.0 / sector * sector
     }
 }
 
@@ -57,7 +68,7 @@ const BLOCKS: u64 = 400;
 fn extents_are_what_a_list_of_blocks_says() {
     for (seed, sector) in (1..=24u64).zip([1, 8].into_iter().cycle()) {
         let mut noise = XorShift::seeded(seed);
-        let mut dirty = DirtyExtents::new(sector, 1000);
+        let mut dirty = nothing(sector, 1000);
         let mut plain = Plain {
             blocks: vec![None; BLOCKS as usize],
         };
@@ -68,7 +79,7 @@ fn extents_are_what_a_list_of_blocks_says() {
             let start = noise.below(BLOCKS);
             let most = [3, 20, 90][noise.below(3) as usize];
             let length = 1 + noise.below(most);
-            let range = Blocks::new(start, (start + length).min(BLOCKS));
+            let range = blocks(start, (start + length).min(BLOCKS));
             if noise.below(5) < 3 {
                 dirty.insert(range, now);
                 plain.set(range, Some(now));
@@ -85,15 +96,15 @@ fn extents_are_what_a_list_of_blocks_says() {
 }
 
 fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut XorShift, about: &str) {
-    let all = Blocks::new(0, BLOCKS);
+    let all = blocks(0, BLOCKS);
     assert_eq!(dirty.blocks() as usize, plain.dirty(all), "{about}");
     assert_eq!(dirty.len(), plain.runs().len(), "{about}");
     assert_eq!(dirty.is_empty(), plain.runs().is_empty(), "{about}");
     let from = noise.below(BLOCKS + 1);
-    let got: Vec<Blocks> = dirty.sweep(from, Scope::All).collect();
+    let got: Vec<Blocks> = dirty.sweep(Lba(from), Scope::All).collect();
     assert_eq!(got, plain.sweep(from), "{about}, from {from}");
     let start = noise.below(BLOCKS);
-    let range = Blocks::new(start, (start + noise.below(30)).min(BLOCKS));
+    let range = blocks(start, (start + noise.below(30)).min(BLOCKS));
     let held = plain.dirty(range) as u64;
     assert_eq!(dirty.covers(range), held == range.count(), "{about}");
     let first = plain.runs().into_iter().find_map(|r| {
@@ -103,56 +114,52 @@ fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut XorShift, about: &str)
     assert_eq!(dirty.first_in(range), first, "{about}");
     // No run is assumed to be younger than both of its ends.
     if let Some(oldest) = dirty.oldest() {
-        let of = |b: u64| plain.blocks[b as usize];
+        let of = |b: Lba| plain.blocks[b.0 as usize];
         let ends = plain
             .runs()
             .into_iter()
-            .map(|r| of(r.start).max(of(r.past - 1)));
+            .map(|r| of(r.start).max(of(Lba(r.past.0 - 1))));
         assert!(Some(oldest) <= ends.min().flatten(), "{about}");
     }
 }
 
 /// Checks a sweep over the extents that are due, and what of them is to be written.
 fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: &str) {
-    let visited: Vec<Blocks> = dirty.sweep(0, Scope::Due).collect();
+    let visited: Vec<Blocks> = dirty.sweep(Lba(0), Scope::Due).collect();
     assert_eq!(dirty.has(Scope::Due), !visited.is_empty(), "{about}");
     for run in plain.runs() {
         let found = visited.contains(&run);
         let whole = plain.has_whole_sector(&run, sector);
+        let (start, past) = (run.start.0, run.past.0);
         let age = |block: u64| now - plain.blocks[block as usize].expect("dirty");
-        let head = run.start % sector != 0;
-        let tail = run.past % sector != 0;
+        let head = start % sector != 0;
+        let tail = past % sector != 0;
         if whole {
             assert!(found, "{about}: {run:?}");
-        } else if (head && age(run.start) >= 1000) || (tail && age(run.past - 1) >= 1000) {
+        } else if (head && age(start) >= 1000) || (tail && age(past - 1) >= 1000) {
             assert!(found, "{about}: {run:?} has waited");
         }
         // With `all`, everything is to be written.
-        let everything = Blocks::new(
-            run.start / sector * sector,
-            run.past.next_multiple_of(sector),
-        );
+        let everything = blocks(start / sector * sector, past.next_multiple_of(sector));
         assert_eq!(dirty.to_write(run, now, true), Some(everything), "{about}");
-        let inner = Blocks::new(
-            run.start.next_multiple_of(sector),
-            run.past / sector * sector,
-        );
+        let inner = blocks(start.next_multiple_of(sector), past / sector * sector);
         let part = dirty.to_write(run, now, false);
         if whole {
             let part = part.expect("the whole sectors at least");
             assert!(part.start <= inner.start && inner.past <= part.past);
             assert!(everything.start <= part.start && part.past <= everything.past);
-            if tail && age(run.past - 1) >= 1000 {
+            if tail && age(past - 1) >= 1000 {
                 assert_eq!(part.past, everything.past, "{about}");
             }
         }
         // Partial sectors, counted block by block.
-        let want: Vec<u64> = (everything.start..everything.past)
-            .step_by(sector as usize)
+        let want: Vec<PartialSector> = (start / sector..past.div_ceil(sector))
             .filter(|s| {
-                let held = plain.dirty(Blocks::new(*s, (s + sector).min(BLOCKS))) as u64;
+                let first = s * sector;
+                let held = plain.dirty(blocks(first, (first + sector).min(BLOCKS))) as u64;
                 held > 0 && held < sector
             })
+            .map(PartialSector)
             .collect();
         assert_eq!(dirty.partial_sectors(everything), want, "{about}");
     }
@@ -162,19 +169,22 @@ fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: 
 /// last write.
 #[test]
 fn the_edge_of_a_stream_stays_young() {
-    let mut dirty = DirtyExtents::new(8, 1000);
+    let mut dirty = nothing(8, 1000);
     let mut at = 3;
     for i in 0..200u64 {
         let now = i * 100;
-        dirty.insert(Blocks::new(at, at + 128), now);
+        dirty.insert(blocks(at, at + 128), now);
         at += 128;
         dirty.promote(now);
-        let run = dirty.sweep(8, Scope::Due).next().expect("whole sectors");
+        let run = dirty
+            .sweep(Lba(8), Scope::Due)
+            .next()
+            .expect("whole sectors");
         let part = dirty.to_write(run, now, false).expect("whole sectors");
-        assert_eq!((part.start % 8, part.past), (0, at / 8 * 8), "{i}");
+        assert_eq!((part.start.0 % 8, part.past.0), (0, at / 8 * 8), "{i}");
         assert!(dirty.partial_sectors(part).is_empty());
         dirty.remove(part);
-        let front = Blocks::new(3, 8);
+        let front = blocks(3, 8);
         assert!(dirty.covers(front));
         assert_eq!(
             dirty.to_write(front, now, false).is_some(),
@@ -188,24 +198,24 @@ fn the_edge_of_a_stream_stays_young() {
 #[test]
 fn a_million_extents_are_no_burden() {
     let mut noise = XorShift::seeded(5);
-    let mut dirty = DirtyExtents::new(8, 1_000_000);
+    let mut dirty = nothing(8, 1_000_000);
     let mut held = 0u64;
     for i in 0..1_000_000u64 {
         // Odd and not adjacent: no two merge, and none has a whole sector.
         let start = noise.below(1 << 36) * 64 + 3;
-        if dirty.first_in(Blocks::new(start, start + 8)).is_none() {
+        if dirty.first_in(blocks(start, start + 8)).is_none() {
             held += 8;
         }
-        dirty.insert(Blocks::new(start, start + 8), i);
+        dirty.insert(blocks(start, start + 8), i);
     }
     assert_eq!(dirty.blocks(), held);
     assert!(!dirty.has(Scope::Due));
     assert_eq!(dirty.due_from(), Some(1_000_000));
     dirty.promote(1_499_999);
-    let half = dirty.sweep(0, Scope::Due).count();
+    let half = dirty.sweep(Lba(0), Scope::Due).count();
     assert!((499_000..=500_000).contains(&half), "{half}");
     // A window at any position takes a few steps.
-    let mut from = 0;
+    let mut from = Lba(0);
     for _ in 0..200_000 {
         let window: Vec<Blocks> = dirty.sweep(from, Scope::Due).take(4).collect();
         assert_eq!(window.len(), 4);

@@ -3,7 +3,9 @@
 use crate::mapping::Mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::Path;
+use headstack_units::Lba;
 
+pub(crate) mod blocks;
 pub(crate) mod dirty;
 #[cfg(test)]
 mod dirty_tests;
@@ -13,7 +15,8 @@ mod index_tests;
 mod segments;
 mod unwritten;
 
-pub(crate) use dirty::{Blocks, Scope};
+pub(crate) use blocks::{Blocks, PartialSector, SectorSize};
+pub(crate) use dirty::Scope;
 pub(crate) use segments::{Segment, Segments};
 pub(crate) use unwritten::Unwritten;
 
@@ -22,8 +25,8 @@ pub(crate) use unwritten::Unwritten;
 pub(crate) struct Buffer {
     pub segments: Segments,
     pub unwritten: Unwritten,
-    /// Base-2 logarithm of the number of 512-byte blocks per physical sector.
-    pub shift: u32,
+    /// The size of a physical sector.
+    pub size: SectorSize,
     /// Number of tracks with data that completed in the buffer and whose place no head reaches any more.
     pub lost_writes: u64,
     /// Number of physical sectors that were read before they were written, because a write covered only a
@@ -41,10 +44,7 @@ impl Buffer {
     /// The blocks of `count` physical sectors from `sector` on.
     #[inline]
     pub fn blocks(&self, sector: u64, count: u32) -> Blocks {
-        Blocks::new(
-            sector << self.shift,
-            (sector + u64::from(count)) << self.shift,
-        )
+        self.size.blocks_of(sector, sector + u64::from(count))
     }
 
     /// Drops the unwritten data whose place no head set reaches any more.
@@ -52,19 +52,18 @@ impl Buffer {
         // Data that are still on the link are lost as well.
         self.unwritten.settle(u64::MAX);
         let mut lost = Vec::new();
-        for extent in self.unwritten.dirty.sweep(0, Scope::All) {
-            let sectors = self.unwritten.dirty.in_sectors(extent);
-            let mut at = sectors.start >> self.shift;
+        for extent in self.unwritten.dirty.sweep(Lba(0), Scope::All) {
+            let (mut at, end) = self.size.sectors_of(extent);
             while let Some(place) = mapping.locate(m, at) {
                 let past = at + u64::from(place.run);
                 if !paths
                     .iter()
                     .any(|p| p.reaches(1 << place.head, place.cylinder, true))
                 {
-                    lost.push(Blocks::new(at << self.shift, past << self.shift));
+                    lost.push(self.size.blocks_of(at, past));
                 }
                 at = past;
-                if at << self.shift >= sectors.past {
+                if at >= end {
                     break;
                 }
             }

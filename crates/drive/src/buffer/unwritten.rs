@@ -1,7 +1,9 @@
 //! Written data in the buffer: arriving over the link, waiting, or being written to the medium.
 
-use super::dirty::{Blocks, DirtyExtents, Scope};
+use super::blocks::{Blocks, SectorSize};
+use super::dirty::{DirtyExtents, Scope};
 use crate::spec::CacheSpec;
+use headstack_units::Lba;
 
 /// With more extents than this, their common range is reported instead of each one.
 const MANY: usize = 256;
@@ -29,26 +31,26 @@ pub(crate) struct Unwritten {
 
 impl Default for Unwritten {
     fn default() -> Unwritten {
-        Unwritten::new(&CacheSpec::default(), 0)
+        Unwritten::new(&CacheSpec::default(), SectorSize::default())
     }
 }
 
 impl Unwritten {
-    /// No data. A physical sector has `1 << shift` blocks.
-    pub fn new(cache: &CacheSpec, shift: u32) -> Unwritten {
-        let segment = u64::from(cache.segment_sectors) << shift;
+    /// No data.
+    pub fn new(cache: &CacheSpec, size: SectorSize) -> Unwritten {
+        let segment = u64::from(cache.segment_sectors) * size.blocks();
         let limit = match cache.dirty_limit {
             Some(bytes) => bytes.0 / 512,
             None => segment.saturating_mul(u64::from(cache.write_segments)),
         };
         Unwritten {
-            dirty: DirtyExtents::new(1 << shift, cache.partial_wait.non_negative()),
+            dirty: DirtyExtents::new(size, cache.partial_wait.non_negative()),
             incoming: None,
             on_their_way: Vec::new(),
             limit,
             // Small enough for link and medium to work at the same time.
-            piece: segment.min(limit / 4).max(1 << shift),
-            pass_most: (limit / 2).max(1 << shift),
+            piece: segment.min(limit / 4).max(size.blocks()),
+            pass_most: (limit / 2).max(size.blocks()),
             newest: 0,
             command_end: 0,
         }
@@ -67,7 +69,8 @@ impl Unwritten {
 
     /// The first piece of the rest of a write.
     pub fn piece_of(&self, rest: Blocks) -> Blocks {
-        Blocks::new(rest.start, rest.start + rest.count().min(self.piece))
+        let past = rest.start.0 + rest.count().min(self.piece);
+        Blocks::new(rest.start, Lba(past))
     }
 
     /// Whether there is room for a piece, or it only overwrites dirty data.
@@ -125,7 +128,7 @@ impl Unwritten {
             .chain(self.incoming.map(|i| i.0))
             .for_each(&mut *each);
         if self.dirty.len() <= MANY {
-            self.dirty.sweep(0, Scope::All).for_each(each);
+            self.dirty.sweep(Lba(0), Scope::All).for_each(each);
         } else if let Some(all) = self.dirty.span() {
             each(all);
         }

@@ -248,6 +248,7 @@ impl Drive {
                 .and_then(|i| control.held.remove(i))
             {
                 self.done.push(aborted(&request, arrival, now));
+                control.completes(now);
                 return true;
             }
         }
@@ -308,6 +309,9 @@ impl Drive {
         let Some((request, arrival)) = found else {
             return false;
         };
+        if let Some(control) = &mut self.control {
+            control.completes(now);
+        }
         if in_parts {
             self.joins[name as usize].parts = 0;
             self.free_joins.push(name as usize);
@@ -517,7 +521,11 @@ impl Drive {
             match held {
                 Held::Request(arrival, request) => {
                     self.wake(arrival);
+                    let before = self.done.len();
                     self.submit_now(arrival, request);
+                    // What needs no mechanism (a refusal, a hit in the buffer) has waited for the change as well.
+                    let at_once = self.done.iter_mut().skip(before);
+                    at_once.for_each(|done| done.held_until(changed));
                 }
                 Held::Order(at, order) => {
                     self.begin_order(at.max(changed), order);

@@ -382,6 +382,17 @@ impl Layout for Adaptive {
         (sector < format && address < self.capacity).then_some(address)
     }
 
+    fn track_sectors(&self, cylinder: u32, head: u32) -> u32 {
+        let sectors = || {
+            let (zone, index, step) = self.band_at(cylinder)?;
+            let format = zone.formats.get(head as usize)?.get();
+            let band = zone.band(index);
+            let tracks = band.parts.get(head as usize)?.tracks;
+            band.track_at_step(step, tracks).map(|_| format)
+        };
+        sectors().unwrap_or(0)
+    }
+
     fn track_near(&self, cylinder: u32, head: u32) -> Option<u64> {
         let (zone, index, step) = self.band_at(cylinder)?;
         let band = zone.band(index);

@@ -41,6 +41,7 @@ pub struct Map {
 /// What the tracks of a zone share.
 struct Zone {
     first_cylinder: u32,
+    last_cylinder: u32,
     formats: Vec<u32>,
     skews: Skews,
 }
@@ -112,6 +113,7 @@ impl Extents {
                 let formats = shape::formats(spec, zone)?;
                 Ok(Zone {
                     first_cylinder: zone.first_cylinder,
+                    last_cylinder: zone.last_cylinder,
                     skews: shape::skews(spec, zone, formats[0])?,
                     formats,
                 })
@@ -316,6 +318,13 @@ impl Layout for Extents {
         let r = self.run_at(cylinder, head, sector)?;
         let address = r.first + u64::from(sector - r.sector);
         (address < self.capacity).then_some(address)
+    }
+
+    fn track_sectors(&self, cylinder: u32, head: u32) -> u32 {
+        let inside = |z: &&Zone| (z.first_cylinder..=z.last_cylinder).contains(&cylinder);
+        let zone = self.zones.iter().find(inside);
+        let sectors = zone.and_then(|z| z.formats.get(head as usize));
+        sectors.copied().unwrap_or(0)
     }
 
     fn track_bounds(&self, sector: u64) -> (u64, u64) {

@@ -6,7 +6,8 @@
 //! - Within a run, addresses are contiguous under the head: sector `i` of the run begins `i` sector angles
 //!   after the first.
 //! - The track bounds of an address contain it.
-//! - Tracks of a surface differ in their radial position ([`Place::cylinder`]).
+//! - Tracks of a surface differ in their radial position ([`Place::cylinder`]). All positions are below the
+//!   cylinders of the geometry times `steps_per_cylinder`.
 //!
 //! A layout's own parameters are keys of `[geometry]`. The layout's file reads them into a type and refuses
 //! unknown keys.
@@ -76,6 +77,9 @@ pub trait Layout: Send + Sync {
     }
     /// The address of a physical sector; `None` if it has none (spare, slipped or outside).
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64>;
+    /// Physical sectors of the track of `head` at a radial position, with those that have no address; 0 if no
+    /// track lies there.
+    fn track_sectors(&self, cylinder: u32, head: u32) -> u32;
     /// First and last address on the track that holds `sector`, which must be below `capacity`.
     fn track_bounds(&self, sector: u64) -> (u64, u64);
     /// Address of the first sector of the track of `head` at or near a radial position; `None` if there is

@@ -196,6 +196,9 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
             .locate(a)
             .unwrap_or_else(|| panic!("{what}: no place of {a}"));
         let spot = (p.cylinder, p.head as u32, p.sector);
+        assert!(p.cylinder < g.cylinders * steps, "{what}: {a} {p:?}");
+        let sectors = layout.track_sectors(p.cylinder, p.head as u32);
+        assert_eq!(sectors, p.sectors_per_track, "{what}: {a} {p:?}");
         let z = &g.zones[p.zone as usize];
         assert!(
             (z.first_cylinder..=z.last_cylinder).contains(&(p.cylinder / steps)),
@@ -223,6 +226,11 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
             for s in 0..most.unwrap_or(0) + 2 {
                 let got = layout.address_at(c, h, s);
                 assert_eq!(got, at.get(&(c, h, s)).copied(), "{what}: ({c}, {h}, {s})");
+            }
+            // Where no track lies, no sector has an address.
+            if layout.track_sectors(c, h) == 0 {
+                let addresses = at.range((c, h, 0)..=(c, h, u32::MAX));
+                assert_eq!(addresses.count(), 0, "{what}: ({c}, {h})");
             }
             // A track near a position is on that head, and not farther than its pitch, at most four cylinders.
             if let Some(near) = layout.track_near(c, h) {

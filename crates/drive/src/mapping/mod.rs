@@ -65,7 +65,7 @@ impl Mapping {
                 let mut log = Log::new(&p, m, &plan.geometry, policy, minimum, together)?;
                 if p.cleaning.is_on() {
                     let cleaner = p.cleaning.build(models.cleaning)?;
-                    log.clean_with(&p.cleaning, cleaner, m, &plan.geometry);
+                    log.clean_with(&p.cleaning, cleaner, m);
                 }
                 Mapping::Log(Box::new(log))
             }

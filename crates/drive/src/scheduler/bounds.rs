@@ -63,7 +63,7 @@ const SLOT_SHIFT: u32 = 15;
 
 impl Floor {
     pub fn new(mechanics: &Mechanics) -> Floor {
-        let cylinders = mechanics.seek.cylinders();
+        let cylinders = mechanics.positions();
         let far = |shift: u32| NEAR - (NEAR >> shift);
         let fits = |shift: &u32| ((cylinders >> *shift) + far(*shift)) < DISTANCES as u32;
         let shift = (0..31).find(fits).unwrap_or(31);

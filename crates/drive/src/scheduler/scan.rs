@@ -47,7 +47,7 @@ impl Scheduler for Scan {
         let edge = if before {
             0
         } else {
-            view.mechanics.seek.cylinders() - 1
+            view.mechanics.positions() - 1
         };
         self.edge = (self.sweep.downward() != before).then_some(edge);
         choice

@@ -52,7 +52,7 @@ impl Scheduler for VScan {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let penalty = self.r * view.mechanics.seek.cylinders() as f64;
+        let penalty = self.r * view.mechanics.positions() as f64;
         let downward = self.downward;
         let here = view.arms[0].cylinder;
         let cylinder = |i: usize| queue.items()[i].place.cylinder;

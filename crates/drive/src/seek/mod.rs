@@ -103,7 +103,7 @@ impl SeekTable {
     }
 
     /// Number of radial positions: cylinders, or the layout's steps.
-    pub fn cylinders(&self) -> u32 {
+    pub fn positions(&self) -> u32 {
         self.ns.len() as u32
     }
 

@@ -21,7 +21,7 @@ pub(super) fn head_sets(
     roles: &RoleTable,
 ) -> Result<(Vec<Path>, Vec<Arm>), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
-    let positions = mechanics.seek.cylinders();
+    let positions = mechanics.positions();
     let offsets = p.head_offsets(spec.dash, positions);
     check_combination(spec, plan, plan.arms.len() * offsets.len())?;
     let surfaces = u64::MAX >> (64 - g.surfaces.clamp(1, 64));

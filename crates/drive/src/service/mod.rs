@@ -26,7 +26,7 @@ mod write;
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
 use crate::background::{BackgroundJob, Jobs, Site, NEVER};
-use crate::buffer::{Blocks, Buffer, Segments, Unwritten};
+use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
 use crate::command::{Completion, Components};
 use crate::layout::Place;
 use crate::mapping::{self, From, Mapping};
@@ -128,8 +128,7 @@ impl Core {
         compat: bool,
         roles: &RoleTable,
     ) -> Result<Core, SpecError> {
-        let sector = spec.geometry.sector_size.0;
-        let shift = (sector / 512).trailing_zeros();
+        let size = SectorSize::of(spec.geometry.sector_size);
         let (paths, arms) = assemblies::head_sets(spec, plan, &mechanics, roles)?;
         let follows = Core::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
@@ -167,8 +166,8 @@ impl Core {
                     c.segment_sectors as u64,
                     c.enabled && c.separate_write_segment,
                 ),
-                unwritten: Unwritten::new(c, shift),
-                shift,
+                unwritten: Unwritten::new(c, size),
+                size,
                 ..Buffer::default()
             },
             compat,
@@ -377,6 +376,12 @@ impl Core {
             Mapping::MediaCache(_) => writing.max(self.jobs().band_cleaning.step_end()),
             _ => writing,
         }
+    }
+
+    /// Whether a cache on the medium is cleaned, step by step.
+    #[inline]
+    pub fn cleans_bands(&self) -> bool {
+        matches!(self.mapping, Mapping::MediaCache(_))
     }
 
     /// Whether the buffer alone would serve a read at `now`.

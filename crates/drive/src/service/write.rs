@@ -7,7 +7,7 @@ use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::command::Completion;
-use crate::mapping::{Mapping, MediaCache};
+use crate::mapping::Mapping;
 use crate::phase::Work;
 use headstack_units::nearest;
 
@@ -124,11 +124,7 @@ impl Core {
     /// Carries out the pass of a write whose blocks choose their places.
     #[inline(never)]
     fn carry_out_elsewhere(&mut self, task: &Task, order: &Order, work: Work) -> Pass {
-        let (edges, n) = match &self.mapping {
-            Mapping::Identity => return self.pass(order, work),
-            Mapping::Log(log) => log.edges(task.blocks, self.buffer.shift),
-            Mapping::MediaCache(_) => MediaCache::edges(task.blocks, self.buffer.shift),
-        };
+        let (edges, n) = self.buffer.size.edges(task.blocks);
         let (mut site, _) = self.site(self.acting);
         let pass = site.write_pass(order, work, &edges[..n]);
         self.buffer.unwritten.command_end = pass.end;
@@ -269,8 +265,7 @@ impl Core {
     /// Takes a piece of a write into the buffer; its link transfer starts at `bus`. Returns when the piece
     /// has arrived. Nothing else may be on the link.
     pub fn take_in(&mut self, at: u64, bus: u64, piece: Blocks) -> u64 {
-        let shift = self.buffer.shift;
-        let (start, end) = (piece.start >> shift, ((piece.past - 1) >> shift) + 1);
+        let (start, end) = self.buffer.size.sectors_of(piece);
         (self.previous_write, self.previous_end) = (true, end);
         // Read-ahead must not bring back old data over the written ones.
         let r = &self.jobs().read_ahead;
@@ -280,7 +275,7 @@ impl Core {
         self.stop_others(at, None, start, end);
         self.buffer.segments.invalidate(start, end, None);
         let link = piece.count() as f64 * self.timing.link_write_ns;
-        let arrived = bus + nearest(link / (1u64 << shift) as f64);
+        let arrived = bus + nearest(link / self.buffer.size.blocks() as f64);
         self.buffer.unwritten.bring(at, piece, arrived);
         arrived
     }
@@ -342,9 +337,8 @@ impl Core {
 
     /// Whether each track of these blocks is reached by some head set.
     pub fn reached(&self, blocks: Blocks) -> bool {
-        let shift = self.buffer.shift;
-        let mut at = blocks.start >> shift;
-        while at << shift < blocks.past {
+        let (mut at, past) = self.buffer.size.sectors_of(blocks);
+        while at < past {
             let Some(place) = self.mapping.locate(&self.mechanics, at) else {
                 return false;
             };

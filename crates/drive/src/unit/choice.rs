@@ -222,10 +222,10 @@ impl Buffer for Held<'_> {
         let buffer = &core.buffer;
         let segments = buffer.segments.list().iter();
         segments.for_each(|s| each(s.start..s.end));
-        let sector = |block: u64| block >> buffer.shift;
-        buffer
-            .unwritten
-            .stretches(&mut |b| each(sector(b.start)..sector(b.past - 1) + 1));
+        buffer.unwritten.stretches(&mut |b| {
+            let (first, past) = buffer.size.sectors_of(b);
+            each(first..past);
+        });
         // Read-ahead also serves a command that begins at its next sector.
         let ahead = &core.assemblies[core.acting].jobs.read_ahead;
         if let Some(s) = buffer.segments.list().get(ahead.segment) {

@@ -8,7 +8,7 @@
 //! no head reaches any more fails, unless the buffer has its data.
 
 use crate::background::media_scan::Scan;
-use crate::buffer::Blocks;
+use crate::buffer::{Blocks, SectorSize};
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
 use crate::mapping::Mapping;
@@ -25,7 +25,7 @@ use choice::Reach;
 use entering::Entering;
 use faults::Faults;
 use headstack_engine::SpecError;
-use headstack_units::Time;
+use headstack_units::{Lba, Time};
 use roles::Roles;
 
 mod choice;
@@ -47,8 +47,8 @@ pub(crate) struct Unit {
     check_arrivals: bool,
     /// Until this time the drive recovers, and reads are not served from the buffer.
     closed_until: u64,
-    /// Base-2 logarithm of the number of 512-byte blocks per physical sector.
-    shift: u32,
+    /// The size of a physical sector.
+    size: SectorSize,
     capacity_blocks: u64,
     /// Earliest start of the next service.
     free: u64,
@@ -76,6 +76,12 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// The part that serves commands.
+    #[cfg(test)]
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// Builds a unit at rest with an empty buffer.
     ///
     /// # Errors
@@ -87,7 +93,7 @@ impl Unit {
         mechanics: Mechanics,
         options: &DriveOptions,
     ) -> Result<Unit, SpecError> {
-        let shift = (spec.geometry.sector_size.0 / 512).trailing_zeros();
+        let size = SectorSize::of(spec.geometry.sector_size);
         let assemblies = plan.arms.len();
         let limit = match spec.parallelism.arms_in_motion as usize {
             0 => assemblies,
@@ -105,7 +111,7 @@ impl Unit {
         )?;
         // Where roles change, a head set that serves everything now may serve less later.
         core.restricted |= roles.is_some();
-        let capacity_blocks = core.mapping.capacity(&core.mechanics) << shift;
+        let capacity_blocks = core.mapping.capacity(&core.mechanics) * size.blocks();
         let scheduler = scheduler::build(&spec.queue, models.schedulers)?;
         let needs = scheduler.needs();
         let in_order = needs.only_oldest && core.paths.len() == 1;
@@ -126,7 +132,7 @@ impl Unit {
             },
             per_request: spec.overhead.per_request.non_negative(),
             check_arrivals: spec.cache.enabled && spec.cache.hit_check == HitCheck::Arrival,
-            shift,
+            size,
             capacity_blocks,
             free: 0,
             closed_until: 0,
@@ -155,7 +161,7 @@ impl Unit {
 
     /// From now on the energy of seeks is counted by distance.
     pub fn weigh_seeks(&mut self, law: SeekEnergy) {
-        let law = law.over(self.core.mechanics.seek.cylinders());
+        let law = law.over(self.core.mechanics.positions());
         for assembly in &mut self.core.assemblies {
             assembly.mechanism.timeline.weigh_seeks(law);
         }
@@ -293,10 +299,8 @@ impl Unit {
     /// First physical sector and number of sectors.
     #[inline]
     fn sectors(&self, request: &DriveRequest) -> (u64, u32) {
-        let past = request.lba.0 + request.blocks as u64;
-        let sector = request.lba.0 >> self.shift;
-        let up = (1u64 << self.shift) - 1;
-        (sector, (((past + up) >> self.shift) - sector) as u32)
+        let (first, past) = self.size.sectors_of(blocks_of(request));
+        (first, (past - first) as u32)
     }
 
     /// Writes the blocks that a log mapping has from the start.
@@ -413,6 +417,9 @@ impl Unit {
         if start >= until.0 {
             return Step::Nothing;
         }
+        if self.core.cleans_bands() && self.waits_for_step(start, oldest) {
+            return Step::Again;
+        }
         if !self.plain {
             let mut done = Completion::default();
             let step = self.step_general(start, oldest, &mut done);
@@ -431,6 +438,14 @@ impl Unit {
         self.free = done.completion.0;
         sink(&done);
         Step::Done
+    }
+
+    /// Whether a step of cleaning that begins before `start` holds back the next service. It may not have begun yet,
+    /// because the background was not brought up to that time.
+    #[inline(never)]
+    fn waits_for_step(&mut self, start: u64, oldest: usize) -> bool {
+        self.bring_to(start);
+        self.next_start(oldest) > start
     }
 
     /// Serves the waiting command number `index` at `start`.
@@ -474,13 +489,10 @@ impl Unit {
     /// How many of a command's first and last sectors are written in part: 0 to 2.
     #[inline]
     fn partial_sectors(&self, waiting: &Waiting) -> u32 {
-        if self.shift == 0 || !waiting.request.command.writes() {
+        if self.size.blocks() == 1 || !waiting.request.command.writes() {
             return 0;
         }
-        let inside = (1u64 << self.shift) - 1;
-        let blocks = blocks_of(&waiting.request);
-        let edges = (blocks.start & inside != 0) as u32 + (blocks.past & inside != 0) as u32;
-        edges.min(waiting.count)
+        self.size.edges(blocks_of(&waiting.request)).1 as u32
     }
 
     /// A step of a unit whose assemblies may be busy, limited or failed.
@@ -643,6 +655,10 @@ impl Unit {
         let core = &mut self.core;
         self.faults.deconfigure(assembly, at, &mut core.paths);
         core.restricted = true;
+        if !core.buffer.unwritten.is_empty() {
+            // Data may be dropped now. The drive did not rest before.
+            self.free = self.free.max(at);
+        }
         core.buffer
             .drop_unreachable(&core.mechanics, &core.mapping, &core.paths);
         if self.roles.is_some() {
@@ -674,7 +690,8 @@ fn is_held(core: &Core, item: &Waiting, now: u64) -> bool {
 /// The 512-byte blocks of a request.
 #[inline]
 fn blocks_of(request: &DriveRequest) -> Blocks {
-    Blocks::new(request.lba.0, request.lba.0 + u64::from(request.blocks))
+    let past = request.lba.0 + u64::from(request.blocks);
+    Blocks::new(request.lba, Lba(past))
 }
 
 /// The result of a step.

@@ -119,7 +119,36 @@ impl Unit {
         if let Some(roles) = &self.roles {
             roles.check_faults(spec)?;
         }
+        if self.core.mapping.moves_writes() {
+            self.check_surfaces(spec, plan)?;
+        }
         assemblies::check_combination(spec, plan, self.core.paths.len())
+    }
+
+    /// A mapping that chooses the places of writes uses all surfaces. So another head has to reach those of the part
+    /// that fails.
+    fn check_surfaces(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
+        let failing = faults::planned(spec, plan, 0);
+        let left = |write: bool| {
+            let paths = self.core.paths.iter().enumerate();
+            let serving = paths.filter(|(_, p)| p.serves(write));
+            let surfaces = serving.map(|(i, p)| {
+                let own = failing.iter().filter(|f| f.assembly == p.assembly);
+                own.fold(p.surfaces & !self.faults.unknown_to(i), |all, f| {
+                    all & !f.surfaces
+                })
+            });
+            surfaces.fold(0, |all, own| all | own)
+        };
+        let all = u64::MAX >> (64 - plan.geometry.surfaces.clamp(1, 64));
+        if failing.is_empty() || (left(false) == all && left(true) == all) {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            "fault",
+            "the last head of a surface",
+            "a part whose surfaces another arm reaches: otherwise this is not supported with a mapping that moves writes",
+        ))
     }
 
     /// Makes a part of the drive fail at `now`, if it belongs to this unit.

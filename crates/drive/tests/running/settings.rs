@@ -1,6 +1,7 @@
 //! Settings that change while a drive runs.
 
 use super::{awake, buffered, near, new, request, run, MS, S};
+use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::{DriveSpec, QueueCounts};
 use headstack_drive::{Command, Completion, Drive, Part, Setting};
 use headstack_units::{Rpm, Span, Time};
@@ -342,4 +343,32 @@ fn a_change_of_speed_waits_for_commands() {
     assert_eq!(done[1].components.transfer, MS);
     assert_eq!(done[6].components.transfer, 2 * MS);
     assert!(done[7].error);
+}
+
+/// The whole track 0 is read until 10 ms. A change that is asked for at 1 ms waits for that, and commands of 2 ms wait for
+/// the change, also those that need no mechanism: one past the end, and a hit in the buffer.
+#[test]
+fn what_needs_no_mechanism_also_waits_for_a_change() {
+    let mut drive = new(&buffered(awake()));
+    let mut done = Vec::new();
+    drive.submit(Time(0), request(0, Command::Read, 0, 100));
+    drive.advance(Time(MS), &mut |c| done.push(*c));
+    let active = Setting::PowerCondition(Condition::Active);
+    drive.set(Time(MS), active).expect("a condition");
+    let capacity = drive.capacity_blocks();
+    let trace = [
+        (2 * MS, request(1, Command::Read, capacity, 1)),
+        (2 * MS, request(2, Command::Read, 0, 10)),
+    ];
+    done.extend(run(&mut drive, &trace));
+    assert_eq!(done[0].completion, Time(10 * MS));
+    for c in &done[1..] {
+        assert_eq!(
+            (c.arrival, c.completion),
+            (Time(2 * MS), Time(10 * MS)),
+            "{c:?}"
+        );
+        assert_eq!(c.components.queue, 8 * MS, "{c:?}");
+    }
+    assert!(done[1].error && done[2].cache_hit, "{done:?}");
 }

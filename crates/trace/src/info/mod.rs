@@ -7,8 +7,10 @@
 //! to others are counted in the totals only. Address maps are kept for the first eight devices.
 
 mod bins;
+pub mod checks;
 mod pages;
 
+use crate::alignment::Alignment;
 use crate::request::{Op, Request};
 use bins::{Map, RateBins, Tally};
 use hdrhistogram::Histogram;
@@ -32,6 +34,7 @@ pub struct TraceInfo {
     total: Row,
     devices: BTreeMap<u32, Row>,
     operations: BTreeMap<Op, Sizes>,
+    alignment: Alignment,
     sizes: BTreeMap<u32, u64>,
     gaps: Histogram<u64>,
     gap_sum_ns: u128,
@@ -238,6 +241,15 @@ pub struct DeviceSummary {
     pub counts: RowSummary,
 }
 
+/// An offset from the beginnings of sectors.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SharedOffset {
+    /// Blocks of 512 bytes.
+    pub blocks: u64,
+    /// Share of the reads and writes that have it.
+    pub share: f64,
+}
+
 /// The statistics of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceSummary {
@@ -256,6 +268,11 @@ pub struct TraceSummary {
     pub time_resolution_s: f64,
     /// Each operation that occurs.
     pub operations: Vec<OperationSummary>,
+    /// Reads and writes by their first block, modulo the eight blocks of a sector of 4 KiB.
+    pub offsets: [u64; 8],
+    /// The offset in a sector that most requests share; absent if there is none but 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_offset: Option<SharedOffset>,
     /// Sizes of reads and writes by powers of two.
     pub sizes: Vec<SizeClass>,
     /// Bytes in 4 KiB pages touched at least once.
@@ -290,6 +307,7 @@ impl TraceInfo {
             total: Row::default(),
             devices: BTreeMap::new(),
             operations: BTreeMap::new(),
+            alignment: Alignment::default(),
             sizes: BTreeMap::new(),
             gaps,
             gap_sum_ns: 0,
@@ -312,6 +330,7 @@ impl TraceInfo {
             self.devices.entry(r.device).or_default().add(r);
         }
         self.operations.entry(r.op).or_default().add(r);
+        self.alignment.add(r);
         if r.op == Op::Flush || r.blocks == 0 {
             return;
         }
@@ -374,6 +393,11 @@ impl TraceInfo {
             operations: (self.operations.iter())
                 .map(|(&op, sizes)| sizes.summary(op))
                 .collect(),
+            offsets: self.alignment.offsets,
+            shared_offset: self
+                .alignment
+                .shared_offset()
+                .map(|(blocks, share)| SharedOffset { blocks, share }),
             sizes: classes(&self.sizes),
             footprint_bytes: self.pages.count() * PAGE_BYTES,
             footprint_is_estimate: self.pages.is_estimate(),

@@ -1,13 +1,14 @@
-use super::{Job, Jobs};
+use super::{Job, Jobs, DETACHED};
 use headstack_units::{Span, Time};
 
 fn jobs(toml: &str) -> Result<Jobs, crate::TraceError> {
     #[derive(serde::Deserialize)]
     struct File {
+        processors: Option<u32>,
         jobs: Vec<Job>,
     }
     let file: File = toml::from_str(toml).expect("TOML");
-    Jobs::new(&file.jobs, 7)
+    Jobs::new(&file.jobs, file.processors, 7)
 }
 
 /// Plays jobs against a device that serves each request in `service`, any number at once: issue times in
@@ -18,7 +19,7 @@ fn play(jobs: &mut Jobs, service: Span, until_ms: f64) -> Vec<(u32, f64)> {
         let now = jobs.next_time();
         if let Some((request, thread)) = jobs.take() {
             assert_eq!(request.time, now);
-            issued.push((thread, now.0 as f64 * 1e-6));
+            issued.push((thread & !DETACHED, now.0 as f64 * 1e-6));
             jobs.ended(thread, now + service);
         }
     }
@@ -121,7 +122,7 @@ fn the_same_seed_gives_the_same_requests_and_each_device_others() {
             jobs: Vec<Job>,
         }
         let file: File = toml::from_str(toml).expect("TOML");
-        let mut j = Jobs::new(&file.jobs, seed).unwrap();
+        let mut j = Jobs::new(&file.jobs, None, seed).unwrap();
         (0..10)
             .map(|_| {
                 let now = j.next_time();
@@ -163,11 +164,128 @@ fn refuses_what_cannot_be() {
             "threads = 1\nrequests = { devices = 2 }",
             "jobs.0.requests.devices",
         ),
+        ("threads = 1\nblocking = 1.5", "jobs.0.blocking"),
+        ("threads = 1\nblocking = 0", "jobs.0.think_time"),
     ] {
         let error = jobs(&format!("[[jobs]]\n{toml}"))
             .err()
             .expect(toml)
             .to_string();
         assert!(error.contains(key), "{toml}: {error}");
+    }
+    for (toml, want) in [
+        (
+            "processors = 0\n[[jobs]]\nthreads = 1",
+            "processors: got 0, need 1 or more",
+        ),
+        (
+            "processors = 1\n[[jobs]]\nthreads = 1\nrate = \"3/s\"",
+            "jobs.0.rate: got 3 /s",
+        ),
+    ] {
+        let error = jobs(toml).err().expect(toml).to_string();
+        assert!(error.contains(want), "{error}");
+    }
+}
+
+/// Times by thread at which requests are issued, in milliseconds; each request ends `service` after it.
+fn times(toml: &str, service_ms: f64, until_ms: f64) -> Vec<(u32, f64)> {
+    let mut jobs = jobs(toml).unwrap_or_else(|e| panic!("{e}"));
+    play(&mut jobs, Span::from_ms(service_ms), until_ms)
+}
+
+/// Two threads compute for 10 ms on one processor, then wait 4 ms for a request. Each is ready before the other has
+/// computed, so the processor is always busy and they issue in turn every 10 ms. On two processors neither waits for the
+/// other: a cycle of 14 ms each.
+#[test]
+fn threads_share_processors() {
+    let toml = |n: u32| format!("processors = {n}\n[[jobs]]\nthreads = 2\nthink_time = \"10 ms\"");
+    let want = [(0, 10.0), (1, 20.0), (0, 30.0), (1, 40.0), (0, 50.0)];
+    assert_eq!(times(&toml(1), 4.0, 51.0), want);
+    // Requests of 25 ms: the processor is idle from 20 ms, when both wait, to 35 ms.
+    let want = [(0, 10.0), (1, 20.0), (0, 45.0), (1, 55.0), (0, 80.0)];
+    assert_eq!(times(&toml(1), 25.0, 81.0), want);
+    let want = [
+        (0, 10.0),
+        (1, 10.0),
+        (0, 24.0),
+        (1, 24.0),
+        (0, 38.0),
+        (1, 38.0),
+    ];
+    assert_eq!(times(&toml(2), 4.0, 39.0), want);
+    // More processors than threads change nothing.
+    assert_eq!(times(&toml(9), 4.0, 39.0), want);
+}
+
+/// A thread that waits for nothing never gives its processor away: of three jobs the first two run on two processors,
+/// at their own rates, and the third never. Without processors all three run, each at once from its beginning.
+#[test]
+fn a_thread_that_waits_for_nothing_keeps_its_processor() {
+    let job = |ms: u32| format!("[[jobs]]\nthreads = 1\nblocking = 0\nthink_time = \"{ms} ms\"\n");
+    let all = [10, 25, 5].map(job).concat();
+    let want = [(0, 10.0), (0, 20.0), (1, 25.0), (0, 30.0), (0, 40.0)];
+    assert_eq!(times(&format!("processors = 2\n{all}"), 1000.0, 41.0), want);
+    let free = times(&all, 1000.0, 31.0);
+    let of = |thread: u32| free.iter().filter(|(t, _)| *t == thread).count();
+    assert_eq!([of(0), of(1), of(2)], [4, 2, 7]);
+    assert_eq!(free[..3], [(0, 0.0), (1, 0.0), (2, 0.0)]);
+}
+
+/// A thread whose burst is over gives its processor away: then the second job begins.
+#[test]
+fn the_end_of_a_burst_frees_a_processor() {
+    let toml = "processors = 1\n[[jobs]]\nthreads = 1\nblocking = 0\nthink_time = \"10 ms\"\nvolume = \"12 KiB\"\n\
+                [[jobs]]\nthreads = 1\nblocking = 0\nthink_time = \"7 ms\"\n";
+    // The third request of 4 KiB is the last; that there is no fourth shows after another 10 ms.
+    let want = [(0, 10.0), (0, 20.0), (0, 30.0), (1, 47.0), (1, 54.0)];
+    assert_eq!(times(toml, 1.0, 55.0), want);
+}
+
+/// Half of the requests are waited for, drawn for each: a cycle takes 2 ms of thinking, and 10 ms more in half of the
+/// cases, 7 ms on average. Over 20,000 cycles the standard error is 5 ms / sqrt(20,000) = 0.035 ms.
+#[test]
+fn threads_wait_for_a_share_of_their_requests() {
+    let toml = "[[jobs]]\nthreads = 1\nblocking = 0.5\nthink_time = \"2 ms\"";
+    let issued = times(toml, 10.0, 140_000.0);
+    let cycle_ms = 140_000.0 / issued.len() as f64;
+    assert!((cycle_ms - 7.0).abs() < 4.0 * 0.035, "{cycle_ms}");
+}
+
+/// Five threads that compute for 10 ms on average, exponentially distributed, on one processor, and wait 20 ms for each
+/// request: the machine repairman's model, in which only the mean of the wait matters. With k threads waiting the weight
+/// is (20/10)^k / k!, and the processor is idle only if all five wait: it issues 0.1 (1 - P(5)) requests a millisecond.
+/// (Gross & Harris, Fundamentals of Queueing Theory, finite source queues.)
+#[test]
+fn processors_with_exponential_computation_follow_the_machine_repairmans_model() {
+    let toml = "processors = 1\n[[jobs]]\nthreads = 5\nthink_time = { distribution = \"exponential\", mean = \"10 ms\" }";
+    let issued = times(toml, 20.0, 4_000_000.0);
+    let weight = |k: i32| 2f64.powi(k) / (1..=k).map(f64::from).product::<f64>();
+    let sum: f64 = (0..=5).map(weight).sum();
+    let rate = 0.1 * (1.0 - weight(5) / sum);
+    let got = issued.len() as f64 / 4_000_000.0;
+    assert!((got / rate - 1.0).abs() < 0.01, "{got} {rate}");
+}
+
+/// Three threads over four devices in all: every device gets a fourth of the requests. Deviations of a binomial share:
+/// sqrt(0.25 * 0.75 / 12,000) = 0.004.
+#[test]
+fn threads_may_go_to_any_device() {
+    let toml = "[[jobs]]\nthreads = 3\ndevices = 4\nfirst_device = 2\nany_device = true\nthink_time = \"1 ms\"";
+    let mut j = jobs(toml).unwrap();
+    let mut count = [0u32; 6];
+    for _ in 0..12_000 {
+        let now = j.next_time();
+        let (request, thread) = j.take().expect("a request");
+        assert!(thread < 3);
+        count[request.device as usize] += 1;
+        j.ended(thread, now + Span::from_ms(1.0));
+    }
+    assert_eq!(count[..2], [0, 0]);
+    for n in &count[2..] {
+        assert!(
+            (f64::from(*n) / 12_000.0 - 0.25).abs() < 4.0 * 0.004,
+            "{count:?}"
+        );
     }
 }

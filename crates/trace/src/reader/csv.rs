@@ -77,15 +77,51 @@ fn quote_long(names: &str) -> String {
     }
 }
 
-/// What is missing in the first line, if it was meant as a header, that is, has at least two of the columns.
+/// What is wrong with the first line, if it was meant as a header: it has at least two of the columns, perhaps
+/// with other separators or in capitals, or at least three names.
 pub(crate) fn lacking(bytes: &[u8]) -> Option<Box<Wrong>> {
+    const EXAMPLE: &str = "as in time_us,lba,blocks,op";
     let header = header(bytes);
-    let known = names(header)
-        .into_iter()
-        .filter(|n| Columns::NAMES.contains(n));
-    (known.count() >= 2)
-        .then(|| columns(header).err())
-        .flatten()
+    let known = |names: &[&str]| {
+        let found = names.iter().filter(|n| Columns::NAMES.contains(n));
+        found.count() >= 2
+    };
+    let given = names(header);
+    if known(&given) {
+        return columns(header).err();
+    }
+    let text = std::str::from_utf8(header).ok()?;
+    for (separator, shown) in [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")] {
+        let names: Vec<&str> = text.split(separator).map(str::trim).collect();
+        if known(&names) {
+            let got = format!("columns separated by {shown}");
+            return Some(record(got, format!("commas, {EXAMPLE}")));
+        }
+    }
+    let shown = || format!("columns {}", quote_long(&given.join(", ")));
+    let small: Vec<String> = given.iter().map(|n| n.to_lowercase()).collect();
+    if known(&small.iter().map(String::as_str).collect::<Vec<_>>()) {
+        return Some(record(
+            shown(),
+            format!("names in small letters, {EXAMPLE}"),
+        ));
+    }
+    let is_name = |n: &&str| {
+        n.starts_with(|c: char| c.is_alphabetic())
+            && !n.contains(|c: char| c.is_whitespace() || c.is_control())
+    };
+    if given.len() >= 3 && given.iter().all(is_name) {
+        let need = format!("those of a csv trace, {EXAMPLE}, or a trace in another format");
+        return Some(record(shown(), need));
+    }
+    let is_number = |n: &&str| n.parse::<f64>().is_ok();
+    if given.len() >= 3 && given.first().is_some_and(is_number) {
+        let need = format!(
+            "a first line with the names of the columns, {EXAMPLE}, or a trace in another format"
+        );
+        return Some(record(format!("{:?}", super::parse::quote(header)), need));
+    }
+    None
 }
 
 impl LineFormat for Csv {

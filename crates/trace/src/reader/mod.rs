@@ -30,6 +30,7 @@ pub(crate) mod stream;
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::Source;
+use headstack_engine::did_you_mean;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -336,10 +337,11 @@ pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, Trac
 pub fn format_named(name: &str, formats: &'static [Format]) -> Result<&'static Format, TraceError> {
     formats.iter().find(|f| f.name == name).ok_or_else(|| {
         let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
+        let hint = did_you_mean(name, names.iter().copied());
         TraceError::Input {
             path: "format".to_string(),
             got: format!("{name:?}"),
-            need: format!("one of {}", names.join(", ")),
+            need: format!("one of {}{hint}", names.join(", ")),
         }
     })
 }
@@ -390,18 +392,38 @@ fn undetected(first: &[u8], path: &str, formats: &[Format]) -> TraceError {
         return stream::located(*wrong, path, 1);
     }
     let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
+    let (got, hint) = match first {
+        [] => ("an empty file".to_string(), ""),
+        blank if blank.trim_ascii().is_empty() => ("blank lines only".to_string(), ""),
+        first if !is_text(first) => ("a binary file of an unknown kind".to_string(), NAME_IT),
+        first if is_page(first) => ("a page of HTML".to_string(), ""),
+        first => (format!("{:?}", parse::quote(first)), NAME_IT),
+    };
     TraceError::Input {
         path: path.to_string(),
-        got: match first {
-            [] => "an empty file".to_string(),
-            blank if blank.trim_ascii().is_empty() => "blank lines only".to_string(),
-            first => format!("{:?}", parse::quote(first)),
-        },
-        need: format!(
-            "a trace in one of {}; hint: name the format",
-            names.join(", ")
-        ),
+        got,
+        need: format!("a trace in one of {}{hint}", names.join(", ")),
     }
+}
+
+/// What helps if the format is known, but not seen.
+const NAME_IT: &str = "; format = \"NAME\" (--from NAME) says which";
+
+/// Whether a beginning is text: without zero bytes, and in UTF-8 but for a character that is cut off.
+fn is_text(first: &[u8]) -> bool {
+    let is_utf8 = match std::str::from_utf8(first) {
+        Ok(_) => true,
+        Err(e) => e.error_len().is_none(),
+    };
+    is_utf8 && !first.contains(&0)
+}
+
+/// Whether it is a page, as servers send it in place of a file.
+fn is_page(first: &[u8]) -> bool {
+    let start = first.trim_ascii_start().to_ascii_lowercase();
+    [&b"<!doctype html"[..], b"<html"]
+        .iter()
+        .any(|tag| start.starts_with(tag))
 }
 
 /// The name of the format that is detected for a file, as by [`open`]; none if no format fits, or if it is not

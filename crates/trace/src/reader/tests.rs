@@ -567,3 +567,39 @@ fn reading_can_be_ended_from_outside() {
         assert!(error.is_some_and(|e| e.contains("the reading was ended")));
     }
 }
+
+#[test]
+fn what_is_no_trace_is_told_in_plain_words() {
+    const LIST: &str = "need a trace in one of alibaba,";
+    for (bytes, want) in [
+        (&b""[..], format!("got an empty file, {LIST}")),
+        (b"\x89PNG\r\n\x1a\n\0\0", format!("got a binary file of an unknown kind, {LIST}")),
+        (b"a\xffb\n", format!("got a binary file of an unknown kind, {LIST}")),
+        (b"<!DOCTYPE html>\n<html>", format!("got a page of HTML, {LIST}")),
+        (b"Dear Sir,\n", format!("got \"Dear Sir,\\n\", {LIST}")),
+        (
+            b"time_us;lba;blocks;op\n1;2;8;R\n",
+            "1: got columns separated by semicolons, need commas, as in time_us,lba,blocks,op".into(),
+        ),
+        (
+            b"Time_us,LBA,Blocks,Op\n",
+            "1: got columns Time_us, LBA, Blocks, Op, need names in small letters, as in time_us,".into(),
+        ),
+        (
+            b"timestamp,sector,length,type\n",
+            "1: got columns timestamp, sector, length, type, need those of a csv trace, as in time_us,".into(),
+        ),
+        (
+            b"1,2,8,R\n",
+            "1: got \"1,2,8,R\", need a first line with the names of the columns, as in time_us,".into(),
+        ),
+    ] {
+        let input = Input::from_bytes(bytes.to_vec(), "test");
+        let error = match open_with(input, None, &ReadOptions::default()) {
+            Ok(_) => panic!("a trace: {bytes:?}"),
+            Err(error) => error.to_string(),
+        };
+        let error = error.trim_start_matches("test:").trim_start();
+        assert!(error.starts_with(&want), "{error}");
+    }
+}

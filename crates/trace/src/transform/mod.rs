@@ -2,13 +2,21 @@
 //!
 //! # Model
 //! In this order: `devices` selects; `start` and `end` cut by the trace's time; `skip` and `count` cut by
-//! number; `start_at_zero` moves the first remaining request to time zero; `remap` renumbers devices;
-//! `concatenate` puts the devices one after the other on device 0; `space_scale` multiplies addresses (not
-//! sizes); `time_scale` multiplies times: **2 halves the rate of arrivals**.
+//! number; `start_at_zero` moves the first remaining request to time zero; `remap` renumbers devices; `shift`
+//! moves addresses; `concatenate` puts the devices one after the other on device 0; `space_scale` multiplies
+//! addresses (not sizes); `align` moves the start of each request down to a multiple and rounds its length up to
+//! one; `time_scale` multiplies times: **2 halves the rate of arrivals**.
+//!
+//! An address that `shift` moves below zero lies outside its device, as one beyond its end: it is an error with
+//! `concatenate`, and otherwise wraps around 2^64, so that it is beyond every device.
+
+mod address;
+
+pub use address::Shift;
 
 use crate::error::TraceError;
 use crate::reader::parse::MAX_BLOCK;
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::source::{Requests, Source};
 use headstack_engine::describe::{by_kind, from_value};
 use headstack_units::{Bytes, Lba, Span, Time};
@@ -63,10 +71,14 @@ pub struct Transform {
     pub start_at_zero: bool,
     /// Pairs of old and new device numbers.
     pub remap: Vec<(u32, u32)>,
+    /// Addresses are moved by this.
+    pub shift: Option<Shift>,
     /// Puts devices one after the other on device 0.
     pub concatenate: Option<Concatenate>,
     /// Addresses are multiplied by this.
     pub space_scale: Option<f64>,
+    /// Requests begin and end at multiples of this.
+    pub align: Option<Bytes>,
     /// Times are multiplied by this: the rate of arrivals is divided by it.
     pub time_scale: Option<f64>,
 }
@@ -122,11 +134,16 @@ impl Transform {
         let first = Transform {
             concatenate: None,
             space_scale: None,
+            align: None,
             time_scale: None,
             ..self.clone()
         };
         for request in first.apply(make()?)? {
             let request = request?;
+            // The second pass refuses it.
+            if request.is_below_zero() {
+                continue;
+            }
             let end = request.lba.0 + u64::from(request.blocks);
             let size = sizes.entry(request.device).or_default();
             *size = end.max(*size);
@@ -203,8 +220,10 @@ impl Transform {
                 Some(Time::ZERO)
             },
             remap: self.remap.iter().copied().collect(),
+            shift: self.shift.map_or(0, |shift| shift.0),
             bases,
             space_scale: self.space_scale,
+            align: address::alignment(self.align)?,
             time_scale: self.time_scale,
             number: 0,
             ended: false,
@@ -221,53 +240,85 @@ struct Transformed {
     count: u64,
     zero: Option<Time>,
     remap: BTreeMap<u32, u32>,
+    /// Blocks.
+    shift: i64,
     bases: Option<BTreeMap<u32, (u64, u64)>>,
     space_scale: Option<f64>,
+    /// Blocks.
+    align: Option<i64>,
     time_scale: Option<f64>,
     number: u64,
     ended: bool,
 }
 
 impl Transformed {
+    fn wrong(&self, key: &str, got: String, need: impl Into<String>) -> TraceError {
+        TraceError::Record {
+            path: format!("transform.{key}"),
+            line: self.number,
+            got,
+            need: need.into(),
+        }
+    }
+
+    /// Changes the place of a request.
+    fn place(&self, r: &mut Request) -> Result<(), TraceError> {
+        const NEED: &str = "blocks below 2^55";
+        // Readers give blocks below 2^55. A flush has no place of its own.
+        let has_data = r.op != Op::Flush;
+        let mut start = r.lba.0 as i64 + if has_data { self.shift } else { 0 };
+        if let Some(bases) = &self.bases {
+            if start < 0 {
+                let got = format!("block {} of device {}", r.lba.0, r.device);
+                return Err(self.wrong("shift", got, "blocks that stay in their device"));
+            }
+            let Some((base, size)) = bases.get(&r.device) else {
+                let need = format!("one of the {} devices with a size", bases.len());
+                return Err(self.wrong("concatenate", format!("device {}", r.device), need));
+            };
+            let end = start as u64 + u64::from(r.blocks);
+            if end > *size {
+                let need = format!("an end within the device's {size} blocks");
+                let got = format!("device {} block {end}", r.device);
+                return Err(self.wrong("concatenate", got, need));
+            }
+            start += *base as i64;
+            r.device = 0;
+        }
+        let end = |start: i64| start.saturating_add(i64::from(r.blocks));
+        if let Some(scale) = self.space_scale {
+            let scaled = (start as f64 * scale) as i64;
+            if end(scaled) > MAX_BLOCK as i64 {
+                let got = format!("block {start} times {scale}");
+                return Err(self.wrong("space_scale", got, NEED));
+            }
+            start = scaled;
+        }
+        if end(start) > MAX_BLOCK as i64 {
+            return Err(self.wrong("shift", format!("block {}", r.lba.0), NEED));
+        }
+        if let Some(unit) = self.align.filter(|_| has_data) {
+            let (first, blocks) = address::aligned(start, r.blocks, unit);
+            start = first;
+            r.blocks = u32::try_from(blocks)
+                .map_err(|_| self.wrong("align", format!("{} blocks", r.blocks), "2^32 less"))?;
+        }
+        r.lba = Lba(start as u64);
+        Ok(())
+    }
+
     fn change(&mut self, mut r: Request) -> Result<Request, TraceError> {
         let zero = *self.zero.get_or_insert(r.time);
         r.time = Time(r.time.0 - zero.0);
         if let Some(device) = self.remap.get(&r.device) {
             r.device = *device;
         }
-        let wrong = |key: &str, got: String, need: String| TraceError::Record {
-            path: format!("transform.{key}"),
-            line: self.number,
-            got,
-            need,
-        };
-        if let Some(bases) = &self.bases {
-            let Some((base, size)) = bases.get(&r.device) else {
-                let need = format!("one of the {} devices with a size", bases.len());
-                return Err(wrong("concatenate", format!("device {}", r.device), need));
-            };
-            let end = r.lba.0.saturating_add(u64::from(r.blocks));
-            if end > *size {
-                let need = format!("an end within the device's {size} blocks");
-                let got = format!("device {} block {end}", r.device);
-                return Err(wrong("concatenate", got, need));
-            }
-            r.lba = Lba(base + r.lba.0);
-            r.device = 0;
-        }
-        if let Some(scale) = self.space_scale {
-            let scaled = (r.lba.0 as f64 * scale) as u64;
-            if scaled > MAX_BLOCK - u64::from(r.blocks) {
-                let got = format!("block {} times {scale}", r.lba.0);
-                return Err(wrong("space_scale", got, "blocks below 2^55".into()));
-            }
-            r.lba = Lba(scaled);
-        }
+        self.place(&mut r)?;
         if let Some(scale) = self.time_scale {
             let scaled = Time((r.time.0 as f64 * scale).round() as u64);
             if scaled > Time::LATEST {
                 let got = format!("time {} ns times {scale}", r.time.0);
-                return Err(wrong("time_scale", got, Time::LATEST_SHOWN.into()));
+                return Err(self.wrong("time_scale", got, Time::LATEST_SHOWN));
             }
             r.time = scaled;
         }
@@ -400,6 +451,15 @@ mod tests {
         assert_eq!(run("skip = 5\nremap = [[2, 9]]"), [(5000, 9, 50)]);
         assert_eq!(run("skip = 5\ntime_scale = 2.0"), [(10000, 2, 50)]);
         assert_eq!(run("skip = 5\nspace_scale = 0.5"), [(5000, 2, 25)]);
+        assert_eq!(run("skip = 5\nshift = -7"), [(5000, 2, 43)]);
+        assert_eq!(run("skip = 5\nshift = '4 KiB'"), [(5000, 2, 58)]);
+        assert_eq!(run("skip = 5\nshift = '-4 KiB'"), [(5000, 2, 42)]);
+        // Addresses move before they are scaled, and are aligned after that: (50 + 7) * 0.5 = 28.
+        let all = "skip = 5\nshift = 7\nspace_scale = 0.5\nalign = '4 KiB'\ntime_scale = 2.0";
+        assert_eq!(run(all), [(10000, 2, 24)]);
+        let moved = "shift = 3\nconcatenate = 'measured'\nskip = 4";
+        // Ends of the last two requests: device 1 at 48, device 2 at 58.
+        assert_eq!(run(moved), [(4000, 0, 43), (5000, 0, 48 + 53)]);
         // Ends: device 0 at 35, device 1 at 45, device 2 at 55.
         let bases: Vec<u64> = run("concatenate = 'measured'")
             .iter()
@@ -411,6 +471,72 @@ mod tests {
             .map(|r| r.2)
             .collect();
         assert_eq!(bases, [0, 110, 220, 30, 140, 250]);
+    }
+
+    fn change_one(toml: &str, lba: u64, blocks: u32, op: Op) -> Result<(u64, u32), String> {
+        let transform: Transform = toml::from_str(toml).unwrap();
+        let one = Request {
+            lba: Lba(lba),
+            blocks,
+            op,
+            ..Request::default()
+        };
+        let source: Source = Box::new(Each(std::iter::once(Ok(one))));
+        let mut source = transform.apply(source).map_err(|e| e.to_string())?;
+        let changed = source.next().unwrap().map_err(|e| e.to_string())?;
+        Ok((changed.lba.0, changed.blocks))
+    }
+
+    /// By hand: sectors of 8 blocks begin at 0, 8, 16, 24.
+    #[test]
+    fn aligned_requests_cover_whole_sectors() {
+        for (lba, blocks, want) in [
+            (0, 8, (0, 8)),
+            (7, 8, (0, 8)),
+            (63, 16, (56, 16)),
+            (9, 1, (8, 8)),
+            (16, 9, (16, 16)),
+            (23, 2, (16, 8)),
+        ] {
+            let got = change_one("align = '4 KiB'", lba, blocks, Op::Write);
+            assert_eq!(got, Ok(want), "{lba} {blocks}");
+        }
+        // What follows a request still follows it.
+        let (a, n) = change_one("align = '4 KiB'", 63, 24, Op::Read).unwrap();
+        assert_eq!(
+            change_one("align = '4 KiB'", 63 + 24, 24, Op::Read),
+            Ok((a + u64::from(n), n))
+        );
+        let flush = change_one("align = '4 KiB'\nshift = 7", 0, 0, Op::Flush);
+        assert_eq!(flush, Ok((0, 0)));
+    }
+
+    /// Blocks below zero are beyond every device, whatever is done to them after the shift.
+    #[test]
+    fn a_shift_below_zero_is_outside_the_device() {
+        let below = |toml: &str| change_one(toml, 6, 8, Op::Read).unwrap().0 as i64;
+        assert_eq!(below("shift = -7"), -1);
+        assert_eq!(below("shift = -7\nalign = '4 KiB'"), -8);
+        assert_eq!(below("shift = -8\nspace_scale = 2.0"), -4);
+        assert_eq!(below("shift = -6"), 0);
+        for sizes in ["'measured'", "['1 MB']"] {
+            let toml = format!("shift = -7\nconcatenate = {sizes}");
+            let transform: Transform = toml::from_str(&toml).unwrap();
+            let one = || -> Result<Source, TraceError> {
+                let request = Request {
+                    lba: Lba(6),
+                    blocks: 8,
+                    ..Request::default()
+                };
+                Ok(Box::new(Each(std::iter::once(Ok(request)))))
+            };
+            let mut source = transform.open(one).unwrap();
+            let error = source.next().unwrap().unwrap_err().to_string();
+            assert!(
+                error.starts_with("transform.shift:1: got block 6"),
+                "{error}"
+            );
+        }
     }
 
     /// Batches contain the same requests as one at a time, up to the end or an error.
@@ -476,6 +602,10 @@ mod tests {
     fn what_does_not_fit_is_named() {
         for (toml, need) in [
             ("time_scale = 0.0", "transform.time_scale"),
+            ("align = '1 kB'", "transform.align: got 1000 B, need a multiple of 512 bytes"),
+            ("align = '0 B'", "transform.align: got 0 B, need a multiple of 512 bytes"),
+            ("align = '2 GiB'", "transform.align: got 2 GiB, need a multiple"),
+            ("shift = 36028797018963968", "transform.shift:1: got block 0, need blocks below 2^55"),
             ("concatenate = ['51200 B']", "device 1"),
             ("concatenate = ['512 B', '512 B', '512 B']", "1 blocks"),
             // 5 s times 10^9 are 158 years; 4 s are 127.
@@ -494,6 +624,23 @@ mod tests {
                 Ok(source) => source.map(Result::err).find_map(|e| e).unwrap(),
             };
             assert!(error.to_string().contains(need), "{error}");
+        }
+        for (value, need) in [
+            ("\"7\"", "got \"7\", need a size such as \"-4 KiB\""),
+            ("\"7 kB\"", "got \"7 kB\", need a multiple of 512 bytes"),
+            (
+                "1.5",
+                "got 1.5, need a whole number of blocks, or a size such as \"-4 KiB\"",
+            ),
+            ("9223372036854775807", "need less than 2^55 blocks"),
+            ("true", "got true, need a whole number of blocks"),
+        ] {
+            let table = serde_json::from_str(&format!("{{\"shift\": {value}}}")).unwrap();
+            let error = from_value::<Transform>(table).unwrap_err().to_string();
+            assert!(
+                error.starts_with("shift: ") && error.contains(need),
+                "{error}"
+            );
         }
     }
 }

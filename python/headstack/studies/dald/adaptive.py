@@ -9,20 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from headstack import plots
-from headstack.plots import look
-from headstack.studies.rules import Kind, Rule, relation
 from headstack.studies.runs import Run
-from headstack.studies.study import Outcome, Study, Table
+from headstack.studies.study import Study
 
 from .systems import CHEETAH, IBM, INITIAL, TITLES, measured, system
-
-MS = "{:.3f} ms"
 
 #: Requests of a load at 10/s, and with ``--quick``.
 REQUESTS, QUICK = 200_000, 50_000
@@ -47,6 +41,7 @@ SYSTEMS = (*FIXED, "adaptive")
 
 #: Names in tables and figures.
 NAMES = {"shared": "log, both arms do both"}
+BOTH_READ = "log, both read, the first writes"
 
 Sums = npt.NDArray[np.float64]
 
@@ -176,114 +171,62 @@ def _unnoticed(pieces: Sums, n: Sums) -> Iterator[tuple[float, float]]:
             settled = reads if served > noticed else None
 
 
-def judged(study: Study) -> Outcome:
-    """Judge the adaptive drive on loads that step, ramp and oscillate."""
-    outcome = Outcome()
-    rows = []
+def judged(study: Study) -> dict[str, pd.DataFrame]:
+    """Return the adaptive drive on loads that step, ramp and oscillate."""
+    rows, courses = [], []
     for drive in (IBM, CHEETAH):
         for name in LOADS:
             found = _runs(study, drive, name)
             bound = _bound(name, found)
-            ours = found["adaptive"].mean
-            outcome.parts += [
-                relation(
-                    f"{TITLES[drive]}, {name}: at most the better of DAD and DALD, chosen anew "
-                    "for each write frequency, and the cost of switching",
-                    "performs just as well for all workloads",
-                    ("adaptive", ours),
-                    Rule.NOT_HIGHER,
-                    ("better of both and cost", bound.best + bound.cost + 3 * bound.error),
-                    MS,
-                    note=f"cost {bound.cost:.4f} ms, three standard errors {3 * bound.error:.4f}",
-                ),
-                relation(
-                    f"{TITLES[drive]}, {name}: below DAD and DALD",
-                    "high performance for all workloads",
-                    ("adaptive", ours),
-                    Rule.LOWER,
-                    ("better of both", min(found["DAD"].mean, found["DALD"].mean)),
-                    MS,
-                    kind=Kind.CONTROL,
-                ),
-            ]
+            means = {s: found[s].mean for s in SYSTEMS}
             rows.append(
-                [
-                    TITLES[drive],
-                    name,
-                    *(f"{found[s].mean:.3f}" for s in SYSTEMS),
-                    f"{bound.best:.3f}",
-                    f"{bound.cost:.4f}",
-                    f"{found['adaptive'].switches}",
-                ]
+                {
+                    "title": TITLES[drive],
+                    "load": name,
+                    **means,
+                    "better": min(means["DAD"], means["DALD"]),
+                    "best": bound.best,
+                    "cost": bound.cost,
+                    "errors": 3 * bound.error,
+                    "bound": bound.best + bound.cost + 3 * bound.error,
+                    "switches": found["adaptive"].switches,
+                }
             )
-            outcome.figures.append(_figure(study, drive, name, found))
-    outcome.tables += [
-        Table(
-            f"Mean access latency in ms on loads that change, eta = {ETA:g}",
-            [
-                "drive",
-                "load",
-                *(NAMES.get(s, s) for s in SYSTEMS),
-                "best by w",
-                "cost of switching",
-                "switches",
-            ],
-            rows,
-        ),
-        _constant(study),
-    ]
-    return outcome
+            courses.append(_course(study, drive, name, found))
+    tables = {"loads": pd.DataFrame(rows)}
+    if not study.varied:
+        tables |= {"course": pd.concat(courses), "constant": _constant(study)}
+    return tables
 
 
-def _constant(study: Study) -> Table:
-    """Return the mean access latencies of fixed divisions on constant loads."""
-    writes = (0.0, 0.5, 0.8, 0.9, 1.0)
-    names = (*FIXED, "sooner reads")
-    found = measured(study, IBM, [(n, w, ETA) for n in names for w in writes])
-    return Table(
-        f"IBM 18ES, eta = {ETA:g}: mean access latency in ms with fixed roles",
-        ["w", *(NAMES.get(n, n) for n in FIXED), "log, both read, the first writes"],
-        [[f"{w:g}", *(f"{found[n, w, ETA].mean:.2f}" for n in names)] for w in writes],
+def _course(study: Study, drive: str, name: str, found: Mapping[str, Measured]) -> pd.DataFrame:
+    """Return the mean access latency over time, and the write frequency."""
+    _, each = _load(study, LOADS[name])
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "drive": drive,
+                "title": TITLES[drive],
+                "load": name,
+                "architecture": NAMES.get(s, s),
+                "minutes": (np.arange(len(found[s].n)) + 0.5) * each / 60,
+                "ms": found[s].ms / found[s].n,
+                "w": LOADS[name][: len(found[s].n)],
+            }
+        )
+        for s in SYSTEMS
     )
 
 
-def _figure(study: Study, drive: str, name: str, found: Mapping[str, Measured]) -> str:
-    """Draw the mean access latency over time."""
-    _, each = _load(study, LOADS[name])
-    minutes = [(i + 0.5) * each / 60 for i in range(len(found["DAD"].n))]
-
-    def chart() -> Any:
-        rows = [
-            {"x": x, "y": float(m / n), "system": NAMES.get(s, s)}
-            for s in SYSTEMS
-            for x, m, n in zip(minutes, found[s].ms, found[s].n, strict=True)
+def _constant(study: Study) -> pd.DataFrame:
+    """Return the mean access latencies of fixed divisions on constant loads."""
+    writes = (0.0, 0.5, 0.8, 0.9, 1.0)
+    names = {**{n: NAMES.get(n, n) for n in FIXED}, "sooner reads": BOTH_READ}
+    found = measured(study, IBM, [(n, w, ETA) for n in names for w in writes])
+    return pd.DataFrame(
+        [
+            {"w": w, "roles": title, "ms": found[n, w, ETA].mean}
+            for w in writes
+            for n, title in names.items()
         ]
-        names = [NAMES.get(s, s) for s in SYSTEMS]
-        x = alt.X("x:Q", title="time (min)")
-        latency = (
-            alt.Chart(pd.DataFrame(rows))
-            .mark_line(strokeWidth=2.2)
-            .encode(
-                x=alt.X("x:Q", title=None),
-                y=alt.Y("y:Q", title="mean access latency (ms)", scale=alt.Scale(zero=True)),
-                color=look.colour(names, "architecture"),
-                strokeDash=look.dash(names, "architecture"),
-            )
-        )
-        load = [{"x": x, "w": w} for x, w in zip(minutes, LOADS[name], strict=False)]
-        writes = (
-            alt.Chart(pd.DataFrame(load))
-            .mark_line(strokeWidth=1.5, interpolate="step", color=look.INK)
-            .encode(x=x, y=alt.Y("w:Q", title="write frequency w", scale=alt.Scale(domain=[0, 1])))
-        )
-        title = f"{TITLES[drive]}, {name}: access latency over time, eta = {ETA:g}"
-        return plots.style(
-            alt.vconcat(
-                latency.properties(width=plots.WIDTH, height=plots.HEIGHT),
-                writes.properties(width=plots.WIDTH, height=90),
-                title=title,
-                description=title,
-            )
-        )
-
-    return study.figure(f"dald-adaptive-{drive}-{name}", chart)
+    )

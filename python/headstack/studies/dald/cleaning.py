@@ -8,9 +8,10 @@ states with and without cleaning. A disk needs cleaning if this makes its writes
 from collections.abc import Mapping
 from typing import Any
 
-from headstack.studies.rules import Rule, relation
+import pandas as pd
+
 from headstack.studies.runs import Run
-from headstack.studies.study import Outcome, Study, Table
+from headstack.studies.study import Study
 
 from .systems import IBM, Choices, system
 
@@ -92,97 +93,27 @@ def write_ms(result: Mapping[str, Any]) -> float:
     return 1e3 * float(result["operations"]["write"]["service_time_s"]["mean"])
 
 
-def judge(study: Study) -> Outcome:
-    """Judge when the writes of each logging disk gain from cleaning."""
+def judge(study: Study) -> dict[str, pd.DataFrame]:
+    """Return the writes of each logging disk with and without cleaning, and what it saves."""
     found = runs(study)
     times = {case: write_ms(result) for case, result in found.items()}
-    outcome = Outcome()
-    far, full = STATES
-
-    def gain(name: str, state: str, rule: Rule, words: str) -> None:
-        outcome.parts.append(
-            relation(
-                f"{name}, {state}: writes with cleaning and without",
-                words,
-                ("cleaned", times[name, state, True]),
-                rule,
-                ("not cleaned", times[name, state, False]),
-                "{:.3f} ms",
-            )
-        )
-
-    gain("log", far, Rule.LOWER, "a single-arm logging system depends on compaction")
-    gain("DALD", far, Rule.CLOSE, "cleaning need not be done continuously")
-    gain("DALD", full, Rule.LOWER, "only when the active region approaches the end of the disk")
-    saved = {
-        (name, state): times[name, state, False] - times[name, state, True]
-        for name, state, cleaned in times
-        if cleaned
-    }
-    outcome.parts.append(
-        relation(
-            "far from the end: what cleaning saves of a write",
-            "not as much of an issue with the two-arm logging system",
-            ("DALD", saved["DALD", far]),
-            Rule.LOWER,
-            ("log", saved["log", far]),
-            "{:.3f} ms",
-        )
-    )
-    outcome.parts.append(
-        relation(
-            "DALD: what cleaning saves of a write",
-            "only when the active region approaches the end of the disk",
-            (full, saved["DALD", full]),
-            Rule.HIGHER,
-            (far, saved["DALD", far]),
-            "{:.3f} ms",
-        )
-    )
-    outcome.parts.append(
-        relation(
-            "nearly full, not cleaned: writes of DALD and of the log",
-            "no worse than a single-arm system",
-            ("DALD", times["DALD", full, False]),
-            Rule.NOT_HIGHER,
-            ("log", times["log", full, False]),
-            "{:.3f} ms",
-        )
-    )
-    outcome.tables.append(_table(found, times))
-    outcome.beside = (
-        "The paper runs no cleaning. These are its 18ES with a tenth of the cylinders, w = 0.5 and "
-        "eta = 0.5; cleaning is greedy and uses all idle time. A request that meets a move waits "
-        "for its end, which is part of the times."
-    )
-    return outcome
-
-
-def _table(found: Mapping[Case, Mapping[str, Any]], times: Mapping[Case, float]) -> Table:
     rows = []
     for (name, state, cleaned), result in found.items():
         drive = result["drives"][0]
         rows.append(
-            [
-                name,
-                state,
-                "yes" if cleaned else "no",
-                f"{times[name, state, cleaned]:.3f}",
-                f"{drive['n_moved_blocks']:,}",
-                f"{drive['background']['cleaning']['time_s']:,.1f}",
-                f"{drive['n_in_place_writes']:,}",
-            ]
+            {
+                "disk": name,
+                "state": state,
+                "cleaned": "yes" if cleaned else "no",
+                "write_ms": times[name, state, cleaned],
+                "moved": drive["n_moved_blocks"],
+                "cleaning_s": drive["background"]["cleaning"]["time_s"],
+                "in_place": drive["n_in_place_writes"],
+            }
         )
-    return Table(
-        "Writes with and without cleaning",
-        [
-            "disk",
-            "state",
-            "cleaned",
-            "mean write in ms",
-            "blocks moved",
-            "head time of cleaning in s",
-            "written in place",
-        ],
-        rows,
-    )
+    saved = [
+        {"disk": n, "state": s, "ms": times[n, s, False] - times[n, s, True]}
+        for n, s, cleaned in times
+        if cleaned
+    ]
+    return {"writes": pd.DataFrame(rows), "saved": pd.DataFrame(saved)}

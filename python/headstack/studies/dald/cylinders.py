@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from headstack.studies.rules import Kind, Rule, relation
-from headstack.studies.study import Outcome, Study, Table
+import pandas as pd
 
-from .latency import MS, TABLES
+from headstack.studies.study import Study
+
+from .latency import TABLES
 from .systems import CHEETAH, ETAS, IBM, WRITES, measured
 
 #: Write frequencies over which the difference is averaged.
@@ -48,89 +49,35 @@ def geometry(cylinders: int, surfaces: int, *, slope: bool) -> dict[str, Any]:
     }
 
 
-def reason(study: Study) -> Outcome:
-    """Judge how the difference between the logging disks depends on the drive."""
-    outcome = Outcome()
+def reason(study: Study) -> dict[str, pd.DataFrame]:
+    """Return how the difference between the logging disks depends on the drive."""
     cylinders, surfaces = TABLES[CHEETAH][4:6]
-    variants = {
+    variants: dict[str, tuple[str, dict[str, Any] | None]] = {
         "IBM 18ES": (IBM, None),
         "Cheetah 9LP": (CHEETAH, None),
         "18ES at 10045 rpm": (IBM, {"geometry.rotation_speed": "10045 rpm"}),
         "18ES, Cheetah's cylinders, slope kept": (IBM, geometry(cylinders, surfaces, slope=True)),
         "18ES, Cheetah's cylinders, stroke kept": (IBM, geometry(cylinders, surfaces, slope=False)),
     }
-    etas = ETAS[1:]
-    gaps = {
-        name: [mean_gap(study, drive, eta, changes) for eta in etas]
+    gaps = [
+        {"drive": name, "eta": eta, "ms": mean_gap(study, drive, eta, changes)}
         for name, (drive, changes) in variants.items()
-    }
-    base, cheetah, fast, slope, stroke = gaps
-    for i, eta in enumerate(etas):
-        at = f"eta = {eta:g}, mean over w from 0.1 to 0.9"
-
-        def part(what: str, words: str, ours: str, rule: Rule, kind: Kind, i: int = i) -> None:
-            outcome.parts.append(
-                relation(
-                    what, words, (ours, gaps[ours][i]), rule, (base, gaps[base][i]), MS, kind=kind
-                )
-            )
-
-        part(
-            f"difference between log and DALD, {at}: Cheetah",
-            "not as substantial as with the 18ES",
-            cheetah,
-            Rule.LOWER,
-            Kind.RESULT,
-        )
-        part(
-            f"difference, {at}: fewer cylinders, as long a seek over each",
-            "due to fewer cylinders",
-            slope,
-            Rule.LOWER,
-            Kind.RESULT,
-        )
-        part(
-            f"difference, {at}: fewer cylinders, as long a seek over all",
-            "due to fewer cylinders",
-            stroke,
-            Rule.LOWER,
-            Kind.CONTROL,
-        )
-        outcome.parts.append(
-            relation(
-                f"difference, {at}: faster rotation does not reduce it",
-                "not due to the rotational speed",
-                (base, gaps[base][i]),
-                Rule.LITTLE_HIGHER,
-                (fast, gaps[fast][i]),
-                MS,
-            )
-        )
-    outcome.tables.append(
-        Table(
-            "Mean access latency of log minus DALD in ms, mean over w from 0.1 to 0.9",
-            ["drive", *(f"eta = {e:g}" for e in etas)],
-            [[name, *(f"{g:.3f}" for g in row)] for name, row in gaps.items()],
-        )
-    )
-    outcome.tables.append(_sweep(study))
-    return outcome
+        for eta in ETAS[1:]
+    ]
+    tables = {"gaps": pd.DataFrame(gaps)}
+    return tables if study.varied else {**tables, "sweep": _sweep(study)}
 
 
-def _sweep(study: Study) -> Table:
+def _sweep(study: Study) -> pd.DataFrame:
     """Vary the cylinders alone, at equal capacity."""
     tracks = TABLES[IBM][4] * TABLES[IBM][5]
     rows = []
     for surfaces in SURFACES:
         cylinders = tracks // surfaces
-        row = [f"{cylinders}", f"{surfaces}"]
-        for slope in (True, False):
+        row: dict[str, float] = {"cylinders": cylinders, "surfaces": surfaces}
+        for key, slope in (("slope_ms", True), ("stroke_ms", False)):
             changes = geometry(cylinders, surfaces, slope=slope)
             found = measured(study, IBM, [("log", 0.5, 1.0), ("DALD", 0.5, 1.0)], changes)
-            row.append(f"{found['log', 0.5, 1.0].mean - found['DALD', 0.5, 1.0].mean:.3f}")
+            row[key] = found["log", 0.5, 1.0].mean - found["DALD", 0.5, 1.0].mean
         rows.append(row)
-    return Table(
-        "18ES with other cylinders at equal capacity, eta = 1, w = 0.5: log minus DALD in ms",
-        ["cylinders", "surfaces", "seek over each cylinder kept", "full stroke kept"],
-        rows,
-    )
+    return pd.DataFrame(rows)

@@ -1,15 +1,13 @@
 """Access latencies: figures 2 to 12 and the text about them, claims DALD-1 to DALD-5."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-import altair as alt
+import pandas as pd
 
-from headstack import plots
-from headstack.studies.rules import Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study, Table
+from headstack.studies.study import Study
 
 from . import related, today
 from .systems import (
@@ -26,14 +24,20 @@ from .systems import (
     measured,
 )
 
-MS = "{:.3f} ms"
-
 #: Write frequencies of figures 5 to 9, and the steps of eta.
 SWEEPS = {5: 1.0, 6: 0.7, 7: 0.5, 8: 0.3, 9: 0.0}
 STEPS = tuple(i / 10 for i in range(11))
 
+#: The paper's words on what is best, by write frequency.
+WORDS = {
+    0.2: "for read-intensive patterns a two-arm disk is preferable",
+    0.8: "as w increases, a logging disk becomes preferable",
+}
+
 #: Figures of w by drive.
 FIGURES = {IBM: (2, 3, 4), CHEETAH: (10, 11, 12)}
+
+DRIVES = (IBM, CHEETAH)
 
 #: Of tables 1 and 2, in ms: seek over one cylinder and over all, rotation, write settling;
 #: cylinders, surfaces, sectors of a track.
@@ -62,166 +66,84 @@ def expected_read(drive: str) -> float:
     return seek + turn / 2 + 8 * turn / sectors
 
 
-def setting(study: Study) -> Outcome:
-    """Judge whether the normal disk is the one of the tables."""
-    outcome = Outcome()
-    for drive in (IBM, CHEETAH):
+def setting(study: Study) -> dict[str, pd.DataFrame]:
+    """Return the access times of the normal disk, simulated and by the tables of the paper."""
+    rows = []
+    for drive in DRIVES:
         found = measured(study, drive, [("normal", 0.0, 0.0), ("normal", 1.0, 0.0)])
         read, write = (found["normal", w, 0.0].mean for w in (0.0, 1.0))
-        title = TITLES[drive]
-        outcome.parts += [
-            relation(
-                f"{title}: reads of the normal disk take seek, half a turn and transfer",
-                "the values of the table, linear seeks",
-                ("simulated", read),
-                Rule.SAME,
-                ("by formula", expected_read(drive)),
-                MS,
-            ),
-            number(
-                f"{title}: what writes of the normal disk take longer than reads",
-                TABLES[drive][3],
-                write - read,
-                MS,
-            ),
-        ]
-    return outcome
+        rows.append(
+            {
+                "title": TITLES[drive],
+                "read_ms": read,
+                "formula_ms": expected_read(drive),
+                "longer_ms": write - read,
+                "settle_ms": TABLES[drive][3],
+            }
+        )
+    return {"normal": pd.DataFrame(rows)}
 
 
 def _worst(
     found: Found, ours: str, other: str, writes: Sequence[float], etas: Sequence[float]
-) -> tuple[Point, float, float]:
+) -> dict[str, Any]:
     """Return the point at which ours is highest compared with the other, and both means."""
     points = [(w, e) for w in writes for e in etas]
     w, e = max(points, key=lambda p: found[ours, *p].mean / found[other, *p].mean)
-    return (ours, w, e), found[ours, w, e].mean, found[other, w, e].mean
+    a, b = found[ours, w, e].mean, found[other, w, e].mean
+    return {"ours": ours, "other": other, "w": w, "eta": e, "ours_ms": a, "other_ms": b}
 
 
-def figures(study: Study) -> Outcome:
-    """Judge figures 2 to 4 and 10 to 12: access latency by write frequency."""
-    outcome = Outcome()
-    for drive in (IBM, CHEETAH):
+def figures(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figures 2 to 4 and 10 to 12: access latency by write frequency."""
+    every, worst, halved = [], [], []
+    for drive in DRIVES:
         found, title = grid(study, drive), TITLES[drive]
+        every += [
+            {"title": title, "figure": figure, "eta": eta, "w": w, "architecture": n,
+             "ms": found[n, w, eta].mean}
+            for figure, eta in zip(FIGURES[drive], ETAS, strict=True)
+            for w in WRITES
+            for n in ARCHITECTURES
+        ]  # fmt: skip
         for ours in ("DAD", "log", "DALD"):
             for other in ("normal", "array"):
-                point, a, b = _worst(found, ours, other, WRITES[1:], ETAS)
-                outcome.parts.append(
-                    relation(
-                        f"{title}: {ours} below {other} for every w from 0.1 and every eta (where "
-                        "it comes nearest)",
-                        "clear advantage over a normal disk and an array",
-                        (f"{ours} at w = {point[1]:g}, eta = {point[2]:g}", a),
-                        Rule.LOWER,
-                        (other, b),
-                        MS,
-                    )
-                )
-        halved = found["DAD", 0.0, 0.0].mean / found["normal", 0.0, 0.0].mean
-        outcome.parts.append(
-            number(
-                f"{title}: access time of DAD as a share of the normal disk's, reads",
-                0.5,
-                halved,
-                "{:.2f}",
-                note="the second arm halves the rotational latency, and the seek less",
-            )
-        )
-        for figure, eta in zip(FIGURES[drive], ETAS, strict=True):
-            outcome.figures.append(_by_writes(study, found, figure, drive, eta))
-            outcome.tables.append(_table(found, f"Figure {figure}: {title}, eta = {eta:g}", eta))
-    return outcome
+                worst.append({"title": title, **_worst(found, ours, other, WRITES[1:], ETAS)})
+        share = found["DAD", 0.0, 0.0].mean / found["normal", 0.0, 0.0].mean
+        halved.append({"title": title, "share": share})
+    return {
+        "grid": pd.DataFrame(every),
+        "worst": pd.DataFrame(worst),
+        "halved": pd.DataFrame(halved),
+    }
 
 
-def _table(found: Found, title: str, eta: float) -> Table:
-    rows = [[f"{w:g}", *(f"{found[n, w, eta].mean:.2f}" for n in ARCHITECTURES)] for w in WRITES]
-    return Table(f"{title}: mean access latency in ms", ["w", *ARCHITECTURES], rows)
-
-
-def _by_writes(study: Study, found: Found, figure: int, drive: str, eta: float) -> str:
-    points = {n: [(w, found[n, w, eta].mean) for w in WRITES] for n in ARCHITECTURES}
-    title = f"Figure {figure}: {TITLES[drive]}, access latency, eta = {eta:g}"
-    return study.figure(f"dald-{figure}", lambda: _chart(points, "write frequency w", title))
-
-
-def _chart(points: Mapping[str, Sequence[tuple[float, float]]], x: str, title: str) -> Any:
-    return plots.lines(
-        points,
-        alt.X("x:Q", title=x),
-        alt.Y("y:Q", title="mean access latency (ms)", scale=alt.Scale(zero=True)),
-        title,
-        series="architecture",
-        markers=True,
-    )
-
-
-def new_writes(study: Study) -> Outcome:
-    """Judge figures 5 to 9: the two logging disks by new write frequency."""
-    outcome = Outcome()
+def new_writes(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figures 5 to 9: the two logging disks by new write frequency."""
     names = ("log", "DALD")
     found = measured(study, IBM, [(n, w, e) for w in SWEEPS.values() for n in names for e in STEPS])
 
-    def furthest(w: float, etas: Sequence[float]) -> tuple[float, Access, Access]:
-        def apart(e: float) -> float:
-            return abs(found["log", w, e].mean / found["DALD", w, e].mean - 1)
+    def pair(w: float, at: str, etas: Sequence[float], how: Callable[[float], float]) -> None:
+        eta = max(etas, key=how)
+        log, dald = found["log", w, eta].mean, found["DALD", w, eta].mean
+        pairs.append({"w": w, "at": at, "eta": eta, "log_ms": log, "dald_ms": dald})
 
-        e = max(etas, key=apart)
-        return e, found["log", w, e], found["DALD", w, e]
+    pairs: list[dict[str, Any]] = []
+    for w in SWEEPS.values():
 
-    for figure, w in SWEEPS.items():
-        if w in (0.0, 1.0):
-            e, log, dald = furthest(w, STEPS)
-            outcome.parts.append(
-                _pair(f"w = {w:g}, where they differ most", e, log, dald, Rule.SAME)
-            )
-        else:
-            e = min(STEPS[1:], key=lambda e: found["log", w, e].mean / found["DALD", w, e].mean)
-            log, dald = found["log", w, e], found["DALD", w, e]
-            outcome.parts.append(
-                _pair(f"w = {w:g}, eta above 0, where they differ least", e, log, dald, Rule.LOWER)
-            )
-            log, dald = found["log", w, 0.0], found["DALD", w, 0.0]
-            outcome.parts.append(_pair(f"w = {w:g}", 0.0, log, dald, Rule.SAME))
-        points = {n: [(e, found[n, w, e].mean) for e in STEPS] for n in names}
-        outcome.figures.append(_by_etas(study, points, figure, w))
-    outcome.tables.append(
-        Table(
-            "Figures 5 to 9: mean access latency in ms, log / DALD",
-            ["eta", *(f"w = {w:g}" for w in SWEEPS.values())],
-            [
-                [
-                    f"{e:g}",
-                    *(
-                        " / ".join(f"{found[n, w, e].mean:.2f}" for n in names)
-                        for w in SWEEPS.values()
-                    ),
-                ]
-                for e in STEPS
-            ],
-        )
-    )
-    return outcome
+        def over(e: float, w: float = w) -> float:
+            return found["log", w, e].mean / found["DALD", w, e].mean
 
-
-def _by_etas(
-    study: Study, points: Mapping[str, Sequence[tuple[float, float]]], figure: int, w: float
-) -> str:
-    title = f"Figure {figure}: access latency varying eta, w = {w:g}"
-    return study.figure(f"dald-{figure}", lambda: _chart(points, "new write frequency eta", title))
-
-
-def _pair(what: str, eta: float, log: Access, dald: Access, rule: Rule) -> Part:
-    words = {
-        Rule.SAME: "no substantial difference",
-        Rule.LOWER: "the second arm reduces the access time",
-    }
-    return relation(
-        f"DALD and log at {what}",
-        words[rule],
-        (f"DALD at eta = {eta:g}", dald.mean),
-        rule,
-        ("log", log.mean),
-        MS,
-    )
+        pair(w, "differ most", STEPS, lambda e, over=over: abs(over(e) - 1))  # type: ignore[misc]
+        pair(w, "differ least", STEPS[1:], lambda e, over=over: -over(e))  # type: ignore[misc]
+        pair(w, "no new writes", (0.0,), over)
+    sweeps = [
+        {"figure": figure, "w": w, "architecture": n, "eta": e, "ms": found[n, w, e].mean}
+        for figure, w in SWEEPS.items()
+        for n in names
+        for e in STEPS
+    ]
+    return {"pairs": pd.DataFrame(pairs), "sweeps": pd.DataFrame(sweeps)}
 
 
 def crossing(found: Found, name: str, eta: float) -> float:
@@ -236,95 +158,58 @@ def crossing(found: Found, name: str, eta: float) -> float:
     return 1.0
 
 
-def reads_and_writes(study: Study) -> Outcome:
-    """Judge the cost of reads and writes of DALD, and which architecture is best when."""
-    outcome = Outcome()
-    for drive in (IBM, CHEETAH):
+def reads_and_writes(study: Study) -> dict[str, pd.DataFrame]:
+    """Return the cost of reads and writes of DALD, and which architecture is best when."""
+    costs, best, crossings = [], [], []
+    for drive in DRIVES:
         found, title = grid(study, drive), TITLES[drive]
-        outcome.parts += [
-            *_costs(found, title),
-            *_best(found, title),
+        costs.append({"title": title, **_reads(found)})
+        costs.append({"title": title, **_writes(found)})
+        for w, ours, others in ((0.2, "DAD", ("log", "DALD")), (0.8, "log", ("DAD",)),
+                                (0.8, "DALD", ("DAD",))):  # fmt: skip
+            best += [
+                {"title": title, "words": WORDS[w], **_worst(found, ours, o, [w], ETAS)}
+                for o in others
+            ]
+        crossings += [
+            {"title": title, "eta": e, "architecture": n, "w": crossing(found, n, e)}
+            for e in ETAS
+            for n in ("log", "DALD")
         ]
-        rows = [
-            [f"{e:g}", *(f"{crossing(found, n, e):.2f}" for n in ("log", "DALD"))] for e in ETAS
-        ]
-        outcome.tables.append(
-            Table(f"{title}: w from which on it is better than DAD", ["eta", "log", "DALD"], rows)
-        )
+    tables = {
+        "costs": pd.DataFrame(costs),
+        "best": pd.DataFrame(best),
+        "crossings": pd.DataFrame(crossings),
+    }
     if not study.varied:
-        outcome.figures += today.figures(study)
-        outcome.tables += [related.table(study), *today.tables(study)]
-    return outcome
+        tables |= {"related": related.table(study), **today.tables(study)}
+    return tables
 
 
-def _costs(found: Found, title: str) -> list[Part]:
-    points = [(w, e) for w in WRITES for e in ETAS]
-    reading = [p for p in points if p[0] < 1]
-    writing = [p for p in points if p[0] > 0]
+def _reads(found: Found) -> dict[str, Any]:
+    """Return the point at which reads of DALD and of the normal disk differ most."""
+    points = [(w, e) for w in WRITES if w < 1 for e in ETAS]
 
     def apart(p: tuple[float, float]) -> float:
         return abs(math.log(found["DALD", *p].read / found["normal", *p].read))
 
-    far = max(reading, key=apart)
-    slow = max(writing, key=lambda p: found["DALD", *p].write / found["normal", *p].write)
-    at = "w = {:g}, eta = {:g}"
-    return [
-        relation(
-            f"{title}: reads of DALD and of a normal disk (where they differ most)",
-            "equivalent to a normal disk",
-            (f"DALD at {at.format(*far)}", found["DALD", *far].read),
-            Rule.SAME,
-            ("normal", found["normal", *far].read),
-            MS,
-        ),
-        relation(
-            f"{title}: writes of DALD and of a normal disk (where they are slowest)",
-            "near-zero-access writes regardless of the reads",
-            (f"DALD at {at.format(*slow)}", found["DALD", *slow].write),
-            Rule.FAR_LOWER,
-            ("normal", found["normal", *slow].write),
-            MS,
-        ),
-    ]
+    w, e = max(points, key=apart)
+    dald, normal = found["DALD", w, e].read, found["normal", w, e].read
+    return {"of": "reads", "w": w, "eta": e, "dald_ms": dald, "normal_ms": normal}
 
 
-def _best(found: Found, title: str) -> list[Part]:
-    parts = []
-    for w, ours, others, words in (
-        (0.2, "DAD", ("log", "DALD"), "for read-intensive patterns a two-arm disk is preferable"),
-        (0.8, "log", ("DAD",), "as w increases, a logging disk becomes preferable"),
-        (0.8, "DALD", ("DAD",), "as w increases, a logging disk becomes preferable"),
-    ):
-        for other in others:
-            point, a, b = _worst(found, ours, other, [w], ETAS)
-            parts.append(
-                relation(
-                    f"{title}: {ours} below {other} at w = {w:g} (where it comes nearest)",
-                    words,
-                    (f"{ours} at eta = {point[2]:g}", a),
-                    Rule.LOWER,
-                    (other, b),
-                    MS,
-                )
-            )
-    parts += [
-        relation(
-            f"{title}: breakeven with DAD at eta = {eta:g}",
-            "lower for the two-arm logging disk",
-            ("DALD", crossing(found, "DALD", eta)),
-            Rule.LOWER,
-            ("log", crossing(found, "log", eta)),
-            "w = {:.2f}",
-        )
-        for eta in ETAS[1:]
-    ]
-    return parts
+def _writes(found: Found) -> dict[str, Any]:
+    """Return the point at which writes of DALD are slowest against those of the normal disk."""
+    points = [(w, e) for w in WRITES if w > 0 for e in ETAS]
+    w, e = max(points, key=lambda p: found["DALD", *p].write / found["normal", *p].write)
+    dald, normal = found["DALD", w, e].write, found["normal", w, e].write
+    return {"of": "writes", "w": w, "eta": e, "dald_ms": dald, "normal_ms": normal}
 
 
-def array(study: Study) -> Outcome:
-    """Judge the array of two synchronised disks."""
-    outcome = Outcome()
-    for drive in (IBM, CHEETAH):
+def array(study: Study) -> dict[str, pd.DataFrame]:
+    """Return where the array of two synchronised disks differs most from the normal disk."""
+    rows = []
+    for drive in DRIVES:
         found = grid(study, drive)
         points = [(w, e) for w in WRITES for e in ETAS]
 
@@ -332,14 +217,7 @@ def array(study: Study) -> Outcome:
             return abs(math.log(found["array", *p].mean / found["normal", *p].mean))
 
         w, e = max(points, key=apart)
-        outcome.parts.append(
-            relation(
-                f"{TITLES[drive]}: array and normal disk (where they differ most)",
-                "comparable to a single disk",
-                (f"array at w = {w:g}, eta = {e:g}", found["array", w, e].mean),
-                Rule.CLOSE,
-                ("normal", found["normal", w, e].mean),
-                MS,
-            )
-        )
-    return outcome
+        array_ms, normal_ms = found["array", w, e].mean, found["normal", w, e].mean
+        rows.append({"title": TITLES[drive], "w": w, "eta": e, "array_ms": array_ms,
+                     "normal_ms": normal_ms})  # fmt: skip
+    return {"array": pd.DataFrame(rows)}

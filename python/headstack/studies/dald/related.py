@@ -12,8 +12,10 @@ Each design is built from models of the simulator:
 
 from typing import Any
 
+import pandas as pd
+
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, Table
+from headstack.studies.study import Study
 
 from .systems import IBM, Access, Choices, access, load, system
 
@@ -76,14 +78,12 @@ def compared(study: Study) -> dict[str, list[Access]]:
     return found
 
 
-def table(study: Study) -> Table:
+def table(study: Study) -> pd.DataFrame:
     """Return mean response times of reads and writes."""
-    rows = [
-        [name, *(f"{a.read:.2f} / {a.write:.2f}" for a in row)]
-        for name, row in compared(study).items()
-    ]
-    return Table(
-        "IBM 18ES, related designs, eta = 0: mean response of reads / writes in ms",
-        ["design", *(f"w = {w:g}" for w in FEW)],
-        rows,
+    return pd.DataFrame(
+        [
+            {"design": name, "w": w, "read_ms": found.read, "write_ms": found.write}
+            for name, row in compared(study).items()
+            for w, found in zip(FEW, row, strict=True)
+        ]
     )

@@ -6,19 +6,16 @@ requests are outstanding, both arms can reach all data, and the energy is measur
 """
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import numpy as np
 import pandas as pd
 
-from headstack import plots
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, Table
+from headstack.studies.study import Study
 
 from .systems import ROLES
 
@@ -45,12 +42,8 @@ REQUESTS = {False: 20_000, True: 4_000}
 #: Requests that fill the buffer of 256 MiB twice over.
 SUSTAINED = {False: 150_000, True: 90_000}
 
-#: Trace files beside the bundled one, by workload.
-WORKLOADS = {
-    "websearch": ("wsrch-small.trace", "WebSearch1.spc"),
-    "cloudphysics": ("cloudPhysicsIO.vscsi",),
-    "msr": ("msr-cambridge1-sample.csv",),
-}
+#: Recorded loads beside the bundled one.
+TRACES = ("websearch", "cloudphysics", "msr")
 
 #: Format of each file name's trace, where the name does not say it.
 FORMATS = {"wsrch-small.trace": "mqsim"}
@@ -194,7 +187,7 @@ def recorded(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
     """Run the traces that are there on every kind of drive; results by workload and kind."""
     bundled = Path(__file__).resolve().parents[4] / "examples" / "traces" / "pgbench.csv.zst"
     paths = {"pgbench": bundled} if bundled.exists() else {}
-    paths |= {name: Path(study.traces[name]) for name in WORKLOADS if name in study.traces}
+    paths |= {name: Path(study.traces[name]) for name in TRACES if name in study.traces}
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for name, path in paths.items():
         load: dict[str, Any] = {"trace": str(path), "arrivals": {"closed": {"outstanding": 4}}}
@@ -211,122 +204,44 @@ def recorded(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-def tables(study: Study) -> list[Table]:
-    """Return what was measured."""
-    made = []
-    for reads, words in ((0.0, "writes only"), (0.5, "half of them reads")):
-        found = depths(study, reads)
-        made += [
-            _by_depth(found, f"random 4 KiB, {words}: requests/s", "{:,.0f}", _iops),
-            _by_depth(found, f"random 4 KiB, {words}: energy in J each", "{:.3f}", _joules),
-        ]
-        if reads:
-            title = f"random 4 KiB, {words}: mean response of reads / writes in ms"
-            made.append(_by_depth(found, title, "{}", _reads_and_writes))
-    rows = [[name, *(f"{t:.2f}" for t in times)] for name, times in by_share(study).items()]
-    headings = ["drive", *(f"{share:.0%}" for share in FULL)]
-    made.append(
-        Table(
-            f"{DRIVE}: mean time of a durable random write in ms, by the share that is full",
-            headings,
-            rows,
-        )
-    )
-    rates = sequential(study)
-    rows = [[name, *(f"{rate:.0f}" for rate in row)] for name, row in rates.items()]
-    headings = ["drive", *(f"{share:.1%}" for share in OVERWRITTEN)]
-    title = f"{DRIVE}: rate of reads of 1 MiB in order in MB/s, by the share overwritten before"
-    made.append(Table(title, headings, rows))
-    rows = [[name, f"{rate:,.0f}"] for name, rate in sustained(study).items()]
-    title = f"{DRIVE}, write cache on and full: random 4 KiB writes/s, 32 outstanding"
-    made.append(Table(title, ["drive", "writes/s"], rows))
-    rows = [
-        [name, *(f"{_iops(r):,.0f} ({_reads_and_writes(r)})" for r in by_kind.values())]
-        for name, by_kind in recorded(study).items()
+def tables(study: Study) -> dict[str, pd.DataFrame]:
+    """Return what was measured: by depth, by the share that is full, in order, recorded loads."""
+    by_depth = [
+        {"reads": reads, "drive": name, "outstanding": depth, **_values(result)}
+        for reads in (0.0, 0.5)
+        for name, row in depths(study, reads).items()
+        for depth, result in zip(DEPTHS, row, strict=True)
     ]
-    title = f"{DRIVE}: recorded loads, 4 outstanding: requests/s (mean read / write in ms)"
-    made.append(Table(title, ["load", *KINDS], rows))
-    return made
-
-
-def _iops(result: Mapping[str, Any]) -> float:
-    return float(result["throughput_iops"])
-
-
-def _joules(result: Mapping[str, Any]) -> float:
-    return float(result["energy_j"]) / float(result["n_requests"])
-
-
-def _reads_and_writes(result: Mapping[str, Any]) -> str:
-    return " / ".join(
-        "–" if np.isnan(t) else f"{t:.2f}"  # noqa: RUF001
-        for t in (_mean_ms(result, "read"), _mean_ms(result, "write"))
-    )
-
-
-def _by_depth(
-    found: Mapping[str, Sequence[Mapping[str, Any]]], title: str, form: str, value: Any
-) -> Table:
-    rows = [[name, *(form.format(value(r)) for r in row)] for name, row in found.items()]
-    headings = ["drive", *(f"{depth} outstanding" for depth in DEPTHS)]
-    return Table(f"{DRIVE}, {USUAL:.0%} full, write cache off, {title}", headings, rows)
-
-
-def figures(study: Study) -> list[str]:
-    """Draw durable writes by fullness, mixed loads by depth, and reads in order."""
-    return [study.figure("dald-today", partial(_figure, study))]
-
-
-def _figure(study: Study) -> Any:
-    mixed = {
-        name: [(d, _iops(r)) for d, r in zip(DEPTHS, row, strict=True)]
-        for name, row in depths(study, 0.5).items()
-    }
-    writes = {
-        name: [(100 * s, t) for s, t in zip(FULL, row, strict=True)]
+    full = [
+        {"drive": name, "full": share, "percent": 100 * share, "ms": ms}
         for name, row in by_share(study).items()
-    }
-    # A share of zero has no place on a logarithmic axis.
-    reads = {
-        name: [(100 * max(s, 1e-4), r) for s, r in zip(OVERWRITTEN, row, strict=True)]
-        for name, row in sequential(study).items()
-    }
-    log, linear = alt.Scale(type="log"), alt.Scale(zero=True)
-    panels = [
-        _panel(
-            writes, ("per cent of the drive full", linear), ("ms", log), "a durable random write"
-        ),
-        _panel(
-            mixed,
-            ("outstanding", alt.Scale(type="log", base=2)),
-            ("requests per second", linear),
-            "half reads, half durable writes",
-        ),
-        _panel(
-            reads,
-            ("per cent overwritten before (left: none)", log),
-            ("MB/s", linear),
-            "reads in order after random writes",
-        ),
+        for share, ms in zip(FULL, row, strict=True)
     ]
-    title = f"An 18 TB drive of today, random 4 KiB requests ({DRIVE}; {USUAL:.0%} full)"
-    return plots.style(alt.hconcat(*panels).properties(title=title))
+    # A share of zero has no place on a logarithmic axis.
+    ordered = [
+        {"drive": name, "overwritten": share, "percent": 100 * max(share, 1e-4), "mb_per_s": rate}
+        for name, row in sequential(study).items()
+        for share, rate in zip(OVERWRITTEN, row, strict=True)
+    ]
+    loads = [
+        {"load": load, "drive": name, **_values(result)}
+        for load, by_kind in recorded(study).items()
+        for name, result in by_kind.items()
+    ]
+    rates = [{"drive": name, "writes_per_s": rate} for name, rate in sustained(study).items()]
+    return {
+        "depths": pd.DataFrame(by_depth),
+        "full": pd.DataFrame(full),
+        "in order": pd.DataFrame(ordered),
+        "sustained": pd.DataFrame(rates),
+        "recorded": pd.DataFrame(loads),
+    }
 
 
-def _panel(
-    series: Mapping[str, Sequence[tuple[float, float]]],
-    x: tuple[str, alt.Scale],
-    y: tuple[str, alt.Scale],
-    title: str,
-) -> Any:
-    frame = pd.DataFrame(
-        [(name, a, b) for name, row in series.items() for a, b in row], columns=["drive", "x", "y"]
-    )
-    colour = alt.Color("drive:N", title=None, sort=list(KINDS), legend=alt.Legend(orient="bottom"))
-    colour = colour.scale(domain=list(KINDS), range=list(plots.PALETTE[: len(KINDS)]))
-    chart = alt.Chart(frame).mark_line(point=True)
-    return chart.encode(
-        x=alt.X("x:Q", title=x[0], scale=x[1]),
-        y=alt.Y("y:Q", title=y[0], scale=y[1]),
-        color=colour,
-    ).properties(title=title, width=230, height=240)
+def _values(result: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        "iops": float(result["throughput_iops"]),
+        "joules": float(result["energy_j"]) / float(result["n_requests"]),
+        "read_ms": _mean_ms(result, "read"),
+        "write_ms": _mean_ms(result, "write"),
+    }

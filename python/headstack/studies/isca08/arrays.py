@@ -2,19 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from statistics import fmean
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
-from headstack import plots
-from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
+from headstack.studies.rules import Kind
 from headstack.studies.runs import Run
-from headstack.studies.study import SEEDS, Outcome, Study, Table
+from headstack.studies.study import SEEDS, Study
 
-from . import charts
+from . import results
 from .systems import Choices, Systems, keeps_up, watts
 
 #: Mean inter-arrival time in ms, and the drives of the conventional array with the target p90.
@@ -26,15 +23,11 @@ KINDS = {"HC-SD": 1, "SA(2)": 2, "SA(4)": 4}
 #: Sizes of arrays in figure 8, and sizes between them, for full runs only.
 POWERS, BETWEEN = (1, 2, 4, 8, 16), (3, 6, 12)
 
-#: Drives of the arrays that are steady at 8 ms, and of the largest array.
-STEADY, MOST = {"SA(2)": 2, "SA(4)": 2}, max(POWERS)
+#: Drives of the largest array.
+MOST = max(POWERS)
 
 #: Break-even arrays of the text by gap in ms: drives of each kind instead of `LOADS`.
 BREAK_EVEN = {8: {"SA(2)": 2, "SA(4)": 1}, 1: {"SA(2)": 8, "SA(4)": 4}}
-
-#: Watts of the break-even arrays at 8 ms, and the savings of the others compared with HC-SD.
-WATTS_8_MS = {"HC-SD": 61.4, "SA(2)": 37.1, "SA(4)": 26.2}
-SAVED = {"SA(2)": 0.41, "SA(4)": 0.60}
 
 #: The profile whose constants were fitted to these watts.
 FITTED_PROFILE = "raid-fitted"
@@ -44,8 +37,6 @@ VARIED = 50_000
 
 #: Requests of a trial that finds out whether an array can carry a load.
 TRIAL = 20_000
-
-MS, W = "{:,.2f} ms", "{:,.1f} W"
 
 
 @dataclass(frozen=True, order=True)
@@ -70,7 +61,7 @@ class Cell:
         """Return the array as a system: drives of one kind, one volume striped over all."""
         drive = Systems(choices).sa(KINDS[self.kind], name=self.name)
         organisation = {"name": "raid0", "stripe_unit": "64 KiB"}
-        if choices.footprint is not None:
+        if choices.footprint:
             organisation["footprint"] = choices.footprint
         return {**drive, "count": self.count, "organisation": organisation}
 
@@ -129,9 +120,8 @@ def break_even(found: Found, kind: str, gap_ms: int) -> int | None:
     return next((n for n in sizes if p90_ms(found[Cell(kind, n, gap_ms)]) <= target), None)
 
 
-def arrays(study: Study) -> Outcome:
-    """Judge figure 8: p90 by number of drives, break-even arrays, and their power."""
-    outcome = Outcome()
+def arrays(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 8: p90 by number of drives, break-even arrays, and their power."""
     counts = POWERS if study.quick else tuple(sorted((*POWERS, *BETWEEN)))
     cells = [Cell(kind, n, gap) for gap in LOADS for kind in KINDS for n in counts]
     if study.varied:
@@ -140,41 +130,52 @@ def arrays(study: Study) -> Outcome:
         found = simulate(study, cells, VARIED, seeds=1)
     else:
         found = simulate(study, cells, 100_000 if study.quick else 1_000_000)
-    outcome.parts += [*_break_even_parts(found), *_steady_parts(found), *_power_parts(study, found)]
-    for gap in LOADS:
-        name = f"idp-9-p90-{gap}ms"
-        outcome.figures.append(study.figure(name, partial(_p90_chart, found, gap)))
-        outcome.tables.append(_table(study, found, counts, gap))
-    outcome.figures.append(study.figure("idp-9-power", lambda: _power_chart(found)))
-    return outcome
+    volume = study.choices.footprint or "whole capacity"
+    rows = [
+        {
+            "gap": c.gap_ms,
+            "drive": c.kind,
+            "count": c.count,
+            "p90_ms": p90_ms(found[c]) if c in found else None,
+            "low": min(p90s_ms(found[c])) if c in found else None,
+            "high": max(p90s_ms(found[c])) if c in found else None,
+            "text": _p90_text(found[c]) if c in found else "overloaded",
+            "volume": volume,
+            "seeds": SEEDS,
+        }
+        for c in cells
+    ]
+    table = pd.DataFrame(rows)
+    carried = table.dropna(subset="p90_ms").sort_values(["drive", "count"], kind="stable")
+    levels = [(gap, n) for gap, n in LOADS.items() if Cell("HC-SD", n, gap) in found]
+    reference = [
+        {"gap": gap, "p90_ms": p90_ms(found[Cell("HC-SD", n, gap)]), "text": f"{n} HC-SD"}
+        for gap, n in levels
+    ]
+    same = [Cell(k, n // arms, gap) for gap, n in LOADS.items() for k, arms in KINDS.items()]
+    return {
+        "arrays": table,
+        "carried": carried,
+        "reference": pd.DataFrame(reference),
+        "break even": pd.DataFrame(_break_even_rows(found)),
+        "powers": pd.DataFrame(_powers(study, found)),
+        **results.power({c.name: found[c][0] for c in same if c in found}),
+    }
 
 
-def _reference(found: Found, gap: int) -> Cell | None:
-    """Return the conventional array of a load, if it can carry it."""
-    cell = Cell("HC-SD", LOADS[gap], gap)
-    return cell if cell in found else None
-
-
-def _break_even_parts(found: Found) -> list[Part]:
-    parts = []
+def _break_even_rows(found: Found) -> list[dict[str, Any]]:
+    rows = []
     for gap, n in LOADS.items():
-        for kind in SAVED:
-            what = f"{gap} ms: {kind} drives (powers of two) that reach the p90 of {n} HC-SD"
+        for kind in ("SA(2)", "SA(4)"):
             said = BREAK_EVEN.get(gap, {}).get(kind)
-            got = break_even(found, kind, gap) if _reference(found, gap) else None
+            got = break_even(found, kind, gap) if Cell("HC-SD", n, gap) in found else None
             if got is None:
                 # No size is enough: at least the next one would be needed.
                 got = 2 * MOST
             note = _values(found, kind, n, said or got, gap)
-            if said is None:
-                fewer = (f"{kind} drives", float(got))
-                hc_sd = ("HC-SD drives", float(n))
-                parts.append(
-                    relation(what, "fewer disks", fewer, Rule.LOWER, hc_sd, "{:.0f}", note=note)
-                )
-            else:
-                parts.append(number(what, said, got, "{:.0f}", note=note))
-    return parts
+            rows.append({"gap": gap, "drive": kind, "drives": n, "got": got, "said": said,
+                         "note": note})  # fmt: skip
+    return rows
 
 
 def _values(found: Found, kind: str, n: int, size: int, gap: int) -> str:
@@ -190,131 +191,29 @@ def _values(found: Found, kind: str, n: int, size: int, gap: int) -> str:
 def _p90_text(results: Sequence[Mapping[str, Any]]) -> str:
     low, high = min(p90s_ms(results)), max(p90s_ms(results))
     spread = f" ({low:,.2f} to {high:,.2f})" if len(results) > 1 else ""
-    return MS.format(p90_ms(results)) + spread
+    return f"{p90_ms(results):,.2f} ms{spread}"
 
 
-def _steady_parts(found: Found) -> list[Part]:
-    parts = []
-    steady = "the performance is steady (p90 close to that of the largest array)"
-    for kind, n in STEADY.items():
-        what = f"8 ms: with {n} {kind} {steady}"
-        parts.append(_p90_part(found, what, "steady-state", (kind, n), (kind, MOST), Rule.CLOSE))
-    what = "8 ms: 4 HC-SD against 2 SA(2) (p90)"
-    pair = ("HC-SD", 4), ("SA(2)", 2)
-    parts.append(_p90_part(found, what, "comparable", *pair, Rule.LITTLE_HIGHER))
-    return parts
-
-
-def _p90_part(
-    found: Found, what: str, paper: str, a: tuple[str, int], b: tuple[str, int], rule: Rule
-) -> Part:
-    cells = [Cell(kind, n, 8) for kind, n in (a, b)]
-    if any(c not in found for c in cells):
-        return not_run(what, paper, "an array of these is overloaded")
-    ours, other = ((f"{c.count} {c.kind}", p90_ms(found[c])) for c in cells)
-    return relation(what, paper, ours, rule, other, MS)
-
-
-def _power_parts(study: Study, found: Found) -> list[Part]:
-    """Compare the arrays that break even in the paper: their watts, and their savings."""
+def _powers(study: Study, found: Found) -> list[dict[str, Any]]:
+    """Return the power of the arrays that break even in the paper, and what they save."""
     fitted = study.choices.profile == FITTED_PROFILE
-    of: dict[str, Any] = {"kind": Kind.INPUT if fitted else Kind.RESULT}
-    parts = []
+    rows = []
     for gap, n in LOADS.items():
         cells = {kind: Cell(kind, n // arms, gap) for kind, arms in KINDS.items()}
-        missing = [c.name for c in cells.values() if c not in found]
-        for kind in KINDS if gap == 8 else ():
-            what = f"8 ms: power of {cells[kind].count} {kind}"
-            if missing:
-                parts.append(not_run(what, W.format(WATTS_8_MS[kind]), f"overloaded: {missing}"))
-            else:
-                watts_ = mean_watts(found[cells[kind]])
-                parts.append(number(what, WATTS_8_MS[kind], watts_, W, **of))
-        for kind, said in SAVED.items():
-            what = f"{gap} ms: power that {cells[kind].count} {kind} save against {n} HC-SD"
-            if missing:
-                parts.append(not_run(what, f"{said:.0%}", f"overloaded: {', '.join(missing)}"))
-            else:
-                saved = 1 - mean_watts(found[cells[kind]]) / mean_watts(found[cells["HC-SD"]])
-                parts.append(number(what, said, saved, "{:.1%}", **of))
-    return parts
-
-
-def _table(study: Study, found: Found, counts: Sequence[int], gap: int) -> Table:
-    def text(cell: Cell) -> str:
-        return _p90_text(found[cell]) if cell in found else "overloaded"
-
-    volume = study.choices.footprint or "whole capacity"
-    return Table(
-        f"p90 by number of drives, {gap} ms between arrivals, {volume}: mean of {SEEDS} seeds, "
-        "lowest and highest",
-        ["drive", *map(str, counts)],
-        [[kind, *(text(Cell(kind, n, gap)) for n in counts)] for kind in KINDS],
-    )
-
-
-def _power_chart(found: Found) -> Any:
-    cells = [Cell(kind, n // arms, gap) for gap, n in LOADS.items() for kind, arms in KINDS.items()]
-    shown = {c.name: found[c][0] for c in cells if c in found}
-    return charts.power("Figure 8: power by mode of the break-even arrays", shown)
-
-
-def _p90_chart(found: Found, gap: int) -> Any:
-    """Draw p90 by number of drives, with the range over the seeds."""
-    rows = [
-        {
-            "drive": c.kind,
-            "drives": c.count,
-            "p90": p90_ms(r),
-            "low": min(p90s_ms(r)),
-            "high": max(p90s_ms(r)),
-        }
-        for c, r in sorted(found.items())
-        if c.gap_ms == gap
-    ]
-    frame, kinds = pd.DataFrame(rows), list(KINDS)
-    x = alt.X(
-        "drives:Q",
-        title="drives in the array",
-        scale=alt.Scale(type="log", base=2, domain=[1, MOST], nice=False),
-        axis=alt.Axis(values=sorted({c.count for c in found})),
-    )
-    title = "p90 response time (ms, logarithmic)"
-    y = alt.Y("p90:Q", title=title, scale=alt.Scale(type="log", nice=False), axis=_axis())
-    colours = alt.Scale(domain=kinds, range=list(plots.PALETTE[: len(kinds)]))
-    base = alt.Chart(frame)
-    # Markers would cover the dashes.
-    legend = alt.Legend(symbolType="stroke")
-    colour = alt.Color("drive:N", sort=kinds, scale=colours, legend=legend)
-    line = base.mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=45)).encode(
-        x=x,
-        y=y,
-        color=colour,
-        strokeDash=alt.StrokeDash(
-            "drive:N", sort=kinds, scale=alt.Scale(domain=kinds), legend=legend
-        ),
-        tooltip=["drive:N", "drives:Q", alt.Tooltip("p90:Q", format=".4~g", title="ms")],
-    )
-    bars = base.mark_errorbar(ticks=True).encode(
-        x=x, y=alt.Y("low:Q", title=title), y2="high:Q", color=colour
-    )
-    layers = [line, bars]
-    reference = _reference(found, gap)
-    if reference is not None:
-        level = pd.DataFrame(
-            [{"p90": p90_ms(found[reference]), "text": f"{reference.count} HC-SD"}]
-        )
-        layers += [
-            alt.Chart(level).mark_rule(color="#888888", strokeDash=[3, 3]).encode(y="p90:Q"),
-            alt.Chart(level)
-            .mark_text(align="left", baseline="bottom", dx=4, dy=-2, color="#444444")
-            .encode(y="p90:Q", x=alt.value(0), text="text:N"),
-        ]
-    chart = alt.layer(
-        *layers, title=f"Figure 8: {gap} ms between arrivals; mean and range of {SEEDS} seeds"
-    )
-    return plots.style(chart.properties(width=plots.WIDTH, height=plots.HEIGHT))
-
-
-def _axis() -> alt.Axis:
-    return alt.Axis(format="~g", tickCount=8)
+        missing = ", ".join(c.name for c in cells.values() if c not in found)
+        base = None if missing else mean_watts(found[cells["HC-SD"]])
+        for kind, cell in cells.items():
+            own = None if base is None else mean_watts(found[cell])
+            rows.append(
+                {
+                    "gap": gap,
+                    "drive": kind,
+                    "count": cell.count,
+                    "drives": n,
+                    "watts": own,
+                    "saved": None if base is None or own is None else 1 - own / base,
+                    "missing": missing,
+                    "kind": Kind.INPUT if fitted else Kind.RESULT,
+                }
+            )
+    return rows

@@ -3,217 +3,78 @@
 from itertools import pairwise
 from typing import Any
 
-from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
-from headstack.studies.study import Outcome, Study
+import pandas as pd
 
-from . import charts
-from .bottleneck import W
+from headstack.studies.rules import Kind
+from headstack.studies.study import Study
+
+from . import results
 from .designs import described
-from .systems import LARGE, Load, Systems, loads, mean_ms, nonzero_seeks, runs, watts
+from .results import Results
+from .systems import LARGE, Load, Systems, loads, mean_ms, runs, watts
 
 ARMS = (2, 3, 4)
 
 #: Speeds of the paper's designs with lower power, fastest first.
 SPEEDS = (6200, 5200, 4200)
 
-#: Shares of Websearch's requests with a non-zero seek.
-NONZERO_SEEKS = {"HC-SD": 0.55, "SA(2)": 0.83, "SA(4)": 0.90}
-
-#: Power of SA(n) above that of HC-SD on Financial, in W.
-FINANCIAL_MORE_W = {"SA(2)": 2.0, "SA(4)": 6.0}
-
 #: Workloads on which slower designs are shown (figure 7).
 SLOWER_ON = ("websearch", "tpc-c", "tpc-h")
 
-Results = dict[str, dict[str, Any]]
 
-
-def power(study: Study) -> Outcome:
-    """Judge figure 6: power by mode of SA(n) at four speeds, and shares of requests that seek."""
-    outcome, s = Outcome(), Systems(study.choices)
+def power(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 6: power by mode of SA(n) at four speeds, and shares of requests that seek."""
+    s, parts = Systems(study.choices), []
     found: dict[str, tuple[Load, Results]] = {}
-    for workload in loads(study):
-        slow = [s.sa(n, rpm) for rpm in SPEEDS for n in (2, 4)]
-        systems = [s.md(workload.key), s.hc_sd(), s.sa(2), s.sa(4), *slow]
-        r = study.run(runs(workload, *systems))
-        found[workload.key] = workload, r
-        outcome.parts += _power_parts(workload, r)
-        outcome.figures.append(_figure(study, workload, r))
-        outcome.tables.append(charts.numbers(workload, r))
-    outcome.parts += _across(found)
-    outcome.figures.sort(key=lambda f: f != "idp-7-websearch")
-    return outcome
-
-
-def _figure(study: Study, workload: Load, r: Results) -> str:
-    """Draw figure 6 with the paper's labels: configuration, speed."""
-    shown = {name if "/" in name else f"{name}/7200": x for name, x in r.items() if name != "MD"}
-    title = f"Figure 6: {workload.title}, power of SA(n) by speed"
-    return study.figure(f"idp-7-{workload.key}", lambda: charts.power(title, shown))
-
-
-def _power_parts(workload: Load, r: Results) -> list[Part]:
-    of = workload.marks(r)
-    special = {"websearch": _websearch, "financial": _financial, "tpc-c": _tpc_c, "tpc-h": _tpc_h}
-    steps = [
-        watts(low) / watts(high)
-        for n in (2, 4)
-        for high, low in pairwise([r[f"SA({n})"], *(r[f"SA({n})/{rpm}"] for rpm in SPEEDS)])
-    ]
-    falls = relation(
-        f"{workload.title}: power falls with each step in speed (largest ratio to the step before)",
-        "reduced by a lower speed",
-        ("ratio", max(steps)),
-        Rule.LOWER,
-        ("one", 1.0),
-        "{:.3f}",
-        **of,
-    )
-    return [*special[workload.key](workload, r, of), falls]
-
-
-def _more(
-    workload: Load,
-    r: Results,
-    of: dict[str, Any],
-    what: str,
-    paper: str,
-    name: str,
-    rule: Rule,
-    *,
-    mode: str = "mean",
-    base: str = "HC-SD",
-) -> Part:
-    """Compare the power of two systems, or the part of a mode in it."""
-    ours, other = (name, watts(r[name], mode)), (base, watts(r[base], mode))
-    return relation(f"{workload.title}: {what}, {name}", paper, ours, rule, other, W, **of)
-
-
-def _websearch(workload: Load, r: Results, of: dict[str, Any]) -> list[Part]:
-    parts = [
-        number(
-            f"{workload.title}: requests with a non-zero seek, {name}",
-            share,
-            nonzero_seeks(r[name]),
-            "{:.1%}",
-            **of,
-        )
-        for name, share in NONZERO_SEEKS.items()
-    ]
-    for name in FINANCIAL_MORE_W:
-        higher = Rule.SIGNIFICANTLY_HIGHER
-        parts += [
-            _more(workload, r, of, "power", "significantly higher than HC-SD", name, higher),
-            _more(workload, r, of, "power while seeking", "higher", name, Rule.HIGHER, mode="seek"),
-            _more(
-                workload,
-                r,
-                of,
-                "power against MD",
-                "roughly an order of magnitude less",
-                name,
-                Rule.MAGNITUDE_LOWER,
-                base="MD",
-            ),
-        ]
-    return parts
-
-
-def _financial(workload: Load, r: Results, of: dict[str, Any]) -> list[Part]:
-    base = watts(r["HC-SD"])
-    parts = [
-        number(
-            f"{workload.title}: power above HC-SD, {name}",
-            said,
-            watts(r[name]) - base,
-            "{:.2f} W",
-            **of,
-        )
-        for name, said in FINANCIAL_MORE_W.items()
-    ]
-    parts += [
-        _more(workload, r, of, "power while seeking", "higher", name, Rule.HIGHER, mode="seek")
-        for name in FINANCIAL_MORE_W
-    ]
-    return parts
-
-
-def _tpc_c(workload: Load, r: Results, of: dict[str, Any]) -> list[Part]:
     # The idle power of the drive without a workload.
-    idle = ("idle drive", float(described(LARGE)["power_w"]["idle"]))
-    parts = []
-    for name in FINANCIAL_MORE_W:
-        little, lower = Rule.LITTLE_HIGHER, Rule.FAR_LOWER
-        ours = (name, watts(r[name]))
-        waiting = "power in rotational latency"
-        parts += [
-            _more(workload, r, of, "power", "comparable to HC-SD", name, little),
-            _more(workload, r, of, waiting, "large reduction", name, lower, mode="rotation"),
-            relation(
-                f"{workload.title}: power against the idle drive, {name}",
-                "close to the idle power",
-                ours,
-                Rule.LITTLE_HIGHER,
-                idle,
-                W,
-                **of,
-            ),
+    idle_w = float(described(LARGE)["power_w"]["idle"])
+    for load in loads(study):
+        slow = [s.sa(n, rpm) for rpm in SPEEDS for n in (2, 4)]
+        r = study.run(runs(load, s.md(load.key), s.hc_sd(), s.sa(2), s.sa(4), *slow))
+        found[load.key] = load, r
+        steps = [
+            watts(low) / watts(high)
+            for n in (2, 4)
+            for high, low in pairwise([r[f"SA({n})"], *(r[f"SA({n})/{rpm}"] for rpm in SPEEDS)])
         ]
-    return parts
+        falls = results.marked(load, r, ratio=max(steps))
+        # With the paper's labels: configuration, speed.
+        shown = {n if "/" in n else f"{n}/7200": x for n, x in r.items() if n != "MD"}
+        table = results.numbers(load, r).assign(idle_drive_w=idle_w)
+        table["above_w"] = table["power_w"] - watts(r["HC-SD"])
+        parts.append(
+            {
+                "runs": table,
+                "falls": pd.DataFrame([falls]),
+                **results.power(shown, load=load.key, title=load.title),
+            }
+        )
+    return {**results.joined(parts), **_across(found)}
 
 
-def _tpc_h(workload: Load, r: Results, of: dict[str, Any]) -> list[Part]:
-    parts = []
-    for name in FINANCIAL_MORE_W:
-        base, ours = ("HC-SD", watts(r["HC-SD"])), (name, watts(r[name]))
-        parts += [
-            _more(workload, r, of, "power", "reduced", name, Rule.LOWER),
-            relation(
-                f"{workload.title}: reduction of power, {name}",
-                "small",
-                base,
-                Rule.LITTLE_HIGHER,
-                ours,
-                W,
-                **of,
-            ),
-        ]
-    return parts
-
-
-def _across(found: dict[str, tuple[Load, Results]]) -> list[Part]:
+def _across(found: dict[str, tuple[Load, Results]]) -> dict[str, pd.DataFrame]:
     """Compare workloads: TPC-C draws least, the seek power of Websearch rises most."""
-    parts = []
+    tables = {}
     if set(found) >= {"financial", "websearch"}:
         rise = {
-            k: watts(r["SA(2)"], "seek") - watts(r["HC-SD"], "seek") for k, (_, r) in found.items()
+            f"{k}_w": watts(found[k][1]["SA(2)"], "seek") - watts(found[k][1]["HC-SD"], "seek")
+            for k in ("financial", "websearch")
         }
-        parts.append(
-            relation(
-                "rise of the power while seeking from HC-SD to SA(2)",
-                "less pronounced for Financial than for Websearch",
-                ("Financial", rise["financial"]),
-                Rule.LOWER,
-                ("Websearch", rise["websearch"]),
-                W,
-                **_mixed(found, "financial", "websearch"),
-            )
-        )
+        row = {**rise, **_mixed(found, "financial", "websearch")}
+        tables["rise"] = pd.DataFrame([row])
     if len(found) > 1 and "tpc-c" in found:
-        parts += [
-            relation(
-                f"power of HC-SD on TPC-C and on {found[other][0].title}",
-                "TPC-C draws least",
-                ("TPC-C", watts(found["tpc-c"][1]["HC-SD"])),
-                Rule.LOWER,
-                (found[other][0].title, watts(found[other][1]["HC-SD"])),
-                W,
+        least = [
+            {
+                "other": found[other][0].title,
+                "tpc_c_w": watts(found["tpc-c"][1]["HC-SD"]),
+                "other_w": watts(found[other][1]["HC-SD"]),
                 **_mixed(found, "tpc-c", other),
-            )
+            }
             for other in found
             if other != "tpc-c"
         ]
-    return parts
+        tables["least"] = pd.DataFrame(least)
+    return tables
 
 
 def _mixed(found: dict[str, tuple[Load, Results]], *keys: str) -> dict[str, Any]:
@@ -227,55 +88,29 @@ def _mixed(found: dict[str, tuple[Load, Results]], *keys: str) -> dict[str, Any]
     }
 
 
-def slower_designs(study: Study) -> Outcome:
-    """Judge figure 7: slower drives with several arms that perform as well as MD."""
-    outcome, s = Outcome(), Systems(study.choices)
-    for workload in loads(study, *SLOWER_ON):
+def slower_designs(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 7: slower drives with several arms that perform as well as MD."""
+    s, parts = Systems(study.choices), []
+    for load in loads(study, *SLOWER_ON):
         slow = [s.sa(n, rpm) for rpm in SPEEDS for n in ARMS]
-        r = study.run(runs(workload, s.md(workload.key), s.hc_sd(), *slow))
-        array = r["MD"]
-        match = {k: v for k, v in r.items() if "/" in k and mean_ms(v) <= mean_ms(array)}
-        outcome.parts += _slower_parts(workload, r, match)
-        title = f"Figure 7: {workload.title}, slower designs that match the array (MD)"
-        shown = {"MD": array, **match}
-        outcome.figures += charts.responses(study, f"idp-8-{workload.key}", title, shown)
-        outcome.tables.append(charts.numbers(workload, r))
-    return outcome
-
-
-def _slower_parts(workload: Load, r: Results, match: Results) -> list[Part]:
-    of, title = workload.marks(r), workload.title
-    several = relation(
-        f"{title}: slower designs that match or surpass MD (mean)",
-        "several design points",
-        (", ".join(match) or "designs", float(len(match))),
-        Rule.HIGHER,
-        ("one design", 1.0),
-        "{:.0f}",
-        **of,
-    )
-    against_md = f"{title}: the slower design that matches MD and draws least"
-    against_one = f"{title}: that design against one conventional drive"
-    if not match:
-        marks = {k: v for k, v in of.items() if k != "note"}
-        reason = "no slower design matches MD"
-        return [several, not_run(against_md, "an order of magnitude less", reason, **marks)]
-    best = min(match, key=lambda k: watts(match[k]))
-    ours = (best, watts(match[best]))
-    parts = [
-        several,
-        relation(
-            against_md,
-            "an order of magnitude less",
-            ours,
-            Rule.MAGNITUDE_LOWER,
-            ("MD", watts(r["MD"])),
-            W,
-            **of,
-        ),
-    ]
-    if workload.key != "websearch":
-        hc_sd = ("HC-SD", watts(r["HC-SD"]))
-        close = "close to or less than"
-        parts.append(relation(against_one, close, ours, Rule.LITTLE_HIGHER, hc_sd, W, **of))
-    return parts
+        r = study.run(runs(load, s.md(load.key), s.hc_sd(), *slow))
+        match = {k: v for k, v in r.items() if "/" in k and mean_ms(v) <= mean_ms(r["MD"])}
+        best = min(match, key=lambda k: watts(match[k]), default="")
+        row = results.marked(
+            load,
+            r,
+            designs=", ".join(match) or "designs",
+            count=len(match),
+            best=best,
+            best_w=watts(match[best]) if match else None,
+            md_w=watts(r["MD"]),
+            hc_sd_w=watts(r["HC-SD"]),
+        )
+        parts.append(
+            {
+                "runs": results.numbers(load, r),
+                "match": pd.DataFrame([row]),
+                **results.responses(load, {"MD": r["MD"], **match}),
+            }
+        )
+    return results.joined(parts)

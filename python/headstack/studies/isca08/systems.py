@@ -9,7 +9,7 @@ time (SPTF). The paper names SPTF for SA(n) only. Under SPTF a conventional driv
 rotation, and its share of requests with a seek is 80 to 85 % instead of the paper's 55 %.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -135,18 +135,18 @@ class Choices:
 
     Attributes:
         conventional: scheduler of drives with one arm assembly, including MD's.
-        rate: rate of Websearch, requests/s; None for the trace's own.
+        rate: rate of Websearch, requests/s; 0 for the trace's own.
         stretch: the part of a trace that is used, as shares of its requests.
-        footprint: size of the volume of an array; None for its whole capacity.
+        footprint: size of the volume of an array; empty for its whole capacity.
         profile: name of the power model's constants.
         seed: seed of every random stream.
 
     """
 
     conventional: str = "c-look"
-    rate: float | None = WEBSEARCH_RATE
-    stretch: tuple[float, float] | None = None
-    footprint: str | None = "100 GB"
+    rate: float = WEBSEARCH_RATE
+    stretch: Sequence[float] = ()
+    footprint: str = "100 GB"
     profile: str = "main"
     seed: int = 1
 
@@ -234,13 +234,13 @@ def _recorded(study: Study, key: str, path: Path) -> Load:
         "device_blocks": _blocks(original),
     }
     note = ""
-    wanted = choices.rate if key == "websearch" and choices.rate is not None else rate
+    wanted = choices.rate if key == "websearch" and choices.rate else rate
     scale = round(rate / wanted, 2)
     if abs(scale - 1.0) > 0.02:
         table["time_scale"] = scale
         rate /= scale
         note = f"gaps times {scale:g}, {rate:.0f} requests/s"
-    if choices.stretch is not None:
+    if choices.stretch:
         first, end = (round(share * requests) for share in choices.stretch)
         table |= {"skip": first, "count": end - first, "start_at_zero": True}
     if study.quick:

@@ -1,27 +1,21 @@
 """Capacity and the file system's allocation unit: NG-9, figures 7 to 9."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
-
-import altair as alt
+import pandas as pd
 
 from headstack import formulas
-from headstack.studies.rules import Kind, Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study, Table
+from headstack.studies.study import Study
 
-from . import charts, fat, runs, today
+from . import fat, runs, today
 from .drive import buffered
-
-#: Workloads of the article that stand-ins replace.
-LARGE, SMALL = "PC Bench 7.01 throughput test", "PC Bench 9.0 DOS disk mix"
 
 #: Sizes of the host caches in figure 9, in MiB.
 CACHES_MIB = (1, 2)
 
-#: Ranges of capacities in MiB in the article, and their cluster sizes in sectors.
-BANDS = ((256, 511, 16.0), (512, 1023, 32.0))
+#: Capacities in MiB at the ends of ranges in the article.
+ENDS_MIB = (256, 511, 512, 1023)
+
+#: Of figure 8: files, their sectors, and the clusters.
+FILES, FILE_SECTORS, DRAWN_CLUSTERS = 4, 3, (4, 16)
 
 #: A large file of the article's benchmark, in sectors.
 LARGEST = 32 * 2**20 // formulas.SECTOR_BYTES
@@ -51,33 +45,84 @@ def figure_9(study: Study) -> dict[int, dict[int, float]]:
     }
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores in KB/s by partition: of the model, and of the simulator with the model's host."""
-
-    model: Mapping[int, float]
-    simulator: Mapping[int, float]
-
-
-def capacity(study: Study) -> Outcome:
-    """Judge the effect of larger clusters on large and small files."""
-    large = Scores(figure_7(study), played_large(study))
-    small = {
-        cache: Scores(found, played_small(study, cache)) for cache, found in figure_9(study).items()
-    }
-    outcome = Outcome([*_table_parts(), *_large_parts(large), *_small_parts(small)])
-    outcome.figures = [
-        study.figure("ng-9-large-files", lambda: _figure_7(large)),
-        study.figure("ng-9-clusters", lambda: charts.files_on_disk((4, 16), 4, 3)),
-        study.figure("ng-9-small-files", lambda: _figure_9(small)),
+def capacity(study: Study) -> dict[str, pd.DataFrame]:
+    """Return the effect of larger clusters on large and small files."""
+    scores = {"large files": (figure_7(study), played_large(study))}
+    for cache, found in figure_9(study).items():
+        scores[f"small files, {cache} MB cache"] = (found, played_small(study, cache))
+    rows = [
+        {
+            "files": files,
+            "column": f"{files}, {how}",
+            "cache_mb": int(files.split()[2]) if "cache" in files else 0,
+            "how": how,
+            "mib": mib,
+            "cluster": cluster,
+            "place": i,
+            "kb_per_s": found[mib],
+            "of_first": found[mib] / found[min(found)],
+        }
+        for files, both in scores.items()
+        for how, found in zip(("model", "simulator"), both, strict=True)
+        for i, (mib, cluster) in enumerate(clusters().items())
     ]
-    columns = {"large files": large}
-    columns |= {f"small files, {c} MB cache": found for c, found in small.items()}
-    outcome.tables = [_scores(columns)]
+    tables = {
+        "scores": pd.DataFrame(rows),
+        "clusters": pd.DataFrame(
+            [{"mib": mib, "sectors": float(formulas.cluster_sectors(mib))} for mib in ENDS_MIB]
+        ),
+        "allocated": pd.DataFrame(
+            [
+                {
+                    "cluster": c,
+                    "sectors": FILES * float(formulas.allocated_sectors(FILE_SECTORS, c)),
+                }
+                for c in DRAWN_CLUSTERS
+            ]
+        ),
+        "fat": _table_sectors(),
+        "on disk": _on_disk(),
+    }
     if not study.varied:
-        outcome.figures += today.figures(study)
-        outcome.tables += today.tables(study)
-    return outcome
+        tables |= today.tables(study)
+    return tables
+
+
+def _on_disk() -> pd.DataFrame:
+    """Return figure 8: small files in clusters, sector by sector."""
+    return pd.DataFrame(
+        [
+            {
+                "clusters": f"{cluster}-sector clusters",
+                "holds": f"file {file + 1}" if i < FILE_SECTORS else "unused",
+                "sector": file * cluster + i,
+                "end": file * cluster + i + 1,
+            }
+            for cluster in DRAWN_CLUSTERS
+            for file in range(FILES)
+            for i in range(cluster)
+        ]
+    )
+
+
+def _table_sectors() -> pd.DataFrame:
+    """Return the FAT sectors of a large file by cluster: by formula, and counted in reading it."""
+    rows = []
+    for mib in fat.PARTITIONS_MIB:
+        machine = fat.Machine(fat.Layout(mib))
+        # Starts at a cluster whose entry is the first of its sector.
+        file = fat.File(formulas.FAT_ENTRIES - 2, LARGEST)
+        fat.stream(machine, file, write=False)
+        unit = machine.layout.unit
+        rows.append(
+            {
+                "cluster": unit,
+                "entries": formulas.FAT_ENTRIES,
+                "formula": float(formulas.fat_sectors(LARGEST, unit)),
+                "read": machine.table_reads,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def played_large(study: Study) -> dict[int, float]:
@@ -116,146 +161,3 @@ def played_small(study: Study, cache_mib: int = 1) -> dict[int, float]:
         phase = fat.Phase(size_kb, size_kb / score, machine.calls, 0, len(machine.accesses))
         found[mib] = size_kb / _played_s(study, machine, phase, len(test.opens) * fat.THINK_S)
     return found
-
-
-def _table_parts() -> list[Part]:
-    parts = [
-        number(
-            f"cluster of a drive of {mib} Mbytes, formula",
-            cluster,
-            float(formulas.cluster_sectors(mib)),
-            "{:.0f} sectors",
-            rule=Rule.PRINTED,
-        )
-        for low, high, cluster in BANDS
-        for mib in (low, high)
-    ]
-    parts += [
-        number(
-            f"figure 8: four files of 3 sectors in {c}-sector clusters, formula",
-            paper,
-            4 * float(formulas.allocated_sectors(3, c)),
-            "{:.0f} sectors",
-            rule=Rule.PRINTED,
-        )
-        for c, paper in ((4, 16.0), (16, 64.0))
-    ]
-    parts.append(number("entries of a FAT sector, formula", 256.0, formulas.FAT_ENTRIES, "{:.0f}",
-                        rule=Rule.PRINTED))  # fmt: skip
-    few, many = (float(formulas.fat_sectors(LARGEST, c)) for c in (64, 4))
-    parts.append(
-        relation(
-            "FAT sectors of a file of 32 Mbytes, formula",
-            "fewer with larger clusters",
-            ("clusters of 64", few),
-            Rule.LOWER,
-            ("of 4", many),
-            "{:.0f}",
-        )
-    )
-    parts.append(_counted())
-    return parts
-
-
-def _counted() -> Part:
-    """Compare the number of FAT sectors for reading the file in the file-system model."""
-    read = {}
-    for mib in fat.PARTITIONS_MIB:
-        machine = fat.Machine(fat.Layout(mib))
-        # Starts at a cluster whose entry is the first of its sector.
-        file = fat.File(formulas.FAT_ENTRIES - 2, LARGEST)
-        fat.stream(machine, file, write=False)
-        read[machine.layout.unit] = machine.table_reads
-    return relation(
-        "FAT sectors read in reading it in order, model of the file system",
-        "fewer FAT accesses",
-        ("clusters of 64", read[64]),
-        Rule.LOWER,
-        ("of 4", read[4]),
-        "{:.0f}",
-    )
-
-
-def _large_parts(large: Scores) -> list[Part]:
-    parts = []
-    for how, found in (("model", large.model), ("simulator", large.simulator)):
-        first, last = min(found), max(found)
-        parts.append(
-            relation(
-                f"figure 7: clusters of {clusters()[last]} against {clusters()[first]}, {how}, "
-                "stand-in",
-                "better performance if the cluster is bigger",
-                (f"{last} MiB", found[last]),
-                Rule.HIGHER,
-                (f"{first} MiB", found[first]),
-                "{:.0f} KB/s",
-                kind=Kind.STAND_IN,
-                workload=LARGE,
-            )
-        )
-    return parts
-
-
-def _small_parts(small: Mapping[int, Scores]) -> list[Part]:
-    cases = [
-        (cache, how, found)
-        for cache, scores in small.items()
-        for how, found in (("model", scores.model), ("simulator", scores.simulator))
-    ]
-    return [
-        relation(
-            f"figure 9: {high} against {low} MiB, {cache} MB of host cache, {how}, stand-in",
-            "disk scores drop as capacity and cluster increase",
-            (f"{high} MiB", found[high]),
-            Rule.LOWER,
-            (f"{low} MiB", found[low]),
-            "{:.0f} KB/s",
-            kind=Kind.STAND_IN,
-            workload=SMALL,
-        )
-        for cache, how, found in cases
-        for low, high in pairwise(sorted(found))
-    ]
-
-
-def _scores(columns: Mapping[str, Scores]) -> Table:
-    rows = []
-    for mib, cluster in clusters().items():
-        cells = [
-            f"{found[mib]:.0f} ({found[mib] / found[min(found)]:.3f})"
-            for scores in columns.values()
-            for found in (scores.model, scores.simulator)
-        ]
-        rows.append([f"{mib}", f"{cluster}", *cells])
-    headings = [f"{name}, {how}" for name in columns for how in ("model", "simulator")]
-    title = "Scores in KB/s, and against the first partition"
-    return Table(title, ["partition, MiB", "cluster, sectors", *headings], rows)
-
-
-def _drawn(lines: Mapping[str, Scores], title: Any, y: str) -> Any:
-    """Draw scores against cluster size: lines for the model, marks for the simulator."""
-    names = [f"{c} ({mib} MiB)" for mib, c in clusters().items()]
-    x = alt.X("x:Q", title="sectors in a cluster (partition)").axis(
-        labelExpr=f"{names}[datum.value]", labelAngle=0, values=list(range(len(names))), grid=False
-    )
-    model = {n: list(enumerate(s.model.values())) for n, s in lines.items()}
-    simulator = {n: list(enumerate(s.simulator.values())) for n, s in lines.items()}
-    scale = alt.Scale(zero=False)
-    return charts.points(model, simulator, title, x, alt.Y("y:Q", title=y, scale=scale))
-
-
-def _figure_7(large: Scores) -> Any:
-    title = [
-        "Figure 7: large files, stand-in for PC Bench 7.01",
-        "line: model; marks: the simulator below the model's host",
-    ]
-    return _drawn({"large files": large}, title, "disk harmonic (KB/s, higher is better)")
-
-
-def _figure_9(small: Mapping[int, Scores]) -> Any:
-    title = [
-        "Figure 9: small files, stand-in for PC Bench 9.0; lines: model, marks: simulator",
-        "higher is better, as the text has it; the article's caption says the reverse",
-    ]
-    lines = {f"{c} MB of host cache": scores for c, scores in small.items()}
-    return _drawn(lines, title, "disk score (KB/s, higher is better)")

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from headstack import formulas
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, Table
+from headstack.studies.study import Study
 
 from .drive import REQUEST_SECTORS, Disk
 from .workloads import Places, write
@@ -98,10 +99,15 @@ def sustained_ratio(study: Study, disks: Mapping[str, Disk], cylinders: int = 50
     return ratios
 
 
-def beside(title: str, rows: Mapping[str, tuple[float, float]], form: str = "{:.4g}") -> Table:
-    """Return a table of values by formula and by the simulator, and their differences."""
-    cells = [
-        [name, form.format(a), form.format(b), f"{b / a - 1:+.2%}" if a else ""]
-        for name, (a, b) in rows.items()
-    ]
-    return Table(title, ["", "formula", "simulator", "simulator against formula"], cells)
+def beside(rows: Mapping[str, tuple[float, float]], unit: str) -> pd.DataFrame:
+    """Return values by formula and by the simulator: ``case, unit, formula, simulator, against``.
+
+    `against` is the relative difference of the simulator from the formula.
+    """
+    return pd.DataFrame(
+        [
+            {"case": case, "unit": unit, "formula": a, "simulator": b,
+             "against": b / a - 1 if a else None}
+            for case, (a, b) in rows.items()
+        ]
+    )  # fmt: skip

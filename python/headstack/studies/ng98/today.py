@@ -9,13 +9,12 @@ reads the same drives at random places.
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
-from headstack import drives, formulas, plots
+from headstack import drives, formulas
 from headstack.formulas import GB
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, Table
+from headstack.studies.study import Study
 
 from . import runs
 from .drive import AVERAGE, RPM, SEEK_S
@@ -29,11 +28,11 @@ DRIVES = (
     "ultrastar-hs760",
 )
 
-#: Alignment of a drive's name at its mark, if it is not the default.
-SIDES = dict.fromkeys(("exos-x18", "ultrastar-7k4000", "exos-2x18-sas"), "right")
-
 #: The article's year, and the capacity of the drive in its section "Fewer heads".
 ARTICLE_YEAR, ARTICLE_BYTES = 1998, 4 * GB
+
+#: Names of older drives are to the left of their marks, so that they do not meet the newest ones.
+NEWEST = 2023
 
 #: Random reads per drive in the simulator.
 READS = 2000
@@ -139,75 +138,30 @@ def simulated(study: Study) -> dict[str, float]:
     return found
 
 
-def tables(study: Study) -> list[Table]:
+def tables(study: Study) -> dict[str, pd.DataFrame]:
     """Return the drives with their sources, and the formula compared with the simulator."""
     first = article()
-    rows = [
-        [
-            f"{p.year}",
-            p.title,
-            f"{p.capacity_bytes / 1e9:,.0f}",
-            f"{1e3 * p.seek_s:.1f}",
-            f"{p.rpm:,.0f}",
-            f"{p.rate / 1e6:,.0f}",
-            f"{p.actuators}",
-            f"{p.accesses:,.1f}",
-            f"{p.accesses / first.accesses:.2g}",
-            f"{p.rebuild_h:.2g}",
-            p.source,
-        ]
-        for p in points()
-    ]
-    headings = ["year", "drive", "GB", "seek, ms", "rpm", "MB/s", "actuators", "accesses/s/TB"]
-    more = ["of the article's", "hours to read it all", "sources of the values"]
-    by_formula = {p.name: p for p in points()}
-    both = {name: (by_formula[name].accesses, v) for name, v in simulated(study).items()}
-    title = "Accesses per second and TB: the simulator adds overheads, transfer and switches"
-    return [
-        Table("Twenty-five years of density", [*headings, *more], rows),
-        runs.beside(title, both),
-    ]
-
-
-def figures(study: Study) -> list[str]:
-    """Draw access density and the time to read a whole drive, against the year."""
-    drawn = {
-        "ng-today-access": ("accesses", "random accesses per second and TB", "fall with density"),
-        "ng-today-rebuild": ("rebuild_h", "hours to read the whole drive", "rise with density"),
-    }
-    return [
-        study.figure(name, lambda f=field, y=y, w=words: _figure(f, y, w))  # type: ignore[misc]
-        for name, (field, y, words) in drawn.items()
-    ]
-
-
-def _figure(field: str, y_title: str, words: str) -> Any:
     kinds = {1: "one actuator", 2: "two actuators, both at work"}
     rows = [
         {
-            "year": p.year,
-            "y": getattr(p, field),
-            "kind": kinds[p.actuators],
             "name": p.name.replace("article", "the article's drive"),
+            "title": p.title,
+            "year": p.year,
+            "gb": p.capacity_bytes / 1e9,
+            "seek_ms": 1e3 * p.seek_s,
+            "rpm": p.rpm,
+            "mb_per_s": p.rate / 1e6,
+            "actuators": p.actuators,
+            "kind": kinds[p.actuators],
+            "accesses_per_s_per_tb": p.accesses,
+            "of_article": p.accesses / first.accesses,
+            "rebuild_h": p.rebuild_h,
+            "source": p.source,
+            "side": "right" if p.year < NEWEST and p.name != "article" else "left",
+            "first_year": ARTICLE_YEAR,
         }
         for p in points()
     ]
-    frame = pd.DataFrame(rows)
-    x = alt.X("year:Q", title="year", scale=alt.Scale(domain=[1996, 2030]))
-    x = x.axis(format="d", tickMinStep=1)
-    y = alt.Y("y:Q", title=f"{y_title} (logarithmic)", scale=alt.Scale(type="log", padding=24))
-    domain = list(kinds.values())
-    colour = alt.Color("kind:N", title=None, sort=domain, legend=alt.Legend(orient="bottom")).scale(
-        domain=domain, range=list(plots.PALETTE[:2])
-    )
-    marks = alt.Chart(frame).mark_point(size=80, filled=True).encode(x=x, y=y, color=colour)
-    texts = [
-        alt.Chart(group)
-        .mark_text(align=side, dx=9 if side == "left" else -9, fontSize=11, color="#444444")
-        .encode(x=x, y=y, text="name:N")
-        for side, group in frame.groupby(frame["name"].map(lambda n: SIDES.get(n, "left")))
-    ]
-    title = f"Density, {ARTICLE_YEAR} to 2023: {y_title} {words}"
-    return plots.style(
-        alt.layer(marks, *texts).properties(title=title, width=plots.WIDTH, height=340)
-    )
+    by_formula = {p.name: p for p in points()}
+    both = {name: (by_formula[name].accesses, v) for name, v in simulated(study).items()}
+    return {"today": pd.DataFrame(rows), "today both": runs.beside(both, "1/s/TB")}

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 import headstack
-from headstack import plots
-from headstack.plots import look
+from headstack.picture import Axis, Layer, Picture
 
 from . import runs
 
@@ -76,30 +74,39 @@ def measure(depths: Sequence[int] = DEPTHS, seconds: int = SECONDS) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def figure(table: pd.DataFrame) -> Any:
-    """Draw power and throughput, one line per drive, with the depth at each point."""
-    names = list(DRIVES)
-    base = alt.Chart(table).encode(
-        x=alt.X("watts:Q", title="power (W)", scale=alt.Scale(zero=False)),
-        y=alt.Y("iops:Q", title="random reads per second", scale=alt.Scale(zero=False)),
-        color=look.colour(names, None),
-        order="depth:Q",
-    )
-    lines = base.mark_line(point=True)
-    texts = base.mark_text(dy=-10, fontSize=10).encode(text="depth:Q")
-    p99 = (
-        alt.Chart(table)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("depth:Q", title="depth of the queue", scale=alt.Scale(type="log", base=2)),
-            y=alt.Y("p99_ms:Q", title="p99 from admission (ms)", scale=alt.Scale(zero=False)),
-            color=look.colour(names, None),
-        )
-    )
-    left = (lines + texts).properties(width=380, height=300)
-    title = "Dual-actuator drives under 128 random readers; numbers: depth of the queue"
-    both = alt.hconcat(left, p99.properties(width=300, height=300), title=title)
-    return plots.style(both)
+#: Power and throughput, one line per drive, with the depth at each point; and p99 by depth.
+FIGURE = Picture(
+    "capping-arms",
+    "Dual-actuator drives under 128 random readers; numbers: depth of the queue",
+    "drives",
+    pictures=(
+        Picture(
+            "power",
+            "",
+            "drives",
+            Axis("watts", "power (W)"),
+            Axis("iops", "random reads per second"),
+            colour="system",
+            layers=(
+                Layer("line", markers=True, order="depth"),
+                Layer("text", text="depth", dy=-10),
+            ),
+            width=380,
+            height=300,
+        ),
+        Picture(
+            "p99",
+            "",
+            "drives",
+            Axis("depth", "depth of the queue", log=2),
+            Axis("p99_ms", "p99 from admission (ms)"),
+            colour="system",
+            layers=(Layer("line", markers=True),),
+            width=300,
+            height=300,
+        ),
+    ),
+)
 
 
 def cheapest(table: pd.DataFrame, cap_w: float) -> Mapping[str, Any]:
@@ -111,11 +118,16 @@ def cheapest(table: pd.DataFrame, cap_w: float) -> Mapping[str, Any]:
 
 def main() -> None:
     """Write the figure, print the table."""
+    from headstack import plots
+    from headstack.plots import tidy
+    from headstack.studies import evaluate
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/img"))
     given = parser.parse_args()
     table = measure()
-    plots.save(figure(table), given.out / "capping-arms")
+    chart = tidy.draw(FIGURE, evaluate.rows_of({"drives": table}))
+    plots.save(chart, given.out / FIGURE.name)
     print(table.to_string(index=False))
     for cap in (9.0, 10.0, 11.0, 12.0, 13.0):
         print(cap, cheapest(table, cap))

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from headstack.studies.rules import Part, Rule, number, relation
-from headstack.studies.study import Outcome, Study, Table
+import pandas as pd
 
-from . import charts, runs
-from .control import curves
-from .power import IOPS, W
+from headstack.studies.study import Study
+
+from . import runs
 
 #: The drive of the batch job always works, so it starts with the queues of its system.
 MAX_QUEUES = ("pcap-agile", {"mode": "throughput"})
@@ -33,11 +32,11 @@ def _name(cap: float | None) -> str:
     return "no cap" if cap is None else f"{cap:g} W"
 
 
-def batch(study: Study) -> Outcome:
-    """Judge Figure 8: the time of a batch job under caps."""
+def batch(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 8: the time of a batch job under caps."""
     volume = BATCH_BYTES // (4 if study.quick else 1)
     jobs = [runs.job(study.choices.threads, volume=f"{volume} B")]
-    wanted = [
+    found = study.run(
         runs.capped(
             _name(cap),
             *MAX_QUEUES,
@@ -46,68 +45,31 @@ def batch(study: Study) -> Outcome:
             seed=study.choices.seed,
         )
         for cap in BATCH_CAPS
-    ]
-    found = study.run(wanted)
-    time = {n: float(r["duration_s"]) for n, r in found.items()}
-    power = {n: float(r["capping"]["power_mean_w"]) for n, r in found.items()}
-    rate = {n: float(r["throughput_iops"]) for n, r in found.items()}
-    ratio = {n: t / time["no cap"] for n, t in time.items()}
-    minutes = time["no cap"] * BATCH_BYTES / volume / 60
-    outcome = Outcome(
-        [
-            number("power without a cap", 9.2, power["no cap"], W, note="fitted"),
-            number(
-                "time without a cap",
-                10.5,
-                minutes,
-                "{:.1f} min",
-                note="fitted through the throughput",
-            ),
-            number(
-                "time at 8 W over that without a cap",
-                1.33,
-                ratio["8 W"],
-                "{:.2f}",
-                note="the throughput at the lowest setting, 148 requests per second, was derived "
-                "from this number and fitted",
-            ),
-            relation(
-                "the time grows as the cap falls",
-                "increases",
-                ("8 W", ratio["8 W"]),
-                Rule.HIGHER,
-                ("9 W", ratio["9 W"]),
-                "{:.2f}",
-            ),
-            relation(
-                "not linear in the cap",
-                "nonlinear",
-                ("step from 8.25 to 8 W", ratio["8 W"] - ratio["8.25 W"]),
-                Rule.FAR_HIGHER,
-                ("step from 9 to 8.75 W", max(ratio["8.75 W"] - ratio["9 W"], 1e-3)),
-                "{:.3f}",
-                note="the paper's large step lies between 9 and 8.75 W",
-            ),
-            number("throughput at 9 W", 195.0, rate["9 W"], IOPS),
-            number("throughput at 8.75 W", 167.0, rate["8.75 W"], IOPS),
-            number("throughput at 8.5 W", 165.0, rate["8.5 W"], IOPS),
-        ]
     )
-    curve = {"throughput mode": [(cap, ratio[_name(cap)]) for cap in BATCH_CAPS if cap]}
-    outcome.figures = [
-        study.figure(
-            "pcap-8-batch",
-            lambda: charts.lines(
-                curve, "Figure 8: time of a batch job", "cap (W)", "time over that without a cap"
-            ),
-        )
-    ]
+    time = {n: float(r["duration_s"]) for n, r in found.items()}
+    ratio = {n: t / time["no cap"] for n, t in time.items()}
     rows = [
-        [n, f"{time[n]:.0f}", f"{ratio[n]:.3f}", f"{rate[n]:.1f}", f"{power[n]:.2f}"] for n in found
+        {
+            "cap": name,
+            "cap_w": cap,
+            "time_s": time[name],
+            "minutes": time[name] * BATCH_BYTES / volume / 60,
+            "ratio": ratio[name],
+            "iops": float(found[name]["throughput_iops"]),
+            "power_w": float(found[name]["capping"]["power_mean_w"]),
+        }
+        for name, cap in ((_name(cap), cap) for cap in BATCH_CAPS)
     ]
-    heads = ["cap", "time (s)", "ratio", "requests/s", "power (W)"]
-    outcome.tables = [Table("Figure 8", heads, rows)]
-    return outcome
+    steps = {
+        "last": ratio["8 W"] - ratio["8.25 W"],
+        "first": max(ratio["8.75 W"] - ratio["9 W"], 1e-3),
+    }
+    table = pd.DataFrame(rows)
+    return {
+        "caps": table,
+        "steps": pd.DataFrame([steps]),
+        "capped": table.dropna(subset="cap_w").assign(mode="throughput mode"),
+    }
 
 
 def _bursts(together: bool) -> list[dict[str, Any]]:
@@ -119,97 +81,42 @@ def _bursts(together: bool) -> list[dict[str, Any]]:
     return [constant, first, second]
 
 
-def bursty(study: Study) -> Outcome:
-    """Judge Figure 9: bursts under caps."""
+def bursty(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 9: bursts under caps."""
     jobs = _bursts(study.choices.together)
-    watts = (None, 9.0, 8.5, 8.0)
-    wanted = [
+    found = study.run(
         runs.capped(_name(cap), *MAX_QUEUES, () if cap is None else ((0.0, cap),), jobs=jobs)
-        for cap in watts
-    ]
-    found = study.run(wanted)
-    busy = {n: _in_bursts(r) for n, r in found.items()}
-    total = {n: sum(b.values()) for n, b in busy.items()}
-    lasts = {n: _length(r, "40 MB") for n, r in found.items()}
-    cut = {j: 100 * (1 - busy["8 W"][j] / busy["no cap"][j]) for j in ("40 MB", "20 MB")}
-    trough = runs.mean(found["8 W"], "power_w", 150, 290)
-    outcome = Outcome(
-        [
-            number("throughput in bursts without a cap", 190.0, total["no cap"], IOPS),
-            number(
-                "throughput in bursts at 8 W",
-                170.0,
-                total["8 W"],
-                IOPS,
-                note="8 W needs the lowest setting, whose throughput Figure 8 fixes at"
-                " 148; we have "
-                f"{total['8.5 W']:.0f} at 8.5 W",
-            ),
-            number(
-                "cut of the 40 MB bursts at 8 W", 11.0, cut["40 MB"], "{:.0f} %", rule=Rule.POINTS
-            ),
-            number(
-                "cut of the 20 MB bursts at 8 W", 17.0, cut["20 MB"], "{:.0f} %", rule=Rule.POINTS
-            ),
-            relation(
-                "bursts take longer under a cap",
-                "results in longer times",
-                ("8 W", lasts["8 W"]),
-                Rule.HIGHER,
-                ("no cap", lasts["no cap"]),
-                "{:.0f} s",
-            ),
-            relation(
-                "the troughs absorb it: the burst is over before the next one",
-                "perfectly absorbed",
-                ("burst at 8 W", lasts["8 W"]),
-                Rule.LOWER,
-                ("to the next burst", 300.0),
-                "{:.0f} s",
-            ),
-            relation(
-                "all end at the same time",
-                "finish at the exact time of 55 minute",
-                ("8 W", found["8 W"]["duration_s"]),
-                Rule.SAME,
-                ("no cap", found["no cap"]["duration_s"]),
-                "{:.0f} s",
-            ),
-            relation(
-                "below the cap between bursts",
-                "the actual power is below the cap",
-                ("8 W, between bursts", trough),
-                Rule.NOT_HIGHER,
-                ("cap and tolerance", 8.0 + runs.EPSILON_W),
-                W,
-                note="only with threads that are due at the same moments",
-            ),
-            relation(
-                "the constant part keeps its throughput",
-                "(the bursts share the cut)",
-                ("8 W", busy["8 W"]["constant"]),
-                Rule.SAME,
-                ("no cap", busy["no cap"]["constant"]),
-                IOPS,
-            ),
-        ]
+        for cap in (None, 9.0, 8.5, 8.0)
     )
-    two = {n: found[n] for n in ("no cap", "8 W")}
-    outcome.figures = [
-        study.figure(
-            "pcap-9a-throughput",
-            lambda: charts.over_time(
-                curves(two, "throughput_iops"), "Figure 9a: throughput", "requests per second"
-            ),
-        ),
-        study.figure(
-            "pcap-9b-parts",
-            lambda: charts.bars(
-                busy, "Figure 9b: throughput while bursts last", "requests per second"
-            ),
-        ),
+    busy = {n: _in_bursts(r) for n, r in found.items()}
+    parts = [
+        {"cap": n, "part": part, "iops": iops, "order": i}
+        for n, by_part in busy.items()
+        for i, (part, iops) in enumerate(by_part.items())
     ]
-    return outcome
+    totals = [
+        {
+            "cap": n,
+            "iops": sum(busy[n].values()),
+            "burst_s": _length(r, "40 MB"),
+            "duration_s": r["duration_s"],
+        }
+        for n, r in found.items()
+    ]
+    lost = {j: 100 * (1 - busy["8 W"][j] / busy["no cap"][j]) for j in ("40 MB", "20 MB")}
+    summary = {
+        "trough_w": runs.mean(found["8 W"], "power_w", 150, 290),
+        "bound_w": 8.0 + runs.EPSILON_W,
+        "at_8_5": sum(busy["8.5 W"].values()),
+    }
+    two = {n: found[n] for n in ("no cap", "8 W")}
+    return {
+        "parts": pd.DataFrame(parts),
+        "totals": pd.DataFrame(totals).assign(at_8_5=summary["at_8_5"]),
+        "lost": pd.DataFrame([{"burst": k, "percent": v} for k, v in lost.items()]),
+        "summary": pd.DataFrame([summary]),
+        "throughput": runs.course(two, {"throughput_iops": "throughput"}),
+    }
 
 
 def _in_bursts(result: Mapping[str, Any]) -> dict[str, float]:
@@ -230,87 +137,51 @@ def _length(result: Mapping[str, Any], job: str) -> float:
     return float(sum(v > 0 for v in series["job_iops"][job]) / 3)
 
 
-def shelf(study: Study) -> Outcome:
-    """Judge Figure 10: PCAP/S over sixteen drives in three tiers."""
+def shelf(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 10: PCAP/S over sixteen drives in three tiers."""
     found = study.run([shelf_run(study.choices.seed)])["pcap-s"]
     series, power = found["capping"]["series"], _tiers(found)
-    spans = [*SHELF_CAPS, (SHELF_END, 0)]
-    settled = {}
-    for (start, cap), (end, _) in pairwise(spans):
+
+    def mean(tier: Sequence[float], start: float, end: float) -> float:
         at = [i for i, t in enumerate(series["t_s"]) if start + 100 < t <= end]
-        settled[start] = (cap, [sum(p[i] for i in at) / len(at) for p in power])
-    at = [i for i, t in enumerate(series["t_s"]) if 100 < t <= 600]
-    free = [sum(p[i] for i in at) / len(at) for p in power]
-    lowest = runs.mean(found, "power_w", 2250, 2700)
-    whole = runs.mean(found, "power_w", 100, 600)
-    parts: list[Part] = [
-        number(
-            "power without a cap",
-            205.0,
-            whole,
-            "{:.0f} W",
-            note="the power supply's efficiency was fitted",
-        ),
-        number("power at the cap of 150 W", 160.0, lowest, "{:.0f} W"),
-        number("largest cut", 22.0, 100 * (1 - lowest / whole), "{:.1f} %", rule=Rule.POINTS),
+        return float(sum(tier[i] for i in at) / len(at))
+
+    settled = [
+        {
+            "start": start,
+            "minute": start // 60,
+            "cap": cap,
+            "tier": i + 1,
+            "power_w": mean(tier, start, end),
+            "free_w": mean(tier, 0, 600),
+            "less_w": mean(tier, 0, 600) - 0.3,
+        }
+        for (start, cap), (end, _) in pairwise([*SHELF_CAPS, (SHELF_END, 0)])
+        for i, tier in enumerate(power)
     ]
-    parts += _order(settled, free)
     drives = found["capping"]["drives"]
     shares, p80 = _by_tier(drives, "within_100_ms"), _by_tier(drives, "admitted_p80_s")
-    for i, (share, ms) in enumerate(zip((80.0, 70.0, 55.0), (104.0, 151.0, 172.0), strict=True)):
-        parts.append(
-            number(
-                f"tier {i + 1}: share under 100 ms",
-                share,
-                100 * shares[i],
-                "{:.0f} %",
-                rule=Rule.POINTS,
-            )
-        )
-        note = (
-            "the two numbers of a tier belong to one distribution; ours has a longer middle"
-            if i
-            else ""
-        )
-        parts.append(
-            number(f"tier {i + 1}: 80th percentile", ms, 1e3 * p80[i], "{:.0f} ms", note=note)
-        )
-    parts.append(
-        relation(
-            "higher tiers suffer less",
-            "fewer performance penalties",
-            ("tier 1", shares[0]),
-            Rule.HIGHER,
-            ("tier 3", shares[2]),
-            "{:.0%}",
-        )
-    )
-    outcome = Outcome(parts)
-    lines = {f"tier {i + 1}": (series["t_s"], p) for i, p in enumerate(power)}
-    outcome.figures = [
-        study.figure(
-            "pcap-10a-tiers",
-            lambda: charts.over_time(lines, "Figure 10a: power of one drive by tier", "power (W)"),
-        ),
-        study.figure(
-            "pcap-10-power",
-            lambda: charts.over_time(
-                {
-                    "power": (series["t_s"], series["power_w"]),
-                    "cap": (series["t_s"], series["cap_w"]),
-                },
-                "Figure 10a: power of all drives at the meter",
-                "power (W)",
-            ),
-        ),
+    tiers = [
+        {"tier": i + 1, "share": share, "percent": 100 * share, "p80_ms": 1e3 * s}
+        for i, (share, s) in enumerate(zip(shares, p80, strict=True))
     ]
-    rows = [
-        [f"{start // 60}", f"{cap}", *(f"{w:.2f}" for w in watts)]
-        for start, (cap, watts) in settled.items()
+    lowest = runs.mean(found, "power_w", 2250, 2700)
+    whole = runs.mean(found, "power_w", 100, 600)
+    summary = {
+        "free_w": whole, "lowest_w": lowest, "cut_percent": 100 * (1 - lowest / whole)
+    }  # fmt: skip
+    courses = [
+        {"tier": f"tier {i + 1}", "minutes": t, "watts": v}
+        for i, tier in enumerate(power)
+        for t, v in runs.means(series, tier)
     ]
-    heads = ["from minute", "cap (W)", *(f"tier {i} (W/drive)" for i in (1, 2, 3))]
-    outcome.tables = [Table("Figure 10: settled power", heads, rows)]
-    return outcome
+    return {
+        "summary": pd.DataFrame([summary]),
+        "settled": pd.DataFrame(settled),
+        "tiers": pd.DataFrame(tiers),
+        "courses": pd.DataFrame(courses),
+        "meter": runs.course({"pcap-s": found}, {"power_w": "power", "cap_w": "cap"}),
+    }
 
 
 def shelf_run(seed: int = 1, **more: Any) -> Any:
@@ -342,41 +213,3 @@ def _by_tier(drives: Sequence[Mapping[str, Any]], key: str) -> list[float]:
         found.append(sum(float(d[key]) for d in drives[first : first + n]) / n)
         first += n
     return found
-
-
-def _order(settled: Mapping[int, tuple[float, list[float]]], free: Sequence[float]) -> list[Part]:
-    """Judge which tiers lose power under each cap; the caps begin at these seconds."""
-    at = {start: watts for start, (_, watts) in settled.items()}
-    kept, cut = Rule.SAME, Rule.LOWER
-    wanted = (
-        (600, "200 W", 0, kept, "tier 3 alone is cut"),
-        (600, "200 W", 1, kept, "tier 3 alone is cut"),
-        (600, "200 W", 2, cut, "reducing the consumption of Tier 3"),
-        (1200, "185 W", 0, kept, "Tier 2 takes a cut too"),
-        (1200, "185 W", 1, cut, "Tier 2 takes a cut too"),
-        (1500, "170 W", 0, cut, "Tiers 1-3 contribute"),
-        (1800, "195 W", 0, kept, "Tier 1 regains its maximum"),
-        (1800, "195 W", 2, cut, "Tier 3 still observes a cut"),
-    )
-    parts = []
-    for start, cap, tier, rule, words in wanted:
-        reference = free[tier] - (0.3 if rule is cut else 0.0)
-        parts.append(
-            relation(
-                f"tier {tier + 1} at {cap}, minute {start // 60}",
-                words,
-                ("power of a drive", at[start][tier]),
-                rule,
-                ("without a cap" if rule is kept else "without a cap, less 0.3 W", reference),
-                W,
-            )
-        )
-    second = relation(
-        "at 185 W tier 2 is cut less than tier 3",
-        "at a lesser degree",
-        ("tier 2", at[1200][1]),
-        Rule.HIGHER,
-        ("tier 3", at[1200][2]),
-        W,
-    )
-    return [*parts, second]

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from headstack import paired
+from headstack.studies.evaluate import Table
 from headstack.studies.runs import Run
-from headstack.studies.study import Study, Table
+from headstack.studies.study import Study
 
 from . import loads, runs
 

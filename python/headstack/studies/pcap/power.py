@@ -3,12 +3,12 @@
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from headstack.studies.rules import Kind, Part, Rule, not_run, number, relation
-from headstack.studies.study import Outcome, Study, Table
+import pandas as pd
 
-from . import charts, runs
+from headstack.studies.rules import Kind
+from headstack.studies.study import Study
 
-W, IOPS, MS = "{:.2f} W", "{:.0f} /s", "{:.0f} ms"
+from . import runs
 
 #: Rates of Figure 2.
 RATES_MB = (6.25, 12.5, 25.0, 50.0, 75.0, 100.0, 150.0, 200.0)
@@ -79,8 +79,8 @@ def _sequential(name: str, length: float, drive: str = runs.DRIVE, **more: Any) 
     return runs.run(name, jobs, drive=drive, warm_up_s=5, **more)
 
 
-def four_drives(study: Study) -> Outcome:
-    """Judge Figure 1: the power of random and sequential loads beyond the static power."""
+def four_drives(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 1: the power of random and sequential loads beyond the static power."""
     length = seconds(study) / 4
     wanted = []
     for title, sample in SAMPLES.items():
@@ -103,62 +103,22 @@ def four_drives(study: Study) -> Outcome:
         for title, sample in SAMPLES.items()
     ]
     found = study.run(wanted + idle)
-    parts: list[Part] = []
-    figure: dict[str, dict[str, float]] = {}
-    rows = []
+    rows, bars = [], []
     for title, sample in SAMPLES.items():
         power = {k: found[f"{title}, {k}"]["power_w"]["mean"] for k in ("random", "sequential")}
         # The paper's static power is that with unloaded heads.
         static = 5.5 if sample.drive == runs.DRIVE else found[f"{title}, idle"]["power_w"]["idle"]
-        dynamic = {k: v - static for k, v in power.items()}
-        for kind, most in (("sequential", 4.0), ("random", 5.0)):
-            parts.append(
-                relation(
-                    f"{title}: dynamic power, {kind}",
-                    f"up to {most:g} W",
-                    ("ours", dynamic[kind]),
-                    Rule.LITTLE_HIGHER,
-                    ("the paper's most", most),
-                    W,
-                    note=sample.note,
-                    kind=sample.kind,
-                )
-            )
-        parts.append(
-            relation(
-                f"{title}: random range wider than sequential",
-                "Observation 1: wider",
-                ("random", dynamic["random"]),
-                Rule.HIGHER,
-                ("sequential", dynamic["sequential"]),
-                W,
-                kind=sample.kind,
-            )
-        )
-        figure[title] = {"static": static, "dynamic, random": dynamic["random"]}
-        rows.append([title, *(f"{v:.2f}" for v in (static, *dynamic.values()))])
-    parts.append(
-        not_run(
-            "the fourth drive",
-            "four drives, one of them without a name",
-            "the paper speaks of four drives, but has references for three; of the fourth it "
-            "prints nothing but the common bounds. Of the WD Re with 4 TB no powers were found, "
-            "only those of its model with three discs",
-            kind=Kind.CONTROL,
-        )
-    )
-    outcome = Outcome(parts)
-    title = "Figure 1: static and dynamic power"
-    outcome.figures = [
-        study.figure("pcap-1-drives", lambda: charts.bars(figure, title, "power (W)"))
-    ]
-    heads = ["drive", "static (W)", "dynamic, random (W)", "dynamic, sequential (W)"]
-    outcome.tables = [Table("Figure 1", heads, rows)]
-    return outcome
+        dynamic = {f"{k}_w": v - static for k, v in power.items()}
+        rows.append({"drive": title, "static_w": static, **dynamic, "remark": sample.note,
+                     "kind": sample.kind})  # fmt: skip
+        parts = {"static": static, "dynamic, random": dynamic["random_w"]}
+        bars += [{"drive": title, "of": k, "watts": v, "order": i}
+                 for i, (k, v) in enumerate(parts.items())]  # fmt: skip
+    return {"drives": pd.DataFrame(rows), "bars": pd.DataFrame(bars)}
 
 
-def throttling(study: Study) -> Outcome:
-    """Judge Figure 2: power at throttled rates."""
+def throttling(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 2: power at throttled rates."""
     length = seconds(study) / 2
     wanted = [
         _sequential(f"{mb} MB/s", length, throttle={"bandwidth": f"{mb} MB/s"}) for mb in RATES_MB
@@ -166,247 +126,75 @@ def throttling(study: Study) -> Outcome:
     wanted += [runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}) for r in RATES_IOPS]
     wanted.append(runs.settled("no limit", length))
     found = study.run(wanted)
-    power = {n: r["power_w"]["mean"] for n, r in found.items()}
-    random = {r: power[f"{r} /s"] for r in RATES_IOPS}
-    free = found["no limit"]
-    peak = max(random, key=lambda r: random[r])
-    most_mb = found["200.0 MB/s"]["throughput_bytes_per_s"] / 1e6
-    rates = [power[f"{mb} MB/s"] for mb in RATES_MB]
-    fitted = "throughput was fitted at this point"
-    busy = found["80 /s"]["utilisation"]
-    idle_at = 1 - found["40 /s"]["utilisation"]
-    outcome = Outcome(
-        [
-            number("sequential: power at the highest rate", 8.0, rates[-1], W, kind=Kind.INPUT),
-            number("sequential: power at 6.25 MB/s", 7.1, rates[0], W, kind=Kind.INPUT),
-            number("sequential: highest rate", 170.0, most_mb, "{:.0f} MB/s", kind=Kind.INPUT),
-            relation(
-                "sequential: power rises with the rate",
-                "rises",
-                ("200 MB/s asked for", rates[-1]),
-                Rule.HIGHER,
-                ("6.25 MB/s", rates[0]),
-                W,
-            ),
-            number("random: highest power", 10.5, random[peak], W),
-            number("random: rate of the highest power", 90.0, float(peak), IOPS, rule=Rule.NUMBER)
-            if peak in (80, 90, 100)
-            else number("random: rate of the highest power", 90.0, float(peak), IOPS),
-            number("random: power at 10 requests per second", 7.5, random[10], W),
-            relation(
-                "random: power falls beyond the peak",
-                "declines, with a noticeable drop at 200",
-                ("no limit", power["no limit"]),
-                Rule.LOWER,
-                ("90 /s", random[90]),
-                W,
-            ),
-            number(
-                "random: throughput without a limit",
-                200.0,
-                free["throughput_iops"],
-                IOPS,
-                note=fitted,
-            ),
-            relation(
-                "Observation 2: two rates at one power",
-                "different throughputs for an equivalent power",
-                ("50 /s", random[50]),
-                Rule.SAME,
-                ("no limit", power["no limit"]),
-                W,
-            ),
-            relation(
-                "Observation 1: random range wider than sequential",
-                "7 to 10.5 W against 7 to 8 W",
-                ("random", max(random.values()) - min(random.values())),
-                Rule.HIGHER,
-                ("sequential", max(rates) - min(rates)),
-                W,
-            ),
-            relation(
-                "idle for more than 45 % of the time below 90 requests per second",
-                "more than 45 % idle",
-                ("idle at 80 /s", 1 - busy),
-                Rule.HIGHER,
-                ("the paper's share", 0.45),
-                "{:.2f}",
-                note="inconsistent: 90 random reads one by one take about 11 ms each, which leaves "
-                f"no idle time; we have {idle_at:.0%} at 40 per second",
-            ),
-        ]
-    )
-    outcome.figures = [
-        study.figure(
-            "pcap-2b-random",
-            lambda: charts.lines(
-                {"throttled": [*random.items(), (free["throughput_iops"], power["no limit"])]},
-                "Figure 2b: power over throttled random reads",
-                "requests per second",
-                "power (W)",
-            ),
-        ),
-        study.figure(
-            "pcap-2a-sequential",
-            lambda: charts.lines(
-                {
-                    "throttled": [
-                        (found[f"{mb} MB/s"]["throughput_bytes_per_s"] / 1e6, power[f"{mb} MB/s"])
-                        for mb in RATES_MB
-                    ]
-                },
-                "Figure 2a: power over throttled sequential reads",
-                "MB/s",
-                "power (W)",
-            ),
-        ),
+    sequential = [
+        {
+            "asked_mb_per_s": mb,
+            "mb_per_s": found[f"{mb} MB/s"]["throughput_bytes_per_s"] / 1e6,
+            "power_w": found[f"{mb} MB/s"]["power_w"]["mean"],
+        }
+        for mb in RATES_MB
     ]
-    return outcome
+    limits: list[float | str] = [*RATES_IOPS, "no limit"]
+    random = [
+        {
+            "limit": limit,
+            "iops": limit if limit in RATES_IOPS else r["throughput_iops"],
+            "power_w": r["power_w"]["mean"],
+            "idle": 1 - r["utilisation"],
+        }
+        for limit in limits
+        for r in (found[f"{limit} /s" if limit in RATES_IOPS else "no limit"],)
+    ]
+    throttled = random[:-1]
+    highest = max(throttled, key=lambda r: r["power_w"])
+    peak = {
+        "rate": highest["iops"],
+        "power_w": highest["power_w"],
+        "random_range_w": highest["power_w"] - min(r["power_w"] for r in throttled),
+        "sequential_range_w": max(r["power_w"] for r in sequential)
+        - min(r["power_w"] for r in sequential),
+        "idle_at_40": 1 - found["40 /s"]["utilisation"],
+        "idle_at_80": 1 - found["80 /s"]["utilisation"],
+    }
+    return {
+        "sequential": pd.DataFrame(sequential),
+        "random": pd.DataFrame(random),
+        "peak": pd.DataFrame([peak]),
+    }
 
 
-def queues(study: Study) -> Outcome:
-    """Judge Figure 3: power, throughput and service time over both queues."""
+def queues(study: Study) -> dict[str, pd.DataFrame]:
+    """Return figure 3: power, throughput and service time over both queues."""
     length = seconds(study)
     wanted = [runs.settled(f"({n}, {i})", length, queues=(n, i)) for i in HOST for n in DRIVE]
     found = study.run(wanted)
-
-    def power(n: int, i: int) -> float:
-        return float(found[f"({n}, {i})"]["power_w"]["mean"])
-
-    def iops(n: int, i: int) -> float:
-        return float(found[f"({n}, {i})"]["throughput_iops"])
-
-    def wait(n: int, i: int) -> float:
-        layers = found[f"({n}, {i})"]["layers"]
-        return 1e3 * float(
-            next(x for x in layers if x["layer"] == "host-queue")["from_admission_mean_s"]
-        )
-
-    falls = max(power(n, b) - power(n, a) for n in DRIVE for a, b in pairwise(HOST))
-    drops = {i: wait(1, i) - wait(32, i) for i in HOST}
-    fitted = "fitted at this point"
-    outcome = Outcome(
-        [
-            number("throughput at (8, 32)", 150.0, iops(8, 32), IOPS, note=fitted),
-            number("throughput at (32, 128)", 200.0, iops(32, 128), IOPS, note=fitted),
-            number("throughput at (32, 4)", 100.0, iops(32, 4), IOPS, note=fitted),
-            relation(
-                "power falls with the host's queue, at every size of the drive's",
-                "decreases",
-                ("largest step", max(falls, 0.0)),
-                Rule.NOT_HIGHER,
-                ("noise", 0.05),
-                W,
-                note="at (32, 8) to (32, 32) the steps are flat",
-            ),
-            relation(
-                "diminishing returns, drive's queue 1",
-                "diminishing returns at large queues",
-                ("4 to 8", power(1, 4) - power(1, 8)),
-                Rule.FAR_HIGHER,
-                ("64 to 128", power(1, 64) - power(1, 128)),
-                W,
-                note="at a drive's queue of 32 each doubling gives 0.1 to 0.3 W, "
-                "without diminishing",
-            ),
-            relation(
-                "Observation 3: power falls with the drive's queue at 4 places",
-                "decreases",
-                ("(32, 4)", power(32, 4)),
-                Rule.LOWER,
-                ("(1, 4)", power(1, 4)),
-                W,
-            ),
-            relation(
-                "Observation 3: power rises with the drive's queue at 32 places",
-                "increases",
-                ("(32, 32)", power(32, 32)),
-                Rule.HIGHER,
-                ("(1, 32)", power(1, 32)),
-                W,
-            ),
-            relation(
-                "Observation 3: power rises with the drive's queue at 128 places",
-                "increases",
-                ("(32, 128)", power(32, 128)),
-                Rule.HIGHER,
-                ("(1, 128)", power(1, 128)),
-                W,
-                note="the paper's reason, channel activity, is not ours: 4 KiB pass the channel in "
-                "0.04 ms; here the arm makes more, and longer, seeks in the place of rotation",
-            ),
-            relation(
-                "throughput does not rise for a drive's queue beyond the host's",
-                "does not result in increased throughput",
-                ("(32, 8)", iops(32, 8)),
-                Rule.SAME,
-                ("(8, 8)", iops(8, 8)),
-                IOPS,
-            ),
-            relation(
-                "Observation 4: service time falls with the drive's queue, 128 places",
-                "decreases",
-                ("(32, 128)", wait(32, 128)),
-                Rule.LOWER,
-                ("(1, 128)", wait(1, 128)),
-                MS,
-            ),
-            relation(
-                "Observation 4: most at 128 places",
-                "more pronounced for 128",
-                ("fall at 128", drops[128]),
-                Rule.HIGHER,
-                ("largest fall elsewhere", max(v for k, v in drops.items() if k != 128)),
-                MS,
-            ),
-            relation(
-                "service time is linear in the host's queue",
-                "a linear increase",
-                ("128 places over 32, at 32", wait(32, 128) / wait(32, 32)),
-                Rule.CLOSE,
-                ("ratio of the places", 4.0),
-                "{:.2f}",
-            ),
-            relation(
-                "Observation 5: the whole dynamic range can be reached",
-                "fully navigated",
-                (
-                    "range of the queues",
-                    max(power(n, i) for n in DRIVE for i in HOST) - power(1, 128),
-                ),
-                Rule.FAR_HIGHER,
-                ("1 W", 1.0),
-                W,
-            ),
-        ]
-    )
-    by_drive = {f"drive's queue {n}": [(float(i), power(n, i)) for i in HOST] for n in DRIVE}
-    grids = (
-        ("b-power", "Figure 3b: power over the drive's queue", power, "power (W)"),
-        ("c-throughput", "Figure 3c: throughput", iops, "requests per second"),
-        ("d-service", "Figure 3d: service time", wait, "from admission (ms)"),
-    )
-    outcome.figures = [
-        study.figure(
-            "pcap-3a-power",
-            lambda: charts.lines(
-                by_drive, "Figure 3a: power over the host's queue", "places", "power (W)", log=True
-            ),
-        )
-    ]
-    for key, title, value, axis in grids:
-        curves = {f"{i} places": [(float(n), value(n, i)) for n in DRIVE] for i in HOST}
-        outcome.figures.append(
-            study.figure(
-                f"pcap-3{key}",
-                lambda curves=curves, title=title, axis=axis: charts.lines(  # type: ignore[misc]
-                    curves, title, "depth of the drive's queue", axis, log=True
-                ),
+    rows: list[dict[str, Any]] = []
+    for i in HOST:
+        for n in DRIVE:
+            result = found[f"({n}, {i})"]
+            host = next(x for x in result["layers"] if x["layer"] == "host-queue")
+            rows.append(
+                {
+                    "depth": n,
+                    "places": i,
+                    "drive": f"drive's queue {n}",
+                    "host": f"{i} places",
+                    "power_w": float(result["power_w"]["mean"]),
+                    "iops": float(result["throughput_iops"]),
+                    "wait_ms": 1e3 * float(host["from_admission_mean_s"]),
+                }
             )
-        )
-    rows = [
-        [str(i), *(f"{power(n, i):.2f} W, {iops(n, i):.0f} /s, {wait(n, i):.0f} ms" for n in DRIVE)]
-        for i in HOST
-    ]
-    outcome.tables = [Table("Figure 3, by places and depth", ["places", *map(str, DRIVE)], rows)]
-    return outcome
+    at = {(r["depth"], r["places"]): r for r in rows}
+    power = {k: r["power_w"] for k, r in at.items()}
+    drops = {i: at[1, i]["wait_ms"] - at[32, i]["wait_ms"] for i in HOST}
+    steps = [power[n, b] - power[n, a] for n in DRIVE for a, b in pairwise(HOST)]
+    summary = {
+        "largest_step_w": max(*steps, 0.0),
+        "first_fall_w": power[1, 4] - power[1, 8],
+        "last_fall_w": power[1, 64] - power[1, 128],
+        "drop_128_ms": drops[128],
+        "drop_elsewhere_ms": max(v for k, v in drops.items() if k != 128),
+        "wait_ratio": at[32, 128]["wait_ms"] / at[32, 32]["wait_ms"],
+        "range_w": max(power.values()) - power[1, 128],
+    }
+    return {"queues": pd.DataFrame(rows), "summary": pd.DataFrame([summary])}

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from headstack.studies.runs import Run
 
 #: The drive of the paper, HDD-C of its Figure 1.
@@ -140,3 +142,44 @@ def mean(result: Mapping[str, Any], column: str, start_s: float, end_s: float) -
         if start_s < t <= end_s and v is not None
     ]
     return float(sum(chosen) / len(chosen))
+
+
+#: Most points of a curve over time.
+MOST = 600
+
+
+def course(
+    results: Mapping[str, Mapping[str, Any]], columns: Mapping[str, str], minutes: float = 0.0
+) -> pd.DataFrame:
+    """Return columns of the capping series over time: ``run, of, minutes, value``.
+
+    Args:
+        results: results by the name of the run.
+        columns: what the columns of the series are called.
+        minutes: added to the times.
+
+    """
+    return pd.DataFrame(
+        [
+            {"run": name, "of": of, "minutes": t, "value": v}
+            for name, result in results.items()
+            for column, of in columns.items()
+            for t, v in means(result["capping"]["series"], column, minutes)
+        ]
+    )
+
+
+def means(
+    series: Mapping[str, Sequence[Any]], column: str | Sequence[float], minutes: float = 0.0
+) -> list[tuple[float, float]]:
+    """Return pairs of minutes and values, as means of equal pieces so that no point is chosen."""
+    values = series[column] if isinstance(column, str) else column
+    both = [
+        (t / 60 + minutes, v) for t, v in zip(series["t_s"], values, strict=True) if v is not None
+    ]
+    step = max(1, -(-len(both) // MOST))
+    pieces = [both[i : i + step] for i in range(0, len(both), step)]
+    return [
+        (sum(t for t, _ in piece) / len(piece), sum(v for _, v in piece) / len(piece))
+        for piece in pieces
+    ]

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from headstack import population
 from headstack.population import Policy
 from headstack.population.format import track_bytes
-from headstack.studies.rules import Kind, Rule, relation
-from headstack.studies.study import Outcome, Study, Table
+from headstack.studies.study import Study
 
-from . import charts, sets
+from . import sets
 
 #: Number of heads from which yields are computed, and the margins of quality.
 _DRIVES, _QUALITIES = 5000, (0.0155, 0.02, 0.03, 0.05, 0.08)
@@ -33,86 +33,49 @@ def yields(quality: float) -> dict[str, float]:
     return {p.name: float(p.fit(heads).used.mean()) for p in policies()}
 
 
-def adaptive(study: Study) -> Outcome:
-    """Judge SNOW-1."""
+def adaptive(study: Study) -> dict[str, pd.DataFrame]:
+    """Return the surfaces of figure 1, the yields of the policies and what they cost."""
     drawn = sets.draw(sets.SPREAD, 25, 0)
-    spread = np.ptp(drawn.classes, axis=1)
-    drive = int(np.argmax(spread))
+    drive = int(np.argmax(np.ptp(drawn.classes, axis=1)))
     classes = drawn.classes[drive]
     wide, narrow = int(np.argmax(classes)), int(np.argmin(classes))
+    middle = int(np.argmin(np.abs(classes - (classes.max() + classes.min()) / 2)))
     size, tracks = track_bytes(drawn.spec, drawn.densities[drive])
     rates = sets.head_rates(drawn)[drive, 0]
-    found = {q: yields(q) for q in _QUALITIES}
     held = size[0] * tracks
-    parts = [
-        relation(
-            "rate of the surface with more sectors per track",
-            "faster",
-            ("more sectors", float(rates[wide]) / 1e6),
-            Rule.HIGHER,
-            ("fewer sectors", float(rates[narrow]) / 1e6),
-            "{:.1f} MB/s",
-        ),
-        relation(
-            "rate against sectors per track",
-            "directly proportional",
-            ("ratio of rates", float(rates[wide] / rates[narrow])),
-            Rule.SAME,
-            ("ratio of sectors", float(size[0, wide] / size[0, narrow])),
-            "{:.4f}",
-        ),
-        relation(
-            "tracks of the surface with more sectors per track",
-            "fewer tracks",
-            ("more sectors", float(tracks[wide])),
-            Rule.LOWER,
-            ("fewer sectors", float(tracks[narrow])),
-            "{:.0f} in a band",
-        ),
-        relation(
-            "areal density of the two surfaces",
-            "equivalent",
-            ("more sectors", float(held[wide]) / 1e6),
-            Rule.SAME,
-            ("fewer sectors", float(held[narrow]) / 1e6),
-            "{:.2f} MB in a band",
-            kind=Kind.INPUT,
-            note="the menu of formats has equal areal densities; what differs is rounding",
-        ),
-        *(
-            relation(
-                f"heads that adaptive zoning can use, at a margin of {q:g}",
-                "instead of discarding heads that miss one predefined density",
-                ("adaptive", share["adaptive"]),
-                Rule.HIGHER,
-                ("classic", share["classic"]),
-                "{:.0%}",
-                note="on the same heads; the paper gives no yield",
-            )
-            for q, share in found.items()
-        ),
+    surfaces = [
+        {"surface": name, "mb_per_s": rates[h] / 1e6, "tracks": tracks[h], "band_mb": held[h] / 1e6}
+        for name, h in (("more sectors", wide), ("fewer sectors", narrow))
     ]
-    tables = [
-        Table(
-            "Yield of heads (spread of 2008, no weak drives)",
-            ["mean margin q", *next(iter(found.values()))],
-            [[f"{q:g}", *(f"{v:.3f}" for v in share.values())] for q, share in found.items()],
-        ),
-        economics(),
+    ratios = {"rates": rates[wide] / rates[narrow], "sectors": size[0, wide] / size[0, narrow]}
+    shown = {"wide head": wide, "middle head": middle, "narrow head": narrow}
+    areas = [
+        _area(f"{name}: {float(rates[h]) / 1e6:.0f} MB/s", *drawn.densities[drive, h])
+        for name, h in shown.items()
     ]
-    areas = {
-        f"{name}: {float(rates[h]) / 1e6:.0f} MB/s": tuple(drawn.densities[drive, h])
-        for name, h in (
-            ("wide head", wide),
-            ("middle head", int(np.argmin(np.abs(classes - (classes.max() + classes.min()) / 2)))),
-            ("narrow head", narrow),
-        )
+    return {
+        "surfaces": pd.DataFrame(surfaces),
+        "ratios": pd.DataFrame([ratios]),
+        "yields": pd.DataFrame([{"margin": q, **yields(q)} for q in _QUALITIES]),
+        "area": pd.concat(areas),
+        **_economics(),
     }
-    figures = [
-        study.figure("snow-1-zoning", lambda: charts.surfaces(areas, _SECTORS, _TRACKS)),
-        study.figure("snow-1-cost", cost_figure),
-    ]
-    return Outcome(parts, figures=figures, tables=tables)
+
+
+def _area(title: str, bpi: float, tpi: float) -> pd.DataFrame:
+    """Return the sectors of the same area of a surface, as rectangles."""
+    along = round(_SECTORS * bpi)
+    # Tracks for the same capacity as a nominal surface; rounding both numbers would hide this.
+    across = round(_SECTORS * _TRACKS * bpi * tpi / along)
+    said = f"{title}\n{along} sectors on each of {across} tracks: {along * across}"
+    return pd.DataFrame(
+        [
+            {"surface": said, "left": s / along, "right": (s + 1) / along, "bottom": t / across,
+             "top": (t + 1) / across}
+            for t in range(across)
+            for s in range(along)
+        ]
+    )  # fmt: skip
 
 
 def _trades() -> list[population.Trade]:
@@ -122,43 +85,29 @@ def _trades() -> list[population.Trade]:
     return population.trade(preset.heads, policies(), surfaces, drawn.capacity_bytes)
 
 
-def economics() -> Table:
-    """Return what each policy costs at the density that is cheapest for it."""
-    rows = []
+def _economics() -> dict[str, pd.DataFrame]:
+    """Return what each policy costs, at the density that is cheapest for it and at all others."""
+    best, curve = [], []
     for t in _trades():
         i = t.best
-        rows.append(
-            [
-                t.policy,
-                f"{np.expm1(-t.backoff[i]):+.1%}",
-                f"{t.yields[i]:.1%}",
-                f"{t.usd_per_tb[i]:.2f}",
-                f"{t.yields[t.nominal]:.1%}",
-                f"{t.usd_per_tb[t.nominal]:.2f}",
-            ]
+        best.append(
+            {
+                "policy": t.policy,
+                "density_change": np.expm1(-t.backoff[i]),
+                "yield": t.yields[i],
+                "usd_per_tb": t.usd_per_tb[i],
+                "nominal_yield": t.yields[t.nominal],
+                "nominal_usd_per_tb": t.usd_per_tb[t.nominal],
+            }
         )
-    headings = ["policy", "areal density", "yield of heads", "$ per TB"]
-    return Table(
-        "Material of a drive per TB, where each policy is cheapest, and at nominal density "
-        "(prices of docs/models/cost.md; exchange of density against margin chosen)",
-        [*headings, "yield at nominal", "$ per TB at nominal"],
-        rows,
-    )
-
-
-def cost_figure() -> object:
-    """Draw dollars per TB against density."""
-    points = {
-        t.policy: [
-            (100 * (float(np.exp(-x)) - 1), float(usd))
+        points = [
+            {
+                "policy": t.policy,
+                "density_percent": 100 * (float(np.exp(-x)) - 1),
+                "usd_per_tb": usd,
+            }
             for x, usd in zip(t.backoff, t.usd_per_tb, strict=True)
-            if usd < 2 * t.usd_per_tb[t.best]
-        ][::4]
-        for t in _trades()
-    }
-    return charts.lines(
-        points,
-        "What scrapped heads cost: material per TB against density",
-        "areal density against the nominal one (%)",
-        "$ per TB",
-    )
+            if usd < 2 * t.usd_per_tb[i]
+        ]
+        curve += points[::4]
+    return {"best": pd.DataFrame(best), "cost": pd.DataFrame(curve)}

@@ -90,6 +90,49 @@ fn requests_past_their_deadline_begin_batches() {
     }
 }
 
+/// A batch begins with the oldest read from its deadline on, not only after it. Both elevators have just served block 50;
+/// the read at 10 came before the one at 70, at 1 ms, and expires 500 ms later.
+#[test]
+fn a_deadline_is_over_when_it_comes() {
+    let ms = |n: u64| Time(n * 1_000_000);
+    for name in ["deadline", "mq-deadline"] {
+        for (now, want) in [(Time(ms(501).0 - 1), 2), (ms(501), 1)] {
+            let mut elevator = build(name, "fifo_batch = 1");
+            elevator.add(Time::ZERO, &queued(0, false, 50));
+            if name == "mq-deadline" {
+                // It would begin with the lowest block.
+                assert_eq!(elevator.take(Time::ZERO), Some(0));
+            }
+            elevator.add(ms(1), &queued(1, false, 10));
+            elevator.add(ms(1), &queued(2, false, 70));
+            if name == "deadline" {
+                assert_eq!(elevator.take(ms(2)), Some(0));
+            }
+            assert_eq!(elevator.take(now), Some(want), "{name} at {now:?}");
+        }
+    }
+}
+
+/// Two actuators, and four requests for each at the drive, unless the table says otherwise. With three each, the fourth
+/// goes to the first actuator; with four each, the earliest deadline decides, which is the second one's.
+#[test]
+fn ranges_give_each_actuator_four_requests_first() {
+    for (at_drive, want) in [(3, 6), (4, 9)] {
+        let mut elevator = build("ranges", "");
+        for slot in 0..2 * at_drive {
+            let lba = if slot % 2 == 0 { 100 } else { 600 };
+            elevator.add(Time::ZERO, &queued(slot, false, lba + u64::from(slot)));
+        }
+        for _ in 0..2 * at_drive {
+            assert!(elevator.take(Time::ZERO).is_some());
+        }
+        let (first, second) = (2 * at_drive, 2 * at_drive + 1);
+        elevator.add(Time(1), &queued(second, false, 900));
+        elevator.add(Time(2), &queued(first, false, 10));
+        assert_eq!(elevator.take(Time(3)), Some(want), "{at_drive} each");
+    }
+}
+
 /// The time to the deadline changes while requests wait. By hand, as in Linux: each request keeps the deadline that it
 /// got when it arrived, and only the first of the list, in order of arrival, is asked for. Reads 50 and 10 arrive at
 /// 0 ms with 500 ms. Reads 70 and 30 arrive at 1 ms: with 2 s, or with 1 ms. At 600 ms the first two are late, so

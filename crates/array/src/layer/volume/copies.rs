@@ -19,6 +19,15 @@ pub(crate) trait CopyMap: Send {
     fn place(&self, at: u64, copy: u32) -> (Copy, u64);
     /// The volume's block that block `lba` of a member holds, if any, and the end of its run on the member.
     fn at(&self, member: u32, lba: u64) -> (Option<u64>, u64);
+    /// How the places of copies repeat from block `lba` of a member on.
+    fn pattern(&self, lba: u64) -> Pattern;
+}
+
+/// Copies of a block and of the block `period` later on a member lie on the same members, those of the second block
+/// also `period` later. This holds up to block `end` of the member.
+pub(crate) struct Pattern {
+    pub period: u64,
+    pub end: u64,
 }
 
 /// A space without redundancy: one copy of each block.
@@ -38,6 +47,13 @@ impl<J: Joined> CopyMap for Single<J> {
     }
     fn at(&self, member: u32, lba: u64) -> (Option<u64>, u64) {
         (self.0.at(member, lba), lba + 1)
+    }
+    fn pattern(&self, lba: u64) -> Pattern {
+        // There are no other copies.
+        Pattern {
+            period: 1,
+            end: lba + 1,
+        }
     }
 }
 
@@ -90,6 +106,38 @@ impl<M: CopyMap> Copies<M> {
         plan.read(copy.member, copy.lba, most, content);
         Ok(most)
     }
+}
+
+impl<M: CopyMap> Copies<M> {
+    /// The block of a member up to which no copy can be read, from the beginning of a range whose first block has none.
+    fn lost_until(&self, state: &State, member: u32, range: &Range<u64>) -> u64 {
+        let pattern = self.map.pattern(range.start);
+        let mut until = range.end.min(pattern.end);
+        let mut lba = range.start;
+        // One period has all the members that hold copies. From each place on, the stale range of such a member says
+        // how far at least nothing can be read.
+        while lba < until && lba - range.start < pattern.period {
+            let (at, run_end) = self.map.at(member, lba);
+            let Some(at) = at else {
+                return lba;
+            };
+            for i in 0..self.map.copies() {
+                let (copy, _) = self.map.place(at, i);
+                if let Some(fresh) = next_fresh(state, copy.member, copy.lba) {
+                    until = until.min(lba + (fresh - copy.lba));
+                }
+            }
+            lba = run_end;
+        }
+        until
+    }
+}
+
+/// The first block of a member from `lba` on that can be read; `None` if the member is gone.
+fn next_fresh(state: &State, member: u32, lba: u64) -> Option<u64> {
+    let m = &state.members[member as usize];
+    let stale = m.stale.get(&lba);
+    (!m.gone).then(|| stale.map_or(lba, |range| range.end))
 }
 
 /// How many of these blocks of a member can be read before the first that cannot.
@@ -190,15 +238,21 @@ impl<M: CopyMap> Placement for Copies<M> {
         true
     }
 
-    fn repair(&mut self, state: &State, member: u32, range: Range<u64>, plan: &mut Plan) -> Repair {
+    fn repair(
+        &mut self,
+        state: &State,
+        member: u32,
+        range: Range<u64>,
+        window: u64,
+        plan: &mut Plan,
+    ) -> Repair {
         let (at, run_end) = self.map.at(member, range.start);
-        let end = run_end.min(range.end);
         let Some(at) = at else {
-            return Repair::Unused(range.start..end);
+            return Repair::Unused(range.start..run_end.min(range.end));
         };
-        let here = range.start..end;
+        let end = run_end.min(range.end).min(range.start + window);
         match self.read_run(state, at, end - range.start, plan, Content::Old) {
-            Err(_) => Repair::Impossible(here),
+            Err(_) => Repair::Impossible(range.start..self.lost_until(state, member, &range)),
             Ok(blocks) => {
                 plan.write(member, range.start, blocks, Content::Repair);
                 plan.lock = Some(at..at + blocks);

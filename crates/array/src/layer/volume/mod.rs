@@ -12,14 +12,18 @@
 //!   not read until they are written or rebuilt.
 //! - *A read fails*: the blocks are marked stale on that member and read elsewhere.
 //! - *A write fails*: the member is gone, as in md.
+//! - *A request is refused* for what it asks (the rules of zones): that is the answer of the volume, and the member
+//!   remains. But a member that refuses to be rebuilt is gone, and what a member refuses to supply to a rebuild is stale.
 //! - A member of a volume without redundancy is never considered gone: its errors are errors of the request.
 //! - *Rebuild*: stale ranges of present members are rewritten, one window after another, no faster than the
-//!   rate.
+//!   rate. What no other member can supply remains stale; it is passed over at once. The rebuild looks at it again when
+//!   a member comes back or the rate is set.
 //!
 //! Statistics: `member_reads` and `member_writes` (requests to members), `read_modify_write_rows` and
 //! `reconstruct_write_rows` (rows by how their parity was updated), `degraded_reads` (reads that had to
 //! reconstruct blocks), `retried` (operations planned again because a read of a member failed or the member left),
-//! `waited_for_range` (operations that waited for a lock), `members_lost`, `rebuilt_bytes`.
+//! `waited_for_range` (operations that waited for a lock), `members_lost`, `rebuilt_bytes`, `stale_bytes` (the state at
+//! the end: bytes of members whose content is outdated or cannot be read).
 //! # Source
 //! Linux md for the rules; Patterson, Gibson & Katz, SIGMOD 1988, for the levels.
 //! # Validity
@@ -34,6 +38,8 @@ pub mod plan;
 mod rebuild;
 mod set;
 pub(crate) mod state;
+#[cfg(test)]
+pub(crate) mod walk;
 
 use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
@@ -53,9 +59,11 @@ use std::ops::Range;
 /// Receives every step of every plan when its request is submitted to a member.
 pub type Listener = Box<dyn FnMut(&Step) + Send>;
 
-/// How a placement answers a request to repair a stale range.
+/// How a placement answers a request to repair a stale range. The answer is about a first part of the range, as long as
+/// the placement can say at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Repair {
-    /// The plan repairs this first part of the range.
+    /// The plan repairs this first part.
     Planned(Range<u64>),
     /// This first part holds no block of the volume.
     Unused(Range<u64>),
@@ -96,8 +104,17 @@ pub(crate) trait Placement: Send {
     ) -> Result<(), ErrorKind>;
     /// Whether the other members hold the data of this range of a member.
     fn is_held(&self, state: &State, member: u32, range: Range<u64>) -> bool;
-    /// Plans to rewrite a stale range of a member, or a first part of it.
-    fn repair(&mut self, state: &State, member: u32, range: Range<u64>, plan: &mut Plan) -> Repair;
+    /// Plans to rewrite a first part of a stale range of a member, at most up to about `window` blocks after its start,
+    /// or says how much of it cannot be rewritten. The range may be as large as the member: the work must not grow with
+    /// its length, only with the number of stale ranges of the others.
+    fn repair(
+        &mut self,
+        state: &State,
+        member: u32,
+        range: Range<u64>,
+        window: u64,
+        plan: &mut Plan,
+    ) -> Repair;
 }
 
 /// The stage in progress of an operation.
@@ -415,8 +432,11 @@ impl Volume {
         };
         let range = part.io.lba..part.io.lba + u64::from(part.io.blocks);
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
-        // A request that is refused for what it asks says nothing of the member's health.
+        // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
+        // member of a volume must be able to do.
+        let repairs = matches!(self.ops[part.op as usize].task, Task::Repair(..));
         let refused = matches!(done.error, Some(ErrorKind::OutOfRange | ErrorKind::Zone(_)));
+        let refused = refused && !repairs;
         if self.placement.is_redundant() && !refused {
             if done.error.take().is_none() {
                 if writing {
@@ -477,8 +497,14 @@ impl Volume {
             return self.write(op, now);
         }
         let lost = std::mem::take(&mut o.lost);
-        let mut lost = lost.into_iter();
-        let held = lost.all(|(m, range)| self.placement.is_held(&self.state, m, range));
+        let held = match o.task {
+            Task::Request(_) => {
+                let mut lost = lost.into_iter();
+                lost.all(|(m, range)| self.placement.is_held(&self.state, m, range))
+            }
+            // A rebuild that did not write has rebuilt nothing.
+            Task::Repair(..) => lost.is_empty(),
+        };
         let lost = (!held).then_some(ErrorKind::MemberLost);
         self.finish(op, now, error.or(lost));
     }
@@ -635,6 +661,7 @@ impl Layer for Volume {
             ("waited_for_range", c.waited_for_range),
             ("members_lost", c.members_lost),
             ("rebuilt_bytes", c.rebuilt_blocks * 512),
+            ("stale_bytes", self.stale_blocks().iter().sum::<u64>() * 512),
         ] {
             all.count(name, n);
         }

@@ -50,7 +50,7 @@ impl Rebuild {
         }
     }
 
-    /// The first stale range from the current position on, at most one window long.
+    /// The first stale range from the current position on.
     fn candidate(&self, state: &State) -> Option<(u32, Range<u64>)> {
         let from = state.degraded.partition_point(|m| *m < self.member);
         for &member in &state.degraded[from..] {
@@ -60,10 +60,7 @@ impl Rebuild {
                 continue;
             }
             if let Some(range) = m.stale.overlapping(lba..u64::MAX).next() {
-                let start = range.start.max(lba);
-                // Windows end at multiples of their size, so that rows are not split.
-                let end = (start / WINDOW + 1) * WINDOW;
-                return Some((member, start..end.min(range.end)));
+                return Some((member, range.start.max(lba)..range.end));
             }
         }
         None
@@ -86,7 +83,12 @@ impl Volume {
             };
             self.plan.clear();
             let plan = &mut self.plan;
-            match self.placement.repair(&self.state, member, range, plan) {
+            // Windows end at multiples of their size, so that rows are not split.
+            let window = WINDOW - range.start % WINDOW;
+            match self
+                .placement
+                .repair(&self.state, member, range, window, plan)
+            {
                 Repair::Unused(range) => self.state.set_fresh(member, range),
                 Repair::Impossible(range) => self.rebuild.go_on_at(member, range.end),
                 Repair::Planned(range) => {
@@ -115,7 +117,11 @@ impl Volume {
             return self.finish(op, now, Some(ErrorKind::MemberLost));
         }
         let plan = &mut self.plan;
-        match self.placement.repair(&self.state, member, range, plan) {
+        let window = range.end - range.start;
+        match self
+            .placement
+            .repair(&self.state, member, range, window, plan)
+        {
             Repair::Planned(_) => self.carry_out(op, now),
             _ => self.finish(op, now, Some(ErrorKind::MemberLost)),
         }

@@ -581,6 +581,15 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
             .then_some(address)
     }
 
+    fn track_sectors(&self, cylinder: u32, head: u32) -> u32 {
+        let inside =
+            |z: &&Zone| cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders;
+        match self.zones.iter().find(inside) {
+            Some(zone) if head < zone.surfaces.get() => zone.sectors_on(head),
+            _ => 0,
+        }
+    }
+
     fn grid(&self) -> Option<Grid> {
         let [zone] = self.zones.as_slice() else {
             return None;

@@ -19,7 +19,6 @@ use crate::layout::Place;
 use crate::mapping::cleaning::{Cleaner, Cleaning, Segment, Target};
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{Order, Places};
-use crate::spec::GeometrySpec;
 
 /// The cleaning of a log and its state.
 #[derive(Debug)]
@@ -400,16 +399,10 @@ impl Log {
     }
 
     /// From now on the log is cleaned.
-    pub fn clean_with(
-        &mut self,
-        p: &Cleaning,
-        policy: Box<dyn Cleaner>,
-        m: &Mechanics,
-        geometry: &GeometrySpec,
-    ) {
+    pub fn clean_with(&mut self, p: &Cleaning, policy: Box<dyn Cleaner>, m: &Mechanics) {
         let all = self.slots.len();
         let sizes = (all, self.blocks, all - self.withdrawn);
-        let segments = Segments::new(m, geometry, self.shift, sizes, self.slots.initial());
+        let segments = Segments::new(m, self.shift, sizes, self.slots.initial());
         self.clean = Some(Box::new(Clean::new(p, policy, segments)));
     }
 

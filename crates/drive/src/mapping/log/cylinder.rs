@@ -1,6 +1,9 @@
 //! The slots of one cylinder: which are free, and which of them passes under a head next.
 //!
 //! # Model
+//! A cylinder is the tracks at one radial position ([`Place::cylinder`]). Where surfaces differ in the number of
+//! tracks, not every surface has one there.
+//!
 //! A slot is a block's worth of consecutive addresses of the layout. It belongs to the track on which it
 //! begins. A *whole* slot lies on that track without a gap. A *broken* one does not: it continues on the
 //! next track, or contains a slipped or remapped sector.
@@ -118,7 +121,10 @@ impl Cylinder {
             made.add_free(&track, &mut bits, initial);
             tracks.push(track);
         }
-        (made.tracks, made.bits) = (tracks.into(), bits.into());
+        // Where no slot begins, nothing is kept.
+        if tracks.iter().any(|t| t.count > 0) {
+            (made.tracks, made.bits) = (tracks.into(), bits.into());
+        }
         made
     }
 
@@ -152,7 +158,12 @@ impl Cylinder {
         }
     }
 
-    /// Number of surfaces.
+    /// Whether no slot begins on it.
+    pub fn is_empty(&self) -> bool {
+        self.tracks.is_empty()
+    }
+
+    /// Number of surfaces; 0 if no slot begins on any of them.
     #[inline]
     pub fn heads(&self) -> u16 {
         self.tracks.len() as u16
@@ -350,9 +361,6 @@ fn turn_of(sector: u64, sectors: u32) -> u64 {
     ((u128::from(sector) << 64) / u128::from(sectors.max(1))) as u64
 }
 
-/// The number of sectors of a track that are searched for the first one with an address.
-const MOST_SPARES: u32 = 1 << 16;
-
 /// A track whose sectors all have consecutive addresses, without a look at each slot; `None` if it is not such a
 /// track or no slot begins on it.
 fn whole_track(
@@ -384,7 +392,7 @@ fn starts(
     (shift, slots): (u32, u64),
 ) -> (Turn, u32, Vec<Start>) {
     let (mut origin, mut found) = (None, Vec::new());
-    let (mut sector, mut sectors) = (0, MOST_SPARES);
+    let (mut sector, sectors) = (0, layout.track_sectors(cylinder, head));
     while sector < sectors {
         let address = layout.address_at(cylinder, head, sector);
         let Some((address, place)) = address.and_then(|a| Some((a, layout.locate(a)?))) else {
@@ -395,7 +403,6 @@ fn starts(
             let before = turn_of(u64::from(place.sector), place.sectors_per_track);
             place.angle.since(Turn(before))
         });
-        sectors = place.sectors_per_track;
         let run = place.run.max(1).min(sectors.saturating_sub(sector).max(1));
         let past = address + u64::from(run);
         let block = 1u64 << shift;

@@ -6,6 +6,9 @@
 //! slot; then the slot of the old copy becomes free. A block that was never written is read from the slot with its own
 //! number, as on a drive without a mapping.
 //!
+//! A cylinder of the log is the tracks at one radial position. With the layout `adaptive` these are steps of a quarter
+//! of a nominal cylinder, and not every surface has a track at each step.
+//!
 //! A write that covers a block only in part reads the old copy first.
 //!
 //! When no whole slot is free, broken ones are taken (`Cylinder`). When no slot at all is free, a block is written in
@@ -76,6 +79,8 @@ pub(crate) struct Log {
     together: bool,
     /// Blocks that are being written, with their new slots and the end of their pass.
     written: Vec<Written>,
+    /// When the latest pass that wrote blocks ended or ends, if several commands may be in service at once.
+    written_until: u64,
     /// Slots that become free when no service can read them any more.
     released: Vec<(u64, u64)>,
     /// Whether [`Log::moved`] is kept.
@@ -143,6 +148,17 @@ fn region_slots(p: &LogParameters, sector: u64, slots: u64) -> u64 {
     (2 * sectors).div_ceil(1 << shift(p, sector)).min(slots)
 }
 
+/// The highest cylinder among the first sectors of the layout, so many of them. It need not be that of the last one:
+/// in some layouts the tracks of a band go outward.
+fn highest_cylinder(m: &Mechanics, sectors: u64) -> u32 {
+    let (mut at, mut highest) = (0, 0);
+    while let Some(place) = (at < sectors).then(|| m.layout.locate(at)).flatten() {
+        highest = highest.max(place.cylinder);
+        at += u64::from(place.run.max(1));
+    }
+    highest
+}
+
 fn shift(p: &LogParameters, sector: u64) -> u32 {
     (p.block.0 / sector).trailing_zeros()
 }
@@ -186,21 +202,18 @@ impl Log {
             Initial::Written => InOrder::dense(0),
         };
         let first = m.layout.locate(0);
-        let last = (initial.past() << shift).checked_sub(1);
-        let frontier = last
-            .and_then(|s| m.layout.locate(s))
-            .map_or(0, |p| p.cylinder);
         let mut log = Log {
             shift,
             blocks,
             map: BlockMap::new(blocks, slots, initial),
-            slots: FreeSlots::new(m, geometry, shift, initial),
+            slots: FreeSlots::new(m, geometry.surfaces, shift, initial),
             policy,
-            frontier,
+            frontier: highest_cylinder(m, initial.past() << shift),
             sector_ns: first.map_or(0.0, |p| p.sector_ns),
             minimum_write,
             together,
             written: Vec::new(),
+            written_until: 0,
             released: Vec::new(),
             watched: false,
             moved: Vec::new(),
@@ -408,8 +421,8 @@ impl Log {
 
     fn note_taken(&mut self, found: &Found) {
         self.frontier = self.frontier.max(found.cylinder);
-        let last = self.slots.cylinders() - 1;
-        self.policy.took(found.cylinder, self.frontier, last);
+        self.policy
+            .took(found.cylinder, self.frontier, self.slots.last());
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.took(found.cylinder, found.at.head);
         }

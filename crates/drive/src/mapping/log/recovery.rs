@@ -165,7 +165,7 @@ impl Log {
         match c.done {
             Some(_) => Some(0),
             None if c.taken < c.every => None,
-            None => Some(self.written.iter().map(|w| w.end).max().unwrap_or(0)),
+            None => Some(self.written_until),
         }
     }
 
@@ -232,6 +232,7 @@ impl Log {
                 let heads = self.slots.surfaces() as u16;
                 let cylinders = 0..=self.frontier;
                 let tracks = cylinders.flat_map(|c| (0..heads).map(move |h| (c, h)));
+                let tracks = tracks.filter(|t| m.layout.track_sectors(t.0, t.1.into()) > 0);
                 Some(read_tracks(m, tracks))
             }
         }

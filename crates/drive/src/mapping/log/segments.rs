@@ -8,7 +8,6 @@ use super::cylinder::Class;
 use super::initial::InOrder;
 use super::map::BlockMap;
 use crate::mechanics::Mechanics;
-use crate::spec::GeometrySpec;
 use std::ops::Range;
 
 /// Blocks by slot, and counts by cylinder.
@@ -42,12 +41,11 @@ impl Segments {
     /// slots take blocks.
     pub fn new(
         m: &Mechanics,
-        geometry: &GeometrySpec,
         shift: u32,
         (slots, blocks, offered): (u64, u64, u64),
         initial: InOrder,
     ) -> Segments {
-        let mut cylinders = vec![Counts::default(); geometry.cylinders as usize];
+        let mut cylinders = vec![Counts::default(); m.positions() as usize];
         let block = 1u64 << shift;
         let (mut at, mut slot) = (0, 0);
         while let Some(place) = m.layout.locate(at) {

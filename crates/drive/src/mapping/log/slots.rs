@@ -15,7 +15,6 @@ use super::grid::SlotGrid;
 use super::initial::InOrder;
 use super::levels::Levels;
 use crate::mechanics::{Arm, Mechanics};
-use crate::spec::GeometrySpec;
 use headstack_engine::random::nth;
 use headstack_units::Time;
 use serde::{Deserialize, Serialize};
@@ -68,6 +67,8 @@ pub(in crate::mapping) struct FreeSlots {
     surfaces: u32,
     shift: u32,
     slots: u64,
+    /// The last cylinder in which slots begin.
+    last: u32,
     /// The slots that were taken at first.
     initial: InOrder,
     /// For each distance the shortest seek over it or more, if seek times do not grow with distance.
@@ -80,23 +81,32 @@ pub(in crate::mapping) struct FreeSlots {
 const DRAWS: u32 = 32;
 
 impl FreeSlots {
-    /// The slots of a geometry, of `1 << shift` sectors each. All are free except those of the initial blocks.
-    pub fn new(m: &Mechanics, geometry: &GeometrySpec, shift: u32, initial: InOrder) -> FreeSlots {
-        let cylinders = geometry.cylinders;
+    /// The slots of a unit with so many surfaces, of `1 << shift` sectors each. All are free except those of the initial blocks.
+    pub fn new(m: &Mechanics, surfaces: u32, shift: u32, initial: InOrder) -> FreeSlots {
+        let cylinders = m.positions();
         let least_seek = least_seek(m);
         let farther_is_later = least_seek.is_none();
         let mut made = FreeSlots {
             cylinders: (0..cylinders).map(|_| None).collect(),
             some: [Levels::all(cylinders), Levels::all(cylinders)],
-            surfaces: geometry.surfaces,
+            surfaces,
             shift,
             slots: m.layout.capacity() >> shift,
+            last: 0,
             initial,
             least_seek,
             grid: SlotGrid::new(m, shift).filter(|_| farther_is_later),
         };
+        let has_slots = |c: &u32| !made.make(m, *c).is_empty();
+        made.last = (0..cylinders).rev().find(has_slots).unwrap_or(0);
         made.skip_taken(m);
         made
+    }
+
+    /// The slots of a cylinder as they were at first.
+    fn make(&self, m: &Mechanics, c: u32) -> Cylinder {
+        let sizes = (self.shift, self.slots);
+        Cylinder::new(&*m.layout, c, self.surfaces, sizes, &self.initial)
     }
 
     /// The slots that were taken at first.
@@ -114,9 +124,14 @@ impl FreeSlots {
         self.slots
     }
 
-    /// Number of cylinders.
-    pub fn cylinders(&self) -> u32 {
+    /// Number of cylinders, with those that have no slots.
+    fn cylinders(&self) -> u32 {
         self.cylinders.len() as u32
+    }
+
+    /// The last cylinder in which slots begin.
+    pub fn last(&self) -> u32 {
+        self.last
     }
 
     /// Removes the cylinders whose slots are all taken at first.
@@ -141,18 +156,16 @@ impl FreeSlots {
     /// The slots of a cylinder.
     #[inline]
     fn cylinder(&mut self, m: &Mechanics, c: u32) -> &mut Cylinder {
-        let slot = &mut self.cylinders[c as usize];
-        if slot.is_none() {
-            let sizes = (self.shift, self.slots);
-            let made = Cylinder::new(&*m.layout, c, self.surfaces, sizes, &self.initial);
+        if self.cylinders[c as usize].is_none() {
+            let made = self.make(m, c);
             for class in [Class::Whole, Class::Broken] {
                 if made.free(class) == 0 {
                     self.some[class as usize].remove(c);
                 }
             }
-            *slot = Some(Box::new(made));
+            self.cylinders[c as usize] = Some(Box::new(made));
         }
-        match slot {
+        match &mut self.cylinders[c as usize] {
             Some(made) => made,
             None => unreachable!("made above"),
         }
@@ -487,8 +500,7 @@ fn rank_of(from: &From, found: &Found) -> u64 {
 /// For each distance the shortest seek over this distance or a longer one; `None` if seek times never decrease with
 /// distance.
 fn least_seek(m: &Mechanics) -> Option<Box<[u32]>> {
-    let cylinders = m.seek.cylinders();
-    let mut least: Vec<u32> = (0..cylinders).map(|d| m.seek.ns(d)).collect();
+    let mut least: Vec<u32> = (0..m.positions()).map(|d| m.seek.ns(d)).collect();
     if least.is_sorted() {
         return None;
     }

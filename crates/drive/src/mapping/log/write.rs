@@ -2,7 +2,7 @@
 
 use super::slots::{Found, From};
 use super::{Log, Moved, Taken};
-use crate::buffer::Blocks;
+use crate::buffer::PartialSector;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{Order, Places, Supply};
@@ -92,6 +92,7 @@ impl Log {
     pub fn pass_ends(&mut self, end: u64) {
         for w in self.written.iter_mut().filter(|w| w.end == u64::MAX) {
             w.end = end;
+            self.written_until = self.written_until.max(end);
         }
     }
 
@@ -121,42 +122,33 @@ impl Log {
     }
 
     /// The read of a block's copy that begins at `start`; `None` if it was never written.
-    pub fn read_of(&self, block: u64, start: u64) -> Option<Order<'static>> {
-        self.map.get(block)?;
-        let order = Order::plain(block << self.shift, self.block_sectors(), start);
-        Some(order)
+    pub fn read_of(&self, block: Block, start: u64) -> Option<Order<'static>> {
+        self.map.get(block.0)?;
+        let first = block.0 << self.shift;
+        Some(Order::plain(first, self.block_sectors(), start))
     }
 
-    /// The blocks that a range of host blocks covers only in part, and their number: at most one at each end. A
-    /// physical sector has `1 << sector_shift` host blocks.
-    pub fn edges(&self, blocks: Blocks, sector_shift: u32) -> ([u64; 2], usize) {
-        let shift = self.shift + sector_shift;
-        let inside = (1u64 << shift) - 1;
-        let (mut edges, mut n) = ([0; 2], 0);
-        let first = blocks.start >> shift;
-        let last = (blocks.past - 1) >> shift;
-        for (edge, partial) in [
-            (first, blocks.start & inside != 0),
-            (last, blocks.past & inside != 0),
-        ] {
-            if partial && (n == 0 || edges[0] != edge) {
-                edges[n] = edge;
-                n += 1;
-            }
-        }
-        (edges, n)
-    }
-
-    /// The blocks of which these sectors, in order, or the edges of a range of host blocks are a part.
-    pub fn incomplete(&self, range: Blocks, sector_shift: u32, sectors: &[u64]) -> Vec<u64> {
-        let (edges, n) = self.edges(range, sector_shift);
-        let mut blocks: Vec<u64> = sectors.iter().map(|s| s >> self.shift).collect();
-        blocks.extend(&edges[..n]);
-        blocks.sort_unstable();
-        blocks.dedup();
-        blocks
+    /// The first block behind `after` that a write covers only in part: the block at one of its ends, or one that
+    /// contains a sector of `partial`, in order. `None` if there is none.
+    pub fn incomplete_after(
+        &self,
+        after: Option<Block>,
+        order: &Order,
+        partial: &[PartialSector],
+    ) -> Option<Block> {
+        let past = order.sector + u64::from(order.count);
+        let inside = u64::from(self.block_sectors() - 1);
+        let ends = [order.sector, past].into_iter();
+        let ends = ends.filter(|s| s & inside != 0);
+        let sectors = partial.iter().map(|s| s.0).chain(ends);
+        let blocks = sectors.map(|s| Block(s >> self.shift));
+        blocks.filter(|b| after.is_none_or(|a| *b > a)).min()
     }
 }
+
+/// The number of a block of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Block(u64);
 
 /// Chooses the places of a pass that writes whole blocks.
 pub(crate) struct Writer<'a>(pub &'a mut Log);

@@ -1,7 +1,6 @@
 //! Writes of a drive with a media cache: to the cache, or directly to their home at the write pointer of a band.
 
 use super::{Extent, MediaCache};
-use crate::buffer::Blocks;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{Order, Places};
@@ -99,23 +98,6 @@ impl MediaCache {
             }
             self.log.pop_front();
         }
-    }
-
-    /// The physical sectors that a range of host blocks covers only in part, and their number. A sector has `1 <<
-    /// shift` host blocks.
-    pub fn edges(blocks: Blocks, shift: u32) -> ([u64; 2], usize) {
-        let inside = (1u64 << shift) - 1;
-        let (first, last) = (blocks.start >> shift, (blocks.past - 1) >> shift);
-        let (mut edges, mut n) = ([0; 2], 0);
-        if blocks.start & inside != 0 {
-            edges[0] = first;
-            n = 1;
-        }
-        if blocks.past & inside != 0 && (n == 0 || last != first) {
-            edges[n] = last;
-            n += 1;
-        }
-        (edges, n)
     }
 }
 

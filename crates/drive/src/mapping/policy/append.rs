@@ -1,9 +1,10 @@
 //! Appends to the written area: takes a free slot of its last cylinder or of the next one.
 //!
 //! # Model
-//! Takes the slot that is reached first in the last active cylinder and the one after it. When a slot of the second is
-//! taken, that one becomes the last active cylinder. Slots that become free in earlier cylinders are not used until the
-//! end of the disk is reached. From then on the policy takes the slot that is reached first, like `eager`.
+//! Takes the slot that is reached first in the last active cylinder and the next one with a free slot. When a slot of
+//! the second is taken, that one becomes the last active cylinder. Slots that become free in earlier cylinders are not
+//! used until the end of the disk is reached. From then on the policy takes the slot that is reached first, like
+//! `eager`.
 //! # Source
 //! J. A. Chandy, "A Dual Actuator Logging Disk Architecture", section 3: "the write head is always on the
 //! last active cylinder".
@@ -37,15 +38,11 @@ impl Policy for Append {
             return search.soonest(Ties::Nearest);
         }
         let last = search.frontier();
-        let next = (last + 1).min(search.last());
-        let found = search.soonest_of(&[last, next]);
-        match found {
-            Some(found) => Some(found),
-            None => match search.next(last) {
-                Some(c) => search.soonest_of(&[c]),
-                None => search.soonest(Ties::Nearest),
-            },
-        }
+        let found = match search.next(last + 1) {
+            Some(next) => search.soonest_of(&[last, next]),
+            None => search.soonest_of(&[last]),
+        };
+        found.or_else(|| search.soonest(Ties::Nearest))
     }
 
     fn took(&mut self, _cylinder: u32, frontier: u32, last: u32) {

@@ -31,9 +31,9 @@ impl Search<'_> {
         self.from.arm.cylinder
     }
 
-    /// The last cylinder of the disk.
+    /// The last cylinder of the disk with slots.
     pub fn last(&self) -> u32 {
-        self.slots.cylinders() - 1
+        self.slots.last()
     }
 
     /// The highest cylinder in which a slot was ever taken.
@@ -82,7 +82,7 @@ pub trait Policy: Send + std::fmt::Debug {
     fn choose(&self, search: &mut Search) -> Option<Slot>;
 
     /// A slot in this cylinder was taken. `frontier` is the highest cylinder in which a slot was ever taken, and `last`
-    /// the last cylinder of the disk.
+    /// the last cylinder of the disk with slots.
     fn took(&mut self, _cylinder: u32, _frontier: u32, _last: u32) {}
 }
 

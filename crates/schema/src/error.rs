@@ -1,5 +1,6 @@
 //! Errors in descriptions, and how they are worded.
 
+use crate::place::Place;
 use std::borrow::Cow;
 use std::io;
 use thiserror::Error;
@@ -82,6 +83,10 @@ pub struct SpecError {
     pub got: String,
     /// The bound or the alternatives.
     pub need: String,
+    /// The key inside the table at `key` that the error is about, if it is not about a value.
+    pub inside: Option<String>,
+    /// The lines of the file that it is about, with a mark, if they are known.
+    pub excerpt: Option<String>,
 }
 
 fn shown(key: &str) -> String {
@@ -107,6 +112,29 @@ impl SpecError {
             key: key.into(),
             got: got.to_string(),
             need: need.into(),
+            inside: None,
+            excerpt: None,
+        }
+    }
+
+    /// The error about a key of the table, and not about the whole table.
+    #[must_use]
+    pub fn about_key(mut self, key: impl Into<String>) -> Self {
+        self.inside = Some(key.into());
+        self
+    }
+
+    /// The error with file, line and column before its key, and the line as an excerpt: `text` is the file's
+    /// TOML. A key that does not stand in it has only the file before it.
+    #[must_use]
+    pub fn in_document(mut self, file: impl std::fmt::Display, text: &str) -> Self {
+        let label = format!("need {}", self.need);
+        match Place::of_key(text, &self.key, self.inside.as_deref(), &label) {
+            Some(place) => {
+                self.excerpt = Some(place.excerpt);
+                self.in_file(format_args!("{file}:{}:{}", place.line, place.column))
+            }
+            None => self.in_file(file),
         }
     }
 
@@ -144,9 +172,10 @@ impl SpecError {
 
 /// The hint `; did you mean "x"?`, or an empty text if no known name is near.
 pub fn did_you_mean<'a>(got: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let got = got.to_lowercase();
     known
         .into_iter()
-        .map(|k| (strsim::jaro_winkler(got, k), k))
+        .map(|k| (strsim::jaro_winkler(&got, &k.to_lowercase()), k))
         .filter(|(score, _)| *score > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, k)| format!("; did you mean {k:?}?"))
@@ -214,6 +243,7 @@ mod tests {
     fn the_nearest_name_is_the_hint() {
         let known = ["fcfs", "sptf", "look"];
         assert_eq!(did_you_mean("stpf", known), "; did you mean \"sptf\"?");
+        assert_eq!(did_you_mean("SPTF", known), "; did you mean \"sptf\"?");
         assert_eq!(did_you_mean("quark", known), "");
     }
 }

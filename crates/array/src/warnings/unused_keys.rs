@@ -1,32 +1,40 @@
-//! Finds keys of an experiment that have no effect beside others, and warns of each.
+//! Keys of an experiment that have no effect beside others.
 
-use crate::experiment::{Experiment, System, Workload};
-use crate::organisation::{find, Entry};
+use super::Ended;
+use crate::experiment::{System, Workload};
+use crate::organisation::find as find_organisation;
 use crate::resolved::{is_ignored, PER_DRIVE};
 use headstack_drive::spec::Params;
+use headstack_engine::{Check, Warning};
 use headstack_trace::Arrivals;
 use serde_json::Value;
 
-/// One line for each key that is not used: its place and why.
-pub(crate) fn warnings(experiment: &Experiment, organisations: &[Entry]) -> Vec<String> {
-    let mut found = Vec::new();
+pub const CHECK: Check = Check {
+    name: "unused-key",
+    summary: "a key of the experiment has no effect, because of another one",
+    way_out: "remove the key, or the one that replaces it",
+};
+
+/// One for each key that is not used: its place and why.
+pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
+    let experiment = run.experiment;
     for (i, workload) in experiment.workload.iter().enumerate() {
         // The table as it was written: a value equal to the default was still given.
         let given = experiment.document["workload"][i].as_object();
-        let mut tell = |key: &str, why: &str| {
-            let key = format!("workload[{i}].{key} (of {:?})", workload.name);
-            found.push(format!("{key} is not used: {why}"));
+        let mut say = |key: &str, why: &str| {
+            let text = format!("workload[{i}].{key} is not used: {why}");
+            tell(CHECK.warn(text).on(&workload.name));
         };
         if let Some(given) = given {
-            of_workload(given, workload, &mut tell);
+            of_workload(given, workload, &mut say);
         }
         let needs_sizes = |s: &System| {
             let name = s.organisation().map(|(name, _)| name);
-            let entry = name.and_then(|name| find(&name, organisations));
+            let entry = name.and_then(|name| find_organisation(&name, run.inputs.organisations));
             entry.is_ok_and(|entry| entry.needs_device_blocks)
         };
         if workload.device_blocks.is_some() && !experiment.system.iter().any(needs_sizes) {
-            tell(
+            say(
                 "device_blocks",
                 "no organisation asks for the sizes of devices",
             );
@@ -34,11 +42,10 @@ pub(crate) fn warnings(experiment: &Experiment, organisations: &[Entry]) -> Vec<
     }
     for (i, system) in experiment.system.iter().enumerate() {
         of_system(system, &mut |key, why| {
-            let key = format!("system[{i}].{key} (of {:?})", system.name);
-            found.push(format!("{key} is not used: {why}"));
+            let text = format!("system[{i}].{key} is not used: {why}");
+            tell(CHECK.warn(text).of_system(&system.name));
         });
     }
-    found
 }
 
 fn of_workload(given: &Params, workload: &Workload, tell: &mut dyn FnMut(&str, &str)) {

@@ -1,0 +1,81 @@
+//! The end of a run: what is in flight completes, and everything is measured up to the same time.
+
+use super::{Outcome, Run, SimulateError};
+use crate::capping::Capper;
+use crate::member::Member;
+use headstack_trace::Arrivals;
+use headstack_units::Time;
+
+impl<M: Member> Run<'_, '_, M> {
+    /// After the last arrival: completes everything in flight, unless the run was cancelled.
+    pub(super) fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
+        self.take_failure()?;
+        if self.measuring {
+            self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
+        }
+        self.passed = self.passed.max(now);
+        self.take_in_order();
+        if self.host.outcome.partial {
+            // What completed until the interrupt counts, so that parts of systems can be compared.
+            self.advance_all(self.last_arrival);
+        }
+        let mut steps = 0u64;
+        while self.host.in_flight > 0 && !self.host.outcome.partial {
+            let (time, member) = self.earliest();
+            let due = self.next_mark();
+            let is_stuck = time == Time::NEVER && self.schedule.due == Time::NEVER;
+            if due <= time.max(now) && !is_stuck && due != Time::NEVER {
+                self.pass_until(due);
+                self.take_failure()?;
+                continue;
+            }
+            if time == Time::NEVER {
+                let waiting = self.host.in_flight;
+                return Err(SimulateError::Lost {
+                    drive: member,
+                    waiting,
+                });
+            }
+            self.pass_until(time.max(now));
+            let time = time.max(now);
+            self.passed = time;
+            self.step(member, time, Time(time.0 + 1))?;
+            steps += 1;
+            if steps % 1024 == 0 && self.options.progress.is_cancelled() {
+                self.host.outcome.partial = true;
+            }
+        }
+        self.report();
+        Ok(())
+    }
+
+    /// The measurements of the run, up to its end.
+    pub(super) fn finish(mut self) -> Result<Outcome, SimulateError> {
+        self.host.settle();
+        self.take_failure()?;
+        if !self.measuring {
+            // The warm-up has left no request, so there is no time to be measured.
+            self.begin(self.passed);
+        }
+        // A run that was stopped has passed the last completion that is known.
+        let end = self.host.outcome.end.max(self.passed);
+        self.host.outcome.end = end;
+        self.pass_until(end);
+        self.take_failure()?;
+        self.sample(end);
+        for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
+            o.energy = member.energy(end);
+        }
+        for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
+            o.observe(member, end);
+        }
+        self.host.outcome.changes = self.schedule.counts();
+        let (first, last) = (self.first, self.last_arrival);
+        self.host.outcome.cover(self.taken, first, last);
+        let capping = self.host.capper.take().map(Capper::into_outcome);
+        self.host.outcome.capping = capping;
+        let open = matches!(self.options.arrivals, Arrivals::Open);
+        self.host.outcome.last_arrival = open.then_some(self.last_arrival);
+        Ok(self.host.outcome)
+    }
+}

@@ -1,0 +1,43 @@
+//! What a run sees of its workload: how much of it, how it lies in sectors, what lies beyond the devices.
+
+use crate::outcome::{BeyondDevice, Outcome};
+use headstack_trace::Request;
+use headstack_units::Time;
+
+impl Outcome {
+    /// Counts the requests of a batch that were taken.
+    #[inline(never)]
+    pub(super) fn see(&mut self, taken: &[Request]) {
+        for request in taken {
+            self.alignment.add(request);
+        }
+    }
+
+    /// A request reaches beyond the end of its device, or begins below zero.
+    #[cold]
+    pub(super) fn see_beyond(&mut self, request: &Request, device_blocks: u64) {
+        let end = match request.is_below_zero() {
+            true => 0,
+            false => request.lba.0.saturating_add(u64::from(request.blocks)),
+        };
+        let beyond = self.beyond.get_or_insert(BeyondDevice {
+            n_requests: 0,
+            n_below_zero: 0,
+            end_blocks: 0,
+            device: request.device,
+            device_blocks,
+        });
+        beyond.n_requests += 1;
+        beyond.n_below_zero += u64::from(request.is_below_zero());
+        if end > beyond.end_blocks {
+            beyond.end_blocks = end;
+            (beyond.device, beyond.device_blocks) = (request.device, device_blocks);
+        }
+    }
+
+    /// The requests that were taken, from the first arrival to the last.
+    pub(super) fn cover(&mut self, n_taken: u64, first: Option<Time>, last: Time) {
+        self.n_taken = n_taken;
+        self.covered = first.map(|first| [first, last.max(first)]);
+    }
+}

@@ -1,0 +1,473 @@
+//! `#[derive(Table)]` and `#[derive(Choice)]` of `headstack-schema`: what a struct of parameters or an enum of
+//! words declares becomes its reading, writing and documentation.
+//!
+//! # Attributes of a field
+//! | `#[param(...)]` | means |
+//! |---|---|
+//! | `default` | left out, it is the type's default |
+//! | `default = VALUE` | left out, it is this |
+//! | `range = A..=B` | its bounds; those of the entries where it is a list |
+//! | `with = ADAPTER` | files write it as this adapter says |
+//! | `alias = "KEY"` | another key for it |
+//! | `need = "..."` | what a message says is needed where it is missing |
+//! | `omit = FUNCTION` | files leave out a value for which this is true |
+//! | `rest = "..."` | takes all other keys of the table; what they are |
+//! | `skip` | never in a file: the type's default |
+//!
+//! `#[table(default)]` on the struct takes what is left out from the struct's own `Default`. `#[table(check =
+//! FUNCTION)]` calls a function on the table after it was read.
+//!
+//! Words of a `Choice` are the variants in kebab case; `#[choice("word")]` on a variant names another.
+
+use proc_macro::TokenStream;
+use proc_macro2::TokenStream as Tokens;
+use quote::{quote, ToTokens};
+use syn::spanned::Spanned;
+use syn::{
+    parse_macro_input, Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, Lit,
+    LitStr, Meta, Path, Type,
+};
+
+/// Derives `Table` and `Parameter` for a struct of parameters, and serde's traits by way of them.
+#[proc_macro_derive(Table, attributes(param, table))]
+pub fn table(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    table_of(&input)
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+/// Derives `Choice` and `Parameter` for an enum of words, and serde's traits by way of them.
+#[proc_macro_derive(Choice, attributes(choice))]
+pub fn choice(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    choice_of(&input)
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+/// The sentences of doc comments: lines joined, paragraphs after the first left out.
+fn doc_of(attributes: &[Attribute]) -> String {
+    let mut text = String::new();
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {
+        let Meta::NameValue(pair) = &attribute.meta else {
+            continue;
+        };
+        let Expr::Lit(syn::ExprLit {
+            lit: Lit::Str(line),
+            ..
+        }) = &pair.value
+        else {
+            continue;
+        };
+        let line = line.value();
+        let line = line.trim();
+        if line.is_empty() && !text.is_empty() {
+            break;
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(line);
+    }
+    text
+}
+
+/// What `#[param(...)]` says of a field.
+#[derive(Default)]
+struct Said {
+    default: Option<Option<Expr>>,
+    range: Option<Expr>,
+    with: Option<Type>,
+    alias: Option<LitStr>,
+    need: Option<LitStr>,
+    omit: Option<Expr>,
+    rest: Option<LitStr>,
+    skip: bool,
+}
+
+impl Said {
+    fn of(field: &Field) -> Result<Said, Error> {
+        let mut said = Said::default();
+        for attribute in field.attrs.iter().filter(|a| a.path().is_ident("param")) {
+            attribute.parse_nested_meta(|meta| {
+                let name = meta.path.to_token_stream().to_string();
+                match name.as_str() {
+                    "default" if meta.input.peek(syn::Token![=]) => {
+                        said.default = Some(Some(meta.value()?.parse()?));
+                    }
+                    "default" => said.default = Some(None),
+                    "range" => said.range = Some(meta.value()?.parse()?),
+                    "with" => said.with = Some(meta.value()?.parse()?),
+                    "alias" => said.alias = Some(meta.value()?.parse()?),
+                    "need" => said.need = Some(meta.value()?.parse()?),
+                    "omit" => said.omit = Some(meta.value()?.parse()?),
+                    "rest" => said.rest = Some(meta.value()?.parse()?),
+                    "skip" => said.skip = true,
+                    _ => return Err(meta.error("an attribute that param does not know")),
+                }
+                Ok(())
+            })?;
+        }
+        Ok(said)
+    }
+}
+
+/// What `#[table(...)]` says of a struct.
+#[derive(Default)]
+struct Whole {
+    default: bool,
+    check: Option<Path>,
+}
+
+impl Whole {
+    fn of(input: &DeriveInput) -> Result<Whole, Error> {
+        let mut whole = Whole::default();
+        for attribute in input.attrs.iter().filter(|a| a.path().is_ident("table")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("default") {
+                    whole.default = true;
+                } else if meta.path.is_ident("check") {
+                    whole.check = Some(meta.value()?.parse()?);
+                } else {
+                    return Err(meta.error("an attribute that table does not know"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(whole)
+    }
+}
+
+/// The code of one field.
+struct Parts {
+    name: Ident,
+    /// The key and its alias; none for `rest` and `skip`.
+    keys: Vec<String>,
+    read: Tokens,
+    write: Tokens,
+    describe: Tokens,
+}
+
+fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
+    let said = Said::of(field)?;
+    let name = field.ident.clone();
+    let name = name.ok_or_else(|| Error::new(field.span(), "a field without a name"))?;
+    let ty = &field.ty;
+    if said.skip {
+        return Ok(Parts {
+            read: quote! { let #name: #ty = ::core::default::Default::default(); },
+            write: Tokens::new(),
+            describe: Tokens::new(),
+            keys: Vec::new(),
+            name,
+        });
+    }
+    if said.rest.is_some() {
+        return Ok(Parts {
+            read: quote! { let #name = __d::rest_of(table, Self::KEYS, others); },
+            write: quote! { __d::write_field(&mut table, &self.#name); },
+            describe: Tokens::new(),
+            keys: Vec::new(),
+            name,
+        });
+    }
+    let key = name.to_string();
+    let key = key.strip_prefix("r#").unwrap_or(&key).to_string();
+    let alias = match &said.alias {
+        Some(alias) => quote! { ::core::option::Option::Some(#alias) },
+        None => quote! { ::core::option::Option::None },
+    };
+    let (kind, read, write) = match &said.with {
+        Some(with) => (
+            quote! { <#with as __s::Adapter<#ty>>::kind() },
+            quote! { <#with as __s::Adapter<#ty>>::read },
+            quote! { <#with as __s::Adapter<#ty>>::write(&self.#name) },
+        ),
+        None => (
+            quote! { <#ty as __s::Parameter>::kind() },
+            quote! { <#ty as __s::Parameter>::read },
+            quote! { __s::Parameter::write(&self.#name) },
+        ),
+    };
+    // The default as an expression of an `Option`, and as it is shown.
+    let shown = |value: Tokens| match &said.with {
+        Some(with) => quote! { <#with as __s::Adapter<#ty>>::write(&#value) },
+        None => quote! { __s::Parameter::write(&#value) },
+    };
+    let some = |value: Tokens| {
+        let shown = shown(quote! { value });
+        let absent = quote! { || ::core::option::Option::Some(#value) };
+        let usual = quote! { {
+            let value: #ty = #value;
+            match #shown {
+                __d::serde_json::Value::Null => __s::Usual::Nothing,
+                shown => __s::Usual::Value(shown),
+            }
+        } };
+        (absent, usual)
+    };
+    let (absent, usual) = match (&said.default, whole.default) {
+        (Some(Some(value)), _) => some(quote! { #value }),
+        (Some(None), _) => some(quote! { <#ty as ::core::default::Default>::default() }),
+        (None, true) => some(quote! { <Self as ::core::default::Default>::default().#name }),
+        (None, false) if is_option(ty) => (
+            quote! { || ::core::option::Option::Some(::core::option::Option::None) },
+            quote! { __s::Usual::Nothing },
+        ),
+        (None, false) if said.with.is_some() => (
+            quote! { || ::core::option::Option::None },
+            quote! { __s::Usual::Required },
+        ),
+        (None, false) => (
+            quote! { <#ty as __s::Parameter>::if_absent },
+            quote! { <#ty as __s::Parameter>::usual() },
+        ),
+    };
+    let need = match &said.need {
+        Some(need) => quote! { #need },
+        None => quote! { "a value" },
+    };
+    let of = innermost(ty);
+    let check = said.range.as_ref().map(|range| {
+        quote! { __d::check_range::<#of, _>(given.key, &#name, &(#range))?; }
+    });
+    let range = match &said.range {
+        Some(range) => {
+            quote! { ::core::option::Option::Some::<::core::ops::RangeInclusive<#of>>(#range) }
+        }
+        None => quote! { ::core::option::Option::None::<::core::ops::RangeInclusive<u64>> },
+    };
+    let write = match &said.omit {
+        Some(omit) => quote! { if !(#omit)(&self.#name) { __d::put(&mut table, #key, #write); } },
+        None => quote! { __d::put(&mut table, #key, #write); },
+    };
+    let doc = doc_of(&field.attrs);
+    let mut keys = vec![key.clone()];
+    keys.extend(said.alias.iter().map(LitStr::value));
+    Ok(Parts {
+        read: quote! {
+            let given = __d::Given::find(table, #key, #alias)?;
+            let #name: #ty = given.read(#need, #absent, #read)?;
+            #check
+        },
+        write,
+        describe: quote! { __d::field_of((#key, #alias), #doc, #kind, #usual, #range), },
+        keys,
+        name,
+    })
+}
+
+/// The type to which bounds apply: that inside lists and options.
+fn innermost(ty: &Type) -> &Type {
+    let inside = match ty {
+        Type::Array(array) => Some(&*array.elem),
+        Type::Path(path) => path.path.segments.last().and_then(|segment| {
+            let holds = segment.ident == "Option" || segment.ident == "Vec";
+            match &segment.arguments {
+                syn::PathArguments::AngleBracketed(inside) if holds => {
+                    inside.args.iter().find_map(|argument| match argument {
+                        syn::GenericArgument::Type(ty) => Some(ty),
+                        _ => None,
+                    })
+                }
+                _ => None,
+            }
+        }),
+        _ => None,
+    };
+    inside.map_or(ty, innermost)
+}
+
+fn is_option(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    path.path
+        .segments
+        .last()
+        .is_some_and(|s| s.ident == "Option")
+}
+
+fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(input.span(), "Table is derived for structs"));
+    };
+    let Fields::Named(fields) = &data.fields else {
+        return Err(Error::new(input.span(), "Table needs fields with names"));
+    };
+    let whole = Whole::of(input)?;
+    let mut parts = Vec::new();
+    let mut others = quote! { ::core::option::Option::None };
+    for field in &fields.named {
+        if let Some(rest) = Said::of(field)?.rest {
+            others = quote! { ::core::option::Option::Some(#rest) };
+        }
+        parts.push(parts_of(field, &whole)?);
+    }
+    let open = others.to_string().contains("Some");
+    let unknown = match open {
+        true => Tokens::new(),
+        false => quote! { __d::unknown_keys(table, Self::KEYS, others)?; },
+    };
+    let check = whole.check.as_ref().map(|check| quote! { #check(&read)?; });
+    let ident = &input.ident;
+    let name = ident.to_string();
+    let doc = doc_of(&input.attrs);
+    let keys: Vec<&String> = parts.iter().flat_map(|p| &p.keys).collect();
+    let reads = parts.iter().map(|p| &p.read);
+    let writes = parts.iter().map(|p| &p.write);
+    let describes = parts.iter().map(|p| &p.describe);
+    let names = parts.iter().map(|p| &p.name);
+    let (generics, types, bounds) = input.generics.split_for_impl();
+    let serde = serde_by_way(ident, &input.generics);
+    Ok(quote! {
+        const _: () = {
+            use ::headstack_schema as __s;
+            use ::headstack_schema::derived as __d;
+            impl #generics #ident #types #bounds {
+                /// The keys of its parameters.
+                #[allow(dead_code)]
+                pub(crate) const KEYS: &'static [&'static str] = &[#(#keys),*];
+            }
+            impl #generics __s::Parameter for #ident #types #bounds {
+                fn kind() -> __s::Kind {
+                    __s::Kind::Table(<Self as __s::Table>::schema())
+                }
+                fn read(
+                    value: &__d::serde_json::Value,
+                ) -> ::core::result::Result<Self, __s::SpecError> {
+                    match value {
+                        __d::serde_json::Value::Object(table) => {
+                            <Self as __s::Table>::read_beside(&[], table)
+                        }
+                        other => ::core::result::Result::Err(__s::wrong_kind(other, "a table")),
+                    }
+                }
+                fn write(&self) -> __d::serde_json::Value {
+                    let mut table = __s::Params::new();
+                    #(#writes)*
+                    __d::serde_json::Value::Object(table)
+                }
+            }
+            impl #generics __s::Table for #ident #types #bounds {
+                fn fields() -> ::std::vec::Vec<__s::Field> {
+                    ::std::vec![#(#describes)*]
+                }
+                fn schema() -> __s::TableSchema {
+                    __s::TableSchema {
+                        name: #name,
+                        doc: #doc,
+                        fields: <Self as __s::Table>::fields(),
+                        others: #others,
+                    }
+                }
+                fn read_beside(
+                    others: &[&str],
+                    table: &__s::Params,
+                ) -> ::core::result::Result<Self, __s::SpecError> {
+                    #unknown
+                    #(#reads)*
+                    let read = #ident { #(#names),* };
+                    #check
+                    ::core::result::Result::Ok(read)
+                }
+            }
+            #serde
+        };
+    })
+}
+
+/// Serde's traits by way of [`Parameter`], for documents that are read and written as a whole.
+fn serde_by_way(ident: &Ident, generics: &syn::Generics) -> Tokens {
+    let (impl_generics, types, bounds) = generics.split_for_impl();
+    let mut with_lifetime = generics.clone();
+    with_lifetime.params.insert(0, syn::parse_quote!('de));
+    let (de_generics, _, _) = with_lifetime.split_for_impl();
+    quote! {
+        impl #impl_generics __d::serde::Serialize for #ident #types #bounds {
+            fn serialize<S: __d::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                let value = __s::Parameter::write(self);
+                __d::serde::Serialize::serialize(&value, serializer)
+            }
+        }
+        impl #de_generics __d::serde::Deserialize<'de> for #ident #types #bounds {
+            fn deserialize<D: __d::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                let value = <__d::serde_json::Value as __d::serde::Deserialize>::deserialize(
+                    deserializer,
+                )?;
+                <Self as __s::Parameter>::read(&value)
+                    .map_err(<D::Error as __d::serde::de::Error>::custom)
+            }
+        }
+    }
+}
+
+fn choice_of(input: &DeriveInput) -> Result<Tokens, Error> {
+    let Data::Enum(data) = &input.data else {
+        return Err(Error::new(input.span(), "Choice is derived for enums"));
+    };
+    let ident = &input.ident;
+    let mut words = Vec::new();
+    let mut arms = Vec::new();
+    for variant in &data.variants {
+        if !matches!(variant.fields, Fields::Unit) {
+            return Err(Error::new(
+                variant.span(),
+                "Choice needs variants without fields",
+            ));
+        }
+        let named = variant.attrs.iter().find(|a| a.path().is_ident("choice"));
+        let word = match named {
+            Some(attribute) => attribute.parse_args::<LitStr>()?.value(),
+            None => kebab(&variant.ident.to_string()),
+        };
+        let doc = doc_of(&variant.attrs);
+        let name = &variant.ident;
+        words.push(quote! { (#word, #doc, #ident::#name) });
+        arms.push(quote! { #ident::#name => #word });
+    }
+    let generics = syn::Generics::default();
+    let serde = serde_by_way(ident, &generics);
+    Ok(quote! {
+        const _: () = {
+            use ::headstack_schema as __s;
+            use ::headstack_schema::derived as __d;
+            impl __s::Choice for #ident {
+                const WORDS: &'static [(&'static str, &'static str, Self)] = &[#(#words),*];
+                fn word(self) -> &'static str {
+                    match self { #(#arms),* }
+                }
+            }
+            impl __s::Parameter for #ident {
+                fn kind() -> __s::Kind {
+                    __d::choice_kind::<Self>()
+                }
+                fn read(
+                    value: &__d::serde_json::Value,
+                ) -> ::core::result::Result<Self, __s::SpecError> {
+                    __d::choice_read(value)
+                }
+                fn write(&self) -> __d::serde_json::Value {
+                    __s::Choice::word(*self).into()
+                }
+            }
+            #serde
+        };
+    })
+}
+
+/// `CamelCase` as `kebab-case`.
+fn kebab(name: &str) -> String {
+    let mut word = String::new();
+    for (i, c) in name.chars().enumerate() {
+        if c.is_uppercase() && i > 0 {
+            word.push('-');
+        }
+        word.extend(c.to_lowercase());
+    }
+    word
+}

@@ -1,0 +1,63 @@
+//! Parameters, each declared once: its type, unit, default, bounds and one sentence.
+//!
+//! A table of parameters is a struct with `#[derive(Table)]`. The declaration is its fields:
+//!
+//! ```
+//! use headstack_schema::{read, Table};
+//! use headstack_units::Span;
+//!
+//! /// The elevator `deadline`.
+//! #[derive(Debug, Table)]
+//! struct Deadline {
+//!     /// How long a read may wait before it is served first.
+//!     #[param(default = Span(500_000_000), range = Span(0)..=Span(86_400_000_000_000))]
+//!     read_expire: Span,
+//!     /// Requests in a batch.
+//!     #[param(default = 16, range = 1..=65_536)]
+//!     fifo_batch: u32,
+//! }
+//!
+//! let table = serde_json::json!({ "fifo_batch": 0 });
+//! let error = read::<Deadline>(&table).unwrap_err();
+//! assert_eq!(error.to_string(), "fifo_batch: got 0, need 1 to 65536");
+//! ```
+//!
+//! From it come reading and checking ([`read`]), the values in force with defaults filled in
+//! ([`Parameter::write`]), the list of parameters with defaults and bounds ([`Table::fields`]) and the JSON
+//! Schema ([`json_schema`]).
+
+extern crate self as headstack_schema;
+
+mod choice;
+mod error;
+mod kind;
+mod parameter;
+mod place;
+mod reader;
+mod reading;
+mod registry;
+
+pub mod json_schema;
+
+pub use choice::Choice;
+pub use error::{did_you_mean, needed_to_write, printable, system_error, told, SpecError};
+pub use headstack_schema_derive::{Choice, Table};
+pub use kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
+pub use parameter::{Adapter, Parameter, Params, Table};
+pub use place::Place;
+pub use reader::{Named, Reader, Taken};
+pub use reading::{
+    by_kind, missing, misspelt, read, read_beside, read_table, shown, wrong_kind, InRange, Scalar,
+};
+pub use registry::{Registered, Registry};
+
+/// What the derived code calls. Not for other use.
+#[doc(hidden)]
+pub mod derived {
+    pub use crate::choice::{kind as choice_kind, read as choice_read};
+    pub use crate::reading::{
+        check_range, field_of, put, rest_of, unknown_keys, write_field, Given,
+    };
+    pub use serde;
+    pub use serde_json;
+}

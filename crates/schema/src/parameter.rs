@@ -1,0 +1,283 @@
+//! The traits that every parameter and every table of parameters has.
+
+use crate::kind::{Field, Kind, TableSchema, Usual};
+use crate::reading::{described, wrong_kind};
+use crate::SpecError;
+use headstack_units::{
+    Bandwidth, Bytes, Frequency, Joules, Length, Quantity, Rpm, Span, Turn, Watts,
+};
+use serde_json::{Map, Number, Value};
+use std::collections::BTreeMap;
+
+/// A table as it was read from a file.
+pub type Params = Map<String, Value>;
+
+/// What can be read from a description.
+pub trait Parameter: Sized {
+    /// What it may be.
+    fn kind() -> Kind;
+
+    /// Reads it. Keys in errors are relative to it; the empty key means the value itself.
+    ///
+    /// # Errors
+    /// What was got and what is needed, with the key inside it if it is a table or a list.
+    fn read(value: &Value) -> Result<Self, SpecError>;
+
+    /// As a file would have it, with all defaults; `Null` if a file would leave it out.
+    fn write(&self) -> Value;
+
+    /// What it is where its key is left out.
+    fn usual() -> Usual {
+        Usual::Required
+    }
+
+    /// The value where the key is left out; `None` if it may not be left out.
+    fn if_absent() -> Option<Self> {
+        None
+    }
+}
+
+/// A table of parameters: a struct with `#[derive(Table)]`.
+pub trait Table: Parameter {
+    /// Its parameters.
+    fn fields() -> Vec<Field>;
+
+    /// Its parameters, with what the table is.
+    fn schema() -> TableSchema;
+
+    /// Reads it from a table that also has the keys `others`, which somebody else reads: errors list them
+    /// among the known ones.
+    ///
+    /// # Errors
+    /// As [`Parameter::read`].
+    fn read_beside(others: &[&str], table: &Params) -> Result<Self, SpecError>;
+}
+
+/// Another way in which files write a type: `#[param(with = ...)]`.
+pub trait Adapter<T> {
+    /// What it may be.
+    fn kind() -> Kind;
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// As [`Parameter::read`].
+    fn read(value: &Value) -> Result<T, SpecError>;
+
+    /// As a file would have it; `Null` if it cannot be written.
+    fn write(value: &T) -> Value;
+}
+
+impl Parameter for bool {
+    fn kind() -> Kind {
+        Kind::Flag
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        value
+            .as_bool()
+            .ok_or_else(|| wrong_kind(value, "a boolean"))
+    }
+    fn write(&self) -> Value {
+        Value::Bool(*self)
+    }
+}
+
+impl Parameter for String {
+    fn kind() -> Kind {
+        Kind::Text
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        let text = value.as_str().map(str::to_string);
+        text.ok_or_else(|| wrong_kind(value, "a string"))
+    }
+    fn write(&self) -> Value {
+        Value::String(self.clone())
+    }
+}
+
+impl Parameter for f64 {
+    fn kind() -> Kind {
+        Kind::Number
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        value.as_f64().ok_or_else(|| wrong_kind(value, "a number"))
+    }
+    fn write(&self) -> Value {
+        Number::from_f64(*self).map_or(Value::Null, Value::Number)
+    }
+}
+
+impl Parameter for i64 {
+    fn kind() -> Kind {
+        Kind::Signed
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        value
+            .as_i64()
+            .ok_or_else(|| wrong_kind(value, "a whole number"))
+    }
+    fn write(&self) -> Value {
+        (*self).into()
+    }
+}
+
+macro_rules! whole {
+    ($($type:ty),+) => { $(
+        impl Parameter for $type {
+            fn kind() -> Kind {
+                Kind::Whole { most: <$type>::MAX as u64 }
+            }
+            fn read(value: &Value) -> Result<Self, SpecError> {
+                let number = value.as_u64().and_then(|n| n.try_into().ok());
+                number.ok_or_else(|| {
+                    // What is whole and not negative may still be too much.
+                    let too_much = value.as_f64().is_some_and(|n| n > <$type>::MAX as f64);
+                    let need = match too_much {
+                        true => format!("a whole number, 0 or more, at most {}", <$type>::MAX),
+                        false => "a whole number, 0 or more".into(),
+                    };
+                    SpecError::new("", described(value), need)
+                })
+            }
+            fn write(&self) -> Value {
+                (*self).into()
+            }
+        }
+    )+ };
+}
+whole!(u8, u16, u32, u64, usize);
+
+macro_rules! quantities {
+    ($($type:ty),+) => { $(
+        impl Parameter for $type {
+            fn kind() -> Kind {
+                Kind::Quantity { what: <$type as Quantity>::WHAT, units: <$type as Quantity>::UNITS }
+            }
+            fn read(value: &Value) -> Result<Self, SpecError> {
+                let Value::String(text) = value else {
+                    return Err(wrong_kind(value, Self::kind().need()));
+                };
+                text.parse().map_err(|e: headstack_units::UnitError| {
+                    let need = format!("a number and a unit: one of {}", e.units);
+                    SpecError::new("", format!("{:?}", e.got), need)
+                })
+            }
+            fn write(&self) -> Value {
+                Value::String(self.to_string())
+            }
+        }
+    )+ };
+}
+quantities!(Bandwidth, Bytes, Frequency, Joules, Length, Rpm, Span, Turn, Watts);
+
+impl<T: Parameter> Parameter for Option<T> {
+    fn kind() -> Kind {
+        T::kind()
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        match value {
+            Value::Null => Ok(None),
+            value => T::read(value).map(Some),
+        }
+    }
+    fn write(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::write)
+    }
+    fn usual() -> Usual {
+        Usual::Nothing
+    }
+    fn if_absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Parameter> Parameter for Vec<T> {
+    fn kind() -> Kind {
+        Kind::List {
+            of: Box::new(T::kind()),
+            length: None,
+        }
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        let list = value
+            .as_array()
+            .ok_or_else(|| wrong_kind(value, "a list"))?;
+        let entries = list.iter().enumerate();
+        entries
+            .map(|(i, v)| T::read(v).map_err(|e| e.within(&format!("[{i}]"))))
+            .collect()
+    }
+    fn write(&self) -> Value {
+        Value::Array(self.iter().map(T::write).collect())
+    }
+}
+
+impl<T: Parameter, const N: usize> Parameter for [T; N] {
+    fn kind() -> Kind {
+        Kind::List {
+            of: Box::new(T::kind()),
+            length: Some(N),
+        }
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        let need = || format!("a list of {N} entries");
+        let entries = match value {
+            Value::Array(list) if list.len() == N => Vec::<T>::read(value)?,
+            Value::Array(list) => return Err(SpecError::new("", list.len(), need())),
+            other => return Err(wrong_kind(other, need())),
+        };
+        let got = entries.len();
+        entries
+            .try_into()
+            .map_err(|_| SpecError::new("", got, need()))
+    }
+    fn write(&self) -> Value {
+        Value::Array(self.iter().map(T::write).collect())
+    }
+}
+
+impl<T: Parameter> Parameter for BTreeMap<String, T> {
+    fn kind() -> Kind {
+        Kind::Map(Box::new(T::kind()))
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        let table = value
+            .as_object()
+            .ok_or_else(|| wrong_kind(value, "a table"))?;
+        let entry = |(k, v): (&String, &Value)| {
+            let read = T::read(v).map_err(|e| e.within(k))?;
+            Ok((k.clone(), read))
+        };
+        table.iter().map(entry).collect()
+    }
+    fn write(&self) -> Value {
+        Value::Object(self.iter().map(|(k, v)| (k.clone(), v.write())).collect())
+    }
+}
+
+/// A table that somebody else reads.
+impl Parameter for Params {
+    fn kind() -> Kind {
+        Kind::Map(Box::new(Kind::Any))
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        let table = value.as_object().cloned();
+        table.ok_or_else(|| wrong_kind(value, "a table"))
+    }
+    fn write(&self) -> Value {
+        Value::Object(self.clone())
+    }
+}
+
+/// A value that somebody else reads.
+impl Parameter for Value {
+    fn kind() -> Kind {
+        Kind::Any
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        Ok(value.clone())
+    }
+    fn write(&self) -> Value {
+        self.clone()
+    }
+}

@@ -1,0 +1,282 @@
+//! Reads tables: values, defaults, bounds, unknown and missing keys.
+
+use crate::kind::{Bounds, Field, Kind, Usual};
+use crate::parameter::{Parameter, Params, Table};
+use crate::{did_you_mean, SpecError};
+use headstack_units::{Bandwidth, Bytes, Frequency, Joules, Length, Rpm, Span, Turn, Watts};
+use serde_json::{Map, Value};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+/// Reads a table of parameters from a value. Keys in errors are relative to it.
+///
+/// # Errors
+/// The dotted key, what was got, what is needed, and the nearest known name as a hint.
+pub fn read<T: Parameter>(value: &Value) -> Result<T, SpecError> {
+    T::read(value)
+}
+
+/// As [`read`], from a table.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_table<T: Table>(table: &Params) -> Result<T, SpecError> {
+    T::read_beside(&[], table)
+}
+
+/// As [`read`], for a table that also has the keys `others`, which somebody else reads.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_beside<T: Table>(others: &[&str], table: &Params) -> Result<T, SpecError> {
+    T::read_beside(others, table)
+}
+
+/// A value of a description as messages show it.
+pub fn shown(value: &Value) -> String {
+    /// Characters of a value that are shown.
+    const MOST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// A value of the wrong kind as messages show it: with its kind.
+pub(crate) fn described(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".into(),
+        Value::Bool(is) => format!("boolean {is}"),
+        Value::Number(n) if n.is_f64() => format!("floating point {n}"),
+        Value::Number(n) => format!("integer {n}"),
+        Value::String(_) => format!("string {}", shown(value)),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "a table".into(),
+    }
+}
+
+/// The error for a value that is of another kind than needed.
+pub fn wrong_kind(value: &Value, need: impl Into<String>) -> SpecError {
+    SpecError::new("", described(value), need)
+}
+
+/// Reads a value of several forms. `read` takes the value if its kind (text, number, list, table) is that
+/// of a form; else the error says that one of these is needed: `need`.
+///
+/// # Errors
+/// That, or the error of the form that was meant.
+pub fn by_kind<T>(
+    value: &Value,
+    need: &str,
+    read: impl FnOnce(&Value) -> Option<Result<T, SpecError>>,
+) -> Result<T, SpecError> {
+    read(value).unwrap_or_else(|| Err(SpecError::new("", shown(value), need)))
+}
+
+/// The error for a table without `key`, relative to the table. If another key, not one of `known`, is nearly
+/// spelt like it, the error names that key instead.
+pub fn missing(table: &Map<String, Value>, key: &str, need: &str, known: &[&str]) -> SpecError {
+    let misspelt = misspelt(table, key, known);
+    misspelt.unwrap_or_else(|| SpecError::new(key, "nothing", need))
+}
+
+/// The error for a key in the table that may be a misspelling of `key`, which is absent; `known` are the
+/// other keys that the table may have. `None` if there is no such key.
+pub fn misspelt(table: &Map<String, Value>, key: &str, known: &[&str]) -> Option<SpecError> {
+    let near = |k: &&String| !known.contains(&k.as_str()) && !did_you_mean(k, [key]).is_empty();
+    let got = table.keys().find(near)?;
+    Some(unknown_key(got, &[&[key], known].concat()))
+}
+
+fn unknown_key(got: &str, known: &[&str]) -> SpecError {
+    let hint = did_you_mean(got, known.iter().copied());
+    let need = if known.is_empty() {
+        "no keys here".to_string()
+    } else {
+        format!("one of {}{hint}", known.join(", "))
+    };
+    SpecError::new("", format!("key {got:?}"), need).about_key(got)
+}
+
+/// Refuses keys that are neither parameters nor `others`.
+///
+/// # Errors
+/// The key, and those that are known.
+pub fn unknown_keys(table: &Params, keys: &[&str], others: &[&str]) -> Result<(), SpecError> {
+    let known = |k: &&String| !keys.contains(&k.as_str()) && !others.contains(&k.as_str());
+    match table.keys().find(known) {
+        Some(got) => Err(unknown_key(got, &[others, keys].concat())),
+        None => Ok(()),
+    }
+}
+
+/// The keys that are neither parameters nor `others`: somebody else's.
+pub fn rest_of(table: &Params, keys: &[&str], others: &[&str]) -> Params {
+    let other =
+        |(k, _): &(&String, &Value)| !keys.contains(&k.as_str()) && !others.contains(&k.as_str());
+    let rest = table.iter().filter(other);
+    rest.map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+/// A parameter's value in a table.
+pub struct Given<'a> {
+    /// The key under which it stands, which may be the alias.
+    pub key: &'static str,
+    /// The value; none if it is left out.
+    pub value: Option<&'a Value>,
+}
+
+impl<'a> Given<'a> {
+    /// Finds the value of a parameter.
+    ///
+    /// # Errors
+    /// Both the key and its alias are there.
+    pub fn find(
+        table: &'a Params,
+        key: &'static str,
+        alias: Option<&'static str>,
+    ) -> Result<Given<'a>, SpecError> {
+        let other = alias.and_then(|alias| table.get(alias).map(|value| (alias, value)));
+        match (table.get(key), other) {
+            (Some(_), Some((alias, _))) => {
+                let need = format!("{key} or {alias}, not both");
+                Err(SpecError::new(alias, "the same again", need))
+            }
+            (None, Some((key, value))) => Ok(Given {
+                key,
+                value: Some(value),
+            }),
+            (value, None) => Ok(Given { key, value }),
+        }
+    }
+
+    /// Reads it with `read`; what is left out has the value of `absent`.
+    ///
+    /// # Errors
+    /// Those of `read`, at the key; a parameter that may not be left out.
+    pub fn read<T>(
+        &self,
+        need: &str,
+        absent: impl FnOnce() -> Option<T>,
+        read: impl FnOnce(&Value) -> Result<T, SpecError>,
+    ) -> Result<T, SpecError> {
+        match self.value {
+            Some(value) => read(value).map_err(|e| e.within(self.key)),
+            None => absent().ok_or_else(|| SpecError::new(self.key, "nothing", need)),
+        }
+    }
+}
+
+/// A type that has an order and is shown in messages.
+pub trait Scalar: Parameter + PartialOrd + Display {}
+
+macro_rules! scalars {
+    ($($type:ty),+) => { $(impl Scalar for $type {})+ };
+}
+scalars!(u8, u16, u32, u64, usize, i64, f64);
+scalars!(Bandwidth, Bytes, Frequency, Joules, Length, Rpm, Span, Turn, Watts);
+
+/// What bounds of type `B` apply to: a value, one that may be left out, the entries of a list.
+pub trait InRange<B> {
+    /// The first value outside the bounds: its place inside this one, and how it is shown.
+    fn outside(&self, range: &RangeInclusive<B>) -> Option<(String, String)>;
+}
+
+impl<B: Scalar> InRange<B> for B {
+    fn outside(&self, range: &RangeInclusive<B>) -> Option<(String, String)> {
+        (!range.contains(self)).then(|| (String::new(), self.to_string()))
+    }
+}
+
+impl<B: Scalar, T: InRange<B>> InRange<B> for Option<T> {
+    fn outside(&self, range: &RangeInclusive<B>) -> Option<(String, String)> {
+        self.as_ref().and_then(|value| value.outside(range))
+    }
+}
+
+impl<B: Scalar, T: InRange<B>> InRange<B> for Vec<T> {
+    fn outside(&self, range: &RangeInclusive<B>) -> Option<(String, String)> {
+        entries_outside(self, range)
+    }
+}
+
+impl<B: Scalar, T: InRange<B>, const N: usize> InRange<B> for [T; N] {
+    fn outside(&self, range: &RangeInclusive<B>) -> Option<(String, String)> {
+        entries_outside(self, range)
+    }
+}
+
+fn entries_outside<B, T: InRange<B>>(
+    list: &[T],
+    range: &RangeInclusive<B>,
+) -> Option<(String, String)> {
+    list.iter().enumerate().find_map(|(i, value)| {
+        let (place, got) = value.outside(range)?;
+        Some((format!("[{i}]{place}"), got))
+    })
+}
+
+/// Bounds as messages show them.
+pub(crate) fn span<B: Display>(range: &RangeInclusive<B>) -> String {
+    format!("{} to {}", range.start(), range.end())
+}
+
+/// Refuses what is outside its bounds, or not a number.
+///
+/// # Errors
+/// The key, the value and the bounds.
+pub fn check_range<B: Scalar, T: InRange<B>>(
+    key: &str,
+    value: &T,
+    range: &RangeInclusive<B>,
+) -> Result<(), SpecError> {
+    match value.outside(range) {
+        None => Ok(()),
+        Some((place, got)) => Err(SpecError::new(format!("{key}{place}"), got, span(range))),
+    }
+}
+
+impl Bounds {
+    /// The bounds of a range.
+    pub fn of<B: Scalar>(range: &RangeInclusive<B>) -> Bounds {
+        Bounds {
+            least: range.start().write(),
+            most: range.end().write(),
+            shown: span(range),
+        }
+    }
+}
+
+/// The description of one parameter.
+pub fn field_of<B: Scalar>(
+    key: (&'static str, Option<&'static str>),
+    doc: &'static str,
+    kind: Kind,
+    usual: Usual,
+    range: Option<RangeInclusive<B>>,
+) -> Field {
+    let bounds = range.map(|range| Bounds::of(&range));
+    Field {
+        key: key.0,
+        alias: key.1,
+        doc,
+        kind,
+        usual,
+        bounds,
+    }
+}
+
+/// Adds a value to a table, unless it is one that files leave out.
+pub fn put(table: &mut Params, key: &str, value: Value) {
+    if !value.is_null() {
+        table.insert(key.into(), value);
+    }
+}
+
+/// The table of a field that stands in its place with all its keys.
+pub fn write_field(table: &mut Params, others: &Params) {
+    for (key, value) in others {
+        put(table, key, value.clone());
+    }
+}

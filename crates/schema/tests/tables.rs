@@ -1,0 +1,231 @@
+//! What a declaration becomes: reading, defaults, errors, documentation.
+
+use headstack_schema::{
+    json_schema, read, read_beside, wrong_kind, Adapter, Choice, Kind, Params, SpecError, Table,
+    Usual,
+};
+use headstack_schema::{Parameter, TableSchema};
+use headstack_units::Span;
+use serde_json::{json, Value};
+
+/// Order of service.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Choice)]
+enum Order {
+    /// As they come.
+    #[default]
+    FirstCome,
+    /// The nearest.
+    #[choice("sstf")]
+    Nearest,
+}
+
+/// Times as numbers of milliseconds in the program.
+struct Milliseconds;
+
+impl Adapter<f64> for Milliseconds {
+    fn kind() -> Kind {
+        Span::kind()
+    }
+    fn read(value: &Value) -> Result<f64, SpecError> {
+        Span::read(value).map(|span| span.0 as f64 / 1e6)
+    }
+    fn write(value: &f64) -> Value {
+        Span((value * 1e6) as i64).write()
+    }
+}
+
+/// Inside. A second sentence.
+///
+/// Not part of the summary.
+#[derive(Debug, Clone, PartialEq, Default, Table)]
+#[table(default)]
+struct Inner {
+    /// A share.
+    #[param(range = 0.0..=1.0)]
+    share: f64,
+    /// Whether.
+    on: bool,
+}
+
+#[derive(Debug, PartialEq, Table)]
+#[table(check = Whole::check)]
+struct Whole {
+    /// How many.
+    #[param(range = 1..=8)]
+    count: u32,
+    /// Some times.
+    #[param(default, range = Span(0)..=Span(1_000_000_000))]
+    times: Vec<Span>,
+    /// A limit.
+    #[param(range = 1..=4)]
+    limit: Option<u64>,
+    #[param(default)]
+    order: Order,
+    #[param(default = 2.5, with = Milliseconds)]
+    base: f64,
+    #[param(alias = "inners", default)]
+    inner: Inner,
+    #[param(default, omit = String::is_empty)]
+    title: String,
+    #[param(skip)]
+    seen: u32,
+}
+
+impl Whole {
+    fn check(&self) -> Result<(), SpecError> {
+        match self.limit {
+            Some(limit) if limit < u64::from(self.count) => {
+                Err(SpecError::new("limit", limit, "count or more"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Table)]
+struct Open {
+    model: String,
+    #[param(rest = "parameters of the model")]
+    parameters: Params,
+}
+
+fn error(value: Value) -> String {
+    read::<Whole>(&value).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_left_out_is_filled_in() {
+    let whole: Whole = read(&json!({ "count": 3 })).unwrap();
+    let want = json!({
+        "count": 3, "times": [], "order": "first-come", "base": "2.5 ms",
+        "inner": { "share": 0.0, "on": false },
+    });
+    assert_eq!(whole.write(), want);
+    assert_eq!(
+        read::<Whole>(&want).unwrap(),
+        whole,
+        "what is written is read again"
+    );
+    let by_serde: Whole = serde_json::from_value(want.clone()).unwrap();
+    assert_eq!(serde_json::to_value(by_serde).unwrap(), want);
+    let alias = read::<Whole>(&json!({ "count": 3, "inners": { "on": true } })).unwrap();
+    assert!(alias.inner.on);
+}
+
+#[test]
+fn errors_have_key_value_and_need() {
+    for (value, want) in [
+        (json!({}), "count: got nothing, need a value"),
+        (json!({ "count": 9 }), "count: got 9, need 1 to 8"),
+        (
+            json!({ "count": "9" }),
+            "count: got string \"9\", need a whole number, 0 or more",
+        ),
+        (
+            json!({ "count": -1 }),
+            "count: got integer -1, need a whole number, 0 or more",
+        ),
+        (
+            json!({ "count": 5_000_000_000_u64 }),
+            "count: got integer 5000000000, need a whole number, 0 or more, at most 4294967295",
+        ),
+        (
+            json!({ "count": 1, "limit": 5 }),
+            "limit: got 5, need 1 to 4",
+        ),
+        (
+            json!({ "count": 4, "limit": 3 }),
+            "limit: got 3, need count or more",
+        ),
+        (
+            json!({ "count": 1, "times": ["1 s", "2 s"] }),
+            "times[1]: got 2 s, need 0 ms to 1 s",
+        ),
+        (
+            json!({ "count": 1, "times": ["1 parsec"] }),
+            "times[0]: got \"1 parsec\", need a number and a unit: one of s, ms, us, ns, min, h",
+        ),
+        (
+            json!({ "count": 1, "inner": { "share": 2 } }),
+            "inner.share: got 2, need 0 to 1",
+        ),
+        (
+            json!({ "count": 1, "inner": 3 }),
+            "inner: got integer 3, need a table",
+        ),
+        (
+            json!({ "count": 1, "inner": { "no": 3 } }),
+            "inner: got key \"no\", need one of share, on",
+        ),
+        (
+            json!({ "count": 1, "order": "sttf" }),
+            "order: got \"sttf\", need one of first-come, sstf; did you mean \"sstf\"?",
+        ),
+        (
+            json!({ "count": 1, "order": 1 }),
+            "order: got integer 1, need one of its words, as text",
+        ),
+        (
+            json!({ "count": 1, "seen": 1 }),
+            "got key \"seen\", need one of count, times, limit, order, \
+            base, inner, inners, title",
+        ),
+        (
+            json!({ "count": 1, "inner": {}, "inners": {} }),
+            "inners: got the same again, need inner or inners, not both",
+        ),
+        (json!([1]), "got a list, need a table"),
+    ] {
+        let shown = error(value.clone());
+        assert!(shown.starts_with(want), "{value}: {shown}");
+    }
+    let table = json!({ "model": "x", "share": 0.5, "onn": true });
+    let beside = read_beside::<Inner>(&["model"], table.as_object().unwrap());
+    let want = "got key \"onn\", need one of model, share, on; did you mean \"on\"?";
+    assert_eq!(beside.unwrap_err().to_string(), want);
+    let _: SpecError = wrong_kind(&table, "a list");
+}
+
+#[test]
+fn other_keys_are_kept() {
+    let value = json!({ "model": "x", "a": 1, "b": { "c": 2 } });
+    let open: Open = read(&value).unwrap();
+    assert_eq!(
+        Value::Object(open.parameters.clone()),
+        json!({ "a": 1, "b": { "c": 2 } })
+    );
+    assert_eq!(open.write(), value);
+}
+
+#[test]
+fn parameters_are_documented() {
+    let fields = Whole::fields();
+    let of = |key: &str| fields.iter().find(|f| f.key == key).unwrap();
+    assert_eq!(of("count").doc, "How many.");
+    assert_eq!(of("count").usual, Usual::Required);
+    assert_eq!(of("count").bounds.as_ref().unwrap().shown, "1 to 8");
+    assert_eq!(of("limit").usual, Usual::Nothing);
+    assert_eq!(of("base").usual, Usual::Value("2.5 ms".into()));
+    assert_eq!(of("times").bounds.as_ref().unwrap().most, json!("1 s"));
+    let Kind::Table(TableSchema { doc, .. }) = &of("inner").kind else {
+        panic!("{:?}", of("inner").kind);
+    };
+    assert_eq!(doc, &"Inside. A second sentence.");
+    assert!(fields.iter().all(|f| f.key != "seen"));
+}
+
+#[test]
+fn the_json_schema_says_the_same() {
+    let schema = json_schema::document(&Whole::schema(), "whole", &|_| Vec::new());
+    assert_eq!(schema["required"], json!(["count"]));
+    let properties = &schema["properties"];
+    assert_eq!(properties["count"]["minimum"], 1);
+    assert_eq!(properties["count"]["maximum"], 8);
+    assert_eq!(properties["times"]["items"]["x-maximum"], "1 s");
+    assert_eq!(properties["order"]["enum"], json!(["first-come", "sstf"]));
+    assert_eq!(properties["inner"]["properties"]["share"]["default"], 0.0);
+    assert_eq!(properties["inners"], properties["inner"]);
+    assert_eq!(schema["additionalProperties"], false);
+    let open = json_schema::document(&Open::schema(), "open", &|_| Vec::new());
+    assert_eq!(open["additionalProperties"], true);
+}

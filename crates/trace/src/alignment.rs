@@ -1,0 +1,93 @@
+//! How requests lie in sectors of 4 KiB.
+
+use crate::request::{Op, Request};
+
+/// Blocks of 512 bytes in a sector of 4 KiB.
+pub const SECTOR_BLOCKS: u64 = 8;
+
+/// Counts of requests by their place in sectors of 4 KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Alignment {
+    /// Reads and writes by their first block, modulo [`SECTOR_BLOCKS`].
+    pub offsets: [u64; SECTOR_BLOCKS as usize],
+    /// Writes.
+    pub writes: u64,
+    /// Writes that do not cover whole sectors.
+    pub partial_writes: u64,
+    /// Writes without forced unit access.
+    pub plain_writes: u64,
+}
+
+impl Alignment {
+    /// Counts a request.
+    #[inline]
+    pub fn add(&mut self, r: &Request) {
+        let place = r.lba.0 % SECTOR_BLOCKS;
+        let partial = (r.lba.0 | u64::from(r.blocks)) % SECTOR_BLOCKS != 0;
+        let writes = r.op.writes();
+        self.offsets[place as usize] += u64::from(r.op != Op::Flush);
+        self.writes += u64::from(writes);
+        self.partial_writes += u64::from(writes && partial);
+        self.plain_writes += u64::from(r.op == Op::Write);
+    }
+
+    /// The offset from the beginnings of sectors, in blocks, that more than half of the reads and writes share,
+    /// and their share; `None` if there is none, or if it is 0.
+    pub fn shared_offset(&self) -> Option<(u64, f64)> {
+        let all: u64 = self.offsets.iter().sum();
+        let (offset, most) = (0..SECTOR_BLOCKS)
+            .zip(self.offsets)
+            .max_by_key(|&(_, n)| n)?;
+        (offset != 0 && 2 * most > all).then(|| (offset, most as f64 / all as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headstack_units::Lba;
+
+    fn of(requests: &[(u64, u32, Op)]) -> Alignment {
+        let mut found = Alignment::default();
+        for &(lba, blocks, op) in requests {
+            found.add(&Request {
+                lba: Lba(lba),
+                blocks,
+                op,
+                ..Request::default()
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn counts_by_hand() {
+        use Op::{Flush, Read, Write, WriteThrough};
+        let found = of(&[
+            (63, 8, Write),
+            (71, 8, Read),
+            (64, 8, WriteThrough),
+            (64, 4, Write),
+            (7, 1, Read),
+            (0, 0, Flush),
+        ]);
+        assert_eq!(found.offsets, [2, 0, 0, 0, 0, 0, 0, 3]);
+        assert_eq!(
+            (found.writes, found.partial_writes, found.plain_writes),
+            (3, 2, 2)
+        );
+        assert_eq!(found.shared_offset(), Some((7, 0.6)));
+    }
+
+    #[test]
+    fn half_of_the_requests_share_no_offset() {
+        let read = |lba| (lba, 8, Op::Read);
+        assert_eq!(of(&[read(7), read(8)]).shared_offset(), None);
+        assert_eq!(
+            of(&[read(7), read(15), read(8)]).shared_offset(),
+            Some((7, 2.0 / 3.0))
+        );
+        assert_eq!(of(&[read(16), read(8)]).shared_offset(), None);
+        assert_eq!(of(&[]).shared_offset(), None);
+    }
+}

@@ -1,0 +1,221 @@
+"""Claims as data: the example of the design notes, the schema's refusals, and all papers."""
+
+import json
+import re
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+from headstack import studies
+from headstack.errors import ConfigError
+from headstack.picture import MARKS, Axis, Layer, Picture
+from headstack.studies import claims, evaluate, page
+from headstack.studies.rules import Rule
+from headstack.studies.study import reproduce
+
+EXAMPLE = Path(__file__).parent / "example_paper"
+
+
+def changed(tmp_path, monkeypatch, name, *replacements):
+    """The example with parts of its claims replaced, as a paper of its own."""
+    folder = tmp_path / name
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (folder / claims.FILE).read_text(encoding="utf-8")
+    for old, new in replacements:
+        assert old in text, old
+        text = text.replace(old, new)
+    (folder / claims.FILE).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for module in [m for m in sys.modules if m.partition(".")[0] == name]:
+        del sys.modules[module]
+    return name
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    out = tmp_path_factory.mktemp("example")
+    paper = claims.load("example_paper")
+    document, study = reproduce(paper, out, quick=True)
+    page.write(document, paper, study, out)
+    return document, study, out
+
+
+def test_the_example_is_judged_and_drawn(example):
+    document, study, out = example
+    (row,) = document["claims"]
+    assert (row["id"], row["verdict"]) == ("TURN-1", "reproduced"), row["why"]
+    number, relation = row["parts"]
+    # Half a turn at 7200 rpm; at 5400 rpm 5.56 ms.
+    assert number["values"]["ours"] == pytest.approx(60e3 / 7200 / 2, rel=0.05)
+    assert relation["values"]["5,400 rpm"] == pytest.approx(60e3 / 5400 / 2, rel=0.05)
+    assert number["what"] == "mean wait at 7,200 rpm"
+    (listing,) = [t for t in row["tables"] if t["title"] == "Mean wait in ms"]
+    assert [r[0] for r in listing["rows"]] == ["5,400", "7,200", "10,000"]
+    (choice,) = row["choices"]
+    assert choice["otherwise"][0]["verdict"] == "reproduced"
+    assert (out / row["figure"]).read_bytes().startswith(b"\x89PNG")
+    # The paper's own value stands beside ours, at its place.
+    shown = [
+        r for rows in study.specs["turn-1-waits"]["datasets"].values() for r in rows if "what" in r
+    ]
+    assert shown[0]["x"] == 7200
+    assert shown[0]["y"] == 4.17
+
+
+def test_the_rule_is_run_on_the_world_in_which_a_part_is_false(example):
+    number, relation = example[0]["claims"][0]["parts"]
+    assert number["falsifier"]["world"] == "a wait of a whole turn"
+    assert (number["falsifier"]["ours"], number["falsifier"]["reference"]) == (8.33, 4.17)
+    assert not number["falsifier"]["passes"]
+    # Ours in that world is another cell of the table: 10,000 rpm.
+    assert relation["falsifier"]["ours"] == pytest.approx(3.0, rel=0.05)
+    assert not relation["falsifier"]["passes"]
+
+
+def test_a_rule_that_cannot_fail_is_told_on_the_page(tmp_path, monkeypatch):
+    name = changed(
+        tmp_path, monkeypatch, "lenient", ('world = "a higher speed", ours = { row = 10000 }',
+                                           'world = "the same speed twice as slow", ours = 99.0'),
+    )  # fmt: skip
+    paper = claims.load(name)
+    document, study = reproduce(paper, tmp_path, quick=True)
+    assert document["claims"][0]["parts"][1]["falsifier"]["passes"]
+    html = page.to_html(document, paper, study)
+    assert "would also pass if" in html
+    assert '<td class="wrap">the same speed twice as slow</td>' in html
+    assert "not if a wait of a whole turn" in html
+
+
+def test_a_page_opens_with_the_verdicts(example):
+    out = example[2]
+    html = (out / "example_paper.html").read_text(encoding="utf-8")
+    body = html[html.index("<h1>") :]
+    definitions = body.index(page.WORDS)
+    assert body.index('<td class="text reproduced">') < body.index("<h2") < definitions
+    markdown = (out / "example_paper.md").read_text(encoding="utf-8")
+    assert markdown.index("| claim | verdict | what |") < markdown.index(page.WORDS)
+    assert markdown.splitlines()[2].startswith("| claim |")
+
+
+def test_the_design_notes_print_the_example():
+    notes = (ROOT / "docs" / "design" / "adding-a-paper.md").read_text(encoding="utf-8")
+    (printed,) = re.findall(r"^```toml\n(.*?)^```", notes, re.MULTILINE | re.DOTALL)
+    file = (EXAMPLE / claims.FILE).read_text(encoding="utf-8")
+    assert tomllib.loads(printed) == tomllib.loads(file)
+    for rule in Rule:
+        assert f"`{rule}`" in notes, rule
+    for mark in (*MARKS, "curve"):
+        assert f"`{mark}`" in notes, mark
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("place =", "places =", r'claim\[0\]: key: got "places".*mean "place"'),
+        ("expected = 4.17", 'expectd = 4.17', r'TURN-1: part 1.1: key: got "expectd".*"expected"'),
+        ('rule = "higher"', 'rule = "hihger"', r'part 1.2.rule: got "hihger".*mean "higher"'),
+        ("row = 7200 }\nrule", "row = 7201 }\nrule", r"part 1.1: got 0 rows of waits .*need one"),
+        ('column = "wait_ms"\nform', 'column = "wait"\nform', r'column: got "wait".*"wait_ms"'),
+        ('table = "waits"\nkey', 'table = "wait"\nkey', r'table: got "wait".*mean "waits"'),
+        ('choices = ["seed"]', 'choices = ["sead"]', r'TURN-1.choices: got "sead".*mean "seed"'),
+        ("expected = 4.17", "expected = true", r"expected: got True, need a number"),
+        ('"tables.waits"', '"tables.wait"', r'got "tables.wait", need a function of the folder'),
+        ("{rpm:,} rpm\"\nours = { row = 7200", "{rmp:,} rpm\"\nours = { row = 7200", r'"rmp"'),
+        ('mark = "line"', 'mark = "lines"', r'mark: got "lines".*mean "line"'),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_by_name(tmp_path, monkeypatch, old, new, said):
+    name = changed(tmp_path, monkeypatch, "refused", (old, new))
+    try:
+        document, _ = reproduce(claims.load(name), tmp_path, quick=True)
+    except ConfigError as e:
+        why = str(e)
+    else:
+        # What is found out while a claim is judged does not stop the others.
+        why = document["claims"][0]["why"]
+    assert re.search(said, why), why
+
+
+def test_entries_share_settings_and_are_repeated():
+    rows = {"t": [{"a": a, "b": b, "v": 10 * a + b} for a in (1, 2) for b in (1, 2, 3)]}
+    given = {
+        "table": "t",
+        "each": ["a"],
+        "part": [
+            {"what": "{a}", "each": {"b": [3, 1]}},
+            {"what": "only two", "each": {"a": [2]}, "where": {"b": 2}},
+        ],
+    }
+    node = claims._node(claims.Statement, given, {}, {}, "at", "part")
+    found = [(s.what, dict(scope)) for s, scope, _ in evaluate.expand([node], rows)]
+    assert found == [
+        ("{a}", {"a": 1, "b": 3}),
+        ("{a}", {"a": 1, "b": 1}),
+        ("{a}", {"a": 2, "b": 3}),
+        ("{a}", {"a": 2, "b": 1}),
+        ("only two", {"a": 2}),
+    ]
+    nowhere = claims._node(claims.Statement, {**given, "each": {"a": [9]}}, {}, {}, "at", "part")
+    with pytest.raises(ConfigError, match=r"at: got no row for .*9.*, need one or more"):
+        evaluate.expand([nowhere], rows)
+    # A study with other choices may have fewer rows and tables.
+    assert evaluate.expand([nowhere], rows, partial=True) == []
+    assert evaluate.expand([node], {}, partial=True) == []
+
+
+def test_printed_tables_have_rows_columns_and_values_across():
+    frame = pd.DataFrame(
+        [{"w": w, "n": n, "ms": 10 * w + i} for w in (0, 1) for i, n in enumerate("ab")]
+    )
+    rows = evaluate.rows_of({"t": frame})["t"]
+    across = claims.Listing("at", "t", (("w", "{w}"),), across="n", heading="<{n}>", cell="{ms}")
+    table = evaluate._listing(across, rows, {}, "at")
+    assert table.headings == ["w", "<a>", "<b>"]
+    assert table.rows == [["0", "0", "1"], ["1", "10", "11"]]
+    together = claims.Listing("at", "t", (("", "all"),), across="w", heading="{w}", cell="{n}{ms}")
+    assert evaluate._listing(together, rows, {}, "at").rows == [["all", "a0 / b1", "a10 / b11"]]
+    missing = [{"x": float("nan")}, {"x": None}, {"x": 1.0}]
+    column = claims.Listing("at", "t", (), columns=(("x", "{x:.1f}"),))
+    assert [r[0] for r in evaluate._listing(column, missing, {}, "at").rows] == ["–", "–", "1.0"]  # noqa: RUF001
+
+
+def test_numbers_that_are_missing_are_not_run():
+    rows = {"t": [{"v": None, "why": "overloaded"}]}
+    said = claims.Statement("v", Rule.NUMBER, "t", column="v", expected=2.0, missing="it is {why}")
+    part = evaluate._part(said, rows, {}, "at")
+    assert (part.verdict, part.note, part.counts) == ("not-run", "it is overloaded", False)
+
+
+def test_every_mark_is_drawn():
+    from headstack.plots import tidy
+
+    table = [
+        {"x": x, "y": x * k, "to": x * k + 1, "end": x + 0.5, "c": str(k), "say": f"{x}"}
+        for k in (1, 2)
+        for x in (1.0, 2.0, 3.0)
+    ]
+    axes = {"x": Axis("x", "x"), "y": Axis("y", "y")}
+    for mark in MARKS:
+        layer = Layer(mark, x2="end", y2="to", text="say")
+        picture = Picture("p", "title", "t", colour="c", layers=(layer,), **axes)
+        drawn = tidy.draw(picture, {"t": table}, [{"x": 2.0, "y": 1.0, "panel": "", "what": "w",
+                                                   "text": "1"}]).to_dict()  # fmt: skip
+        assert "paper: " in json.dumps(drawn)
+    panels = Picture("p", "title", "t", panel="c", **axes)
+    assert len(tidy.draw(panels, {"t": table}).to_dict()["hconcat"]) == 2
+    curve = Picture("p", "title", "t", mark="curve", colour="c", **axes)
+    assert tidy.draw(curve, {"t": table}).to_dict()["layer"]
+
+
+@pytest.mark.parametrize("name", studies.PAPERS)
+def test_the_files_of_all_papers_fit_the_schema(name):
+    paper = studies.load(name)
+    assert all(claim.place and claim.parts for claim in paper.claims)
+    for choice in {id(c): c for claim in paper.claims for c in claim.choices}.values():
+        for changes in choice.otherwise.values():
+            assert set(changes) <= set(vars(paper.choices)), choice.what
