@@ -1,5 +1,5 @@
-# Everything is built under target/, which maturin and cargo share. Tests are built once, in the profile
-# `checked`: as release, with overflow checks and debug assertions.
+# Everything is built under target/, which maturin and cargo share: the extension as `release`, tests of Rust with the
+# settings of .cargo/checked.toml on top. Other people's crates are the same in both and are built once.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,35 +7,57 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 # pip runs the build backend without isolation, and the backend calls `maturin` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 STAMP := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# What is imported is compiled at first use; all of it would take longer than the rest of the installation.
+PIP_INSTALL := $(PIP) install -q --no-compile
+CHECKED := --release --config .cargo/checked.toml
+# Output of what runs side by side is printed when each part ends.
+APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: demo test bench lint format docs mutants install clean
+.PHONY: demo test test-all test-rust test-python test-python-checked bench lint format docs mutants install clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo --force
 	@echo "report: out/demo/report.html"
 
-test: export HEADSTACK_PROFILE = checked
-test: export MATURIN_PEP517_ARGS = --profile checked
-test: install
-	cargo test --profile checked --workspace
-	$(BIN)/python -m pytest
+# Small numbers of seeds and requests; `test-all` has HEADSTACK_THOROUGH times as many, and what needs long.
+test: $(VENV)/.test install
+	@echo "tests of Rust and of Python run side by side; each prints when it ends"
+	@$(MAKE) --no-print-directory -k -j2 $(APART) test-rust test-python
+
+test-all: export HEADSTACK_THOROUGH ?= 8
+test-all: $(VENV)/.test install
+	env -u MAKEFLAGS cargo test $(CHECKED) --workspace -- --include-ignored
+	$(BIN)/maturin develop -q --skip-install $(CHECKED)
+	$(BIN)/python -m pytest -m ""
+
+test-rust:
+	@env -u MAKEFLAGS cargo test -q $(CHECKED) --workspace
+
+test-python:
+	@$(BIN)/python -m pytest
 
 install: $(STAMP)
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/maturin develop -q --release --skip-install
 
 # The tools and dependencies; done again only when pyproject.toml changes.
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(0 if sys.version_info >= (3, 11) else f"python: got {v}, need 3.11 or later; try make PYTHON=python3.11")'
 	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.85 or later" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check 'maturin>=1.13,<2'
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[test,docs]'
+	$(PIP_INSTALL) 'maturin>=1.13,<2' $$($(BIN)/python scripts/requirements.py)
+	$(BIN)/maturin develop -q --release
+	@touch $@
+
+# What tests, lints and documentation need besides: the extras of pyproject.toml.
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(STAMP)
+	$(PIP_INSTALL) $$($(BIN)/python scripts/requirements.py $*)
 	@touch $@
 
 bench: install
 	@$(BIN)/python benches/run.py
 
-lint: install
+lint: $(VENV)/.test $(VENV)/.lint install
 	cargo fmt --all --check
 	@# Modules that a macro declares are not followed by cargo fmt.
 	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2021 --check
@@ -48,7 +70,7 @@ format:
 	cargo fmt --all
 	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2021
 
-docs: install
+docs: $(VENV)/.docs install
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps
 	rm -rf out/docs
 	mkdir -p out/docs

@@ -132,8 +132,8 @@ def test_what_is_no_workload(value, told):
         ({"time_us": [0, 5, 4, 6]}, "workload: row 2: got time 4000 ns after 5000 ns"),
         ({"lba": [0, -1, 0, 0]}, "workload: row 1: got lba -1"),
         ({"op": ["R", "R", "R", "X"]}, 'workload: row 3: got op "X"'),
-        ({"blocks": [1.5, 1, 1, 1]}, "workload: row 0: got blocks of type Float64"),
-        ({"lba": [0, None, 0, 0]}, "workload: row 0: got lba of type Float64"),
+        ({"blocks": [1.5, 1, 1, 1]}, "workload: row 0: got blocks of type floating-point"),
+        ({"lba": [0, None, 0, 0]}, "workload: row 0: got lba of type floating-point"),
     ],
 )
 def test_wrong_rows_are_named_by_their_place_in_the_frame(change, told):

@@ -2,17 +2,10 @@
 
 use crate::layer::ErrorKind;
 use crate::simulate::Record;
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
-    UInt8Array,
-};
 use headstack_engine::{needed_to_write, printable, system_error, told, SeriesPoint};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use headstack_trace::table::{Column, TableWriter};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Rows per batch; rows are in order of (completion, id) within each batch.
 pub const BATCH_ROWS: usize = 65_536;
@@ -30,31 +23,22 @@ pub const BATCH_ROWS: usize = 65_536;
 pub struct RequestLog {
     path: PathBuf,
     rows: Vec<Record>,
-    writer: Option<ArrowWriter<File>>,
+    writer: Option<TableWriter<File>>,
 }
 
-fn properties() -> WriterProperties {
-    WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(concat!("headstack ", env!("CARGO_PKG_VERSION")).into())
-        .build()
-}
-
-/// Writes a batch; the first batch opens the file with its schema.
-pub(crate) fn write(
-    writer: &mut Option<ArrowWriter<File>>,
+/// Writes a batch; the first batch opens the file with its columns.
+fn write(
+    writer: &mut Option<TableWriter<File>>,
     path: &Path,
-    columns: Vec<(&str, ArrayRef, bool)>,
+    columns: &[Column],
 ) -> Result<(), String> {
-    let batch = RecordBatch::try_from_iter_with_nullable(columns);
-    let batch = batch.map_err(|e| unwritten(path, &e))?;
     if writer.is_none() {
         let file = File::create(path).map_err(|e| unwritten(path, &e))?;
-        let new = ArrowWriter::try_new(file, batch.schema(), Some(properties()));
+        let new = TableWriter::new(file, columns);
         *writer = Some(new.map_err(|e| unwritten(path, &e))?);
     }
     match writer {
-        Some(writer) => writer.write(&batch).map_err(|e| unwritten(path, &e)),
+        Some(writer) => writer.write(columns).map_err(|e| unwritten(path, &e)),
         None => Ok(()),
     }
 }
@@ -95,66 +79,39 @@ impl RequestLog {
     fn flush(&mut self) -> Result<(), String> {
         self.rows.sort_unstable_by_key(|r| (r.completion, r.id));
         let rows = &self.rows;
-        let u64s = |f: fn(&Record) -> u64| -> ArrayRef {
-            Arc::new(UInt64Array::from_iter_values(rows.iter().map(f)))
-        };
-        let u32s = |f: fn(&Record) -> u32| -> ArrayRef {
-            Arc::new(UInt32Array::from_iter_values(rows.iter().map(f)))
-        };
-        let seconds = |f: fn(&Record) -> u64| -> ArrayRef {
-            let values = rows.iter().map(|r| f(r) as f64 * 1e-9);
-            Arc::new(Float64Array::from_iter_values(values))
-        };
-        let bools = |f: fn(&Record) -> bool| -> ArrayRef {
-            Arc::new(BooleanArray::from_iter(rows.iter().map(|r| Some(f(r)))))
+        let u64s = |name, f: fn(&Record) -> u64| Column::full(name, rows.iter().map(f));
+        let u32s = |name, f: fn(&Record) -> u32| Column::full(name, rows.iter().map(f));
+        let bools = |name, f: fn(&Record) -> bool| Column::full(name, rows.iter().map(f));
+        let seconds = |name, f: fn(&Record) -> u64| {
+            Column::full(name, rows.iter().map(|r| f(r) as f64 * 1e-9))
         };
         let kind = |r: &Record| r.error.map(ErrorKind::name);
         let drive = |r: &Record| (r.drive != u32::MAX).then_some(r.drive);
-        let columns = vec![
-            ("id", u64s(|r| r.id), false),
-            ("arrival_ns", u64s(|r| r.request.time.0), false),
-            ("completion_ns", u64s(|r| r.completion.0), false),
-            (
-                "response_time_s",
-                seconds(|r| r.completion.since(r.request.time).0 as u64),
-                false,
-            ),
-            ("queue_s", seconds(|r| r.components.queue), false),
-            ("overhead_s", seconds(|r| r.components.overhead), false),
-            ("seek_s", seconds(|r| r.components.seek), false),
-            ("rotation_s", seconds(|r| r.components.rotation), false),
-            ("transfer_s", seconds(|r| r.components.transfer), false),
-            ("bus_s", seconds(|r| r.components.bus), false),
-            ("device", u32s(|r| r.request.device), false),
-            ("lba", u64s(|r| r.request.lba.0), false),
-            ("blocks", u32s(|r| r.request.blocks), false),
-            (
-                "op",
-                Arc::new(StringArray::from_iter_values(
-                    rows.iter().map(|r| r.request.op.name()),
-                )),
-                false,
-            ),
-            (
-                "drive",
-                Arc::new(UInt32Array::from_iter(rows.iter().map(drive))),
-                true,
-            ),
-            ("cache_hit", bools(|r| r.cache_hit), false),
-            ("seek_distance", u32s(|r| r.seek_distance), false),
-            (
-                "arm",
-                Arc::new(UInt8Array::from_iter_values(rows.iter().map(|r| r.arm))),
-                false,
-            ),
-            ("error", bools(|r| r.error.is_some()), false),
-            (
-                "error_kind",
-                Arc::new(StringArray::from_iter(rows.iter().map(kind))),
-                true,
-            ),
+        let columns = [
+            u64s("id", |r| r.id),
+            u64s("arrival_ns", |r| r.request.time.0),
+            u64s("completion_ns", |r| r.completion.0),
+            seconds("response_time_s", |r| {
+                r.completion.since(r.request.time).0 as u64
+            }),
+            seconds("queue_s", |r| r.components.queue),
+            seconds("overhead_s", |r| r.components.overhead),
+            seconds("seek_s", |r| r.components.seek),
+            seconds("rotation_s", |r| r.components.rotation),
+            seconds("transfer_s", |r| r.components.transfer),
+            seconds("bus_s", |r| r.components.bus),
+            u32s("device", |r| r.request.device),
+            u64s("lba", |r| r.request.lba.0),
+            u32s("blocks", |r| r.request.blocks),
+            Column::full("op", rows.iter().map(|r| r.request.op.name())),
+            Column::gaps("drive", rows.iter().map(drive)),
+            bools("cache_hit", |r| r.cache_hit),
+            u32s("seek_distance", |r| r.seek_distance),
+            Column::full("arm", rows.iter().map(|r| r.arm)),
+            bools("error", |r| r.error.is_some()),
+            Column::gaps("error_kind", rows.iter().map(kind)),
         ];
-        write(&mut self.writer, &self.path, columns)?;
+        write(&mut self.writer, &self.path, &columns)?;
         self.rows.clear();
         Ok(())
     }
@@ -169,7 +126,7 @@ impl RequestLog {
     }
 }
 
-pub(crate) fn close(writer: Option<ArrowWriter<File>>, path: &Path) -> Result<(), String> {
+fn close(writer: Option<TableWriter<File>>, path: &Path) -> Result<(), String> {
     match writer {
         Some(writer) => writer.close().map(|_| ()).map_err(|e| unwritten(path, &e)),
         None => Ok(()),
@@ -186,27 +143,31 @@ pub(crate) fn close(writer: Option<ArrowWriter<File>>, path: &Path) -> Result<()
 /// # Errors
 /// The file, and why it cannot be written.
 pub fn write_series(path: &Path, points: &[SeriesPoint]) -> Result<(), String> {
-    let column = |f: fn(&SeriesPoint) -> f64| -> ArrayRef {
-        let values = points.iter().map(|p| Some(f(p)).filter(|v| v.is_finite()));
-        Arc::new(Float64Array::from_iter(values))
-    };
-    let columns = vec![
-        ("t_s", column(|p| p.t_s), false),
-        ("width_s", column(|p| p.width_s), false),
-        ("queue_depth", column(|p| p.queue_depth), false),
-        (
-            "response_time_mean_s",
-            column(|p| p.response_time_mean_s),
-            true,
-        ),
-        ("throughput_iops", column(|p| p.throughput_iops), false),
-        ("power_w", column(|p| p.power_w.total()), false),
-        ("power_idle_w", column(|p| p.power_w.idle), false),
-        ("power_seek_w", column(|p| p.power_w.seek), false),
-        ("power_rotation_w", column(|p| p.power_w.rotation), false),
-        ("power_transfer_w", column(|p| p.power_w.transfer), false),
-        ("power_standby_w", column(|p| p.power_w.standby), false),
-    ];
+    let column = |name, f: fn(&SeriesPoint) -> f64| Column::full(name, points.iter().map(f));
+    let response = points.iter().map(|p| p.response_time_mean_s);
+    put(
+        path,
+        &[
+            column("t_s", |p| p.t_s),
+            column("width_s", |p| p.width_s),
+            column("queue_depth", |p| p.queue_depth),
+            Column::gaps(
+                "response_time_mean_s",
+                response.map(|v| Some(v).filter(|v| v.is_finite())),
+            ),
+            column("throughput_iops", |p| p.throughput_iops),
+            column("power_w", |p| p.power_w.total()),
+            column("power_idle_w", |p| p.power_w.idle),
+            column("power_seek_w", |p| p.power_w.seek),
+            column("power_rotation_w", |p| p.power_w.rotation),
+            column("power_transfer_w", |p| p.power_w.transfer),
+            column("power_standby_w", |p| p.power_w.standby),
+        ],
+    )
+}
+
+/// Writes a file of one batch.
+pub(crate) fn put(path: &Path, columns: &[Column]) -> Result<(), String> {
     let mut writer = None;
     write(&mut writer, path, columns)?;
     close(writer, path)

@@ -9,6 +9,8 @@ use headstack_array::{
 use headstack_testkit::{shipped, XorShift};
 use headstack_trace::{Each, Op, Request};
 use headstack_units::{Lba, Time};
+use parquet::file::reader::SerializedFileReader;
+use parquet::record::Field;
 use std::path::{Path, PathBuf};
 
 fn drive_dirs() -> Vec<PathBuf> {
@@ -105,14 +107,18 @@ fn one_and_two_threads_give_the_same_bytes() {
     let system = &json["systems"][0];
     let file =
         std::fs::File::open(dirs[0].join(system["requests_file"].as_str().unwrap())).unwrap();
-    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file);
     let (mut rows, mut sum) = (0, 0.0);
-    for batch in reader.unwrap().build().unwrap() {
-        let batch = batch.unwrap();
-        let column = batch.column_by_name("response_time_s").unwrap();
-        let values = column.as_any().downcast_ref::<arrow_array::Float64Array>();
-        sum += values.unwrap().values().iter().sum::<f64>();
-        rows += batch.num_rows();
+    for row in SerializedFileReader::new(file).unwrap() {
+        let row = row.unwrap();
+        let (_, field) = row
+            .get_column_iter()
+            .find(|(name, _)| *name == "response_time_s")
+            .unwrap();
+        let Field::Double(seconds) = field else {
+            panic!("{field}")
+        };
+        sum += seconds;
+        rows += 1;
     }
     assert_eq!(rows, 7500);
     let mean = system["response_time_s"]["mean"].as_f64().unwrap();

@@ -15,6 +15,7 @@ pub mod reader;
 mod request;
 mod source;
 pub mod synthetic;
+pub mod table;
 pub mod transform;
 pub mod writer;
 

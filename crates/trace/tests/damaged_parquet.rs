@@ -1,18 +1,18 @@
 //! Parquet files made here and damaged at random with a seed: each is read or refused. The library panics on
 //! some damage, and most of that must be found before it is called.
 
-use arrow_array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
-};
 use headstack_engine::random::stream;
 use headstack_trace::reader::{format_named, formats, open_with, Input};
 use headstack_trace::{OnError, ReadOptions};
-use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
 use rand::Rng;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::Range;
 use std::panic;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -21,93 +21,101 @@ const SEED: u64 = 20_240_917;
 const ROUNDS: usize = 1500;
 const ROWS: u64 = 300;
 
-fn columns(kind: usize) -> Vec<(&'static str, ArrayRef)> {
-    let n = || 0..ROWS;
-    let ops =
-        StringArray::from_iter_values(n().map(|i| ["read", "write", "flush"][i as usize % 3]));
-    match kind {
-        0 => vec![
-            (
-                "time_ns",
-                Arc::new(UInt64Array::from_iter_values(n().map(|i| i * 1000))) as ArrayRef,
-            ),
-            (
-                "device",
-                Arc::new(UInt32Array::from_iter_values(n().map(|i| i as u32 % 3))),
-            ),
-            (
-                "lba",
-                Arc::new(UInt64Array::from_iter_values(
-                    n().map(|i| i * 7919 % 100_000),
-                )),
-            ),
-            (
-                "blocks",
-                Arc::new(UInt32Array::from_iter_values(
-                    n().map(|i| 1 + i as u32 % 64),
-                )),
-            ),
-            ("op", Arc::new(ops)),
-        ],
-        _ => vec![
-            ("op", Arc::new(ops) as ArrayRef),
-            (
-                "time_s",
-                Arc::new(Float64Array::from_iter_values(n().map(|i| i as f64 * 0.25))),
-            ),
-            (
-                "note",
-                Arc::new(StringArray::from_iter(
-                    n().map(|i| (i % 2 == 0).then_some("x")),
-                )),
-            ),
-            (
-                "offset_bytes",
-                Arc::new(Int64Array::from_iter_values(n().map(|i| i as i64 * 4096))),
-            ),
-            (
-                "size_bytes",
-                Arc::new(Int64Array::from_iter(
-                    n().map(|i| (i % 50 > 0).then_some(512)),
-                )),
-            ),
-        ],
-    }
+const SCHEMAS: [&str; 2] = [
+    "message trace {
+        required int64 time_ns (INTEGER(64, false));
+        required int32 device (INTEGER(32, false));
+        required int64 lba (INTEGER(64, false));
+        required int32 blocks (INTEGER(32, false));
+        required binary op (STRING);
+    }",
+    "message trace {
+        required binary op (STRING);
+        required double time_s;
+        optional binary note (STRING);
+        required int64 offset_bytes;
+        optional int64 size_bytes;
+    }",
+];
+
+/// Writes some rows of column `i`.
+fn column(kind: usize, i: usize, rows: Range<u64>, mut to: SerializedColumnWriter) {
+    let int64s = |f: fn(u64) -> i64| rows.clone().map(f).collect::<Vec<_>>();
+    let int32s = |f: fn(u64) -> i32| rows.clone().map(f).collect::<Vec<_>>();
+    let ops = rows
+        .clone()
+        .map(|i| ["read", "write", "flush"][i as usize % 3]);
+    let levels = |f: fn(u64) -> bool| rows.clone().map(|i| i16::from(f(i))).collect::<Vec<_>>();
+    let present = |levels: &[i16]| levels.iter().filter(|l| **l > 0).count();
+    let written = match (kind, i) {
+        (0, 0) => (to.typed::<Int64Type>()).write_batch(&int64s(|i| i as i64 * 1000), None, None),
+        (0, 1) => (to.typed::<Int32Type>()).write_batch(&int32s(|i| i as i32 % 3), None, None),
+        (0, 2) => {
+            let lbas = int64s(|i| i as i64 * 7919 % 100_000);
+            to.typed::<Int64Type>().write_batch(&lbas, None, None)
+        }
+        (0, 3) => {
+            let blocks = int32s(|i| 1 + i as i32 % 64);
+            to.typed::<Int32Type>().write_batch(&blocks, None, None)
+        }
+        (0, 4) | (1, 0) => {
+            let ops: Vec<ByteArray> = ops.map(ByteArray::from).collect();
+            to.typed::<ByteArrayType>().write_batch(&ops, None, None)
+        }
+        (1, 1) => {
+            let times: Vec<f64> = rows.map(|i| i as f64 * 0.25).collect();
+            to.typed::<DoubleType>().write_batch(&times, None, None)
+        }
+        (1, 2) => {
+            let levels = levels(|i| i % 2 == 0);
+            let notes = vec![ByteArray::from("x"); present(&levels)];
+            to.typed::<ByteArrayType>()
+                .write_batch(&notes, Some(&levels), None)
+        }
+        (1, 3) => (to.typed::<Int64Type>()).write_batch(&int64s(|i| i as i64 * 4096), None, None),
+        _ => {
+            let levels = levels(|i| i % 50 > 0);
+            let sizes = vec![512; present(&levels)];
+            to.typed::<Int64Type>()
+                .write_batch(&sizes, Some(&levels), None)
+        }
+    };
+    written.unwrap();
+    to.close().unwrap();
 }
 
 /// Files that use many options of the format.
 fn files() -> Vec<Vec<u8>> {
     let zstd = Compression::ZSTD(ZstdLevel::default());
+    let (v1, v2) = (WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0);
     let mut files = Vec::new();
-    for kind in [0, 1] {
+    for (kind, schema) in SCHEMAS.iter().enumerate() {
+        let schema = Arc::new(parse_message_type(schema).unwrap());
         for (compression, version, dictionary, group) in [
-            (
-                Compression::UNCOMPRESSED,
-                WriterVersion::PARQUET_1_0,
-                true,
-                1000,
-            ),
-            (
-                Compression::UNCOMPRESSED,
-                WriterVersion::PARQUET_2_0,
-                false,
-                100,
-            ),
-            (Compression::SNAPPY, WriterVersion::PARQUET_1_0, true, 100),
-            (zstd, WriterVersion::PARQUET_2_0, true, 1000),
+            (Compression::UNCOMPRESSED, v1, true, 1000),
+            (Compression::UNCOMPRESSED, v2, false, 100),
+            (Compression::SNAPPY, v1, true, 100),
+            (zstd, v2, true, 1000),
         ] {
-            let batch = RecordBatch::try_from_iter(columns(kind)).unwrap();
             let properties = WriterProperties::builder()
                 .set_compression(compression)
                 .set_writer_version(version)
                 .set_dictionary_enabled(dictionary)
                 .set_statistics_enabled(EnabledStatistics::Page)
-                .set_max_row_group_size(group)
                 .build();
             let mut bytes = Vec::new();
             let mut writer =
-                ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
-            writer.write(&batch).unwrap();
+                SerializedFileWriter::new(&mut bytes, schema.clone(), Arc::new(properties))
+                    .unwrap();
+            for first in (0..ROWS).step_by(group) {
+                let rows = first..ROWS.min(first + group as u64);
+                let mut to = writer.next_row_group().unwrap();
+                for i in 0..schema.get_fields().len() {
+                    let next = to.next_column().unwrap().unwrap();
+                    column(kind, i, rows.clone(), next);
+                }
+                to.close().unwrap();
+            }
             writer.close().unwrap();
             files.push(bytes);
         }

@@ -62,17 +62,19 @@ def command(
     from headstack import studies
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
-    from headstack.studies import page
-    from headstack.studies.study import reproduce
 
     _terminal.check_form(form, as_json)
-    asked = studies.load(paper)
     traces = {}
     for given in trace or ():
         name, equals, path = given.partition("=")
         if not equals or not path:
             raise ConfigError(f'--trace: got "{given}", need NAME=PATH')
         traces[name] = Path(path)
+    asked = studies.load(paper)
+    # The figures' library takes a second to import, which wrong arguments need not wait for.
+    from headstack.studies import page
+    from headstack.studies.study import reproduce
+
     with _terminal.stages(f"reproduce {paper}") as report:
         document, study = reproduce(
             asked, out, ids=claims or (), quick=quick, traces=traces, report=report, seeds=seeds

@@ -1,11 +1,10 @@
 //! A capped run over time, and its files.
 
-use crate::output::{close, write};
-use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
+use crate::output::put;
 use headstack_control::{Command, RateLimit, Rest, Status};
+use headstack_trace::table::Column;
 use headstack_units::{Bandwidth, Frequency, Span};
 use std::path::Path;
-use std::sync::Arc;
 
 /// One interval of the meter.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,14 +100,6 @@ fn limits(limit: RateLimit) -> [Option<f64>; 2] {
     }
 }
 
-fn some(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
-    Arc::new(Float64Array::from_iter(values))
-}
-
-fn all(values: impl Iterator<Item = f64>) -> ArrayRef {
-    Arc::new(Float64Array::from_iter_values(values))
-}
-
 /// The name of a rest in results.
 fn rest_name(rest: Rest) -> &'static str {
     match rest {
@@ -129,51 +120,31 @@ fn rest_name(rest: Rest) -> &'static str {
 /// # Errors
 /// The file, and why it cannot be written.
 pub fn write_series(path: &Path, series: &CapSeries) -> Result<(), String> {
-    let p = &series.points;
-    let mut columns: Vec<(String, ArrayRef, bool)> = vec![
-        ("t_s".into(), all(p.iter().map(|p| p.t_s)), false),
-        ("width_s".into(), all(p.iter().map(|p| p.width_s)), false),
-        ("power_w".into(), all(p.iter().map(|p| p.power_w)), false),
-        (
-            "measured_w".into(),
-            some(p.iter().map(|p| p.measured_w)),
-            true,
-        ),
-        ("cap_w".into(), some(p.iter().map(|p| p.cap_w)), true),
-        (
-            "status".into(),
-            Arc::new(StringArray::from_iter_values(
-                p.iter().map(|p| status_name(p.status)),
-            )),
-            false,
-        ),
-        (
-            "throughput_iops".into(),
-            all(p.iter().map(|p| p.iops)),
-            false,
-        ),
-        (
-            "throughput_bytes_per_s".into(),
-            all(p.iter().map(|p| p.bytes_per_s)),
-            false,
-        ),
-        (
-            "in_flight".into(),
-            Arc::new(UInt64Array::from_iter_values(p.iter().map(|p| p.in_flight))),
-            false,
-        ),
+    let p = || series.points.iter();
+    let mut columns = vec![
+        Column::full("t_s", p().map(|p| p.t_s)),
+        Column::full("width_s", p().map(|p| p.width_s)),
+        Column::full("power_w", p().map(|p| p.power_w)),
+        Column::gaps("measured_w", p().map(|p| p.measured_w)),
+        Column::gaps("cap_w", p().map(|p| p.cap_w)),
+        Column::full("status", p().map(|p| status_name(p.status))),
+        Column::full("throughput_iops", p().map(|p| p.iops)),
+        Column::full("throughput_bytes_per_s", p().map(|p| p.bytes_per_s)),
+        Column::full("in_flight", p().map(|p| p.in_flight)),
     ];
     for (i, name) in ["mean", "p50", "p99", "max"].iter().enumerate() {
-        let response = some(p.iter().map(|p| p.response_s[i]));
-        let admitted = some(p.iter().map(|p| p.admitted_s[i]));
-        columns.push((format!("response_{name}_s"), response, true));
-        columns.push((format!("admitted_{name}_s"), admitted, true));
+        let mut add = |kind: &str, of: fn(&CapPoint) -> &[Option<f64>; 4]| {
+            let values = p().map(|p| of(p)[i]);
+            columns.push(Column::gaps(&format!("{kind}_{name}_s"), values));
+        };
+        add("response", |p| &p.response_s);
+        add("admitted", |p| &p.admitted_s);
     }
     for (i, name) in series.jobs.iter().enumerate() {
-        let iops = all(p.iter().map(|p| p.job_iops[i]));
-        columns.push((format!("job_{name}_iops"), iops, false));
+        let iops = p().map(|p| p.job_iops[i]);
+        columns.push(Column::full(&format!("job_{name}_iops"), iops));
     }
-    put(path, columns)
+    put(path, &columns)
 }
 
 /// Writes the series of the drives.
@@ -188,67 +159,27 @@ pub fn write_series(path: &Path, series: &CapSeries) -> Result<(), String> {
 /// The file, and why it cannot be written.
 pub fn write_drives(path: &Path, series: &CapSeries) -> Result<(), String> {
     let n = series.n_drives;
-    let d = &series.drives;
-    let times = series
-        .points
-        .iter()
-        .flat_map(|p| std::iter::repeat_n(p.t_s, n));
-    let numbers = (0..d.len()).map(|i| (i % n.max(1)) as u32);
-    let u32s = |f: fn(&Command) -> u32| -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(
-            d.iter().map(|d| f(&d.command)),
-        ))
-    };
-    let columns: Vec<(String, ArrayRef, bool)> = vec![
-        ("t_s".into(), all(times), false),
-        (
-            "drive".into(),
-            Arc::new(UInt32Array::from_iter_values(numbers)),
-            false,
-        ),
-        ("power_w".into(), all(d.iter().map(|d| d.power_w)), false),
-        (
-            "throughput_iops".into(),
-            all(d.iter().map(|d| d.iops)),
-            false,
-        ),
-        ("nr_requests".into(), u32s(|c| c.nr_requests), false),
-        ("queue_depth".into(), u32s(|c| c.queue_depth), false),
-        (
-            "read_expire_s".into(),
-            some(
-                d.iter()
-                    .map(|d| d.command.read_expire.map(Span::as_secs_f64)),
-            ),
-            true,
-        ),
-        ("arms".into(), u32s(|c| c.arms), false),
-        (
-            "iops_limit".into(),
-            some(d.iter().map(|d| limits(d.command.rate_limit)[0])),
-            true,
-        ),
-        (
-            "bandwidth_limit_bytes_per_s".into(),
-            some(d.iter().map(|d| limits(d.command.rate_limit)[1])),
-            true,
-        ),
-        (
-            "rest".into(),
-            Arc::new(StringArray::from_iter_values(
-                d.iter().map(|d| rest_name(d.command.rest)),
-            )),
-            false,
-        ),
-    ];
-    put(path, columns)
-}
-
-fn put(path: &Path, columns: Vec<(String, ArrayRef, bool)>) -> Result<(), String> {
-    let columns = columns
-        .iter()
-        .map(|(name, values, null)| (name.as_str(), values.clone(), *null));
-    let mut writer = None;
-    write(&mut writer, path, columns.collect())?;
-    close(writer, path)
+    let d = || series.drives.iter();
+    let points = series.points.iter();
+    let times = points.flat_map(|p| std::iter::repeat_n(p.t_s, n));
+    let numbers = (0..series.drives.len()).map(|i| (i % n.max(1)) as u32);
+    let u32s = |name, f: fn(&Command) -> u32| Column::full(name, d().map(|d| f(&d.command)));
+    let limit = |name, i: usize| Column::gaps(name, d().map(|d| limits(d.command.rate_limit)[i]));
+    let read_expire = d().map(|d| d.command.read_expire.map(Span::as_secs_f64));
+    put(
+        path,
+        &[
+            Column::full("t_s", times),
+            Column::full("drive", numbers),
+            Column::full("power_w", d().map(|d| d.power_w)),
+            Column::full("throughput_iops", d().map(|d| d.iops)),
+            u32s("nr_requests", |c| c.nr_requests),
+            u32s("queue_depth", |c| c.queue_depth),
+            Column::gaps("read_expire_s", read_expire),
+            u32s("arms", |c| c.arms),
+            limit("iops_limit", 0),
+            limit("bandwidth_limit_bytes_per_s", 1),
+            Column::full("rest", d().map(|d| rest_name(d.command.rest))),
+        ],
+    )
 }

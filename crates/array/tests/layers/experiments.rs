@@ -1,12 +1,12 @@
 //! Layers in experiments: compared with the same drives without layers, in trees, on one thread and on two.
 
-use arrow_array::{Array, BooleanArray, StringArray, UInt64Array};
 use headstack_array::{
     run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult, SystemResult,
 };
 use headstack_engine::describe::from_value;
 use headstack_trace::Synthetic;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::SerializedFileReader;
+use parquet::record::Field;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -353,30 +353,30 @@ fn the_log_says_why_a_request_failed() {
     for s in &result.systems {
         let path = folder.join(s.requests_file.as_ref().expect("a log"));
         let file = std::fs::File::open(path).expect("a log");
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
         let (mut in_system_ns, mut failed_ns) = (0, 0);
-        for batch in reader.build().expect("Parquet") {
-            let batch = batch.expect("rows");
-            let column = |name| batch.column_by_name(name).expect("a column");
-            let kind: &StringArray = column("error_kind").as_any().downcast_ref().expect("text");
-            let error: &BooleanArray = column("error").as_any().downcast_ref().expect("bools");
-            let times = |name| {
-                column(name)
-                    .as_any()
-                    .downcast_ref::<UInt64Array>()
-                    .expect("times")
+        for row in SerializedFileReader::new(file).expect("Parquet") {
+            let row = row.expect("a row");
+            let column = |name| {
+                let mut columns = row.get_column_iter();
+                columns.find(|(n, _)| *n == name).expect("a column").1
             };
-            let (from, to) = (times("arrival_ns"), times("completion_ns"));
-            for i in 0..batch.num_rows() {
-                let ns = to.value(i) - from.value(i);
-                in_system_ns += ns;
-                failed_ns += if error.value(i) { ns } else { 0 };
-            }
-            for (kind, error) in kind.iter().zip(error.iter()) {
-                assert_eq!(kind.is_some(), error == Some(true));
-                *kinds.entry(kind.unwrap_or("none").into()).or_default() += 1;
-            }
+            let time = |name| match column(name) {
+                Field::ULong(ns) => *ns,
+                other => panic!("{other}"),
+            };
+            let kind = match column("error_kind") {
+                Field::Str(kind) => Some(kind.as_str()),
+                other => {
+                    assert_eq!(*other, Field::Null);
+                    None
+                }
+            };
+            assert_eq!(*column("error"), Field::Bool(kind.is_some()));
+            let ns = time("completion_ns") - time("arrival_ns");
+            in_system_ns += ns;
+            failed_ns += if kind.is_some() { ns } else { 0 };
+            *kinds.entry(kind.unwrap_or("none").into()).or_default() += 1;
         }
         // All requests, failed ones too, are in the queue from arrival to completion.
         let depth = in_system_ns as f64 * 1e-9 / s.duration_s;

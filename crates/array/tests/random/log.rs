@@ -1,9 +1,8 @@
 //! Reads the tables of a run.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Type::DOUBLE;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{self, Field};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -23,72 +22,77 @@ pub struct Row {
     pub error_kind: Option<String>,
 }
 
-/// The batches of a table; an empty one if it has no rows.
-fn batches(file: &Path) -> Vec<RecordBatch> {
+fn open(file: &Path) -> SerializedFileReader<File> {
     let opened = File::open(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    let builder = ParquetRecordBatchReaderBuilder::try_new(opened);
-    let builder = builder.unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    let empty = RecordBatch::new_empty(builder.schema().clone());
-    let reader = builder.build().expect("a readable table");
-    let batches = reader.map(|batch| batch.expect("a readable batch"));
-    std::iter::once(empty).chain(batches).collect()
-}
-
-fn column<'a>(batch: &'a RecordBatch, name: &str) -> &'a dyn Array {
-    batch
-        .column_by_name(name)
-        .unwrap_or_else(|| panic!("no column {name}"))
+    SerializedFileReader::new(opened).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
 /// The rows of a request log.
 pub fn requests(file: &Path) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for batch in batches(file) {
-        let u64s = |name| column(&batch, name).as_primitive::<UInt64Type>();
-        let seconds = |name| column(&batch, name).as_primitive::<Float64Type>();
-        let blocks = column(&batch, "blocks").as_primitive::<UInt32Type>();
-        let ops = column(&batch, "op").as_string::<i32>();
-        let hits = column(&batch, "cache_hit").as_boolean();
-        let errors = column(&batch, "error").as_boolean();
-        let kinds = column(&batch, "error_kind").as_string::<i32>();
-        let shares = [
-            "queue_s",
-            "overhead_s",
-            "seek_s",
-            "rotation_s",
-            "transfer_s",
-            "bus_s",
-        ];
-        for i in 0..batch.num_rows() {
-            rows.push(Row {
-                id: u64s("id").value(i),
-                arrival_ns: u64s("arrival_ns").value(i),
-                completion_ns: u64s("completion_ns").value(i),
-                shares_ns: shares.map(|s| (seconds(s).value(i) * 1e9).round() as u64),
-                blocks: blocks.value(i),
-                op: ops.value(i).to_string(),
-                cache_hit: hits.value(i),
-                error: errors.value(i),
-                error_kind: (!kinds.is_null(i)).then(|| kinds.value(i).to_string()),
-            });
-        }
+    let rows = open(file).into_iter();
+    rows.map(|row| request(&row.expect("a readable row")))
+        .collect()
+}
+
+fn request(row: &record::Row) -> Row {
+    let column = |name: &str| {
+        let mut columns = row.get_column_iter();
+        let found = columns.find(|(n, _)| *n == name);
+        found.unwrap_or_else(|| panic!("no column {name}")).1
+    };
+    let number = |name| match column(name) {
+        Field::ULong(value) => *value,
+        Field::UInt(value) => u64::from(*value),
+        other => panic!("{name}: {other}"),
+    };
+    let ns = |name| match column(name) {
+        Field::Double(seconds) => (seconds * 1e9).round() as u64,
+        other => panic!("{name}: {other}"),
+    };
+    let text = |name| match column(name) {
+        Field::Str(text) => Some(text.clone()),
+        Field::Null => None,
+        other => panic!("{name}: {other}"),
+    };
+    let is = |name| *column(name) == Field::Bool(true);
+    Row {
+        id: number("id"),
+        arrival_ns: number("arrival_ns"),
+        completion_ns: number("completion_ns"),
+        shares_ns: [
+            ns("queue_s"),
+            ns("overhead_s"),
+            ns("seek_s"),
+            ns("rotation_s"),
+            ns("transfer_s"),
+            ns("bus_s"),
+        ],
+        blocks: number("blocks") as u32,
+        op: text("op").expect("an operation"),
+        cache_hit: is("cache_hit"),
+        error: is("error"),
+        error_kind: text("error_kind"),
     }
-    rows
 }
 
 /// The numeric columns of a table that are never null.
 pub fn numbers(file: &Path) -> BTreeMap<String, Vec<f64>> {
-    let mut table: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for batch in batches(file) {
-        for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {
-            if let (Some(values), 0) = (
-                values.as_primitive_opt::<Float64Type>(),
-                values.null_count(),
-            ) {
-                let all = table.entry(field.name().clone()).or_default();
-                all.extend(values.values());
+    let reader = open(file);
+    let fields = reader.metadata().file_metadata().schema().get_fields();
+    let mut table: BTreeMap<String, Vec<f64>> = fields
+        .iter()
+        .filter(|f| f.get_physical_type() == DOUBLE)
+        .map(|f| (f.name().to_string(), Vec::new()))
+        .collect();
+    let mut rows = 0;
+    for row in reader {
+        rows += 1;
+        for (name, field) in row.expect("a readable row").get_column_iter() {
+            if let Field::Double(value) = field {
+                table.get_mut(name).expect("a column").push(*value);
             }
         }
     }
+    table.retain(|_, values| values.len() == rows);
     table
 }

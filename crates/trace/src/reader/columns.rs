@@ -43,6 +43,16 @@ impl Columns {
         "device",
     ];
 
+    /// The positions in use.
+    pub(crate) fn places(&self) -> Vec<usize> {
+        let (Address::Lba(a) | Address::Offset(a)) = self.address;
+        let (Length::Blocks(l) | Length::Size(l)) = self.length;
+        [self.time, self.op, a, l]
+            .into_iter()
+            .chain(self.device)
+            .collect()
+    }
+
     /// Finds the columns; the error states what is needed.
     pub(crate) fn find(names: &[&str]) -> Result<Columns, String> {
         let place = |name: &str| names.iter().position(|n| *n == name);

@@ -22,6 +22,8 @@
 //! refused.
 
 mod columns;
+mod footer;
+mod groups;
 pub(crate) mod parse;
 pub(crate) mod stream;
 

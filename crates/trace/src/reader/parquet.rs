@@ -11,6 +11,8 @@
 //! is held in memory, at most 1 GiB. A missing value is a wrong record.
 
 use super::columns::{Address, Columns, Length};
+use super::footer::lists_fit;
+use super::groups::{Groups, Values};
 use super::parse::{by_bytes, need_cover, operation, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
 use super::{Format, Input};
@@ -18,14 +20,9 @@ use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::request::{Op, Request};
 use crate::Source;
-use arrow_array::{cast::AsArray, types::*, Array, RecordBatch};
-use arrow_schema::DataType;
 use headstack_units::{Lba, Time};
-use parquet::arrow::arrow_reader::{
-    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::reader::ChunkReader;
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use std::cell::Cell;
 use std::io::Read;
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
@@ -64,7 +61,6 @@ pub const FORMAT: Format = Format {
 
 /// Most bytes of an input other than a file, which is held in memory.
 const MAX_IN_MEMORY: u64 = 1 << 30;
-const BATCH: usize = 8192;
 
 fn unusable(path: &str, got: impl std::fmt::Display) -> TraceError {
     TraceError::Input {
@@ -150,37 +146,28 @@ fn build<T: ChunkReader + 'static>(
     path: String,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
-    let (reader, columns) = guarded(&path, || {
+    let (groups, columns) = guarded(&path, || {
         let length = file.len();
-        // The types of the columns are enough; an Arrow schema that the writer added is not needed.
-        let reading = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, reading)
-            .map_err(|e| unusable(&path, e))?;
-        check_places(builder.metadata(), length).map_err(|got| unusable(&path, got))?;
-        let names: Vec<String> = builder
-            .schema()
-            .fields()
-            .iter()
-            .map(|f| f.name().clone())
-            .collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if !lists_fit(&file) {
+            return Err(unusable(&path, "a damaged file"));
+        }
+        let reader = SerializedFileReader::new(file).map_err(|e| unusable(&path, e))?;
+        check_places(reader.metadata(), length).map_err(|got| unusable(&path, got))?;
+        let footer = reader.metadata().file_metadata();
+        let rows = footer.num_rows();
+        let fields = footer.schema().get_fields();
+        let names: Vec<&str> = fields.iter().map(|f| f.name()).collect();
         let columns = Columns::find(&names).map_err(|need| TraceError::Input {
             path: path.clone(),
             got: format!("columns {}", names.join(", ")),
             need,
         })?;
-        let rows = builder.metadata().file_metadata().num_rows();
         options.counters.begin(rows.try_into().unwrap_or(0));
-        let reader = builder
-            .with_batch_size(BATCH)
-            .build()
-            .map_err(|e| unusable(&path, e))?;
-        Ok((reader, columns))
+        Ok((Groups::new(reader, &columns.places()), columns))
     })?;
     let rows = Rows {
-        reader,
+        groups,
         columns,
-        batch: None,
         row: 0,
         number: 0,
         counters: options.counters.clone(),
@@ -189,10 +176,9 @@ fn build<T: ChunkReader + 'static>(
     Ok(Box::new(Checked::new(rows, Times::ORDERED, options)))
 }
 
-struct Rows {
-    reader: ParquetRecordBatchReader,
+struct Rows<T: ChunkReader> {
+    groups: Groups<T>,
     columns: Columns,
-    batch: Option<RecordBatch>,
     row: usize,
     number: u64,
     counters: Counters,
@@ -200,39 +186,28 @@ struct Rows {
 }
 
 /// An integer that is not negative, from a column of any integer type.
-fn integer(array: &dyn Array, row: usize, name: &str) -> Parsed<u64> {
+fn integer(values: &Values, row: usize, name: &str) -> Parsed<u64> {
     let bad = |got: String| record(format!("{name} {got}"), "an integer that is not negative");
-    if array.is_null(row) {
-        return Err(bad("missing".to_string()));
-    }
-    let signed = |v: i64| u64::try_from(v).map_err(|_| bad(v.to_string()));
-    match array.data_type() {
-        DataType::UInt64 => Ok(array.as_primitive::<UInt64Type>().value(row)),
-        DataType::UInt32 => Ok(array.as_primitive::<UInt32Type>().value(row).into()),
-        DataType::UInt16 => Ok(array.as_primitive::<UInt16Type>().value(row).into()),
-        DataType::UInt8 => Ok(array.as_primitive::<UInt8Type>().value(row).into()),
-        DataType::Int64 => signed(array.as_primitive::<Int64Type>().value(row)),
-        DataType::Int32 => signed(array.as_primitive::<Int32Type>().value(row).into()),
-        DataType::Int16 => signed(array.as_primitive::<Int16Type>().value(row).into()),
-        DataType::Int8 => signed(array.as_primitive::<Int8Type>().value(row).into()),
+    let missing = || bad("missing".to_string());
+    match values {
+        Values::Unsigned(v) => v[row].ok_or_else(missing),
+        Values::Signed(v) => {
+            let value = v[row].ok_or_else(missing)?;
+            u64::try_from(value).map_err(|_| bad(value.to_string()))
+        }
         other => Err(bad(format!("of type {other}"))),
     }
 }
 
-fn time(array: &dyn Array, row: usize, places: u32) -> Parsed<Time> {
+fn time(values: &Values, row: usize, places: u32) -> Parsed<Time> {
     let scale = 10u64.pow(places);
     let bad = |got: String| record(format!("time {got}"), "a time from 0 to 2^64 ns");
-    let float = match array.data_type() {
-        DataType::Float64 if !array.is_null(row) => array.as_primitive::<Float64Type>().value(row),
-        DataType::Float32 if !array.is_null(row) => {
-            array.as_primitive::<Float32Type>().value(row).into()
-        }
-        _ => {
-            let value = integer(array, row, "time")?;
-            let ns = value.checked_mul(scale);
-            return ns.map(Time).ok_or_else(|| bad(value.to_string()));
-        }
+    let Values::Real(reals) = values else {
+        let value = integer(values, row, "time")?;
+        let ns = value.checked_mul(scale);
+        return ns.map(Time).ok_or_else(|| bad(value.to_string()));
     };
+    let float = reals[row].ok_or_else(|| bad("missing".to_string()))?;
     let ns = (float * scale as f64).round();
     if ns >= 0.0 && ns < u64::MAX as f64 {
         Ok(Time(ns as u64))
@@ -241,20 +216,22 @@ fn time(array: &dyn Array, row: usize, places: u32) -> Parsed<Time> {
     }
 }
 
-fn op(array: &dyn Array, row: usize) -> Parsed<Op> {
-    let text = match array.data_type() {
-        DataType::Utf8 if !array.is_null(row) => array.as_string::<i32>().value(row),
-        DataType::LargeUtf8 if !array.is_null(row) => array.as_string::<i64>().value(row),
-        DataType::Utf8View if !array.is_null(row) => array.as_string_view().value(row),
-        other => return Err(record(format!("op of type {other} or missing"), "text")),
+fn op(values: &Values, row: usize) -> Parsed<Op> {
+    let text = match values {
+        Values::Text(v) => match &v[row] {
+            Some(text) => text.data(),
+            None => return Err(record("op missing".to_string(), "text")),
+        },
+        other => return Err(record(format!("op of type {other}"), "text")),
     };
-    operation(text.as_bytes()).ok_or_else(|| record(format!("op {text:?}"), OPERATIONS))
+    let bad = || format!("op {:?}", String::from_utf8_lossy(text));
+    operation(text).ok_or_else(|| record(bad(), OPERATIONS))
 }
 
-impl Rows {
-    fn request(&self, batch: &RecordBatch) -> Parsed<Request> {
+impl<T: ChunkReader + 'static> Rows<T> {
+    fn request(&self) -> Parsed<Request> {
         let (c, row) = (&self.columns, self.row);
-        let column = |i: usize| batch.column(i).as_ref();
+        let column = |i: usize| self.groups.column(i);
         let small = |v: u64, name: &str| {
             u32::try_from(v).map_err(|_| record(format!("{name} {v}"), "less than 2^32"))
         };
@@ -295,30 +272,21 @@ impl Rows {
     }
 }
 
-impl Records for Rows {
+impl<T: ChunkReader + 'static> Records for Rows<T> {
     fn next_record(&mut self) -> Option<Result<Found, Failure>> {
-        while self.batch.as_ref().is_none_or(|b| self.row >= b.num_rows()) {
-            let Rows { reader, path, .. } = self;
-            let next = guarded(path, || match reader.next() {
-                Some(Ok(batch)) => Ok(Some(batch)),
-                Some(Err(e)) => Err(unusable(path, e)),
-                None => Ok(None),
-            });
-            match next {
-                Ok(Some(batch)) => {
-                    self.counters.pass(batch.num_rows() as u64);
-                    self.batch = Some(batch);
+        while self.row >= self.groups.rows() {
+            let Rows { groups, path, .. } = self;
+            match guarded(path, || groups.advance().map_err(|e| unusable(path, e))) {
+                Ok(true) => {
+                    self.counters.pass(self.groups.rows() as u64);
                     self.row = 0;
                 }
-                Ok(None) => return None,
+                Ok(false) => return None,
                 Err(error) => return Some(Err(Failure::Lost(error))),
             }
         }
         self.number += 1;
-        let found = match &self.batch {
-            Some(batch) => self.request(batch),
-            None => return None,
-        };
+        let found = self.request();
         self.row += 1;
         Some(match found {
             Ok(request) => Ok(Found::Request(request)),

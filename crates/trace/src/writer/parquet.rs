@@ -3,22 +3,16 @@
 use super::TraceWriter;
 use crate::error::TraceError;
 use crate::request::Request;
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use crate::table::{Column, TableWriter};
 use headstack_engine::system_error;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 use std::io::Write;
-use std::sync::Arc;
 
-/// Requests per batch. A row group has sixteen batches, so that memory is bounded.
+/// Requests per batch.
 const BATCH: usize = 65_536;
 
 /// Writes Parquet.
 pub struct ParquetWriter<W: Write + Send> {
-    writer: ArrowWriter<W>,
-    schema: Arc<Schema>,
+    writer: TableWriter<W>,
     held: Vec<Request>,
     path: String,
 }
@@ -31,49 +25,34 @@ fn failed(path: &str, error: impl std::error::Error + 'static) -> TraceError {
     }
 }
 
+fn columns(held: &[Request]) -> Vec<Column> {
+    vec![
+        Column::full("time_ns", held.iter().map(|r| r.time.0)),
+        Column::full("device", held.iter().map(|r| r.device)),
+        Column::full("lba", held.iter().map(|r| r.lba.0)),
+        Column::full("blocks", held.iter().map(|r| r.blocks)),
+        Column::full("op", held.iter().map(|r| r.op.name())),
+    ]
+}
+
 impl<W: Write + Send> ParquetWriter<W> {
     /// A new file on `output`; `path` is for error messages.
     ///
     /// # Errors
     /// Failure to write.
     pub fn new(output: W, path: &str) -> Result<Self, TraceError> {
-        let column = |name: &str, kind| Field::new(name, kind, false);
-        let schema = Arc::new(Schema::new(vec![
-            column("time_ns", DataType::UInt64),
-            column("device", DataType::UInt32),
-            column("lba", DataType::UInt64),
-            column("blocks", DataType::UInt32),
-            column("op", DataType::Utf8),
-        ]));
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_size(16 * BATCH)
-            .build();
-        let writer = ArrowWriter::try_new(output, schema.clone(), Some(properties))
-            .map_err(|e| failed(path, e))?;
+        let writer = TableWriter::new(output, &columns(&[])).map_err(|e| failed(path, e))?;
         Ok(ParquetWriter {
             writer,
-            schema,
             held: Vec::new(),
             path: path.to_string(),
         })
     }
 
     fn write_batch(&mut self) -> Result<(), TraceError> {
-        let held = &self.held;
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt64Array::from_iter_values(held.iter().map(|r| r.time.0))),
-            Arc::new(UInt32Array::from_iter_values(held.iter().map(|r| r.device))),
-            Arc::new(UInt64Array::from_iter_values(held.iter().map(|r| r.lba.0))),
-            Arc::new(UInt32Array::from_iter_values(held.iter().map(|r| r.blocks))),
-            Arc::new(StringArray::from_iter_values(
-                held.iter().map(|r| r.op.name()),
-            )),
-        ];
-        let batch = RecordBatch::try_new(self.schema.clone(), columns)
-            .map_err(|e| failed(&self.path, e))?;
+        let written = self.writer.write(&columns(&self.held));
         self.held.clear();
-        self.writer.write(&batch).map_err(|e| failed(&self.path, e))
+        written.map_err(|e| failed(&self.path, e))
     }
 
     fn close(mut self) -> Result<(), TraceError> {
@@ -81,7 +60,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             self.write_batch()?;
         }
         let ParquetWriter { writer, path, .. } = self;
-        let mut output = writer.into_inner().map_err(|e| failed(&path, e))?;
+        let mut output = writer.close().map_err(|e| failed(&path, e))?;
         output.flush().map_err(|e| failed(&path, e))
     }
 }

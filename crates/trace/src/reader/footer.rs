@@ -1,0 +1,139 @@
+//! Checks the footer of a Parquet file before the library reads it: the library takes memory for as many elements as
+//! a list states, and the program ends if there is not so much.
+
+use parquet::file::reader::{ChunkReader, Length};
+
+/// Deepest nesting that is read; the format itself needs less than ten.
+const DEPTH: u32 = 32;
+
+/// Bytes after the footer: its length and `PAR1`.
+const TAIL: u64 = 8;
+
+/// Structures in the compact protocol of Thrift, of which nothing is kept.
+struct Thrift<'a>(&'a [u8]);
+
+impl Thrift<'_> {
+    fn skip(&mut self, bytes: u64) -> Option<()> {
+        self.0 = self.0.get(usize::try_from(bytes).ok()?..)?;
+        Some(())
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    /// A number of seven bits per byte, the lowest ones first.
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Each field has a byte with its type and the step to its number, or 0 and then the number.
+    fn structure(&mut self, depth: u32) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        loop {
+            let head = self.byte()?;
+            match head & 0x0f {
+                0 => return Some(()),
+                _ if head >> 4 == 0 => self.number().map(|_| ())?,
+                _ => {}
+            }
+            match head & 0x0f {
+                // The type is the truth value.
+                1 | 2 => {}
+                kind => self.value(kind, depth)?,
+            }
+        }
+    }
+
+    fn value(&mut self, kind: u8, depth: u32) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        match kind {
+            1..=3 => self.skip(1),
+            4..=6 => self.number().map(|_| ()),
+            7 => self.skip(8),
+            8 => {
+                let bytes = self.number()?;
+                self.skip(bytes)
+            }
+            9 | 10 => self.list(depth),
+            12 => self.structure(depth),
+            // Parquet has no maps.
+            _ => None,
+        }
+    }
+
+    fn list(&mut self, depth: u32) -> Option<()> {
+        let head = self.byte()?;
+        let elements = match head >> 4 {
+            15 => self.number()?,
+            few => u64::from(few),
+        };
+        // Each takes a byte at least.
+        if elements > self.0.len() as u64 {
+            return None;
+        }
+        (0..elements).try_for_each(|_| self.value(head & 0x0f, depth))
+    }
+}
+
+/// Whether no list of the footer is longer than the footer. Files that do not end like Parquet are left to the library.
+pub(super) fn lists_fit<T: ChunkReader>(file: &T) -> bool {
+    let length = Length::len(file);
+    let Some(tail_at) = length.checked_sub(TAIL) else {
+        return true;
+    };
+    let Ok(tail) = file.get_bytes(tail_at, TAIL as usize) else {
+        return true;
+    };
+    let Some((bytes, b"PAR1")) = tail.split_first_chunk::<4>() else {
+        return true;
+    };
+    let bytes = u32::from_le_bytes(*bytes);
+    let Some(start) = tail_at.checked_sub(bytes.into()) else {
+        return true;
+    };
+    match file.get_bytes(start, bytes as usize) {
+        Ok(footer) => Thrift(&footer).structure(DEPTH).is_some(),
+        Err(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(footer: &[u8]) -> bool {
+        let mut file = footer.to_vec();
+        file.extend((footer.len() as u32).to_le_bytes());
+        file.extend(b"PAR1");
+        lists_fit(&bytes::Bytes::from(file))
+    }
+
+    /// By hand: field 1 of type i32, field 3 by its number as a text, field 4 as a list of three truth values.
+    #[test]
+    fn a_list_that_states_more_than_there_is_does_not_fit() {
+        let whole = [
+            0x15, 0x02, 0x08, 0x06, 2, b'a', b'b', 0x19, 0x31, 1, 2, 1, 0,
+        ];
+        assert!(fits(&whole));
+        for end in 0..whole.len() {
+            assert!(!fits(&whole[..end]), "{end}");
+        }
+        let mut more = whole;
+        more[8] = 0x51;
+        assert!(!fits(&more));
+        // Two thousand million structures.
+        assert!(!fits(&[0x19, 0xfc, 0x80, 0x80, 0x80, 0x80, 0x07, 0, 0]));
+        assert!(!fits(&[0x1c; 100]));
+    }
+}
