@@ -1,7 +1,7 @@
 //! What random experiments have found, made small. Each failed before its mend.
 
 use crate::folder;
-use crate::trial::{in_folder, write};
+use crate::trial::{in_folder, write, Wrong};
 use headstack_array::{RunResult, SystemResult};
 use headstack_engine::Progress;
 
@@ -55,6 +55,7 @@ fn nothing_is_measured_until_a_thread_finds_its_burst_over() {
         requests = { reads = 1.0 }
         [system]
         drive = "barracuda-es-750"
+        capping = { policy = "none", interval = "100 ms" }
         "#,
     );
     let s = only(&result);
@@ -92,14 +93,14 @@ fn nothing_is_measured_in_the_pause_after_the_last_request() {
 }
 
 /// Drives do not work ahead over the end of a warm-up: what is measured afterwards is what the samples of a run without
-/// warm-up say. The pause lets a drive work ahead.
+/// warm-up say. During the pause a drive serves what waits in one go.
 #[test]
 fn a_warm_up_ends_at_its_time_in_a_closed_loop() {
     let run = |warm_up: &str| {
         let text = format!(
             r#"
             [workload]
-            synthetic = {{ n_requests = 300, arrivals = "closed", outstanding = 9, think = "37 ms", reads = 0.0 }}
+            synthetic = {{ n_requests = 300, arrivals = "closed", outstanding = 30, think = "300 ms", reads = 0.0 }}
             {warm_up}
             [system]
             drive = "ultrastar-hs760"
@@ -108,14 +109,36 @@ fn a_warm_up_ends_at_its_time_in_a_closed_loop() {
         );
         holds("warm-up", &text)
     };
-    let (whole, rest) = (run(""), run("warm_up = \"500 ms\""));
+    let (whole, rest) = (run(""), run("warm_up = \"100 ms\""));
     let (whole, rest) = (only(&whole), only(&rest));
-    // The first five samples, of 0.1 s each, are the warm-up.
-    let before: f64 = whole.series.power_w[..5].iter().map(|w| w * 0.1).sum();
-    let after = whole.energy_j - before;
+    // The first sample, of 0.1 s, is the warm-up.
+    let after = whole.energy_j - whole.series.power_w[0] * 0.1;
     assert!(
         (rest.energy_j - after).abs() < 1e-6 * after,
         "{} J, need {after} J",
         rest.energy_j
     );
+}
+
+/// With layers, drives that were never measured were asked for their energy up to time zero.
+#[test]
+fn a_run_that_ends_in_its_warm_up_is_refused() {
+    let text = r#"
+        [workload]
+        synthetic = { n_requests = 10, rate = "100/s" }
+        warm_up = "10 s"
+        [system]
+        drive = "ultrastar-hs760"
+        layers = ["raid0"]
+        "#;
+    let folder = folder("in-warm-up");
+    write(text, None, &folder);
+    match in_folder(&folder, &Progress::new()) {
+        Err(Wrong::Refused(e)) => {
+            assert!(e.ends_with("need a warm-up that leaves requests"), "{e}")
+        }
+        other => panic!("{other:?}"),
+    }
+    // Whether the folder remains has no effect on later runs.
+    let _ = std::fs::remove_dir_all(folder);
 }
