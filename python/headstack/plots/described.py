@@ -179,12 +179,10 @@ def lines(
     series: str = "system",
     markers: bool = False,
     levels: Mapping[str, float] | None = None,
-    spread: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
 ) -> Any:
     """Draw one line per name from its points; the axes encode the fields ``x`` and ``y``.
 
-    `levels` are horizontal lines, by what they stand for; `spread` are error bars by name: x,
-    lowest and highest y.
+    `levels` are horizontal lines, by what they stand for.
     """
     names = list(points)
     most = max(2, MOST_POINTS // max(1, len(names)))
@@ -205,14 +203,6 @@ def lines(
         alt.Tooltip("y:Q", format=",.4~g", title=_said(y)),
     ]
     layers: list[Any] = [chart]
-    if spread:
-        ends = [
-            {"x": at, "low": low, "high": high, "system": name}
-            for name, bars in spread.items()
-            for at, low, high in bars
-        ]
-        bars = alt.Chart(pd.DataFrame(ends)).mark_errorbar(ticks=True)
-        layers.append(bars.encode(x=x, y=alt.Y("low:Q", title=_said(y)), y2="high:Q", color=colour))
     if levels:
         frame = pd.DataFrame([{"y": v, "text": k} for k, v in levels.items()])
         rule = alt.Chart(frame).mark_rule(color=look.AXIS, strokeDash=[3, 3]).encode(y="y:Q")

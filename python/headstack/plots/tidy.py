@@ -193,7 +193,11 @@ class _Drawing:
         picture = self.picture
         x, y = layer.x or picture.x.column, layer.y or picture.y.column
         kept = [rows[i] for i in look.thin(len(rows), look.MOST_POINTS // len(self.layers))]
-        frame = pd.DataFrame(kept)
+        # Pages hold the rows of their figures: only the columns that are drawn.
+        used = dict.fromkeys(
+            (x, y, layer.x2, layer.y2, layer.text, layer.order, layer.group, picture.colour)
+        )
+        frame = pd.DataFrame([{c: r[c] for c in used if c in r} for r in kept])
         if picture.colour and picture.colour in frame:
             frame[picture.colour] = frame[picture.colour].astype(str)
         shown = self.every if not self.panels else rows

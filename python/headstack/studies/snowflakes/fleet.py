@@ -80,8 +80,3 @@ def width_of_loss(rates: Floats, loss: float, most: int = 10_000) -> int | None:
         else:
             low = middle + 1
     return low
-
-
-def array_with_weak(share: float, width: int) -> float:
-    """Return the chance that an array has at least one weak drive, given their share."""
-    return 1 - (1 - share) ** width
