@@ -516,7 +516,7 @@ mod tests {
             { nr_requests = 128, queue_depth = 32, power = \"9.5 W\", iops = 200 },\
             { nr_requests = 128, queue_depth = 4, power = \"8.5 W\", iops = 150 },\
             { nr_requests = 128, queue_depth = 1, power = \"7.5 W\", iops = 100 }]";
-        let table: crate::Parameters = toml::from_str(table).expect("TOML");
+        let table: crate::Params = toml::from_str(table).expect("TOML");
         // The first cap leads to the middle point, the second is in force for several periods.
         let settled = |watts: f64| {
             let device = Device::default();
@@ -543,7 +543,7 @@ mod tests {
     #[test]
     fn corrections_reach_their_bounds() {
         let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&crate::Parameters::new()), &[device])
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device])
             .expect("it builds");
         let at = policy.best();
         let point_w = policy.points[at].power_w;
