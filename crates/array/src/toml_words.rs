@@ -160,7 +160,7 @@ mod tests {
             ("a = null", "1:5: got null, need a value, or no such line: TOML has no null"),
             (
                 "a = 1\nkey: value\n",
-                "2:4: got \"key: value\", need KEY = VALUE, [TABLE] or # with a comment",
+                "2:6: got \"key: value\", need KEY = VALUE, [TABLE] or # with a comment",
             ),
             (
                 "{\"a\": 1}",

@@ -26,7 +26,7 @@ pub fn kind<C: Choice>() -> Kind {
 /// The words that there are, and the nearest one.
 pub fn read<C: Choice>(value: &Value) -> Result<C, SpecError> {
     let Value::String(word) = value else {
-        return Err(wrong_kind(value, "one of its words, as text"));
+        return Err(wrong_kind(value, kind::<C>().need()));
     };
     let found = C::WORDS.iter().find(|(name, ..)| name == word);
     found.map(|(.., meant)| *meant).ok_or_else(|| {

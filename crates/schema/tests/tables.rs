@@ -163,7 +163,7 @@ fn errors_have_key_value_and_need() {
         ),
         (
             json!({ "count": 1, "order": 1 }),
-            "order: got integer 1, need one of its words, as text",
+            "order: got integer 1, need one of first-come, sstf",
         ),
         (
             json!({ "count": 1, "seen": 1 }),
