@@ -287,6 +287,15 @@ impl Drive {
                 None => return false,
             },
         };
+        if in_parts {
+            // A part may be in service, although none has completed.
+            let units = self.units.iter().map(|u| u.count_waiting(name));
+            let tags = self.tags.iter().map(|t| t.count_outside(name));
+            let waiting: usize = units.chain(tags).sum();
+            if waiting < self.joins[name as usize].parts as usize {
+                return false;
+            }
+        }
         let mut found = None;
         for unit in 0..self.units.len() {
             let queue = self.queue_of(unit);

@@ -7,27 +7,16 @@
 use super::{is_held, Unit};
 use crate::command::Command;
 use crate::layout::Place;
-use crate::parallelism::Path;
 use crate::queue::Waiting;
 use crate::scheduler::{Buffer, Choice, View};
 use crate::service::Core;
 use std::ops::Range;
 
 impl Unit {
-    /// The head sets that serve commands: all but those of an assembly that only scans the medium, which is the last.
-    pub(super) fn serving(&self) -> &[Path] {
-        let scanning = if self.scan_has_own_arm {
-            self.core.sets
-        } else {
-            0
-        };
-        &self.core.paths[..self.core.paths.len() - scanning]
-    }
-
     /// The head sets whose assembly is free at `start`, as bits.
     pub(super) fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
-        for (i, path) in self.serving().iter().enumerate() {
+        for (i, path) in self.core.serving_paths().iter().enumerate() {
             if self.arm_free[path.assembly as usize] <= start {
                 bits |= 1 << i;
             }
@@ -61,7 +50,7 @@ impl Unit {
         usable: u64,
         start: u64,
     ) -> Reach {
-        let paths = self.serving();
+        let paths = self.core.serving_paths();
         let write = item.request.command.writes();
         let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder, write);
         if usable >> chosen & 1 == 1 && reaches(chosen) {
@@ -119,7 +108,8 @@ impl Unit {
             [one] => &one.mechanism.arms,
             several => {
                 self.standing.clear();
-                let arms = several.iter().flat_map(|a| &a.mechanism.arms);
+                let several = several[..core.serving].iter();
+                let arms = several.flat_map(|a| &a.mechanism.arms);
                 self.standing.extend(arms.copied());
                 &self.standing
             }

@@ -120,6 +120,7 @@ impl Unit {
         if let Some(last) = core.assemblies.last_mut() {
             last.jobs.media_scan.0 = scan.map(Box::new);
         }
+        core.serving -= usize::from(scan_has_own_arm);
         let planned = faults::planned(spec, plan, options.seed);
         let mut unit = Unit {
             queue: Queue::new(needs),
@@ -582,7 +583,7 @@ impl Unit {
             return false;
         }
         let needed = self.surfaces_of(item);
-        let mut paths = self.serving().iter();
+        let mut paths = self.core.serving_paths().iter();
         !is_held(&self.core, item, start)
             && !paths.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
     }
@@ -659,8 +660,7 @@ impl Unit {
             // Data may be dropped now. The drive did not rest before.
             self.free = self.free.max(at);
         }
-        core.buffer
-            .drop_unreachable(&core.mechanics, &core.mapping, &core.paths);
+        core.drop_unreachable();
         if self.roles.is_some() {
             self.roles_after_fault(at);
         }

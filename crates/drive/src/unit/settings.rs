@@ -170,6 +170,16 @@ impl Unit {
         }
     }
 
+    /// Number of waiting commands called `id` of which no data are in the buffer.
+    pub fn count_waiting(&self, id: u64) -> usize {
+        let entering = self.entering.as_ref().map_or(0, |e| e.count_waiting(id));
+        let queue = self.queue.by_age();
+        entering
+            + queue
+                .filter(|i| self.queue.items()[*i].request.id == id)
+                .count()
+    }
+
     /// Removes the oldest waiting command called `id` at `now`. Returns it with its arrival time.
     pub fn take_waiting(&mut self, now: Time, id: u64) -> Option<(DriveRequest, Time)> {
         self.core.happens(now.0);
