@@ -191,6 +191,15 @@ def test_numbers_that_are_missing_are_not_run():
     assert (part.verdict, part.note, part.counts) == ("not-run", "it is overloaded", False)
 
 
+def _domains(spec):
+    if isinstance(spec, list):
+        return [d for v in spec for d in _domains(v)]
+    if not isinstance(spec, dict):
+        return []
+    own = [spec["x"]["scale"]["domain"]] if "scale" in spec.get("x", {}) else []
+    return own + [d for k, v in spec.items() if k != "datasets" for d in _domains(v)]
+
+
 def test_every_mark_is_drawn():
     from headstack.plots import tidy
 
@@ -206,6 +215,14 @@ def test_every_mark_is_drawn():
         drawn = tidy.draw(picture, {"t": table}, [{"x": 2.0, "y": 1.0, "panel": "", "what": "w",
                                                    "text": "1"}]).to_dict()  # fmt: skip
         assert "paper: " in json.dumps(drawn)
+    names = Picture("p", "title", "t", mark="bar", x=Axis("n", "n", "N"), y=Axis("y", "y"))
+    places = [{"n": n, "y": 1.0} for n in (10, 9)]
+    point = {"x": 9, "y": 1.0, "panel": "", "what": "w", "text": "1"}
+    spec = tidy.draw(names, {"t": places}, [point]).to_dict()
+    # Numbers on an axis of names are names everywhere, in the order of the table.
+    assert {json.dumps(d) for d in _domains(spec)} == {'["10", "9"]'}
+    shown = [r.get("n", r.get("x")) for rows in spec["datasets"].values() for r in rows]
+    assert sorted(shown) == ["10", "9", "9"]
     panels = Picture("p", "title", "t", panel="c", **axes)
     assert len(tidy.draw(panels, {"t": table}).to_dict()["hconcat"]) == 2
     curve = Picture("p", "title", "t", mark="curve", colour="c", **axes)

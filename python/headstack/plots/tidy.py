@@ -198,8 +198,10 @@ class _Drawing:
             (x, y, layer.x2, layer.y2, layer.text, layer.order, layer.group, picture.colour)
         )
         frame = pd.DataFrame([{c: r[c] for c in used if c in r} for r in kept])
-        if picture.colour and picture.colour in frame:
-            frame[picture.colour] = frame[picture.colour].astype(str)
+        # Names are text, also those that are numbers, as in the domains of axes and colours.
+        texts = {c for a, c in ((picture.x, x), (picture.y, y)) if a.kind == "N"}
+        for column in (texts | {picture.colour, layer.group}) & set(frame):
+            frame[column] = frame[column].astype(str)
         shown = self.every if not self.panels else rows
         order = [r for r in shown if x in r] or rows
         # Axes are typed by the first of their columns; the others share the scale.
@@ -322,6 +324,7 @@ class _Drawing:
         x: Any = "x:Q"
         if self.picture.x.kind == "N":
             column = self.picture.x.column
+            frame["x"] = frame["x"].astype(str)
             x = alt.X("x:N", scale=alt.Scale(domain=_names(self.every, column)))
         base = alt.Chart(frame).encode(x=x, y="y:Q", tooltip=["what:N", "said:N"])
         if self.picture.x.kind == "N":
