@@ -1,6 +1,6 @@
 //! Arbitrary text as a DiskSim parameter file: errors are fine, panics and blow-ups are not.
 //! `cargo +nightly fuzz run disksim_parser`; CI replays the corpus without it
-//! (`crates/disksim/tests/fuzz_corpus.rs`).
+//! (`crates/disksim/tests/it/fuzz_corpus.rs`).
 #![no_main]
 
 use headstack_disksim::{parse, MemoryLoader};

@@ -11,7 +11,7 @@
 //!   for constant power does not depend on the length of the fault.
 //!
 //! To add one: write `crates/control/src/policy/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. The contract
-//! tests (`crates/control/tests/contract.rs`) run on every entry.
+//! tests (`crates/control/tests/it/contract.rs`) run on every entry.
 
 use crate::{Command, Device, Params, Sample};
 use headstack_schema::{did_you_mean, Reader, SpecError, Taken};

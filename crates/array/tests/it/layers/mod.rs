@@ -1,0 +1,11 @@
+//! Layers against oracles, closed forms and sequences worked out by hand.
+
+mod changes;
+mod contract;
+mod experiments;
+mod host_queue;
+mod link;
+mod mock;
+mod shadow;
+mod volumes;
+mod world;

@@ -1,0 +1,10 @@
+//! Tests of the crate from outside, in one program: many would take longer to link than to run.
+
+mod capping;
+mod change;
+mod layers;
+mod random;
+mod records;
+mod registries;
+mod run;
+mod simulate;

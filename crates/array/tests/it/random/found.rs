@@ -1,0 +1,144 @@
+//! What random experiments have found, made small. Each failed before its mend.
+
+use crate::random::folder;
+use crate::random::trial::{in_folder, write, Wrong};
+use headstack_array::{RunResult, SystemResult};
+use headstack_engine::Progress;
+
+/// The result of an experiment that keeps all checks.
+fn holds(name: &str, experiment: &str) -> RunResult {
+    let folder = folder(name);
+    write(experiment, None, &folder);
+    let result = in_folder(&folder, &Progress::new());
+    let result = result.unwrap_or_else(|e| panic!("{name}: {e:?}\n{experiment}"));
+    // Whether the folder remains has no effect on later runs.
+    let _ = std::fs::remove_dir_all(folder);
+    result
+}
+
+/// The only system's result.
+fn only(result: &RunResult) -> &SystemResult {
+    &result.systems[0]
+}
+
+/// Requests at 0 s, 0.25 s, ... of which those after the duration do not arrive. Time passed to the first of them, and
+/// energy was sampled there, in samples of 0.1 s.
+#[test]
+fn nothing_is_measured_after_the_duration() {
+    let result = holds(
+        "duration",
+        r#"
+        [workload]
+        synthetic = { n_requests = 10, arrivals = "constant", rate = "0.5/s", reads = 1.0 }
+        [system]
+        drive = "barracuda-es-750"
+        count = 4
+        [run]
+        duration = "3 s"
+        "#,
+    );
+    // Requests at 2 s and 4 s at most: the end is the completion of the one before 3 s.
+    let s = only(&result);
+    assert!(s.duration_s < 3.0, "{}", s.duration_s);
+}
+
+/// Each thread is due a second after its request, when its burst is over: no request comes.
+#[test]
+fn nothing_is_measured_until_a_thread_finds_its_burst_over() {
+    let result = holds(
+        "burst",
+        r#"
+        [[workload.jobs]]
+        threads = 3
+        duration = "2 s"
+        rate = "1/s"
+        requests = { reads = 1.0 }
+        [system]
+        drive = "barracuda-es-750"
+        capping = { policy = "none", interval = "100 ms" }
+        "#,
+    );
+    let s = only(&result);
+    assert_eq!(s.n_requests, 6);
+    // From the first request, within 1 s, to the last, before 2 s.
+    assert!(s.duration_s < 2.1, "{}", s.duration_s);
+}
+
+/// The last request of a closed loop is followed by a pause of five seconds, and by nothing.
+#[test]
+fn nothing_is_measured_in_the_pause_after_the_last_request() {
+    for more in ["", "[run]\nmax_requests = 2", "[run]\nduration = \"6 s\""] {
+        let result = holds(
+            "pause",
+            &format!(
+                r#"
+                [workload]
+                synthetic = {{ n_requests = {}, arrivals = "closed", think = "5 s", reads = 1.0 }}
+                [system]
+                drive = "barracuda-es-750"
+                capping = {{ policy = "none" }}
+                {more}
+                "#,
+                if more.is_empty() { 2 } else { 20 }
+            ),
+        );
+        let s = only(&result);
+        assert_eq!(s.n_requests, 2, "{more}");
+        assert!(
+            (5.0..5.1).contains(&s.duration_s),
+            "{more}: {}",
+            s.duration_s
+        );
+    }
+}
+
+/// Drives do not work ahead over the end of a warm-up: what is measured afterwards is what the samples of a run without
+/// warm-up say. During the pause a drive serves what waits in one go.
+#[test]
+fn a_warm_up_ends_at_its_time_in_a_closed_loop() {
+    let run = |warm_up: &str| {
+        let text = format!(
+            r#"
+            [workload]
+            synthetic = {{ n_requests = 300, arrivals = "closed", outstanding = 30, think = "300 ms", reads = 0.0 }}
+            {warm_up}
+            [system]
+            drive = "ultrastar-hs760"
+            count = 2
+            "#
+        );
+        holds("warm-up", &text)
+    };
+    let (whole, rest) = (run(""), run("warm_up = \"100 ms\""));
+    let (whole, rest) = (only(&whole), only(&rest));
+    // The first sample, of 0.1 s, is the warm-up.
+    let after = whole.energy_j - whole.series.power_w[0] * 0.1;
+    assert!(
+        (rest.energy_j - after).abs() < 1e-6 * after,
+        "{} J, need {after} J",
+        rest.energy_j
+    );
+}
+
+/// With layers, drives that were never measured were asked for their energy up to time zero.
+#[test]
+fn a_run_that_ends_in_its_warm_up_is_refused() {
+    let text = r#"
+        [workload]
+        synthetic = { n_requests = 10, rate = "100/s" }
+        warm_up = "10 s"
+        [system]
+        drive = "ultrastar-hs760"
+        layers = ["raid0"]
+        "#;
+    let folder = folder("in-warm-up");
+    write(text, None, &folder);
+    match in_folder(&folder, &Progress::new()) {
+        Err(Wrong::Refused(e)) => {
+            assert!(e.ends_with("need a warm-up that leaves requests"), "{e}")
+        }
+        other => panic!("{other:?}"),
+    }
+    // Whether the folder remains has no effect on later runs.
+    let _ = std::fs::remove_dir_all(folder);
+}

@@ -1,0 +1,132 @@
+//! Runs a case on one thread and on two, and checks both.
+
+use crate::random::case::{Case, TRACE};
+use crate::random::checks;
+use headstack_array::{run, Experiment, Inputs, Overrides, RunError, RunOptions, RunResult};
+use headstack_engine::Progress;
+use headstack_testkit::shipped;
+use std::cell::RefCell;
+use std::fs;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+/// What is wrong with a case.
+#[derive(Debug)]
+pub struct Finding {
+    /// The check that failed, in a few words.
+    pub check: &'static str,
+    pub text: String,
+}
+
+impl Finding {
+    pub fn new(check: &'static str, text: impl Into<String>) -> Finding {
+        Finding {
+            check,
+            text: text.into(),
+        }
+    }
+}
+
+/// How a case ended.
+#[derive(Debug)]
+pub enum Outcome {
+    Passed,
+    /// The experiment is wrong; the error.
+    Refused(String),
+    Failed(Finding),
+}
+
+/// The file name of a case's experiment.
+pub const EXPERIMENT: &str = "experiment.toml";
+
+/// Writes an experiment and its trace into a folder, which is made anew.
+pub fn write(experiment: &str, trace: Option<&str>, folder: &Path) {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).expect("a folder");
+    fs::write(folder.join(EXPERIMENT), experiment).expect("a file");
+    if let Some(trace) = trace {
+        fs::write(folder.join(TRACE), trace).expect("a file");
+    }
+}
+
+/// Runs a case in a folder.
+///
+/// `progress` may cancel it, which is a finding.
+pub fn run_case(case: &Case, folder: &Path, progress: &Progress) -> Outcome {
+    write(&case.toml(), case.trace.as_deref(), folder);
+    match caught(|| in_folder(folder, progress)) {
+        Ok(Ok(_)) => Outcome::Passed,
+        Ok(Err(Wrong::Refused(error))) => Outcome::Refused(error),
+        Ok(Err(Wrong::Found(finding))) => Outcome::Failed(finding),
+        Err(panic) => Outcome::Failed(Finding::new("no panic", panic)),
+    }
+}
+
+/// Why an experiment has no result, or a wrong one.
+#[derive(Debug)]
+pub enum Wrong {
+    Refused(String),
+    Found(Finding),
+}
+
+/// Runs and checks the experiment in a folder.
+pub fn in_folder(folder: &Path, progress: &Progress) -> Result<RunResult, Wrong> {
+    let file = folder.join(EXPERIMENT);
+    let opened = Experiment::open(&file, &Overrides::default());
+    let experiment = opened.map_err(|e| Wrong::Refused(e.to_string()))?;
+    let go = |threads: usize, log_requests: bool| -> Result<(RunResult, PathBuf), Wrong> {
+        let out = folder.join(format!("threads-{threads}"));
+        let options = RunOptions {
+            threads: Some(threads),
+            out_dir: Some(out.clone()),
+            log_requests,
+            progress: progress.clone(),
+        };
+        let inputs = Inputs::new(vec![shipped::folder()]);
+        let result = run(&experiment, &inputs, &options).map_err(of_run)?;
+        Ok((result, out))
+    };
+    let (result, out) = go(1, true)?;
+    checks::all(&result, &out).map_err(Wrong::Found)?;
+    let (again, out_again) = go(2, false)?;
+    checks::same(&result, &again).map_err(Wrong::Found)?;
+    checks::same_files(&out, &out_again).map_err(Wrong::Found)?;
+    Ok(result)
+}
+
+fn of_run(error: RunError) -> Wrong {
+    match error.is_input() {
+        true => Wrong::Refused(error.to_string()),
+        false => Wrong::Found(Finding::new("no error", error.to_string())),
+    }
+}
+
+thread_local! {
+    /// The message of the latest panic, if panics of this thread are caught.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs something that may panic; its message and place instead of a panic.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let is_caught = PANIC.with_borrow_mut(|message| match message {
+                Some(message) => {
+                    *message = info.to_string();
+                    true
+                }
+                None => false,
+            });
+            if !is_caught {
+                usual(info);
+            }
+        }));
+    });
+    PANIC.set(Some(String::new()));
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    let message = PANIC.take().unwrap_or_default();
+    result.map_err(|_| message)
+}

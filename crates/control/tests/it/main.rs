@@ -1,0 +1,11 @@
+//! Tests of the crate from outside, in one program: many would take longer to link than to run.
+
+mod closed_loop;
+mod common;
+mod contract;
+mod controller;
+mod expiry;
+mod feed_forward;
+mod parameters;
+mod shelf;
+mod states;

@@ -1,0 +1,24 @@
+//! Tests of the crate from outside, in one program: many would take longer to link than to run.
+//! What changes or measures the whole process stands beside this folder.
+
+mod bounds;
+mod by_hand;
+mod cleaning;
+mod closed_forms;
+mod dash;
+mod drives;
+mod hostile;
+mod hostile_writes;
+mod invariants;
+mod logging;
+mod mappings_of_shipped_drives;
+mod media_cache;
+mod media_scan;
+mod misspelt;
+mod power;
+mod roles;
+mod running;
+mod seek_energy;
+mod sustained;
+mod write_cache;
+mod zones;
