@@ -1,7 +1,9 @@
 //! Changes of a unit while it runs.
 
 use super::{faults, Unit};
+use crate::background::media_scan::Scan;
 use crate::command::DriveRequest;
+use crate::mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
 use crate::plugin::Plugin;
@@ -119,6 +121,8 @@ impl Unit {
         if let Some(roles) = &self.roles {
             roles.check_faults(spec)?;
         }
+        Scan::check(spec)?;
+        mapping::check(spec)?;
         assemblies::check_combination(spec, plan, self.core.paths.len())
     }
 
