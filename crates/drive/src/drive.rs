@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 mod control;
 mod listener;
+#[cfg(test)]
+mod places_tests;
 mod zones;
 
 pub use control::{Part, Setting};
@@ -197,7 +199,7 @@ impl Drive {
         sum
     }
 
-    /// Submits a command at `now`, which must not decrease from call to call.
+    /// Submits a command at `now`, to which the drive must have been advanced.
     ///
     /// A request that is empty or reaches past the end of the drive completes at once with an error.
     #[inline(always)]

@@ -509,6 +509,11 @@ pub enum Destage {
     Idle,
 }
 
+impl Destage {
+    /// All ways.
+    pub const ALL: [Destage; 2] = [Destage::Immediate, Destage::Idle];
+}
+
 impl Default for CacheSpec {
     fn default() -> Self {
         CacheSpec {

@@ -106,6 +106,11 @@ impl Tags {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
+    /// Number of commands called `id` that wait for a tag.
+    pub fn count_outside(&self, id: u64) -> usize {
+        self.outside.iter().filter(|o| o.request.id == id).count()
+    }
+
     /// Removes the first command called `id` from those that wait for a tag. Returns it with its arrival
     /// time.
     pub fn take_outside(&mut self, id: u64) -> Option<(DriveRequest, Time)> {

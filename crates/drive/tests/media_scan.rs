@@ -1,7 +1,7 @@
 //! Scans of the medium beside the foreground: what they may not change, and bounds by hand.
 
 use headstack_drive::spec::{DriveSpec, MediaScanMode};
-use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Part};
 use headstack_testkit::disk::Disk;
 use headstack_testkit::Lcg;
 use headstack_units::{Lba, Time};
@@ -140,4 +140,34 @@ fn points_that_cannot_scan_are_refused() {
     let e = e.expect_err("a scaled rotation").to_string();
     let start = "positioning.rotation_scale: got 0.5, need 1";
     assert!(e.starts_with(start), "{e}");
+}
+
+/// The arm that scans serves no commands, also if the other one has failed: commands end with an error.
+#[test]
+fn the_scanning_arm_does_not_stand_in_for_a_failed_one() {
+    for warning in [true, false] {
+        let spec = drive("D1A2S1H1", MediaScanMode::OwnArm);
+        let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
+        let part = Part {
+            stack: 0,
+            arm: 0,
+            surface: None,
+            warning,
+        };
+        drive.fail(Time::ZERO, part).expect("an arm");
+        for (id, command) in (0..).zip([Command::Read, Command::Write]) {
+            let lba = Lba(id * 5000);
+            let request = DriveRequest {
+                id,
+                command,
+                lba,
+                blocks: 8,
+            };
+            drive.submit(Time::ZERO, request);
+        }
+        let mut done = Vec::new();
+        drive.advance(Time::NEVER, &mut |c| done.push(*c));
+        assert_eq!(done.len(), 2);
+        assert!(done.iter().all(|c| c.error), "{done:?}");
+    }
 }

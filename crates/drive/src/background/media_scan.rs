@@ -81,14 +81,23 @@ struct Track {
 }
 
 impl Scan {
-    /// Refuses what is not supported together with a scan.
+    /// The scan that a description asks for, if any.
     ///
     /// # Errors
-    /// The mode, with the parallelism that it needs.
-    pub fn check(spec: &DriveSpec) -> Result<(), SpecError> {
-        let mode = spec.media_scan.mode;
+    /// A block that is not a multiple of the sector size or does not fit on a track, or a drive on which
+    /// scans are not supported.
+    pub fn new(spec: &DriveSpec, mechanics: &Mechanics) -> Result<Option<Scan>, SpecError> {
+        let ScanSpec { mode, block } = spec.media_scan;
+        let sector = spec.geometry.sector_size.0;
         if mode == MediaScanMode::None {
-            return Ok(());
+            return Ok(None);
+        }
+        if block.0 == 0 || block.0 % sector != 0 {
+            return Err(SpecError::new(
+                "media_scan.block",
+                block,
+                format!("a positive multiple of the sector size, {sector} B"),
+            ));
         }
         let p = &spec.parallelism;
         let arms = spec.dash.arms;
@@ -108,28 +117,6 @@ impl Scan {
                 format!("{need}, arms_in_motion = 1, all surfaces shared and no faults; anything else is not supported"),
             ));
         }
-        Ok(())
-    }
-
-    /// The scan that a description asks for, if any.
-    ///
-    /// # Errors
-    /// A block that is not a multiple of the sector size or does not fit on a track, or a drive on which
-    /// scans are not supported.
-    pub fn new(spec: &DriveSpec, mechanics: &Mechanics) -> Result<Option<Scan>, SpecError> {
-        let ScanSpec { mode, block } = spec.media_scan;
-        let sector = spec.geometry.sector_size.0;
-        if mode == MediaScanMode::None {
-            return Ok(None);
-        }
-        if block.0 == 0 || block.0 % sector != 0 {
-            return Err(SpecError::new(
-                "media_scan.block",
-                block,
-                format!("a positive multiple of the sector size, {sector} B"),
-            ));
-        }
-        Scan::check(spec)?;
         if mechanics.scales_rotation() {
             let key = "positioning.rotation_scale";
             let need = "1: the scan reads what really passes, so others are not supported with it";
@@ -156,7 +143,7 @@ impl Scan {
             block_bytes: block * sector,
             next: 0,
             until: 0,
-            one_channel: spec.parallelism.channels == 1,
+            one_channel: p.channels == 1,
         };
         let mut at = 0;
         while let Some(track) = (at < capacity).then(|| scan.track(mechanics, at)).flatten() {

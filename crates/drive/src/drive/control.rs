@@ -248,6 +248,7 @@ impl Drive {
                 .and_then(|i| control.held.remove(i))
             {
                 self.done.push(aborted(&request, arrival, now));
+                control.completes(now);
                 return true;
             }
         }
@@ -286,6 +287,15 @@ impl Drive {
                 None => return false,
             },
         };
+        if in_parts {
+            // A part may be in service, although none has completed.
+            let units = self.units.iter().map(|u| u.count_waiting(name));
+            let tags = self.tags.iter().map(|t| t.count_outside(name));
+            let waiting: usize = units.chain(tags).sum();
+            if waiting < self.joins[name as usize].parts as usize {
+                return false;
+            }
+        }
         let mut found = None;
         for unit in 0..self.units.len() {
             let queue = self.queue_of(unit);
@@ -308,6 +318,9 @@ impl Drive {
         let Some((request, arrival)) = found else {
             return false;
         };
+        if let Some(control) = &mut self.control {
+            control.completes(now);
+        }
         if in_parts {
             self.joins[name as usize].parts = 0;
             self.free_joins.push(name as usize);

@@ -41,16 +41,6 @@ pub(crate) enum Mapping {
     MediaCache(Box<MediaCache>),
 }
 
-/// Checks the table `[mapping]` against the rest of a description.
-///
-/// # Errors
-/// Settings that do not fit the drive, by dotted key.
-pub(crate) fn check(spec: &DriveSpec) -> Result<(), SpecError> {
-    media_cache::read(spec)?;
-    parameters::read(spec)?;
-    Ok(())
-}
-
 impl Mapping {
     /// The mapping of a unit of a drive; `together`: several commands may be in service at once.
     ///

@@ -351,7 +351,7 @@ impl Core {
         let (site, jobs) = self.site(acting);
         let mut first = (jobs.next_event(&site), acting);
         let free = site.mechanism.free;
-        for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
+        for a in (0..self.serving).filter(|a| *a != acting) {
             // Only one assembly works at a time, so the others also wait for the acting one.
             let (site, jobs) = self.site(a);
             site.mechanism.free = site.mechanism.free.max(free);

@@ -80,6 +80,8 @@ pub(crate) struct Core {
     pub mechanics: Mechanics,
     pub mapping: Mapping,
     pub assemblies: Vec<Assembly>,
+    /// Number of assemblies that serve commands and write buffered data. One that only scans the medium is the last.
+    pub serving: usize,
     /// The assembly that serves, or served last.
     pub acting: usize,
     /// What each head set reaches. Those of one assembly are adjacent.
@@ -153,6 +155,7 @@ impl Core {
             mechanics,
             acting: 0,
             restricted: assemblies::restricted(&paths),
+            serving: plan.arms.len(),
             sets: paths.len() / plan.arms.len(),
             assemblies,
             at_once,
@@ -202,6 +205,19 @@ impl Core {
             channels: self.channels.as_mut(),
         };
         (site, &mut assembly.jobs)
+    }
+
+    /// The head sets that serve commands.
+    #[inline]
+    pub fn serving_paths(&self) -> &[Path] {
+        &self.paths[..self.serving * self.sets]
+    }
+
+    /// Drops the unwritten data whose place no head set reaches any more.
+    pub fn drop_unreachable(&mut self) {
+        let paths = &self.paths[..self.serving * self.sets];
+        self.buffer
+            .drop_unreachable(&self.mechanics, &self.mapping, paths);
     }
 
     /// Where a command's first sector lies now, for a mapping that moves blocks.
@@ -378,6 +394,12 @@ impl Core {
         }
     }
 
+    /// Whether a cache on the medium is cleaned, step by step.
+    #[inline]
+    pub fn cleans_bands(&self) -> bool {
+        matches!(self.mapping, Mapping::MediaCache(_))
+    }
+
     /// Whether the buffer alone would serve a read at `now`.
     pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Blocks) -> bool {
         let segments = &self.buffer.segments;
@@ -434,7 +456,7 @@ impl Core {
         let acting = self.acting;
         let mut end = self.flush_assembly(acting, at, at);
         let one = self.at_once == 1;
-        for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
+        for a in (0..self.serving).filter(|a| *a != acting) {
             if one && self.buffer.unwritten.dirty.is_empty() {
                 break;
             }

@@ -290,7 +290,7 @@ impl Core {
             !dirty.has(Scope::Due)
         };
         if self.at_once > 1 {
-            for a in 0..self.assemblies.len() {
+            for a in 0..self.serving {
                 if self.assemblies[a].mechanism.free <= at {
                     self.force_assembly(a, at, all);
                 }
@@ -298,7 +298,7 @@ impl Core {
         } else if self.passes_end().is_none() {
             let acting = self.acting;
             let mut sent = self.force_assembly(acting, at, all);
-            for a in (0..self.assemblies.len()).filter(|a| *a != acting) {
+            for a in (0..self.serving).filter(|a| *a != acting) {
                 if sent {
                     break;
                 }
@@ -342,7 +342,7 @@ impl Core {
             let Some(place) = self.mapping.locate(&self.mechanics, at) else {
                 return false;
             };
-            let mut paths = self.paths.iter();
+            let mut paths = self.serving_paths().iter();
             if !paths.any(|p| p.reaches(1 << place.head, place.cylinder, true)) {
                 return false;
             }

@@ -16,8 +16,7 @@ impl Unit {
     /// The head sets whose assembly is free at `start`, as bits.
     pub(super) fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
-        let serving = self.core.paths.len() - self.scan_has_own_arm as usize;
-        for (i, path) in self.core.paths[..serving].iter().enumerate() {
+        for (i, path) in self.core.serving_paths().iter().enumerate() {
             if self.arm_free[path.assembly as usize] <= start {
                 bits |= 1 << i;
             }
@@ -51,7 +50,7 @@ impl Unit {
         usable: u64,
         start: u64,
     ) -> Reach {
-        let paths = &self.core.paths;
+        let paths = self.core.serving_paths();
         let write = item.request.command.writes();
         let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder, write);
         if usable >> chosen & 1 == 1 && reaches(chosen) {
@@ -109,7 +108,8 @@ impl Unit {
             [one] => &one.mechanism.arms,
             several => {
                 self.standing.clear();
-                let arms = several.iter().flat_map(|a| &a.mechanism.arms);
+                let several = several[..core.serving].iter();
+                let arms = several.flat_map(|a| &a.mechanism.arms);
                 self.standing.extend(arms.copied());
                 &self.standing
             }

@@ -65,6 +65,12 @@ impl Entering {
         self.looks_at = self.looks_at.max(ready);
     }
 
+    /// Number of writes called `id` of which no data are in the buffer.
+    pub fn count_waiting(&self, id: u64) -> usize {
+        let waits = |w: &&Write| w.request.id == id && w.rest == blocks_of(&w.request);
+        self.writes.iter().filter(waits).count()
+    }
+
     /// Removes the oldest write called `id`, unless some of its data are in the buffer.
     pub fn take_waiting(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
         let waits = |w: &Write| w.request.id == id && w.rest == blocks_of(&w.request);
@@ -288,10 +294,8 @@ impl Unit {
                 Some(end) => self.wait_for_pass(end),
                 // All data that are held are still on the link, or no head reaches their place any more.
                 None => {
-                    let core = &mut self.core;
-                    core.buffer
-                        .drop_unreachable(&core.mechanics, &core.mapping, &core.paths);
-                    later = coming.filter(|t| *t > now).or(core.next_at_rest(now));
+                    self.core.drop_unreachable();
+                    later = coming.filter(|t| *t > now).or(self.core.next_at_rest(now));
                 }
             }
         }

@@ -60,6 +60,11 @@ impl Faults {
         }
     }
 
+    /// The surfaces on which a head set has failed without the drive's knowledge.
+    pub fn unknown_to(&self, head_set: usize) -> u64 {
+        self.unknown[head_set]
+    }
+
     /// Records a fault. True if the drive was warned, so that it deconfigures the part at once.
     pub fn happen(&mut self, fault: PlannedFault, paths: &[Path]) -> bool {
         for (unknown, path) in self.unknown.iter_mut().zip(paths) {

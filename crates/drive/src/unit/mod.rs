@@ -47,7 +47,7 @@ pub(crate) struct Unit {
     check_arrivals: bool,
     /// Until this time the drive recovers, and reads are not served from the buffer.
     closed_until: u64,
-    /// Base-2 logarithm of the number of 512-byte blocks per physical sector.
+    /// The size of a physical sector.
     size: SectorSize,
     capacity_blocks: u64,
     /// Earliest start of the next service.
@@ -76,6 +76,12 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// The part that serves commands.
+    #[cfg(test)]
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// Builds a unit at rest with an empty buffer.
     ///
     /// # Errors
@@ -114,6 +120,7 @@ impl Unit {
         if let Some(last) = core.assemblies.last_mut() {
             last.jobs.media_scan.0 = scan.map(Box::new);
         }
+        core.serving -= usize::from(scan_has_own_arm);
         let planned = faults::planned(spec, plan, options.seed);
         let mut unit = Unit {
             queue: Queue::new(needs),
@@ -411,6 +418,9 @@ impl Unit {
         if start >= until.0 {
             return Step::Nothing;
         }
+        if self.core.cleans_bands() && self.waits_for_step(start, oldest) {
+            return Step::Again;
+        }
         if !self.plain {
             let mut done = Completion::default();
             let step = self.step_general(start, oldest, &mut done);
@@ -429,6 +439,14 @@ impl Unit {
         self.free = done.completion.0;
         sink(&done);
         Step::Done
+    }
+
+    /// Whether a step of cleaning that begins before `start` holds back the next service. It may not have begun yet,
+    /// because the background was not brought up to that time.
+    #[inline(never)]
+    fn waits_for_step(&mut self, start: u64, oldest: usize) -> bool {
+        self.bring_to(start);
+        self.next_start(oldest) > start
     }
 
     /// Serves the waiting command number `index` at `start`.
@@ -565,7 +583,7 @@ impl Unit {
             return false;
         }
         let needed = self.surfaces_of(item);
-        let mut paths = self.core.paths.iter();
+        let mut paths = self.core.serving_paths().iter();
         !is_held(&self.core, item, start)
             && !paths.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
     }
@@ -638,8 +656,11 @@ impl Unit {
         let core = &mut self.core;
         self.faults.deconfigure(assembly, at, &mut core.paths);
         core.restricted = true;
-        core.buffer
-            .drop_unreachable(&core.mechanics, &core.mapping, &core.paths);
+        if !core.buffer.unwritten.is_empty() {
+            // Data may be dropped now. The drive did not rest before.
+            self.free = self.free.max(at);
+        }
+        core.drop_unreachable();
         if self.roles.is_some() {
             self.roles_after_fault(at);
         }

@@ -1,9 +1,7 @@
 //! Changes of a unit while it runs.
 
 use super::{faults, Unit};
-use crate::background::media_scan::Scan;
 use crate::command::DriveRequest;
-use crate::mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
 use crate::plugin::Plugin;
@@ -121,9 +119,36 @@ impl Unit {
         if let Some(roles) = &self.roles {
             roles.check_faults(spec)?;
         }
-        Scan::check(spec)?;
-        mapping::check(spec)?;
+        if self.core.mapping.moves_writes() {
+            self.check_surfaces(spec, plan)?;
+        }
         assemblies::check_combination(spec, plan, self.core.paths.len())
+    }
+
+    /// A mapping that chooses the places of writes uses all surfaces. So another head has to reach those of the part
+    /// that fails.
+    fn check_surfaces(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
+        let failing = faults::planned(spec, plan, 0);
+        let left = |write: bool| {
+            let paths = self.core.paths.iter().enumerate();
+            let serving = paths.filter(|(_, p)| p.serves(write));
+            let surfaces = serving.map(|(i, p)| {
+                let own = failing.iter().filter(|f| f.assembly == p.assembly);
+                own.fold(p.surfaces & !self.faults.unknown_to(i), |all, f| {
+                    all & !f.surfaces
+                })
+            });
+            surfaces.fold(0, |all, own| all | own)
+        };
+        let all = u64::MAX >> (64 - plan.geometry.surfaces.clamp(1, 64));
+        if failing.is_empty() || (left(false) == all && left(true) == all) {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            "fault",
+            "the last head of a surface",
+            "a part whose surfaces another arm reaches: otherwise this is not supported with a mapping that moves writes",
+        ))
     }
 
     /// Makes a part of the drive fail at `now`, if it belongs to this unit.
@@ -143,6 +168,16 @@ impl Unit {
             self.plain = false;
             self.arm_free.fill(self.free);
         }
+    }
+
+    /// Number of waiting commands called `id` of which no data are in the buffer.
+    pub fn count_waiting(&self, id: u64) -> usize {
+        let entering = self.entering.as_ref().map_or(0, |e| e.count_waiting(id));
+        let queue = self.queue.by_age();
+        entering
+            + queue
+                .filter(|i| self.queue.items()[*i].request.id == id)
+                .count()
     }
 
     /// Removes the oldest waiting command called `id` at `now`. Returns it with its arrival time.

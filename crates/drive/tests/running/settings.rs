@@ -373,7 +373,6 @@ fn what_needs_no_mechanism_also_waits_for_a_change() {
     assert!(done[1].error && done[2].cache_hit, "{done:?}");
 }
 
-/// What a description refuses beside faults, a running drive refuses as well. An arm that scans replaces no other one, so
 /// commands for the failed part waited without end.
 #[test]
 fn parts_fail_only_where_a_description_may_have_faults() {

@@ -79,6 +79,8 @@ pub(crate) struct Log {
     together: bool,
     /// Blocks that are being written, with their new slots and the end of their pass.
     written: Vec<Written>,
+    /// When the latest pass that wrote blocks ended or ends, if several commands may be in service at once.
+    written_until: u64,
     /// Slots that become free when no service can read them any more.
     released: Vec<(u64, u64)>,
     /// Whether [`Log::moved`] is kept.
@@ -211,6 +213,7 @@ impl Log {
             minimum_write,
             together,
             written: Vec::new(),
+            written_until: 0,
             released: Vec::new(),
             watched: false,
             moved: Vec::new(),

@@ -2,7 +2,7 @@
 //! agree, and after a loss of power at any moment the map can be restored.
 
 use super::recovery::{checkpoint_sectors, Fixed, Model, Recovery};
-use super::tests::uneven;
+use super::tests::uneven_disks;
 use super::write::Writer;
 use super::{Log, LogParameters, Move, Mover};
 use crate::layout::Place;
@@ -11,6 +11,7 @@ use crate::mapping::parameters::build_policy;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::service::pass::{Order, Places};
+use crate::spec::DriveSpec;
 use headstack_testkit::XorShift;
 use headstack_units::Turn;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,9 +64,8 @@ struct World {
 }
 
 impl World {
-    fn new(policy: &str, model: Model, together: bool) -> World {
-        let spec = uneven();
-        let m = Mechanics::new(&spec, &spec.geometry, &Models::builtin(), Turn(1 << 61));
+    fn new(spec: &DriveSpec, policy: &str, model: Model, together: bool) -> World {
+        let m = Mechanics::new(spec, &spec.geometry, &Models::builtin(), Turn(1 << 61));
         let m = m.expect("mechanics");
         let initial = 40;
         let p = LogParameters {
@@ -337,7 +337,9 @@ fn run(policy: &str, model: Model, together: bool, seed: u64) -> Did {
     (0..seed).for_each(|_| {
         noise.below(2);
     });
-    let mut world = World::new(policy, model, together);
+    let disks = uneven_disks();
+    let disk = &disks[(seed / 2) as usize % disks.len()];
+    let mut world = World::new(disk, policy, model, together);
     let blocks = world.log.blocks - if together { 20 } else { 0 };
     // Every third disk is filled, so that no slot is free from then on. Others keep some room.
     let full = seed % 3 == 0 && !together;
@@ -424,8 +426,11 @@ fn nothing_is_lost_when_power_is() {
 /// of one cylinder between them; and the tracks of a checkpoint with those written since.
 #[test]
 fn scans_take_their_closed_forms() {
-    for model in [Model::Headers, Model::Checkpoint] {
-        let mut world = World::new("greedy", model, false);
+    for (spec, model) in uneven_disks()
+        .iter()
+        .flat_map(|s| [(s, Model::Headers), (s, Model::Checkpoint)])
+    {
+        let mut world = World::new(spec, "greedy", model, false);
         let (turn, switch) = (
             world.m.rotation.period_ns().round() as u64,
             world.m.head_switch_ns(),
@@ -439,7 +444,28 @@ fn scans_take_their_closed_forms() {
             0 => 0,
             d => u64::from(world.m.seek.ns(d)),
         };
+        let walk = |tracks: Vec<(u32, u16)>| {
+            let (mut at, mut sum) = ((0, 0), 0);
+            for t in tracks {
+                let moves = match t.0.abs_diff(at.0) {
+                    0 if t.1 == at.1 => 0,
+                    0 => switch,
+                    d => seek(d).max(if t.1 == at.1 { 0 } else { switch }),
+                };
+                sum += moves + turn;
+                at = t;
+            }
+            sum
+        };
         let want = match model {
+            // All tracks of this layout hold addresses.
+            Model::Headers if spec.geometry.layout == "adaptive" => {
+                let layout = &world.m.layout;
+                let places = (0..layout.capacity()).filter_map(|s| layout.locate(s));
+                let tracks: BTreeSet<_> = places.map(|p| (p.cylinder, p.head)).collect();
+                let read = |t: &(u32, u16)| t.0 <= world.log.frontier;
+                walk(tracks.into_iter().filter(read).collect())
+            }
             Model::Headers => {
                 let c = u64::from(world.log.frontier) + 1;
                 c * 3 * turn + c * 2 * switch + (c - 1) * seek(1)
@@ -457,27 +483,23 @@ fn scans_take_their_closed_forms() {
                 tracks.extend(newer);
                 let since: BTreeSet<_> = world.all.iter().map(|w| w.track).collect();
                 tracks.extend(since);
-                let (mut at, mut sum) = ((0, 0), 0);
-                for t in tracks {
-                    let moves = match t.0.abs_diff(at.0) {
-                        0 if t.1 == at.1 => 0,
-                        0 => switch,
-                        d => seek(d).max(if t.1 == at.1 { 0 } else { switch }),
-                    };
-                    sum += moves + turn;
-                    at = t;
-                }
-                sum
+                walk(tracks)
             }
         };
-        assert_eq!(got, want, "{model:?}");
+        assert_eq!(got, want, "{model:?} {}", spec.geometry.layout);
     }
 }
 
 /// The listed tracks of a log are those in which something was written since its checkpoint.
 #[test]
 fn the_list_of_tracks_is_complete() {
-    let mut world = World::new("greedy", Model::Checkpoint, false);
+    for spec in uneven_disks() {
+        lists_all_tracks(&spec);
+    }
+}
+
+fn lists_all_tracks(spec: &DriveSpec) {
+    let mut world = World::new(spec, "greedy", Model::Checkpoint, false);
     let mut noise = XorShift::default();
     let (mut arm, mut now) = (Arm::default(), 0);
     for _ in 0..2000 {

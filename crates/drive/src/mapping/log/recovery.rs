@@ -165,7 +165,7 @@ impl Log {
         match c.done {
             Some(_) => Some(0),
             None if c.taken < c.every => None,
-            None => Some(self.written.iter().map(|w| w.end).max().unwrap_or(0)),
+            None => Some(self.written_until),
         }
     }
 

@@ -12,7 +12,7 @@ use headstack_units::Turn;
 use std::collections::BTreeSet;
 
 /// A drive with zones, skews, spares, slipped and remapped sectors. A track does not hold a whole number of blocks.
-pub(super) fn uneven() -> DriveSpec {
+fn uneven() -> DriveSpec {
     let mut spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
     let zones = r#"
         zones = [
@@ -32,6 +32,37 @@ pub(super) fn uneven() -> DriveSpec {
     spec
 }
 
+/// The same disk with surfaces of other densities, below and above the nominal one, so that it has more radial positions
+/// than cylinders, and more or fewer tracks.
+fn adaptive(density: [(f64, f64); 3]) -> DriveSpec {
+    let mut spec = uneven();
+    let g = &mut spec.geometry;
+    g.layout = "adaptive".into();
+    g.sparing = crate::spec::Sparing::None;
+    let zone = &mut g.zones[0];
+    zone.spares = 0;
+    zone.slips.clear();
+    zone.remaps.clear();
+    let density = density.map(|(bpi, tpi)| serde_json::json!({ "bpi": bpi, "tpi": tpi }));
+    g.layout_parameters = [
+        ("band_cylinders".to_string(), 4.into()),
+        ("density".to_string(), density.to_vec().into()),
+        ("direction".to_string(), "serpentine".into()),
+    ]
+    .into_iter()
+    .collect();
+    spec
+}
+
+/// Disks whose tracks do not hold a whole number of blocks.
+pub(super) fn uneven_disks() -> [DriveSpec; 3] {
+    [
+        uneven(),
+        adaptive([(0.8, 0.7), (1.0, 0.9), (0.9, 0.6)]),
+        adaptive([(1.2, 1.5), (1.1, 2.1), (0.9, 0.7)]),
+    ]
+}
+
 /// A drive whose slots all lie on one grid: no zones, skews or spares, 12 slots on a track.
 fn on_grid() -> DriveSpec {
     let mut even = small_drive("write_settle = \"0.3 ms\"\nhead_switch = \"0.1 ms\"");
@@ -43,9 +74,9 @@ fn on_grid() -> DriveSpec {
     even
 }
 
-fn any_arm(spec: &DriveSpec, noise: &mut XorShift) -> Arm {
+fn any_arm(spec: &DriveSpec, m: &Mechanics, noise: &mut XorShift) -> Arm {
     Arm {
-        cylinder: noise.below(u64::from(spec.geometry.cylinders)) as u32,
+        cylinder: noise.below(u64::from(m.positions())) as u32,
         head: noise.below(u64::from(spec.geometry.surfaces)) as u16,
         angle: Turn(noise.below(u64::MAX)),
     }
@@ -104,18 +135,15 @@ fn the_search_finds_the_soonest_slot() {
     let mut noise = XorShift::default();
     let mut skewed = on_grid();
     skewed.geometry.zones[0].track_skew = 10.0;
-    for (spec, ties) in [
-        (uneven(), "nearest"),
-        (skewed, "any"),
-        (on_grid(), "nearest"),
-        (on_grid(), "any"),
-    ] {
+    let uneven = uneven_disks().map(|spec| (spec, "nearest"));
+    let even = [(skewed, "any"), (on_grid(), "nearest"), (on_grid(), "any")];
+    for (spec, ties) in uneven.into_iter().chain(even) {
         let (mut log, m) = with_ties(&spec, ("eager", ties), 20, false);
         let slots = log.slots.len();
         let (mut broken, mut full) = (0, 0);
         let mut taken: Vec<u64> = (0..20).collect();
         for step in 0..4 * slots {
-            let arm = any_arm(&spec, &mut noise);
+            let arm = any_arm(&spec, &m, &mut noise);
             let start = noise.below(1 << 40);
             let ready = start + noise.below(2) * noise.below(20_000_000);
             let from = From {
@@ -178,7 +206,7 @@ fn any_of_equal_distances_is_taken() {
     let slots = log.slots.len();
     // Few slots stay free, so many cylinders have none that passes first.
     for block in 0..slots * 4 / 5 {
-        let arm = any_arm(&spec, &mut noise);
+        let arm = any_arm(&spec, &m, &mut noise);
         let from = From {
             mechanics: &m,
             arm: &arm,
@@ -195,7 +223,7 @@ fn any_of_equal_distances_is_taken() {
     }
     let free = free_slots(&log, slots);
     for case in 0..20 {
-        let arm = any_arm(&spec, &mut noise);
+        let arm = any_arm(&spec, &m, &mut noise);
         let here = arm.cylinder;
         let turn = m.rotation.time_for(Turn(u64::MAX));
         let start = turn * 1000 + noise.below(turn);
@@ -250,9 +278,9 @@ fn any_of_equal_distances_is_taken() {
 fn free_slots_and_map_agree() {
     let mut noise = XorShift::default();
     for plugin in super::super::policy::PLUGINS {
-        for together in [false, true] {
-            let spec = uneven();
-            let (mut log, m) = log(&spec, plugin.name, 30, together);
+        for (i, spec) in uneven_disks().iter().cycle().take(6).enumerate() {
+            let together = i >= 3;
+            let (mut log, m) = log(spec, plugin.name, 30, together);
             let slots = log.slots.len();
             let mut arm = Arm::default();
             let mut now = 0;
@@ -269,13 +297,13 @@ fn free_slots_and_map_agree() {
                 now += 3_000_000 + noise.below(10_000_000);
                 log.pass_ends(now);
                 if noise.below(2) == 0 {
-                    arm.cylinder = noise.below(30) as u32;
+                    arm.cylinder = noise.below(u64::from(m.positions())) as u32;
                 }
             }
             log.settle(&m, u64::MAX, 0);
             log.settle(&m, u64::MAX, 0);
             let free = free_slots(&log, slots);
-            let mut by_cylinder = [0; 30];
+            let mut by_cylinder = vec![0; m.positions() as usize];
             for slot in &free {
                 let place = m.layout.locate(slot << 3).expect("a slot");
                 by_cylinder[place.cylinder as usize] += 1;
@@ -354,14 +382,15 @@ fn finds_the_last_write(read: &Service, done: &[Service]) -> bool {
 #[test]
 fn a_read_finds_the_last_write() {
     let mut in_place = 0;
-    for seed in 0..6u64 {
+    for (seed, spec) in (0..18u64).zip(uneven_disks().iter().cycle()) {
+        // Each disk with seeds 0 to 5.
+        let seed = seed / 3;
         let together = seed % 2 == 1;
         let mut noise = XorShift::default();
         for _ in 0..seed {
             noise.below(2);
         }
-        let spec = uneven();
-        let (mut log, m) = log(&spec, "eager", 40, together);
+        let (mut log, m) = log(spec, "eager", 40, together);
         // With two arms the disk is not filled completely, because a full disk reuses slots that may still be read.
         let blocks = if together {
             log.blocks - 20

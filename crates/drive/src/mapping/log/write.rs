@@ -92,6 +92,7 @@ impl Log {
     pub fn pass_ends(&mut self, end: u64) {
         for w in self.written.iter_mut().filter(|w| w.end == u64::MAX) {
             w.end = end;
+            self.written_until = self.written_until.max(end);
         }
     }
 
