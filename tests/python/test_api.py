@@ -241,6 +241,21 @@ def test_very_deep_tables_are_errors():
             headstack.run(workload=WORKLOAD, systems=[system], log_requests=False)
 
 
+def test_organisations_with_redundancy_are_one_word():
+    """A member fails by a change that names the organisation; the answer is that of the layer."""
+    load = {"n_requests": 500, "rate": "40/s", "footprint": "1 GB"}
+    gone = {"at": "2 s", "layer": "raid5", "member_gone": 1}
+    drive = {"drive": "barracuda-es-750", "count": 4, "change": [gone]}
+    named = drive | {"name": "named", "organisation": "raid5"}
+    layered = drive | {"name": "layered", "organisation": "concatenate", "layers": ["raid5"]}
+    result = ran(workload={"synthetic": load}, systems=[named, layered])
+    a, b = (dict(s) for s in result.document["systems"])
+    assert (a.pop("name"), b.pop("name")) == ("named", "layered")
+    assert json.dumps(a) == json.dumps(b)
+    assert a["n_errors"] == 0
+    assert a["layers"][0]["counts"]["degraded_reads"] > 0
+
+
 def test_pauses_of_a_closed_loop_may_be_drawn():
     loop = {"outstanding": 1, "think_time": {"distribution": "fixed", "value": "2 ms"}}
     systems = [{"drive": "barracuda-es-750"}]

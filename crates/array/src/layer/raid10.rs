@@ -271,8 +271,8 @@ mod tests {
         let Some(at) = map.at(member, lba).0 else {
             return Truth::Unused;
         };
-        let copies = (0..map.copies()).map(|i| map.place(at, i).0);
-        match copies.into_iter().any(|c| state.is_fresh(c.member, c.lba, 1)) {
+        let mut copies = (0..map.copies()).map(|i| map.place(at, i).0);
+        match copies.any(|c| state.is_fresh(c.member, c.lba, 1)) {
             true => Truth::Held,
             false => Truth::Lost,
         }
@@ -340,7 +340,10 @@ mod tests {
                 let truth = |lba: u64| truth(&map(), &state, 0, lba);
                 let (answers, held) = walk(&mut copies, &state, 0, 0..blocks, 128, &truth);
                 assert_eq!(held, 0);
-                assert!(answers <= far + 2, "{n} {near} {far} {offset} {gone}: {answers}");
+                assert!(
+                    answers <= far + 2,
+                    "{n} {near} {far} {offset} {gone}: {answers}"
+                );
             }
         }
     }

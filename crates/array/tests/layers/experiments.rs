@@ -218,7 +218,13 @@ fn redundant_organisations_are_layers() {
         ..Inputs::new(dirs)
     };
     let again = run(&again, &inputs, &RunOptions::default()).expect("a run");
-    let [again, first] = [again, result].map(|r| r.systems.iter().map(json).collect::<Vec<_>>());
+    // What was a default in the first run is given in the second; that is said of each drive.
+    let simulated = |r: RunResult| -> Vec<String> {
+        let mut systems = r.systems;
+        systems.iter_mut().for_each(|s| s.drive.clear());
+        systems.iter().map(json).collect()
+    };
+    let [again, first] = [again, result].map(simulated);
     assert!(again == first);
 }
 

@@ -180,7 +180,7 @@ fn refuses_what_cannot_be() {
         ),
         (
             "processors = 1\n[[jobs]]\nthreads = 1\nrate = \"3/s\"",
-            "jobs.0.rate: got 3 Hz",
+            "jobs.0.rate: got 3 /s",
         ),
     ] {
         let error = jobs(toml).err().expect(toml).to_string();
