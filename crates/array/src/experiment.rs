@@ -630,7 +630,7 @@ queue_depth = 32
             (
                 "trace =",
                 "trase =",
-                &["neither trace nor synthetic", "did you mean \"trace\"?"],
+                &["workload: got key \"trase\"", "did you mean \"trace\"?"],
             ),
             (
                 "time_scale = 1.39",
