@@ -106,6 +106,11 @@ EXPERIMENTS = {
         "2:33: got a comma, need KEY = VALUE after it; long numbers are written 1_000_000",
         '2:33: got extra comma in inline table, need "="',
     ),
+    "number with comma at the end": (
+        "[workload]\nsynthetic = { n_requests = 1,000 }\n" + SYSTEM,
+        '2:34: got "synthetic = { n_requests = 1,000 }", need KEY = VALUE, [TABLE] or # with a …',
+        "2:34: got invalid literal string, need …",
+    ),
     "null": (
         LOAD + SYSTEM + "dash = null\n",
         "6:8: got null, need a value, or no such line: TOML has no null",

@@ -38,7 +38,10 @@ fn known(message: &str, text: &str, at: usize) -> Option<(String, String)> {
             )
         }
         // The parser also says so of a key that is none.
-        "key with no value" | "invalid key-value pair" | "invalid basic string" => {
+        "key with no value"
+        | "invalid key-value pair"
+        | "invalid basic string"
+        | "invalid literal string" => {
             let line = line(text, at);
             let (got, hint) = match line.starts_with('{') {
                 true => ("{", "; JSON is not TOML"),
