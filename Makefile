@@ -46,7 +46,7 @@ $(STAMP): pyproject.toml
 	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.85 or later" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) 'maturin>=1.13,<2' $$($(BIN)/python scripts/requirements.py)
-	$(BIN)/maturin develop -q --release
+	PIP_QUIET=1 $(BIN)/maturin develop -q --release
 	@touch $@
 
 # What tests, lints and documentation need besides: the extras of pyproject.toml.

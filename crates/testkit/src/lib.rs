@@ -17,11 +17,17 @@ pub use noise::{Lcg, SplitMix, XorShift};
 
 /// The number of seeds or cases of a test: `usual` times `HEADSTACK_THOROUGH`, which is 1 unless set, but at least one.
 pub fn cases(usual: u64) -> u64 {
-    let factor = match std::env::var("HEADSTACK_THOROUGH") {
-        Ok(text) => text.parse().unwrap_or_else(|_| {
-            panic!("HEADSTACK_THOROUGH: got {text:?}, need a whole number, 0 or more")
-        }),
-        Err(_) => 1,
-    };
+    let factor = of_environment("HEADSTACK_THOROUGH").unwrap_or(1);
     usual.saturating_mul(factor).max(1)
+}
+
+/// The first seed of a random test: `HEADSTACK_SEED`, or `usual`.
+pub fn first_seed(usual: u64) -> u64 {
+    of_environment("HEADSTACK_SEED").unwrap_or(usual)
+}
+
+fn of_environment(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    let number = text.parse();
+    Some(number.unwrap_or_else(|_| panic!("{name}: got {text:?}, need a whole number, 0 or more")))
 }

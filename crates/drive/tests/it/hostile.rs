@@ -3,7 +3,7 @@
 //!
 //! Every command ends once and not before it arrived, shares add up, states add up to the time, no state gets less,
 //! a flush leaves nothing in the buffer, and a drive that is looked at often does what an unobserved one does.
-//! `HOSTILE_CASES` sets the number of cases, `HOSTILE_FROM` the first seed.
+//! `HEADSTACK_THOROUGH` multiplies the number of cases, `HEADSTACK_SEED` is the first seed.
 
 use headstack_drive::mapping::{cleaning, policy, MODELS};
 use headstack_drive::power::conditions::Condition;
@@ -19,11 +19,6 @@ use headstack_units::{Lba, Rpm, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MS: u64 = 1_000_000;
-
-fn number(name: &str, default: u64) -> u64 {
-    let text = std::env::var(name).ok();
-    text.map_or(default, |t| t.parse().expect("a number"))
-}
 
 /// The keys of a layout and its tracks. Surfaces below, at and above the nominal density.
 fn geometry(draw: &mut SplitMix) -> String {
@@ -438,7 +433,7 @@ const FOUND: [u64; 9] = [1610, 15616, 16740, 24580, 27146, 35614, 43595, 44442, 
 
 #[test]
 fn random_drives_keep_their_promises() {
-    let (from, cases) = (number("HOSTILE_FROM", 0), number("HOSTILE_CASES", 300));
+    let (from, cases) = (headstack_testkit::first_seed(0), headstack_testkit::cases(300));
     let (mut built, mut failed) = (0, Vec::new());
     let mut refusals: BTreeMap<String, u64> = BTreeMap::new();
     for seed in (from..from + cases).chain(FOUND) {

@@ -18,7 +18,6 @@ use case::{Case, Scope};
 use headstack_engine::Progress;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Mutex;
@@ -31,14 +30,6 @@ const USUAL: u64 = 150;
 const FIRST: u64 = 1;
 /// Most findings that are made smaller and shown.
 const SHOWN: usize = 10;
-
-fn of_environment<T: FromStr>(name: &str, usual: T) -> T {
-    let Ok(text) = std::env::var(name) else {
-        return usual;
-    };
-    let number = text.parse();
-    number.unwrap_or_else(|_| panic!("{name}: got {text:?}, need a number"))
-}
 
 /// A folder of this process.
 fn folder(name: &str) -> PathBuf {
@@ -168,9 +159,8 @@ impl Tally {
 
 #[test]
 fn random_experiments_keep_what_holds_for_every_run() {
-    let count = USUAL as f64 * of_environment("HEADSTACK_THOROUGH", 1.0);
-    let count = (count.round() as u64).max(1);
-    let first: u64 = of_environment("HEADSTACK_SEED", FIRST);
+    let count = headstack_testkit::cases(USUAL);
+    let first = headstack_testkit::first_seed(FIRST);
     println!("seeds {first} to {}", first + count - 1);
     let (next, tally) = (AtomicU64::new(first), Mutex::new(Tally::default()));
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
