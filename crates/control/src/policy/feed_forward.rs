@@ -72,9 +72,9 @@
 use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::map::{self, Point, Statistic};
-use headstack_schema::{Choice, Parameter, Reader, SpecError};
 use crate::pcap::tolerance;
 use crate::{Command, Device};
+use headstack_schema::{Choice, Parameter, Reader, SpecError};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -156,21 +156,59 @@ impl FeedForward {
         let tolerance_w = tolerance(reader, usual)?;
         let margin_w = tolerance_w * reader.number(("margin_ratio", "How far below the cap the policy aims, as a part of the tolerance; below zero it aims above."), 0.25, -1.0..=1.0)?;
         let hour = Span(3_600_000_000_000);
-        let target = reader.optional(("latency_target", "Response time that the chosen setting should not exceed."), Span::from_ms(1.0)..=hour)?;
+        let target = reader.optional(
+            (
+                "latency_target",
+                "Response time that the chosen setting should not exceed.",
+            ),
+            Span::from_ms(1.0)..=hour,
+        )?;
         let least = target.unwrap_or(Span::from_ms(1.0));
-        let limit = reader.optional(("latency_limit", "Response time that no setting may exceed; it has precedence over the cap."), least..=hour)?;
-        let statistic = reader.word(("response_time", "The statistic of response times that target, limit and samples mean."), Statistic::Mean)?;
+        let limit = reader.optional(
+            (
+                "latency_limit",
+                "Response time that no setting may exceed; it has precedence over the cap.",
+            ),
+            least..=hour,
+        )?;
+        let statistic = reader.word(
+            (
+                "response_time",
+                "The statistic of response times that target, limit and samples mean.",
+            ),
+            Statistic::Mean,
+        )?;
         let usual = Span(2_000_000_000.min(settings.period.0 / 2));
-        let settle = reader.number(("settle", "Time after a change in which readings do not count."), usual, Span::ZERO..=settings.period)?;
-        let learn = reader.word(("learn", "Whether the map is corrected with measurements."), Switch::On)? == Switch::On;
+        let settle = reader.number(
+            (
+                "settle",
+                "Time after a change in which readings do not count.",
+            ),
+            usual,
+            Span::ZERO..=settings.period,
+        )?;
+        let learn = reader.word(
+            ("learn", "Whether the map is corrected with measurements."),
+            Switch::On,
+        )? == Switch::On;
         let longest = Span(1000 * hour.0);
         let forget_after = reader.number(
-            ("forget_after", "Time constant with which corrections of the map decay."),
+            (
+                "forget_after",
+                "Time constant with which corrections of the map decay.",
+            ),
             Span(hour.0 / 2).max(settings.period),
             settings.period..=longest,
         )?;
         let usual = if n == 1 { 1.0 } else { 0.83 };
-        let efficiency = reader.number(("efficiency", "Efficiency of the power supply between the meter and the drives."), usual, 0.1..=1.0)?;
+        let efficiency = reader.number(
+            (
+                "efficiency",
+                "Efficiency of the power supply between the meter and the drives.",
+            ),
+            usual,
+            0.1..=1.0,
+        )?;
         let counts = read_tiers(reader, n)?;
         let points = map::read(reader.raw(("map", "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000."), Vec::<map::Entry>::kind()), devices, statistic)?;
         let mut policy = FeedForward {

@@ -24,10 +24,10 @@
 
 use super::{only, Drives, Need, Plugin};
 use crate::guard::{Guard, GuardSettings};
-use headstack_schema::{Reader, SpecError};
 use crate::pcap::{tolerance, Mode, Pcap, Queues};
 use crate::single::Single;
-use crate::{Device};
+use crate::Device;
+use headstack_schema::{Reader, SpecError};
 use headstack_units::{Span, Watts};
 
 /// Registration.

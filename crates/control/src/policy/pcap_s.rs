@@ -41,9 +41,9 @@
 
 use super::{pcap_agile, read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
-use headstack_schema::{Choice, Reader, SpecError};
 use crate::pcap::{tolerance, Mode, Pcap};
 use crate::{Command, Device, Rest, REST_AFTER};
+use headstack_schema::{Choice, Reader, SpecError};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -108,9 +108,19 @@ impl Shelf {
         several(devices)?;
         let settings = GuardSettings::read(reader, Span(10_000_000_000), devices.len())?;
         let tolerance_w = tolerance(reader, Watts(1.0))?;
-        let efficiency = reader.number(("efficiency", "Efficiency of the power supply between the meter and the drives."), 0.83, 0.1..=1.0)?;
+        let efficiency = reader.number(
+            (
+                "efficiency",
+                "Efficiency of the power supply between the meter and the drives.",
+            ),
+            0.83,
+            0.1..=1.0,
+        )?;
         let tiers = read_tiers(reader, devices.len())?;
-        let share = reader.word(("share", "How the drives behind one meter share an error."), Share::Strict)?;
+        let share = reader.word(
+            ("share", "How the drives behind one meter share an error."),
+            Share::Strict,
+        )?;
         let weights = read_weights(reader, share, tiers.len())?;
         let rest = read_rest(reader, devices)?;
         let mut members = Vec::with_capacity(devices.len());
@@ -184,12 +194,12 @@ impl Shelf {
     }
 }
 
-fn read_weights(
-    reader: &mut Reader,
-    share: Share,
-    tiers: usize,
-) -> Result<Vec<f64>, SpecError> {
-    let weights = reader.list(("weights", "Weight of each tier, with `share = \"weight\"`."), None, 1e-9..=1e9)?;
+fn read_weights(reader: &mut Reader, share: Share, tiers: usize) -> Result<Vec<f64>, SpecError> {
+    let weights = reader.list(
+        ("weights", "Weight of each tier, with `share = \"weight\"`."),
+        None,
+        1e-9..=1e9,
+    )?;
     match (share, weights) {
         (Share::Strict, None) => Ok(vec![1.0; tiers]),
         (Share::Strict, Some(w)) => {
@@ -218,14 +228,24 @@ fn read_weights(
 /// Values out of bounds, and a rest that a drive does not have.
 fn read_rest(reader: &mut Reader, devices: &[Device]) -> Result<Rest, SpecError> {
     let seconds = |s: i64| Span(s * 1_000_000_000);
-    let kind = reader.word(("rest", "What a capped drive does while it has no work."), RestKind::Own)?;
+    let kind = reader.word(
+        ("rest", "What a capped drive does while it has no work."),
+        RestKind::Own,
+    )?;
     let mut rest = match kind {
         RestKind::Own => Rest::Own,
         RestKind::Unload => Rest::Unload { after: seconds(10) },
         RestKind::Standby => Rest::Standby { after: seconds(60) },
     };
     if let Rest::Unload { after } | Rest::Standby { after } = &mut rest {
-        *after = reader.number(("rest_after", "Time without requests after which a capped drive rests."), *after, REST_AFTER.0..=REST_AFTER.1)?;
+        *after = reader.number(
+            (
+                "rest_after",
+                "Time without requests after which a capped drive rests.",
+            ),
+            *after,
+            REST_AFTER.0..=REST_AFTER.1,
+        )?;
     }
     let cannot = |d: &Device| d.clamp(Command { rest, ..d.open }).rest != rest;
     match devices.iter().position(cannot) {

@@ -30,8 +30,8 @@
 //! which the line was measured. Other drives and mixtures need other values.
 
 use super::{only, Drives, Input, Need, Plugin, Policy, Status};
-use headstack_schema::{Choice, Reader, SpecError};
 use crate::{Command, Device, RateLimit};
+use headstack_schema::{Choice, Reader, SpecError};
 use headstack_units::{Bandwidth, Frequency, Watts};
 
 /// Registration.
@@ -66,26 +66,53 @@ struct Throttle {
 
 impl Throttle {
     fn new(reader: &mut Reader, device: &Device) -> Result<Throttle, SpecError> {
-        let limit = reader.word(("limit", "What the limit counts: requests or bytes per second."), Limit::Iops)?;
+        let limit = reader.word(
+            (
+                "limit",
+                "What the limit counts: requests or bytes per second.",
+            ),
+            Limit::Iops,
+        )?;
         let watts = Watts(0.0)..=Watts(1000.0);
-        let base_w = reader.number(("base", "Power at a rate of zero."), Watts(7.1), watts.clone())?.0;
+        let base_w = reader
+            .number(
+                ("base", "Power at a rate of zero."),
+                Watts(7.1),
+                watts.clone(),
+            )?
+            .0;
         let (slope, (line, usual), least) = match limit {
             Limit::Iops => (
-                ("watts_per_iops", "Power that one more request per second takes, in watts."),
+                (
+                    "watts_per_iops",
+                    "Power that one more request per second takes, in watts.",
+                ),
                 (0.045, Watts(9.5)),
                 ("least_iops", "The lowest limit, in requests per second."),
             ),
             Limit::Bandwidth => (
-                ("watts_per_megabyte_per_s", "Power that 10^6 bytes per second more take, in watts."),
+                (
+                    "watts_per_megabyte_per_s",
+                    "Power that 10^6 bytes per second more take, in watts.",
+                ),
                 (0.9 / 171.0, Watts(8.0)),
-                ("least_megabytes_per_s", "The lowest limit, in 10^6 bytes per second."),
+                (
+                    "least_megabytes_per_s",
+                    "The lowest limit, in 10^6 bytes per second.",
+                ),
             ),
         };
         Ok(Throttle {
             limit,
             base_w,
             slope: reader.number(slope, line, 1e-6..=1000.0)?,
-            unlimited_from_w: reader.number(("unlimited_from", "Caps from this on set no limit."), usual, watts)?.0,
+            unlimited_from_w: reader
+                .number(
+                    ("unlimited_from", "Caps from this on set no limit."),
+                    usual,
+                    watts,
+                )?
+                .0,
             least: reader.number(least, 1.0, 0.001..=1e6)?,
             open: device.clamp(device.open),
             cap_w: Some(0.0),

@@ -433,7 +433,10 @@ const FOUND: [u64; 9] = [1610, 15616, 16740, 24580, 27146, 35614, 43595, 44442, 
 
 #[test]
 fn random_drives_keep_their_promises() {
-    let (from, cases) = (headstack_testkit::first_seed(0), headstack_testkit::cases(300));
+    let (from, cases) = (
+        headstack_testkit::first_seed(0),
+        headstack_testkit::cases(300),
+    );
     let (mut built, mut failed) = (0, Vec::new());
     let mut refusals: BTreeMap<String, u64> = BTreeMap::new();
     for seed in (from..from + cases).chain(FOUND) {
