@@ -14,3 +14,14 @@ pub mod plugins;
 pub mod shipped;
 
 pub use noise::{Lcg, SplitMix, XorShift};
+
+/// The number of seeds or cases of a test: `usual` times `HEADSTACK_THOROUGH`, which is 1 unless set, but at least one.
+pub fn cases(usual: u64) -> u64 {
+    let factor = match std::env::var("HEADSTACK_THOROUGH") {
+        Ok(text) => text.parse().unwrap_or_else(|_| {
+            panic!("HEADSTACK_THOROUGH: got {text:?}, need a whole number, 0 or more")
+        }),
+        Err(_) => 1,
+    };
+    usual.saturating_mul(factor).max(1)
+}
