@@ -6,6 +6,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("HEADSTACK_SHARED", ROOT.parent / "shared"))
 
+#: Factor of seeds, cases and requests: 1 in `make test`, more in `make test-all`.
+THOROUGH = int(os.environ.get("HEADSTACK_THOROUGH", "1"))
+
+#: Whether studies run with fewer requests than their papers.
+QUICK = THOROUGH <= 1
+
 
 def system(name: str, scale: float) -> dict[str, object]:
     """A made-up system in the form of results: a test double, not a simulation."""

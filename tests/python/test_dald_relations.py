@@ -1,12 +1,15 @@
-"""The logging disks at full length: relations that a separate simulator of this model satisfies.
+"""The logging disks: relations that a separate simulator of this model satisfies.
 
-Each run has the paper's 500,000 requests after 125,000 initial blocks. Bounds in the tests are of
-that simulator's runs with several seeds, widened by their spread.
+In `make test-all` each run has the paper's 500,000 requests after 125,000 initial blocks. Bounds in
+the tests are of that simulator's runs with several seeds, widened by their spread. A tenth of the
+requests is enough for what does not depend on how much was newly written before; the rest is
+`thorough`.
 """
 
 import math
 
 import pytest
+from conftest import QUICK, THOROUGH
 
 from headstack.studies.dald.cylinders import geometry
 from headstack.studies.dald.latency import TABLES, crossing, expected_read
@@ -15,7 +18,9 @@ from headstack.studies.dald.systems import (
     ETAS,
     IBM,
     WRITES,
+    Access,
     Choices,
+    Point,
     load,
     measured,
     system,
@@ -51,20 +56,32 @@ SEPARATE = {
 }
 
 
+class Found(dict[Point, Access]):
+    """Access times of a drive by point, each run when it is first asked for."""
+
+    def __init__(self, study, drive):
+        super().__init__()
+        self.study, self.drive = study, drive
+
+    def __missing__(self, point):
+        self.add([point])
+        return self[point]
+
+    def add(self, points):
+        """Run points side by side."""
+        self |= measured(self.study, self.drive, points)
+
+
 class Means:
     """Results by drive and point."""
 
     def __init__(self, folder):
-        study = Study("dald", folder, quick=False, traces={}, choices=Choices())
-        self.study = study
-        self.found = {}
-        for drive in DRIVES:
-            points = [(n, w, e) for n in ("log", "DALD") for w in WRITES for e in ETAS]
-            points += [(n, w, e) for n in ("normal", "array") for w, e in FEW]
-            points += [("DAD", w, e) for w in WRITES for e in ETAS]
-            self.found[drive] = measured(study, drive, points)
-        few = [(n, w, 0.1) for n in ("log", "DALD") for w in (0.5, 0.7)]
-        self.found[IBM] |= measured(study, IBM, few)
+        self.study = Study("dald", folder, quick=QUICK, traces={}, choices=Choices())
+        self.found = {drive: Found(self.study, drive) for drive in DRIVES}
+        if not QUICK:
+            grid = [(w, e) for w in WRITES for e in ETAS]
+            for found in self.found.values():
+                found.add([(n, w, e) for n in ("log", "DALD", "DAD") for w, e in grid])
 
     def mean(self, drive, name, w, eta):
         return self.found[drive][name, w, eta].mean
@@ -80,6 +97,7 @@ def means(tmp_path_factory):
     return Means(tmp_path_factory.mktemp("dald"))
 
 
+@pytest.mark.thorough
 def test_logging_disks_agree_with_a_separate_simulator(means):
     for (drive, w, eta), wanted in SEPARATE.items():
         for name, want in zip(("log", "DALD"), wanted, strict=True):
@@ -115,7 +133,7 @@ def test_halves_on_disks_out_of_step_take_a_sixth_of_a_turn_longer(means):
     the array queue on their own. The bound is three standard errors: d (1 - d) of a random d has
     the deviation 1 / sqrt(180).
     """
-    pairs = 600
+    pairs = 75 * min(THOROUGH, 8)
     free = {**system("array", IBM, means.study.choices), "spindles": "free"}
     workload = load(means.study, 0.0, 0.0)
     workload["synthetic"] |= {"n_requests": 500, "rate": "0.2/s"}
@@ -155,6 +173,7 @@ def test_without_reads_the_second_arm_does_nothing(means, drive):
         assert means.mean(drive, "log", 1.0, eta) == means.mean(drive, "DALD", 1.0, eta)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("drive", DRIVES)
 def test_without_new_writes_two_arms_gain_little(means, drive):
     """Relation 7."""
@@ -163,6 +182,7 @@ def test_without_new_writes_two_arms_gain_little(means, drive):
         assert abs(log - dald) <= min(0.06 * log, 0.10), w
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("drive", "most"), [(IBM, 0.18), (CHEETAH, 0.14)])
 def test_with_new_writes_two_arms_gain(means, drive, most):
     """Relation 8."""
@@ -172,12 +192,14 @@ def test_with_new_writes_two_arms_gain(means, drive, most):
     assert max(means.gap(drive, w, e) for w in BETWEEN for e in ETAS[1:]) >= most
 
 
+@pytest.mark.thorough
 def test_few_new_writes_are_enough(means):
     """Relation 9."""
     for w in (0.5, 0.7):
         assert means.gap(IBM, w, 0.1) >= 2.5 * means.gap(IBM, w, 0.0), w
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("drive", DRIVES)
 def test_the_second_arm_moves_the_breakeven(means, drive):
     """Relation 10: the share of writes from which on a logging disk beats two arms."""
@@ -219,6 +241,7 @@ def test_the_cheetah_gains_less(means):
         assert 0.70 <= cheetah / ibm <= 0.90, eta
 
 
+@pytest.mark.thorough
 def test_new_writes_burden_the_single_arm(means):
     """Relation 16."""
     found = means.found[IBM]

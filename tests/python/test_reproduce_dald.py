@@ -35,6 +35,7 @@ def study(tmp_path_factory):
     return Study("dald", out, quick=True, traces={}, choices=Choices())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("drive", [IBM, CHEETAH])
 def test_drives_without_a_log_agree_with_a_separate_simulator(tmp_path, drive):
     """At full length, because new writes extend the area: standard errors are up to 0.005 ms."""
