@@ -9,7 +9,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LAYERS = ["schema-derive", "units", "schema", "control", "engine", "trace", "drive", "testkit", "array", "disksim", "py"]
+LAYERS = [
+    "schema-derive",
+    "units",
+    "schema",
+    "control",
+    "engine",
+    "trace",
+    "drive",
+    "testkit",
+    "array",
+    "disksim",
+    "py",
+]
 PREFIX = "headstack-"
 MAXIMUM_LINES = 800
 

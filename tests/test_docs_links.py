@@ -55,7 +55,7 @@ def test_the_reference_has_every_crate_and_module() -> None:
     page = (ROOT / "docs" / "index.html").read_text(encoding="utf-8")
     linked = set(re.findall(r'href="((?:python|rust)/[^"]+)"', page))
     crates = [p.name for p in (ROOT / "crates").iterdir() if (p / "Cargo.toml").exists()]
-    names = ["_core" if name == "py" else f"headstack_{name}" for name in crates]
+    names = ["_core" if name == "py" else f"headstack_{name}".replace("-", "_") for name in crates]
     assert linked == {f"rust/{name}/index.html" for name in names}
     # Those of Python are derived from the package.
     reference = runpy.run_path(str(ROOT / "scripts" / "reference.py"))

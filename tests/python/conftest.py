@@ -1,7 +1,13 @@
 import os
+import signal
 from pathlib import Path
 
 import pytest
+
+# What was started in the background may ignore signals, and what it starts would do so too.
+for _signal in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(_signal, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("HEADSTACK_SHARED", ROOT.parent / "shared"))

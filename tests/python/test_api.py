@@ -639,7 +639,8 @@ def test_the_package_lists_what_it_has():
     assert {"run", "load", "Result", "ConfigError"} <= set(dir(headstack))
     folder = Path(headstack.__file__).parent
     #: Parts that only the package itself uses.
-    inside = {"cli", "drawing", "outputs", "paired", "paths", "plain", "studies", "suggest"}
+    inside = {"cli", "drawing", "outputs", "paired", "paths", "picture", "plain", "prefix"}
+    inside |= {"studies", "suggest", "warned"}
     found = {m.name for m in pkgutil.iter_modules([str(folder)]) if m.name[0] != "_"}
     assert found - inside == set(modules)
     with pytest.raises(AttributeError, match="no attribute 'simulate'"):

@@ -137,7 +137,9 @@ def test_a_policy_is_shown_with_its_parameters(capsys: pytest.CaptureFixture[str
     assert found["mode"] == {
         "key": "mode",
         "default": "tail-latency",
-        "bounds": "tail-latency, throughput",
+        "bounds": "one of tail-latency, throughput",
+        "what": "Which sizes of the queues are used: short ones for tail latency, or long ones for "
+        "throughput.",
     }
     assert main(["models", "seek", "linear"]) == 0
     assert "Example" in capsys.readouterr().out

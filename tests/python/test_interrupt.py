@@ -27,14 +27,6 @@ drive = "barracuda-es-750"
 """
 
 
-@pytest.fixture(autouse=True)
-def _not_ignored() -> Iterator[None]:
-    """What runs in the background may ignore SIGINT, and what it starts would do so too."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @contextmanager
 def running(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
     """Yield a run that has begun to write its requests."""

@@ -343,7 +343,7 @@ CALLS: dict[str, tuple[Callable[[], object], str, str | None]] = {
     ),
     "fractions of blocks": (
         lambda: run(frame(time_s=[1], lba=[2.5], blocks=[8], op=["R"])),
-        "workload: row 0: got lba of type Float64, need an integer that is not negative",
+        "workload: row 0: got lba of type floating-point, need an integer that is not negative",
         SAME,
     ),
     "an unsorted frame": (

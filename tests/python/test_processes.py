@@ -75,7 +75,17 @@ layers = [{ name = "raid10", near = 1, far = 2, chunk = "64 KiB" }]
 
 def files(experiment: Path, out: Path, threads: int, **env: str) -> dict[str, bytes]:
     """The files that a separate process writes: the document, the request logs and the series."""
-    command = [sys.executable, "-m", "headstack", "run", experiment, "--out", out, "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "headstack",
+        "run",
+        experiment,
+        "--out",
+        out,
+        "--json",
+        "--requests",
+    ]
     done = subprocess.run(
         [*map(str, command), "--threads", str(threads)],
         capture_output=True,

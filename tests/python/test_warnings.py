@@ -427,6 +427,9 @@ def test_a_resolved_experiment_keeps_shift_and_align(files):
 
 # --- interrupted runs ---
 
+#: Of a system: some tenths of a second on any machine, so that an interrupt finds it at work.
+REQUESTS = 3_000_000
+
 TWO_SYSTEMS = """
 [workload]
 synthetic = {{ n_requests = {n}, size = "4 KiB", rate = "50/s", footprint = "10 GB" }}
@@ -445,7 +448,7 @@ queue_depth = 32
 def interrupted(folder: Path, *, at: int, more: str = "") -> headstack.Result:
     """Run on one thread and interrupt it after so many requests, both systems together."""
     path = folder / "two.toml"
-    path.write_text(TWO_SYSTEMS.format(n=200_000, more=more))
+    path.write_text(TWO_SYSTEMS.format(n=REQUESTS, more=more))
     sent = []
 
     def progress(done: int, total: int | None) -> None:
@@ -459,21 +462,21 @@ def interrupted(folder: Path, *, at: int, more: str = "") -> headstack.Result:
 
 
 def test_an_interrupted_run_says_how_much_it_has_seen(tmp_path):
-    result = interrupted(tmp_path, at=250_000)
+    result = interrupted(tmp_path, at=5 * REQUESTS // 4)
     assert result.partial
     one_, two = result.document["systems"]
     assert "covered" not in one_
     covered = two["covered"]
-    assert covered["n_expected"] == 200_000
+    assert covered["n_expected"] == REQUESTS
     assert not covered["is_estimate"]
-    assert 0 < covered["n_requests"] < 200_000
+    assert 0 < covered["n_requests"] < REQUESTS
     # 50 requests a second.
     assert covered["seconds"] == pytest.approx(covered["n_requests"] / 50, rel=0.05)
     (found,) = by_name(result, "interrupted")
-    share = covered["n_requests"] / 200_000
+    share = covered["n_requests"] / REQUESTS
     assert found.system == "two"
     assert (
-        f"{covered['n_requests']:,} of 200,000 requests ({share:.1%}".replace("%", " %")
+        f"{covered['n_requests']:,} of {REQUESTS:,} requests ({share:.1%}".replace("%", " %")
         in found.text
     )
     columns = table.columns(result.document)
@@ -495,13 +498,13 @@ def test_a_run_that_was_not_interrupted_does_not_say_so(tmp_path):
 
 def test_the_common_prefix_is_what_a_run_of_that_length_measures(tmp_path):
     """A run that ends there is the oracle: the systems see the same requests."""
-    result = interrupted(tmp_path, at=250_000)
+    result = interrupted(tmp_path, at=5 * REQUESTS // 4)
     found = prefix.common(result.document["systems"])
     assert found is not None
     # A whole number of milliseconds, so that the duration can be written.
     end = result.document["systems"][0]["series"]["t_s"][0] + found.seconds
     path = tmp_path / "short.toml"
-    path.write_text(TWO_SYSTEMS.format(n=200_000, more=f'[run]\nduration = "{end} s"'))
+    path.write_text(TWO_SYSTEMS.format(n=REQUESTS, more=f'[run]\nduration = "{end} s"'))
     short = headstack.run(path, log_requests=False)
     for part, whole in zip(found.systems, short.document["systems"], strict=True):
         # Of the last requests some complete after the end.
@@ -512,7 +515,7 @@ def test_the_common_prefix_is_what_a_run_of_that_length_measures(tmp_path):
 
 
 def test_the_common_prefix_is_shown(tmp_path, capsys, monkeypatch):
-    result = interrupted(tmp_path, at=250_000)
+    result = interrupted(tmp_path, at=5 * REQUESTS // 4)
     ((title, columns, rows),) = table.prefixes(result.document)
     assert re.fullmatch(r"synthetic: the first [\d,.]+ s, which all systems have seen", title)
     assert [c.title for c in columns] == [
@@ -536,9 +539,9 @@ def test_the_common_prefix_is_shown(tmp_path, capsys, monkeypatch):
 def test_a_comparison_takes_equal_prefixes(tmp_path):
     from headstack import comparison
 
-    part = interrupted(tmp_path, at=250_000)
+    part = interrupted(tmp_path, at=5 * REQUESTS // 4)
     path = tmp_path / "whole.toml"
-    path.write_text(TWO_SYSTEMS.format(n=200_000, more=""))
+    path.write_text(TWO_SYSTEMS.format(n=REQUESTS, more=""))
     whole = headstack.run(path, log_requests=False)
     found = comparison.compare([part.document, whole.document], ["part", "whole"])
     one_, two = found.rows
@@ -557,7 +560,7 @@ def test_a_comparison_takes_equal_prefixes(tmp_path):
 
 
 def test_systems_without_a_common_prefix_are_not_compared(tmp_path):
-    result = interrupted(tmp_path, at=100_000)
+    result = interrupted(tmp_path, at=REQUESTS // 2)
     _, two = result.document["systems"]
     assert two["covered"]["n_requests"] == 0
     assert "interrupted before its first request" in by_name(result, "interrupted")[-1].text

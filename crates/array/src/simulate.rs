@@ -184,8 +184,8 @@ struct Run<'a, 'l, M> {
     direct: Vec<Direct>,
     // Next time at which energy is sampled; NEVER before the warm-up's end.
     next_sample: Time,
-    // The time that the run has reached: of the latest sample, change or step of the power capping controller, and after
-    // the last arrival of the latest event.
+    // The time that the run has reached: that of the latest mark or sample, and after the last arrival that of the
+    // latest event.
     passed: Time,
     sampled: ByMode,
     schedule: Schedule<'a>,

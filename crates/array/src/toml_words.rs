@@ -29,7 +29,16 @@ fn known(message: &str, text: &str, at: usize) -> Option<(String, String)> {
                 }
             }
         }
-        "key with no value" | "invalid key-value pair" => {
+        "invalid basic string" | "invalid literal string"
+            if line(text, at).contains(['"', '\'']) =>
+        {
+            said(
+                "text without its closing quote".into(),
+                "the same quote at its end",
+            )
+        }
+        // The parser also says so of a key that is none.
+        "key with no value" | "invalid key-value pair" | "invalid basic string" => {
             let line = line(text, at);
             let (got, hint) = match line.starts_with('{') {
                 true => ("{", "; JSON is not TOML"),
@@ -38,10 +47,6 @@ fn known(message: &str, text: &str, at: usize) -> Option<(String, String)> {
             let need = format!("KEY = VALUE, [TABLE] or # with a comment{hint}");
             Some((format!("{got:?}"), need))
         }
-        "invalid basic string" | "invalid literal string" => said(
-            "text without its closing quote".into(),
-            "the same quote at its end",
-        ),
         "extra assignment between key-value pairs" => said(
             "two entries in braces without a comma between them".into(),
             "\",\"",
@@ -172,7 +177,7 @@ mod tests {
             ),
             (
                 "a = { b = 1 c = 2 }",
-                "1:13: got two entries in braces without a comma between them, need \",\"",
+                "1:15: got two entries in braces without a comma between them, need \",\"",
             ),
             (
                 "a = \"C:\\qa\"",
@@ -180,8 +185,8 @@ mod tests {
             ),
             ("a = 02", "1:5: got a number that begins with 0, need it without the 0"),
             (
-                "a = { b = 1,000 }",
-                "1:13: got a comma, need KEY = VALUE after it; long numbers are written 1_000_000",
+                "a = { b = 1,000, c = 2 }",
+                "1:16: got a comma, need KEY = VALUE after it; long numbers are written 1_000_000",
             ),
             ("a = 1\na = 2", "2:1: got key \"a\" a second time, need it once"),
             (

@@ -58,7 +58,7 @@ def command(
     form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the models, schedulers, layouts, organisations, capping policies and trace readers.
+    """List models, schedulers, layouts, organisations, policies, trace readers and warnings.
 
     Examples:
       headstack models

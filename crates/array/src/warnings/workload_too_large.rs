@@ -55,6 +55,9 @@ pub(crate) fn in_words(workload: &Workload, beyond: &BeyondDevice) -> String {
     // Transformations change where the footprint lies.
     match footprint.filter(|_| workload.transform.is_empty()) {
         Some(Bytes(bytes)) => format!("a footprint of {} on {device}", words::size(bytes / 512)),
-        None => format!("addresses up to {} on {device}", words::size(beyond.end_blocks)),
+        None => format!(
+            "addresses up to {} on {device}",
+            words::size(beyond.end_blocks)
+        ),
     }
 }

@@ -201,8 +201,8 @@ fn operations(system: &SystemResult, rows: &[Row]) -> Checked {
     Ok(())
 }
 
-/// The mean number of requests in the system, found by counting them over time, is the stated one. If none failed, it is
-/// the rate times the mean response time (Little's law).
+/// The mean number of requests in the system, found by counting them over time, is the stated one. If none failed, it
+/// is the rate times the mean response time (Little's law).
 fn littles_law(system: &SystemResult, rows: &[Row]) -> Checked {
     if system.duration_s <= 0.0 {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Random experiments over all features. Whatever is combined, what `checks` states must hold.
 //!
-//! `HEADSTACK_THOROUGH` multiplies the number of experiments (0: one), `HEADSTACK_SEED` is the first seed. An experiment that
-//! fails is made smaller as long as it still fails; the message then has its seed and the folder with its files, which
-//! `headstack run` takes.
+//! `HEADSTACK_THOROUGH` multiplies the number of experiments (0: one), `HEADSTACK_SEED` is the first seed. An
+//! experiment that fails is made smaller as long as it still fails; the message then has its seed and the folder with its
+//! files, which `headstack run` takes.
 
 // A test whose preparation fails must fail.
 #![allow(clippy::expect_used, clippy::panic)]

@@ -372,3 +372,52 @@ fn what_needs_no_mechanism_also_waits_for_a_change() {
     }
     assert!(done[1].error && done[2].cache_hit, "{done:?}");
 }
+
+/// commands for the failed part waited without end.
+#[test]
+fn parts_fail_only_where_a_description_may_have_faults() {
+    let part = Part {
+        stack: 0,
+        arm: 0,
+        surface: Some(3),
+        warning: true,
+    };
+    for (dash, scan, mapping, need) in [
+        (
+            "D1A2S1H1",
+            "mode = \"own-arm\"\nblock = \"4 KiB\"",
+            "",
+            "no faults",
+        ),
+        (
+            "D1A1S1H1",
+            "mode = \"freeblock\"\nblock = \"4 KiB\"",
+            "",
+            "no faults",
+        ),
+        ("D1A1S1H1", "", "model = \"log\"", "need none"),
+        (
+            "D1A1S1H1",
+            "",
+            "model = \"media-cache\"\ncache_size = \"1 MiB\"",
+            "need none",
+        ),
+    ] {
+        let mut spec = awake();
+        spec.dash = dash.parse().expect("a point");
+        spec.media_scan = toml::from_str(scan).expect("a scan");
+        spec.mapping = toml::from_str(mapping).expect("a mapping");
+        let mut drive = new(&spec);
+        let error = drive
+            .fail(Time(S), part)
+            .expect_err("a failure")
+            .to_string();
+        assert!(
+            error.contains(need) && error.contains("not supported"),
+            "{error}"
+        );
+        assert!(drive.faults().is_empty());
+        let done = run(&mut drive, &[(S, read(0, 30))]);
+        assert!(!done[0].error, "{done:?}");
+    }
+}
