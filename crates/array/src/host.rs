@@ -94,6 +94,8 @@ pub(crate) struct Host<'a, 'l> {
     pub in_flight: u64,
     pub outcome: Outcome,
     pub log: Option<&'a mut Log<'l>>,
+    /// The last completion of requests of the warm-up.
+    pub unmeasured_end: Time,
     /// The error that ends the run.
     pub failure: Option<SimulateError>,
     issues: Option<Issues>,
@@ -117,6 +119,7 @@ impl<'a, 'l> Host<'a, 'l> {
             in_flight: 0,
             outcome,
             log,
+            unmeasured_end: Time::ZERO,
             failure: None,
             issues: None,
             capper: None,
@@ -441,6 +444,7 @@ impl<'a, 'l> Host<'a, 'l> {
         }
         self.issue(answer.completion, thread);
         if !measured {
+            self.unmeasured_end = self.unmeasured_end.max(answer.completion);
             return;
         }
         let o = &mut self.outcome;

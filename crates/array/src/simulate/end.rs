@@ -55,7 +55,7 @@ impl<M: Member> Run<'_, '_, M> {
         self.take_failure()?;
         if !self.measuring {
             // The warm-up has left no request, so there is no time to be measured.
-            self.begin(self.passed);
+            self.begin(self.passed.max(self.host.unmeasured_end));
         }
         // A run that was stopped has passed the last completion that is known.
         let end = self.host.outcome.end.max(self.passed);

@@ -120,25 +120,35 @@ fn a_warm_up_ends_at_its_time_in_a_closed_loop() {
     );
 }
 
-/// With layers, drives that were never measured were asked for their energy up to time zero.
+/// With layers, drives that were never measured were asked for their energy up to time zero; in a closed loop with a
+/// pause they had worked ahead of the time at which the warm-up ended with the run.
 #[test]
 fn a_run_that_ends_in_its_warm_up_is_refused() {
-    let text = r#"
-        [workload]
-        synthetic = { n_requests = 10, rate = "100/s" }
-        warm_up = "10 s"
-        [system]
-        drive = "ultrastar-hs760"
-        layers = ["raid0"]
-        "#;
-    let folder = folder("in-warm-up");
-    write(text, None, &folder);
-    match in_folder(&folder, &Progress::new()) {
-        Err(Wrong::Refused(e)) => {
-            assert!(e.ends_with("need a warm-up that leaves requests"), "{e}")
+    for arrivals in [
+        "rate = \"100/s\"",
+        "arrivals = \"closed\", outstanding = 10, think = \"3 s\"",
+    ] {
+        let text = format!(
+            r#"
+            [workload]
+            synthetic = {{ n_requests = 20, {arrivals} }}
+            warm_up = "10 s"
+            [system]
+            drive = "ultrastar-hs760"
+            layers = ["host-queue"]
+            [run]
+            duration = "1 s"
+            "#
+        );
+        let folder = folder("in-warm-up");
+        write(&text, None, &folder);
+        match in_folder(&folder, &Progress::new()) {
+            Err(Wrong::Refused(e)) => {
+                assert!(e.ends_with("need a warm-up that leaves requests"), "{e}");
+            }
+            other => panic!("{other:?}"),
         }
-        other => panic!("{other:?}"),
+        // Whether the folder remains has no effect on later runs.
+        let _ = std::fs::remove_dir_all(folder);
     }
-    // Whether the folder remains has no effect on later runs.
-    let _ = std::fs::remove_dir_all(folder);
 }
