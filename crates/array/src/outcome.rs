@@ -140,7 +140,7 @@ pub struct Outcome {
     pub n_cache_hits: u64,
     /// End of the warm-up.
     pub start: Time,
-    /// Last completion or arrival.
+    /// Last completion or arrival, requests of the warm-up included.
     pub end: Time,
     /// Last arrival, for open arrivals.
     pub last_arrival: Option<Time>,

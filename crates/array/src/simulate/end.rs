@@ -57,8 +57,9 @@ impl<M: Member> Run<'_, '_, M> {
             // The warm-up has left no request, so there is no time to be measured.
             self.begin(self.passed.max(self.host.unmeasured_end));
         }
-        // A run that was stopped has passed the last completion that is known.
-        let end = self.host.outcome.end.max(self.passed);
+        // Requests of the warm-up may end last. A run that was stopped has passed the last completion that is known.
+        let end = self.host.outcome.end.max(self.host.unmeasured_end);
+        let end = end.max(self.passed);
         self.host.outcome.end = end;
         self.pass_until(end);
         self.take_failure()?;

@@ -120,6 +120,37 @@ fn a_warm_up_ends_at_its_time_in_a_closed_loop() {
     );
 }
 
+/// 60 requests of the warm-up keep the first drive at work long after the second one has served its measured requests.
+#[test]
+fn a_run_ends_after_the_requests_of_its_warm_up() {
+    let result = holds(
+        "after-warm-up",
+        r#"
+        [workload]
+        warm_up = "10 ms"
+        [[workload.jobs]]
+        threads = 60
+        think_time = "1 s"
+        duration = "5 ms"
+        requests = { reads = 1.0, size = "4 KiB", footprint = "700 GB" }
+        [[workload.jobs]]
+        threads = 1
+        think_time = "1 s"
+        first_device = 1
+        start = "20 ms"
+        duration = "40 ms"
+        requests = { reads = 1.0, size = "4 KiB" }
+        [system]
+        drive = "barracuda-es-750"
+        count = 2
+        "#,
+    );
+    let s = only(&result);
+    // 60 seeks and rotations take more than 2 ms each.
+    assert!(s.duration_s > 0.12, "{}", s.duration_s);
+    assert!(s.drives[0].utilisation > s.drives[1].utilisation);
+}
+
 /// With layers, drives that were never measured were asked for their energy up to time zero; in a closed loop with a
 /// pause they had worked ahead of the time at which the warm-up ended with the run.
 #[test]
