@@ -38,7 +38,10 @@ pub fn guard(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 fn keep(info: &PanicHookInfo) {
-    let message = info.payload_as_str().unwrap_or("no message");
+    let payload = info.payload();
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let message = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    let message = message.unwrap_or("no message");
     let place = info.location().map(ToString::to_string);
     let place = place.unwrap_or_else(|| "an unknown place".into());
     if let Ok(mut first) = FIRST.lock() {

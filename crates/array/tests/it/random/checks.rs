@@ -13,7 +13,8 @@ type Checked = Result<(), Finding>;
 /// Fails with a text if a condition does not hold.
 macro_rules! need {
     ($check:expr, $condition:expr, $($text:tt)+) => {
-        if !$condition {
+        let holds: bool = $condition;
+        if !holds {
             return Err(Finding::new($check, format!($($text)+)));
         }
     };
@@ -495,7 +496,7 @@ pub fn same_files(a: &Path, b: &Path) -> Checked {
             "same files on two threads",
             read(a) == read(b),
             "{}",
-            name.display()
+            name.to_string_lossy()
         );
     }
     Ok(())
