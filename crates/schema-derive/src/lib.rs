@@ -13,7 +13,7 @@
 //! | `omit = FUNCTION` | files leave out a value for which this is true |
 //! | `rest = "..."` | takes all other keys of the table; what they are |
 //! | `flatten` | a table of its own whose keys stand in this one |
-//! | `kind = KIND` | what documentation says that it may be, where the type does not |
+//! | `kind = KIND` | what it may be, where its type does not say it: the name of a model, its parameters |
 //! | `skip` | never in a file: the type's default |
 //!
 //! `#[table(default)]` on the struct takes what is left out from the struct's own `Default`. `#[table(check =
@@ -164,6 +164,7 @@ struct Parts {
     inner: Option<Type>,
     read: Tokens,
     write: Tokens,
+    check: Tokens,
     describe: Tokens,
 }
 
@@ -176,6 +177,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         return Ok(Parts {
             read: quote! { let #name: #ty = ::core::default::Default::default(); },
             write: Tokens::new(),
+            check: Tokens::new(),
             describe: Tokens::new(),
             keys: Vec::new(),
             inner: None,
@@ -186,6 +188,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         return Ok(Parts {
             read: quote! { let #name = __d::rest_of(table, Self::KEYS, others); },
             write: quote! { __d::write_field(&mut table, &self.#name); },
+            check: Tokens::new(),
             describe: Tokens::new(),
             keys: Vec::new(),
             inner: None,
@@ -201,6 +204,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
                     __d::write_field(&mut table, &inner);
                 }
             },
+            check: quote! { __s::Parameter::check(&self.#name)?; },
             describe: quote! { fields.extend(<#ty as __s::Table>::fields()); },
             keys: Vec::new(),
             inner: Some(ty.clone()),
@@ -225,7 +229,10 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
             quote! { __s::Parameter::write(&self.#name) },
         ),
     };
-    let kind = said.kind.as_ref().map_or(kind, ToTokens::to_token_stream);
+    let kind = match &said.kind {
+        Some(kind) => quote! { #kind },
+        None => kind,
+    };
     // The default as an expression of an `Option`, and as it is shown.
     let shown = |value: Tokens| match &said.with {
         Some(with) => quote! { <#with as __s::Adapter<#ty>>::write(&#value) },
@@ -265,8 +272,14 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         None => quote! { "a value" },
     };
     let of = innermost(ty);
-    let check = said.range.as_ref().map(|range| {
-        quote! { __d::check_range::<#of, _>(given.key, &#name, &(#range))?; }
+    let in_range = |key: Tokens, value: Tokens| {
+        let check = |range| quote! { __d::check_range::<#of, _>(#key, &#value, &(#range))?; };
+        said.range.as_ref().map(check)
+    };
+    let range_when_read = in_range(quote! { given.key }, quote! { #name });
+    let range_of_field = in_range(quote! { #key }, quote! { self.#name });
+    let inside = said.with.is_none().then(|| {
+        quote! { __s::Parameter::check(&self.#name).map_err(|e| e.within(#key))?; }
     });
     let range = match &said.range {
         Some(range) => {
@@ -285,9 +298,10 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         read: quote! {
             let given = __d::Given::find(table, #key, #alias)?;
             let #name: #ty = given.read(#need, #absent, #read)?;
-            #check
+            #range_when_read
         },
         write,
+        check: quote! { #range_of_field #inside },
         describe: quote! {
             fields.push(__d::field_of((#key, #alias), #doc, #kind, #usual, #range));
         },
@@ -362,13 +376,19 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
         .before
         .as_ref()
         .map(|before| quote! { #before(table)?; });
-    let check = whole.check.as_ref().map(|check| quote! { #check(&read)?; });
+    let check_of = |read: Tokens| {
+        let check = whole.check.as_ref();
+        check.map(|check| quote! { #check(#read)?; })
+    };
+    let check_when_read = check_of(quote! { &read });
+    let check_of_self = check_of(quote! { self });
     let ident = &input.ident;
     let name = ident.to_string();
     let doc = doc_of(&input.attrs);
     let keys: Vec<&String> = parts.iter().flat_map(|p| &p.keys).collect();
     let reads = parts.iter().map(|p| &p.read);
     let writes = parts.iter().map(|p| &p.write);
+    let checks = parts.iter().map(|p| &p.check);
     let describes = parts.iter().map(|p| &p.describe);
     let names = parts.iter().map(|p| &p.name);
     let (generics, types, bounds) = input.generics.split_for_impl();
@@ -401,6 +421,11 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                     #(#writes)*
                     __d::serde_json::Value::Object(table)
                 }
+                fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
+                    #(#checks)*
+                    #check_of_self
+                    ::core::result::Result::Ok(())
+                }
             }
             impl #generics __s::Table for #ident #types #bounds {
                 fn fields() -> ::std::vec::Vec<__s::Field> {
@@ -426,7 +451,7 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                     #unknown
                     #(#reads)*
                     let read = #ident { #(#names),* };
-                    #check
+                    #check_when_read
                     ::core::result::Result::Ok(read)
                 }
             }
@@ -443,8 +468,8 @@ fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error>
     let (with_bounds, types, bounds) = generics.split_for_impl();
     let turbofish = types.as_turbofish();
     let serde = serde_by_way(ident, generics);
-    let (mut words, mut structs, mut kinds, mut reads, mut writes) =
-        (vec![], vec![], vec![], vec![], vec![]);
+    let (mut words, mut structs, mut kinds) = (vec![], vec![], vec![]);
+    let (mut reads, mut writes, mut checks) = (vec![], vec![], vec![]);
     for variant in &data.variants {
         let Fields::Named(fields) = &variant.fields else {
             return Err(Error::new(
@@ -473,6 +498,12 @@ fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error>
                 __d::write_tagged(#tag, #word, __s::Parameter::write(&inner))
             }
         });
+        checks.push(quote! {
+            #ident::#name { #(#names),* } => {
+                let inner = #name #turbofish { #(#names: ::core::clone::Clone::clone(#names)),* };
+                __s::Parameter::check(&inner)
+            }
+        });
         words.push(word);
     }
     Ok(quote! {
@@ -498,6 +529,9 @@ fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error>
                 }
                 fn write(&self) -> __d::serde_json::Value {
                     match self { #(#writes)* }
+                }
+                fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
+                    match self { #(#checks)* }
                 }
             }
             #serde

@@ -274,9 +274,13 @@ fn entries_outside<B, T: InRange<B>>(
     })
 }
 
-/// Bounds as messages show them.
-pub(crate) fn span<B: Display>(range: &RangeInclusive<B>) -> String {
-    format!("{} to {}", range.start(), range.end())
+/// Bounds as messages show them. The largest number of a type is no bound.
+pub(crate) fn span<B: Scalar>(range: &RangeInclusive<B>) -> String {
+    let (least, most) = (range.start(), range.end());
+    match (B::kind(), most.write().as_u64()) {
+        (Kind::Whole { most }, Some(bound)) if most == bound => format!("{least} or more"),
+        _ => format!("{least} to {most}"),
+    }
 }
 
 /// Refuses what is outside its bounds, or not a number.
