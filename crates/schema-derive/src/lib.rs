@@ -12,6 +12,7 @@
 //! | `need = "..."` | what a message says is needed where it is missing |
 //! | `omit = FUNCTION` | files leave out a value for which this is true |
 //! | `rest = "..."` | takes all other keys of the table; what they are |
+//! | `kind = KIND` | what it may be, where its type does not say it: the name of a model, its parameters |
 //! | `skip` | never in a file: the type's default |
 //!
 //! `#[table(default)]` on the struct takes what is left out from the struct's own `Default`. `#[table(check =
@@ -83,6 +84,7 @@ struct Said {
     need: Option<LitStr>,
     omit: Option<Expr>,
     rest: Option<LitStr>,
+    kind: Option<Expr>,
     skip: bool,
 }
 
@@ -103,6 +105,7 @@ impl Said {
                     "need" => said.need = Some(meta.value()?.parse()?),
                     "omit" => said.omit = Some(meta.value()?.parse()?),
                     "rest" => said.rest = Some(meta.value()?.parse()?),
+                    "kind" => said.kind = Some(meta.value()?.parse()?),
                     "skip" => said.skip = true,
                     _ => return Err(meta.error("an attribute that param does not know")),
                 }
@@ -146,6 +149,7 @@ struct Parts {
     keys: Vec<String>,
     read: Tokens,
     write: Tokens,
+    check: Tokens,
     describe: Tokens,
 }
 
@@ -158,6 +162,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         return Ok(Parts {
             read: quote! { let #name: #ty = ::core::default::Default::default(); },
             write: Tokens::new(),
+            check: Tokens::new(),
             describe: Tokens::new(),
             keys: Vec::new(),
             name,
@@ -167,6 +172,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         return Ok(Parts {
             read: quote! { let #name = __d::rest_of(table, Self::KEYS, others); },
             write: quote! { __d::write_field(&mut table, &self.#name); },
+            check: Tokens::new(),
             describe: Tokens::new(),
             keys: Vec::new(),
             name,
@@ -189,6 +195,10 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
             quote! { <#ty as __s::Parameter>::read },
             quote! { __s::Parameter::write(&self.#name) },
         ),
+    };
+    let kind = match &said.kind {
+        Some(kind) => quote! { #kind },
+        None => kind,
     };
     // The default as an expression of an `Option`, and as it is shown.
     let shown = |value: Tokens| match &said.with {
@@ -229,8 +239,14 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         None => quote! { "a value" },
     };
     let of = innermost(ty);
-    let check = said.range.as_ref().map(|range| {
-        quote! { __d::check_range::<#of, _>(given.key, &#name, &(#range))?; }
+    let in_range = |key: Tokens, value: Tokens| {
+        let check = |range| quote! { __d::check_range::<#of, _>(#key, &#value, &(#range))?; };
+        said.range.as_ref().map(check)
+    };
+    let range_when_read = in_range(quote! { given.key }, quote! { #name });
+    let range_of_field = in_range(quote! { #key }, quote! { self.#name });
+    let inside = said.with.is_none().then(|| {
+        quote! { __s::Parameter::check(&self.#name).map_err(|e| e.within(#key))?; }
     });
     let range = match &said.range {
         Some(range) => {
@@ -249,9 +265,10 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         read: quote! {
             let given = __d::Given::find(table, #key, #alias)?;
             let #name: #ty = given.read(#need, #absent, #read)?;
-            #check
+            #range_when_read
         },
         write,
+        check: quote! { #range_of_field #inside },
         describe: quote! { __d::field_of((#key, #alias), #doc, #kind, #usual, #range), },
         keys,
         name,
@@ -308,13 +325,19 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
         true => Tokens::new(),
         false => quote! { __d::unknown_keys(table, Self::KEYS, others)?; },
     };
-    let check = whole.check.as_ref().map(|check| quote! { #check(&read)?; });
+    let check_of = |read: Tokens| {
+        let check = whole.check.as_ref();
+        check.map(|check| quote! { #check(#read)?; })
+    };
+    let check_when_read = check_of(quote! { &read });
+    let check_of_self = check_of(quote! { self });
     let ident = &input.ident;
     let name = ident.to_string();
     let doc = doc_of(&input.attrs);
     let keys: Vec<&String> = parts.iter().flat_map(|p| &p.keys).collect();
     let reads = parts.iter().map(|p| &p.read);
     let writes = parts.iter().map(|p| &p.write);
+    let checks = parts.iter().map(|p| &p.check);
     let describes = parts.iter().map(|p| &p.describe);
     let names = parts.iter().map(|p| &p.name);
     let (generics, types, bounds) = input.generics.split_for_impl();
@@ -347,6 +370,11 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                     #(#writes)*
                     __d::serde_json::Value::Object(table)
                 }
+                fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
+                    #(#checks)*
+                    #check_of_self
+                    ::core::result::Result::Ok(())
+                }
             }
             impl #generics __s::Table for #ident #types #bounds {
                 fn fields() -> ::std::vec::Vec<__s::Field> {
@@ -367,7 +395,7 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                     #unknown
                     #(#reads)*
                     let read = #ident { #(#names),* };
-                    #check
+                    #check_when_read
                     ::core::result::Result::Ok(read)
                 }
             }

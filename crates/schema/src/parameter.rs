@@ -26,6 +26,15 @@ pub trait Parameter: Sized {
     /// As a file would have it, with all defaults; `Null` if a file would leave it out.
     fn write(&self) -> Value;
 
+    /// Checks the bounds and what tables check, also inside it, of a value that was not read but made. Keys in
+    /// errors are relative to it.
+    ///
+    /// # Errors
+    /// A value outside its bounds.
+    fn check(&self) -> Result<(), SpecError> {
+        Ok(())
+    }
+
     /// What it is where its key is left out.
     fn usual() -> Usual {
         Usual::Required
@@ -183,6 +192,9 @@ impl<T: Parameter> Parameter for Option<T> {
     fn write(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::write)
     }
+    fn check(&self) -> Result<(), SpecError> {
+        self.as_ref().map_or(Ok(()), T::check)
+    }
     fn usual() -> Usual {
         Usual::Nothing
     }
@@ -210,6 +222,15 @@ impl<T: Parameter> Parameter for Vec<T> {
     fn write(&self) -> Value {
         Value::Array(self.iter().map(T::write).collect())
     }
+    fn check(&self) -> Result<(), SpecError> {
+        check_entries(self)
+    }
+}
+
+fn check_entries<T: Parameter>(list: &[T]) -> Result<(), SpecError> {
+    let entries = list.iter().enumerate();
+    let check = |(i, entry): (usize, &T)| entry.check().map_err(|e| e.within(&format!("[{i}]")));
+    entries.map(check).collect()
 }
 
 impl<T: Parameter, const N: usize> Parameter for [T; N] {
@@ -234,6 +255,9 @@ impl<T: Parameter, const N: usize> Parameter for [T; N] {
     fn write(&self) -> Value {
         Value::Array(self.iter().map(T::write).collect())
     }
+    fn check(&self) -> Result<(), SpecError> {
+        check_entries(self)
+    }
 }
 
 impl<T: Parameter> Parameter for BTreeMap<String, T> {
@@ -252,6 +276,10 @@ impl<T: Parameter> Parameter for BTreeMap<String, T> {
     }
     fn write(&self) -> Value {
         Value::Object(self.iter().map(|(k, v)| (k.clone(), v.write())).collect())
+    }
+    fn check(&self) -> Result<(), SpecError> {
+        let check = |(k, v): (&String, &T)| v.check().map_err(|e| e.within(k));
+        self.iter().map(check).collect()
     }
 }
 

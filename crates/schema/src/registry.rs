@@ -65,6 +65,12 @@ impl<E: Registered> Registry<E> {
         self.iter().map(Registered::name)
     }
 
+    /// Their names, and their parameters with what each is.
+    pub fn schemas(&self) -> Vec<(String, TableSchema)> {
+        let schema = |e: &E| (e.name().to_string(), e.parameters());
+        self.iter().map(schema).collect()
+    }
+
     /// The model of this name, if there is one.
     pub fn get(&self, name: &str) -> Option<&E> {
         self.iter().find(|e| e.name() == name)

@@ -229,3 +229,76 @@ fn the_json_schema_says_the_same() {
     let open = json_schema::document(&Open::schema(), "open", &|_| Vec::new());
     assert_eq!(open["additionalProperties"], true);
 }
+
+/// What was made and not read is held to the same bounds, at any depth.
+#[test]
+fn made_values_are_checked() {
+    let whole: Whole = read(&json!({ "count": 3 })).unwrap();
+    assert_eq!(whole.check(), Ok(()));
+    let at = |change: &dyn Fn(&mut Whole)| {
+        let mut whole: Whole = read(&json!({ "count": 3 })).unwrap();
+        change(&mut whole);
+        Parameter::check(&whole).unwrap_err().key
+    };
+    assert_eq!(at(&|w| w.count = 9), "count");
+    assert_eq!(at(&|w| w.times = vec![Span(0), Span(-1)]), "times[1]");
+    assert_eq!(at(&|w| w.limit = Some(2)), "limit");
+    assert_eq!(at(&|w| w.inner.share = 2.0), "inner.share");
+}
+
+/// The parameters of the job stand beside its name, or in a table of their own.
+#[derive(Debug, PartialEq, Table)]
+#[allow(dead_code)]
+struct Named {
+    #[param(default = "slow".into(), kind = Kind::Name("job"))]
+    job: String,
+    #[param(default, kind = Kind::Parameters("job"))]
+    job_parameters: Params,
+    #[param(default, kind = Kind::Model("job"), omit = Params::is_empty)]
+    other: Params,
+    #[param(kind = Kind::Keyed { of: "job", key: "kind" })]
+    third: Option<Params>,
+}
+
+#[derive(Debug, PartialEq, Table)]
+struct Beside {
+    #[param(kind = Kind::Name("job"))]
+    job: String,
+    #[param(rest = "parameters of the job")]
+    parameters: Params,
+}
+
+#[test]
+fn a_name_decides_which_parameters_there_are() {
+    let jobs = |kind: &str| match kind {
+        "job" => vec![
+            ("slow".to_string(), TableSchema::default()),
+            ("quick".to_string(), Inner::schema()),
+        ],
+        _ => Vec::new(),
+    };
+    let schema = json_schema::document(&Named::schema(), "named", &jobs);
+    assert_eq!(
+        schema["properties"]["job"]["enum"],
+        json!(["slow", "quick"])
+    );
+    // The default holds where nothing is named.
+    let [slow, quick] = [&schema["allOf"][0], &schema["allOf"][1]];
+    assert_eq!(slow["if"].get("required"), None);
+    assert_eq!(quick["if"]["required"], json!(["job"]));
+    let own = &quick["then"]["properties"]["job_parameters"];
+    assert_eq!(own["properties"]["share"]["maximum"], 1.0);
+    assert_eq!(own["additionalProperties"], false);
+    let third = &schema["properties"]["third"];
+    assert_eq!(third["properties"]["kind"]["enum"][1], "quick");
+    let then = &third["allOf"][1]["then"];
+    assert_eq!(then["properties"]["kind"], true);
+    assert_eq!(then["additionalProperties"], false);
+
+    let schema = json_schema::document(&Beside::schema(), "beside", &jobs);
+    assert_eq!(schema["additionalProperties"], true);
+    let then = &schema["allOf"][1]["then"];
+    assert_eq!(then["properties"]["job"], true);
+    assert_eq!(then["properties"]["share"]["maximum"], 1.0);
+    assert_eq!(then["additionalProperties"], false);
+}
