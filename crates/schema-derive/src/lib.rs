@@ -16,9 +16,10 @@
 //! | `kind = KIND` | what it may be, where its type does not say it: the name of a model, its parameters |
 //! | `skip` | never in a file: the type's default |
 //!
-//! `#[table(default)]` on the struct takes what is left out from the struct's own `Default`. `#[table(check =
-//! FUNCTION)]` calls a function on the table after it was read, `#[table(before = FUNCTION)]` one on the raw table
-//! before that.
+//! `#[table(defaults)]` on the struct means that every key may be left out: its default is the one that the field
+//! declares, or its type's. These are also the struct's `Default`, which is derived. `#[table(default)]` takes what
+//! is left out from a `Default` that is written by hand. `#[table(check = FUNCTION)]` calls a function on the table
+//! after it was read, `#[table(before = FUNCTION)]` one on the raw table before that.
 //!
 //! An enum is one of several tables: `#[table(tag = "KEY")]` names the key whose word says which. Each variant has
 //! the attributes of a struct's fields.
@@ -128,6 +129,7 @@ impl Said {
 struct Whole {
     default: bool,
     before: Option<Path>,
+    defaults: bool,
     check: Option<Path>,
     tag: Option<LitStr>,
 }
@@ -139,6 +141,8 @@ impl Whole {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("default") {
                     whole.default = true;
+                } else if meta.path.is_ident("defaults") {
+                    whole.defaults = true;
                 } else if meta.path.is_ident("check") {
                     whole.check = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("before") {
@@ -165,6 +169,8 @@ struct Parts {
     read: Tokens,
     write: Tokens,
     check: Tokens,
+    /// Its default as a value, where the struct has them all.
+    default: Tokens,
     describe: Tokens,
 }
 
@@ -178,6 +184,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
             read: quote! { let #name: #ty = ::core::default::Default::default(); },
             write: Tokens::new(),
             check: Tokens::new(),
+            default: quote! { ::core::default::Default::default() },
             describe: Tokens::new(),
             keys: Vec::new(),
             inner: None,
@@ -189,6 +196,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
             read: quote! { let #name = __d::rest_of(table, Self::KEYS, others); },
             write: quote! { __d::write_field(&mut table, &self.#name); },
             check: Tokens::new(),
+            default: quote! { ::core::default::Default::default() },
             describe: Tokens::new(),
             keys: Vec::new(),
             inner: None,
@@ -205,6 +213,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
                 }
             },
             check: quote! { __s::Parameter::check(&self.#name)?; },
+            default: quote! { ::core::default::Default::default() },
             describe: quote! { fields.extend(<#ty as __s::Table>::fields()); },
             keys: Vec::new(),
             inner: Some(ty.clone()),
@@ -250,9 +259,16 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         } };
         (absent, usual)
     };
+    let default = match &said.default {
+        Some(Some(value)) => quote! { #value },
+        _ => quote! { ::core::default::Default::default() },
+    };
     let (absent, usual) = match (&said.default, whole.default) {
         (Some(Some(value)), _) => some(quote! { #value }),
         (Some(None), _) => some(quote! { <#ty as ::core::default::Default>::default() }),
+        (None, false) if whole.defaults => {
+            some(quote! { <#ty as ::core::default::Default>::default() })
+        }
         (None, true) => some(quote! { <Self as ::core::default::Default>::default().#name }),
         (None, false) if is_option(ty) => (
             quote! { || ::core::option::Option::Some(::core::option::Option::None) },
@@ -302,6 +318,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         },
         write,
         check: quote! { #range_of_field #inside },
+        default,
         describe: quote! {
             fields.push(__d::field_of((#key, #alias), #doc, #kind, #usual, #range));
         },
@@ -393,10 +410,23 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
     let names = parts.iter().map(|p| &p.name);
     let (generics, types, bounds) = input.generics.split_for_impl();
     let serde = serde_by_way(ident, &input.generics);
+    let default = whole.defaults.then(|| {
+        let fields = parts
+            .iter()
+            .map(|Parts { name, default, .. }| quote! { #name: #default });
+        quote! {
+            impl #generics ::core::default::Default for #ident #types #bounds {
+                fn default() -> Self {
+                    #ident { #(#fields),* }
+                }
+            }
+        }
+    });
     Ok(quote! {
         const _: () = {
             use ::headstack_schema as __s;
             use ::headstack_schema::derived as __d;
+            #default
             impl #generics #ident #types #bounds {
                 /// The keys of its parameters.
                 #[allow(dead_code)]

@@ -47,7 +47,8 @@ pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::Place;
 pub use reader::{Named, Reader, Taken};
 pub use reading::{
-    by_kind, missing, misspelt, read, read_beside, read_table, shown, wrong_kind, InRange, Scalar,
+    by_kind, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys,
+    wrong_kind, InRange, Scalar,
 };
 pub use registry::{Registered, Registry};
 

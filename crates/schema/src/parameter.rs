@@ -266,6 +266,35 @@ impl<T: Parameter, const N: usize> Parameter for [T; N] {
     }
 }
 
+/// A list of two entries of different kinds.
+impl<A: Parameter, B: Parameter> Parameter for (A, B) {
+    fn kind() -> Kind {
+        Kind::List {
+            of: Box::new(Kind::OneOf(vec![A::kind(), B::kind()])),
+            length: Some(2),
+        }
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        let need = "a list of 2 entries";
+        match value.as_array().map(Vec::as_slice) {
+            Some([a, b]) => {
+                let a = A::read(a).map_err(|e| e.within("[0]"))?;
+                let b = B::read(b).map_err(|e| e.within("[1]"))?;
+                Ok((a, b))
+            }
+            Some(list) => Err(SpecError::new("", list.len(), need)),
+            None => Err(wrong_kind(value, need)),
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Array(vec![self.0.write(), self.1.write()])
+    }
+    fn check(&self) -> Result<(), SpecError> {
+        self.0.check().map_err(|e| e.within("[0]"))?;
+        self.1.check().map_err(|e| e.within("[1]"))
+    }
+}
+
 impl<T: Parameter> Parameter for BTreeMap<String, T> {
     fn kind() -> Kind {
         Kind::Map(Box::new(T::kind()))

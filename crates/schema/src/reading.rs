@@ -119,6 +119,32 @@ pub fn rest_of(table: &Params, keys: &[&str], others: &[&str]) -> Params {
     rest.map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
+/// Adds to a table what it leaves out of `all`, also in the tables inside it. Returns the dotted keys of what was
+/// added.
+pub fn fill(table: &mut Params, all: &Params) -> Vec<String> {
+    let mut added = Vec::new();
+    for (key, value) in all.iter().filter(|(_, value)| !value.is_null()) {
+        match (table.get_mut(key), value) {
+            (Some(Value::Object(inner)), Value::Object(all)) => {
+                let inside = fill(inner, all);
+                added.extend(inside.iter().map(|k| format!("{key}.{k}")));
+            }
+            (None | Some(Value::Null), Value::Object(all)) => {
+                let mut inner = Params::new();
+                let inside = fill(&mut inner, all);
+                added.extend(inside.iter().map(|k| format!("{key}.{k}")));
+                table.insert(key.clone(), Value::Object(inner));
+            }
+            (None | Some(Value::Null), value) => {
+                table.insert(key.clone(), value.clone());
+                added.push(key.clone());
+            }
+            _ => {}
+        }
+    }
+    added
+}
+
 /// A parameter's value in a table.
 pub struct Given<'a> {
     /// The key under which it stands, which may be the alias.

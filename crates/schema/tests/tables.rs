@@ -408,3 +408,32 @@ fn a_name_decides_which_parameters_there_are() {
     assert_eq!(then["properties"]["share"]["maximum"], 1.0);
     assert_eq!(then["additionalProperties"], false);
 }
+
+/// Every key has a default: its own, or its type's.
+#[derive(Debug, PartialEq, Table)]
+#[table(defaults)]
+struct Defaults {
+    #[param(default = 7, range = 1..=9)]
+    count: u32,
+    is_on: bool,
+    limit: Option<u32>,
+    pair: (u32, Span),
+}
+
+#[test]
+fn defaults_are_declared_with_their_fields() {
+    let made = Defaults::default();
+    assert_eq!((made.count, made.is_on, made.limit), (7, false, None));
+    assert_eq!(read::<Defaults>(&json!({})), Ok(made));
+    let count = &Defaults::fields()[0];
+    assert_eq!(count.usual, Usual::Value(json!(7)));
+    let error = read::<Defaults>(&json!({ "pair": [3, 4] })).unwrap_err();
+    assert_eq!(error.key, "pair[1]");
+    let mut table = read(&json!({ "inner": { "a": 1 }, "c": null })).unwrap();
+    let all: Params = read(&json!({ "inner": { "a": 2, "b": 3 }, "c": 4, "d": null })).unwrap();
+    assert_eq!(headstack_schema::fill(&mut table, &all), ["inner.b", "c"]);
+    assert_eq!(
+        Value::from(table),
+        json!({ "inner": { "a": 1, "b": 3 }, "c": 4 })
+    );
+}
