@@ -87,7 +87,7 @@ struct Said {
     range: Option<Expr>,
     with: Option<Type>,
     alias: Option<LitStr>,
-    need: Option<LitStr>,
+    need: Option<Expr>,
     omit: Option<Expr>,
     rest: Option<LitStr>,
     kind: Option<Expr>,

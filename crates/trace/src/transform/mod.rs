@@ -123,6 +123,13 @@ impl Transform {
         address::alignment(self.align).map(drop)
     }
 
+    /// The keys that change something, in order.
+    pub fn given(&self) -> Vec<&'static str> {
+        let (own, usual) = (self.write(), Transform::default().write());
+        let keys = Transform::fields().into_iter().map(|f| f.key);
+        keys.filter(|k| own.get(k) != usual.get(k)).collect()
+    }
+
     /// How many of `requests` remain; `None` if that depends on the requests.
     pub fn keeps(&self, requests: u64) -> Option<u64> {
         let by_content = self.devices.is_some() || self.start.is_some() || self.end.is_some();
