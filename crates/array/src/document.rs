@@ -1,7 +1,7 @@
 //! Reads files of text into values.
 
 use crate::toml_words;
-use headstack_engine::{told, SpecError};
+use headstack_schema::{told, Place, SpecError};
 use serde_json::{Map, Number, Value};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -39,16 +39,47 @@ pub fn read_toml(file: &Path) -> Result<Value, SpecError> {
 /// For invalid TOML file, line and column; the key of a number that is not finite.
 pub(crate) fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-        let at = e.span().map_or(0, |s| s.start);
-        let before = text.get(..at).unwrap_or("");
-        let line = 1 + before.matches('\n').count();
-        let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
-        let (got, need) = toml_words::got_and_need(e.message().trim(), text, before.len());
-        let place = format!("{}:{line}:{column}", file.display());
-        SpecError::new(place, got, need)
+        let bytes = e.span().unwrap_or(0..0);
+        let at = bytes.start.min(text.len());
+        let (got, need) = toml_words::got_and_need(e.message().trim(), text, at);
+        let error = SpecError::new("", got, need);
+        let place = Place::of(text, bytes, &error.label());
+        error.at_place(file.display(), place)
     })?;
     let value = plain_table(table);
-    value.map_err(|e| e.in_file(file.display()))
+    value.map_err(|e| located(e, file, Some(text)))
+}
+
+/// An error of the document in a file, with the line that it is about: `text` is the file's, if that is TOML.
+/// An error of another file, which has its own line, keeps that.
+pub(crate) fn located(mut e: SpecError, file: &Path, text: Option<&str>) -> SpecError {
+    let Some(text) = text.filter(|_| e.excerpt.is_none()) else {
+        return e.in_file(file.display());
+    };
+    // The whole experiment has no key in its file.
+    let whole = e.key == "experiment";
+    if whole {
+        e.key.clear();
+    }
+    let named = |name: &str, alias: &str| {
+        let rest = e.key.strip_prefix(name)?;
+        Some(format!("{alias}{rest}"))
+    };
+    let keys = [
+        Some(e.key.clone()),
+        named("workload", "workloads"),
+        named("system", "systems"),
+    ];
+    let inside = e.inside.as_deref();
+    let place = |key: &String| Place::of_key(text, key, inside, &e.label());
+    let mut e = match keys.iter().flatten().find_map(place) {
+        Some(place) => e.at_place(file.display(), place),
+        None => e.in_file(file.display()),
+    };
+    if whole {
+        e.key.push_str(": experiment");
+    }
+    e
 }
 
 fn plain_table(table: toml::Table) -> Result<Value, SpecError> {
@@ -228,7 +259,7 @@ mod tests {
             "time_scale",
             "concatenate",
         ] {
-            assert!(error.contains(&format!(" {key},")), "{key}: {error}");
+            assert!(error.contains(&format!(" {key}")), "{key}: {error}");
         }
         assert!(error.ends_with("did you mean \"warm_up\"?"), "{error}");
     }

@@ -4,7 +4,7 @@
 
 use crate::capping::Capping;
 use crate::change::Change;
-use crate::document::{check_kind, read_text, toml_value, TOML};
+use crate::document::{check_kind, located, read_text, toml_value, TOML};
 pub use crate::drive_file::{drive_names, load_drive};
 use crate::entry::BySerde;
 use crate::overrides::Overrides;
@@ -379,7 +379,7 @@ impl Experiment {
     pub fn from_toml(text: &str, file: &Path) -> Result<Experiment, SpecError> {
         let value = toml_value(text, file)?;
         let base = file.parent().unwrap_or(Path::new(""));
-        Experiment::from_value(value, base).map_err(|e| e.in_file(file.display()))
+        Experiment::from_value(value, base).map_err(|e| located(e, file, Some(text)))
     }
 
     /// Reads a TOML file and applies `overrides`; relative paths start from the file's folder.
@@ -399,7 +399,11 @@ impl Experiment {
         file: &Path,
         overrides: &Overrides,
     ) -> Result<Experiment, SpecError> {
-        Experiment::of_document(toml_value(text, file)?, file, overrides)
+        let experiment = Experiment::changed(toml_value(text, file)?, file.parent(), overrides);
+        let mut experiment = experiment.map_err(|e| located(e, file, Some(text)))?;
+        experiment.file = Some(file.to_path_buf());
+        experiment.text = Some(text.to_string());
+        Ok(experiment)
     }
 
     /// As [`Experiment::open`], with a document that was read from another kind of file.

@@ -5,6 +5,7 @@
 
 pub mod capping;
 pub mod change;
+pub mod check;
 mod document;
 mod dotted;
 mod drive_file;
@@ -12,6 +13,7 @@ pub mod entry;
 mod expected;
 pub mod experiment;
 mod host;
+mod inputs;
 pub mod layer;
 pub mod member;
 pub mod open;
@@ -32,6 +34,7 @@ mod toml_words;
 mod usable;
 pub mod warnings;
 
+pub use check::check_file;
 pub use document::read_toml;
 pub use experiment::Experiment;
 pub use member::Member;
